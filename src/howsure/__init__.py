@@ -1,0 +1,33 @@
+"""How sure is your NLP model, and is it right to be?
+
+    import howsure
+    howsure.check(y_true, y_prob)      # or howsure.check("predictions.csv")
+
+Everything loads when it is used: `import howsure` costs little more than `import numpy`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from howsure._version import __version__
+from howsure.errors import HowsureError, InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from howsure.calibration.result import Calibration
+    from howsure.verbs.check import check
+
+__all__ = ["Calibration", "HowsureError", "InputError", "MissingExtra", "__version__", "check"]
+
+_LAZY = {"check": "howsure.verbs.check", "Calibration": "howsure.calibration.result"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'howsure' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -1,0 +1,180 @@
+"""Every argument check, once. Each either returns the value in its canonical form or raises one clear line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+
+MAX_WEIGHT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a batch of rows comes from, for messages: names of the columns and number of the first row."""
+
+    true: str = "y_true"
+    prob: str = "y_prob"
+    weight: str = "sample_weight"
+    first: int = 0
+    from_file: bool = False
+
+    def at(self, index: int) -> str:
+        """Where row `index` of this batch is: files count rows from 1 (header apart), arrays from 0."""
+        return f"row {self.first + index + 1:,}" if self.from_file else f"index {self.first + index}"
+
+
+class BadRow(InputError):
+    """A row breaks a rule. `row` lets parallel readers report the first one."""
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def probabilities(values: NDArray[Any], origin: Origin, *, logits: bool = False) -> NDArray[np.float64]:
+    """Contiguous float64 probabilities in [0, 1]."""
+    if values.dtype.kind not in "fiub":
+        raise InputError(
+            f"`{origin.prob}` must hold numbers; got {values.dtype} values such as {values[0]!r}."
+            if len(values)
+            else f"`{origin.prob}` must hold numbers; got {values.dtype}."
+        )
+    q = np.ascontiguousarray(values, dtype=np.float64)
+    if logits and len(q):
+        bad = np.isnan(q)
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
+        with np.errstate(over="ignore"):
+            half = np.exp(-np.abs(q))
+            return np.where(q >= 0, 1.0 / (1.0 + half), half / (1.0 + half))
+    if len(q) and not (q.min() >= 0.0 and q.max() <= 1.0):  # a NaN fails both
+        i = int(np.argmax(~((q >= 0.0) & (q <= 1.0))))
+        if np.isnan(q[i]):
+            raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
+        raise BadRow(
+            f"`{origin.prob}` must lie in [0, 1]; got {q[i]:.6g} in {origin.at(i)}. "
+            "If these are logits, pass --logits (in Python, logits=True).",
+            origin.first + i,
+        )
+    return q
+
+
+def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
+    """Labels as contiguous uint8 zeros and ones."""
+    if values.dtype.kind == "b":
+        return np.ascontiguousarray(values).view(np.uint8)
+    if values.dtype.kind not in "fiu":
+        example = f"; got {values[0]!r}" if len(values) else ""
+        raise InputError(
+            f"`{origin.true}` must hold labels 0 and 1{example}. "
+            "Name the value that counts as 1 with --positive (in Python, positive=)."
+        )
+    with np.errstate(invalid="ignore"):
+        y = np.ascontiguousarray(values.astype(np.uint8))
+    if len(y) and (y.max() > 1 or not np.array_equal(y, values)):
+        i = int(np.argmax(~((values == 0) | (values == 1))))
+        got = values[i]
+        if isinstance(got, np.floating) and np.isnan(got):
+            raise BadRow(f"`{origin.true}` is missing or NaN in {origin.at(i)}.", origin.first + i)
+        raise BadRow(
+            f"`{origin.true}` must be 0 or 1; got {got:.6g} in {origin.at(i)}. "
+            "Name the value that counts as 1 with --positive (in Python, positive=).",
+            origin.first + i,
+        )
+    return y
+
+
+def weights(values: NDArray[Any], origin: Origin) -> NDArray[np.int64]:
+    """Repetition counts as contiguous int64."""
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"`{origin.weight}` must hold whole numbers; got {values.dtype}.")
+    with np.errstate(invalid="ignore"):
+        w = np.ascontiguousarray(values.astype(np.int64))
+    good = (w == values) & (w >= 0) & (w <= MAX_WEIGHT)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise BadRow(
+            f"`{origin.weight}` must be whole repetition counts from 0 to {MAX_WEIGHT:,}; "
+            f"got {values[i]:.6g} in {origin.at(i)}.",
+            origin.first + i,
+        )
+    return w
+
+
+def one_dimensional(values: Any, name: str) -> NDArray[Any]:
+    """An array of one dimension; lists, series and arrays are welcome."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"`{name}` cannot be read as an array: {error}.") from None
+    if array.dtype.kind == "O" and array.ndim == 1:
+        array = _from_objects(array)
+    if array.ndim != 1:
+        raise InputError(f"`{name}` must have one dimension; got shape {array.shape}.")
+    return array
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all numbers, None among them, become floats; anything else stays."""
+    if all(isinstance(v, int | float | np.number | np.bool_ | None) for v in array):
+        return array.astype(np.float64)
+    return array
+
+
+def same_length(**arrays: NDArray[Any]) -> int:
+    """The common length of the named arrays."""
+    sizes = {name: len(a) for name, a in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        raise InputError("lengths differ: " + ", ".join(f"`{k}` has {v:,}" for k, v in sizes.items()) + ".")
+    n = next(iter(sizes.values()))
+    if n == 0:
+        raise InputError("there are no rows to check.")
+    return n
+
+
+def fraction(value: float, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    if not (isinstance(value, int | float) and 0.0 < value < 1.0):
+        raise InputError(f"`{name}` must lie strictly between 0 and 1; got {value!r}.")
+    return float(value)
+
+
+def bins(value: int | str | None) -> int | str | None:
+    """`None`, a target bin size, "width:K" or "isotonic"; a digit string is a bin size."""
+    rule = "`bins` must be a whole bin size of 1 or more, 'width:K' or 'isotonic'"
+    if value is None or value == "isotonic":
+        return value
+    if isinstance(value, str):
+        head, _, tail = value.partition(":")
+        if head == "width" and tail.isdigit() and 1 <= int(tail) <= 100_000:
+            return value
+        if not value.isdigit():
+            raise InputError(f"{rule}; got {value!r}.")
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{rule}; got {value!r}.")
+    return int(value)
+
+
+def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """A random generator from a seed, a generator or nothing."""
+    if rng is None or isinstance(rng, np.random.Generator | int | np.integer):
+        return np.random.default_rng(rng)
+    raise InputError(f"`rng` must be a seed or a numpy Generator; got {rng!r}.")
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A hint naming the valid names, nearest first."""
+    names = [str(v) for v in valid]
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    hint = f" Did you mean `{close[0]}`?" if close else ""
+    shown = ", ".join(names[:20]) + (f", … ({len(names)} in all)" if len(names) > 20 else "")
+    return f"{hint} There are: {shown}."

@@ -1,0 +1,159 @@
+"""The bins a reader sees: equal mass, equal width or isotonic, always unions of the sketch's cells."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+
+from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import Floats, Ints
+
+MOST_DRAWN = 30  # bins=None draws at most this many: a table and a curve people can read
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins in order of probability. `low` and `high` bound `mean_true` (Clopper-Pearson)."""
+
+    n: Ints
+    mean_prob: Floats
+    mean_true: Floats
+    low: Floats
+    high: Floats
+    from_prob: Floats
+    to_prob: Floats
+    rule: str
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __repr__(self) -> str:
+        return f"Bins({len(self)} bins, {self.rule}, n={int(self.n.sum()):,})"
+
+    @property
+    def gap(self) -> Floats:
+        """Mean probability less observed frequency: positive where q is too high."""
+        return self.mean_prob - self.mean_true
+
+    def to_dict(self) -> list[dict[str, float | int]]:
+        """One record a bin."""
+        columns = ("n", "mean_prob", "mean_true", "low", "high", "from_prob", "to_prob")
+        values = [getattr(self, c).tolist() for c in columns]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float) -> Bins:
+    """The bins to draw: `bins` as in `howsure.check`."""
+    if isinstance(bins, str) and bins.startswith("width:"):
+        return _equal_width(sketch, int(bins[6:]), confidence_level)
+    if bins == "isotonic":
+        return from_starts(sketch, isotonic_starts(sketch), "isotonic", confidence_level)
+    if bins is None:
+        size = best_bin_size(sketch)
+        rule = f"equal mass, about {size:,} rows each, chosen by leave-one-out risk"
+    else:
+        assert isinstance(bins, int)
+        size, rule = bins, f"equal mass, {bins:,} rows each"
+    return from_starts(sketch, equal_mass_starts(sketch.size, size), rule, confidence_level)
+
+
+def equal_mass_starts(size: Ints, target: int) -> Ints:
+    """First cell of each bin of at least `target` rows; a last short bin joins the one before.
+
+    As the paper's Algorithm 1, but rows with the same probability are never parted.
+    """
+    ends = np.cumsum(size).tolist()
+    starts, taken = [0], 0
+    while (last := bisect_left(ends, taken + target)) < len(ends):  # the cell that fills this bin
+        taken = ends[last]
+        if ends[-1] - taken < target:
+            break
+        starts.append(last + 1)
+    return np.array(starts, np.int64)
+
+
+def best_bin_size(sketch: Sketch) -> int:
+    """The equal-mass bin size, for 1 to `MOST_DRAWN` bins, of least leave-one-out risk as a regressogram.
+
+    Leaving row i out of its bin moves the bin mean so that its residual grows by n_b / (n_b - 1); hence the risk
+    is Σ_b n_b p_b (1 - p_b) (n_b / (n_b - 1))² / N, without a loop over rows.
+    """
+    best, best_risk = sketch.n, np.inf
+    for wanted in range(1, min(MOST_DRAWN, sketch.n) + 1):
+        target = -(-sketch.n // wanted)
+        starts = equal_mass_starts(sketch.size, target)
+        n = np.add.reduceat(sketch.size, starts).astype(np.float64)
+        if n.min() < 2:
+            continue
+        p = np.add.reduceat(sketch.counts[:, 1], starts) / n
+        risk = float(np.sum(n * p * (1.0 - p) * (n / (n - 1.0)) ** 2))
+        if risk < best_risk * (1.0 - 1e-12):
+            best, best_risk = target, risk
+    return best
+
+
+def isotonic_starts(sketch: Sketch) -> Ints:
+    """First cell of each block of the isotonic (pool-adjacent-violators) fit of y on q."""
+    from scipy.optimize import isotonic_regression
+
+    size = sketch.size.astype(np.float64)
+    fit = isotonic_regression(sketch.counts[:, 1] / size, weights=size)
+    blocks: Ints = np.asarray(fit.blocks[:-1], dtype=np.int64)
+    return blocks
+
+
+def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float) -> Bins:
+    """Bins that begin at the given cells."""
+    n = np.add.reduceat(sketch.size, starts)
+    upper = starts > np.searchsorted(sketch.mean_q, 0.5)
+    # The mean of 1 - q where the bin is all above 1/2, so that q one ulp below 1 is not rounded away.
+    sum_m = np.add.reduceat(sketch.sum_m, starts)
+    mean = np.where(upper, 1.0 - sum_m / n, np.add.reduceat(sketch.sum_q, starts) / n)
+    first, last = sketch.mean_q[starts], sketch.mean_q[np.append(starts[1:], len(sketch.size)) - 1]
+    mean = np.where(first == last, first, np.clip(mean, first, last))
+    positive = np.add.reduceat(sketch.counts[:, 1], starts)
+    return _finish(n, mean, positive, first, last, rule, confidence_level)
+
+
+def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
+    from howsure.kernels.cells import fold_widths
+
+    table = sketch.widths if sketch.widths is not None else fold_widths(sketch.keys, sketch.counts, k)
+    count = table[:, :, 0].sum(axis=1)
+    total = (table[:, :, 1].sum(axis=1) * 2.0**26 + table[:, :, 2].sum(axis=1)) / 2.0**52
+    kept = np.flatnonzero(count)
+    n = count[kept]
+    edge = np.arange(k + 1) / k
+    first, last = edge[kept], edge[kept + 1]
+    return _finish(
+        n,
+        np.clip(total[kept] / n, first, last),
+        table[kept, 1, 0],
+        first,
+        last,
+        f"equal width, {k} bins" + (f", {k - len(kept)} of them empty" if len(kept) < k else ""),
+        confidence_level,
+    )
+
+
+def _finish(
+    n: Ints, mean_prob: Floats, positive: Ints, first: Floats, last: Floats, rule: str, confidence_level: float
+) -> Bins:
+    low, high = clopper_pearson(positive, n, confidence_level)
+    arrays = (n, mean_prob, positive / n, low, high, first, last)
+    for array in arrays:
+        array.flags.writeable = False
+    return Bins(*arrays, rule)
+
+
+def clopper_pearson(successes: Ints, n: Ints, confidence_level: float) -> tuple[Floats, Floats]:
+    """Exact binomial limits of a frequency, from the quantiles of beta distributions (Clopper & Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    tail = (1.0 - confidence_level) / 2.0
+    k = successes.astype(np.float64)
+    low = np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - k + 1, tail))
+    high = np.where(k == n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1), 1.0 - tail))
+    return low, high

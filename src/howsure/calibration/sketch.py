@@ -1,0 +1,315 @@
+"""The sketch: one small, mergeable table that every number and picture is computed from.
+
+Up to `EXACT_LIMIT` distinct probabilities are kept as they are, each with its count of 0 and 1 labels. Beyond that
+the sketch collapses onto the fixed cells of `howsure.kernels.cells`. Either way all that is stored is integers, so
+`sketch(A) + sketch(B) == sketch(A + B)` to the bit, whatever the order of the rows or the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+from howsure.kernels import cells as _cells
+from howsure.kernels.cells import COUNT, HIGH, LOW, LOW_BITS, SQUARE, SQUARE_SHIFT, Floats, Ints
+
+EXACT_LIMIT = 100_000
+COMPILE_FROM = 1_000_000  # rows; below this NumPy is done before Numba would be loaded
+
+_HASH_SLOTS = 1 << 18
+_NO_WEIGHT = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class LabelSide:
+    """The rows of one label, cell by cell: how many, their mean m = min(q, 1-q), and Σ(m - mean)²."""
+
+    n: Ints
+    mean: Floats
+    spread: Floats
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Counts and power sums of q by cell and label. Build one with `SketchBuilder` or merge two with `+`."""
+
+    exact: bool
+    keys: NDArray[Any]  # distinct q in order (float64) if exact, else cell numbers (int64)
+    counts: Ints  # (k, 2): rows with label 0 and 1
+    sums: Ints  # (k, 2, 4): the cells' integer sums; empty if exact
+    log_tail: int = 0
+    widths: Ints | None = None  # (K, 2, 3) table of equal-width bins, when asked for
+
+    # -- merging -------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Sketch) -> Sketch:
+        widths = None
+        if self.widths is not None and other.widths is not None:
+            widths = self.widths + other.widths
+        if self.exact and other.exact:
+            q, counts = _cells.merge_keyed(
+                np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts])
+            )
+            return from_distinct(q, counts, widths)
+        a, b = self.collapsed(), other.collapsed()
+        keys, sums = _cells.merge_keyed(
+            np.concatenate([a.keys, b.keys]), np.concatenate([a.sums, b.sums]).reshape(-1, 8)
+        )
+        return _from_cells(keys, sums.reshape(-1, 2, 4), a.log_tail + b.log_tail, widths)
+
+    def collapsed(self) -> Sketch:
+        """The same rows on the fixed cells."""
+        if not self.exact:
+            return self
+        return _from_cells(*_cells.collapse(self.keys, self.counts), self.widths)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        return (
+            self.exact == other.exact
+            and self.log_tail == other.log_tail
+            and np.array_equal(self.keys, other.keys)
+            and np.array_equal(self.counts, other.counts)
+            and np.array_equal(self.sums, other.sums)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- what the cells hold -------------------------------------------------------------------------------------
+
+    @cached_property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def n_positive(self) -> int:
+        """Number of rows with label 1."""
+        return int(self.counts[:, 1].sum())
+
+    @cached_property
+    def size(self) -> Ints:
+        """Rows per cell."""
+        return self.counts.sum(axis=1)
+
+    @cached_property
+    def upper(self) -> NDArray[np.bool_]:
+        """Whether a cell lies above 1/2, where m = 1 - q."""
+        return self.keys > 0.5 if self.exact else self.keys > _cells.HALF
+
+    @cached_property
+    def sides(self) -> tuple[LabelSide, LabelSide]:
+        """The rows with label 0 and with label 1."""
+        if self.exact:
+            m = np.where(self.upper, 1.0 - self.keys, self.keys)
+            zero = np.zeros_like(m)
+            return LabelSide(self.counts[:, 0], m, zero), LabelSide(self.counts[:, 1], m, zero)
+        base, scale, _ = _cells.cell_bounds(self.keys)
+        made = []
+        for label in (0, 1):
+            s = self.sums[:, label].astype(np.float64)
+            n = np.maximum(s[:, COUNT], 1.0)
+            offset = (s[:, HIGH] * (1 << LOW_BITS) + s[:, LOW]) / n  # mean u
+            square = s[:, SQUARE] * 4.0**SQUARE_SHIFT / n
+            spread = np.maximum(square - offset * offset, 0.0) * scale * scale * s[:, COUNT]
+            made.append(LabelSide(self.counts[:, label], base + offset * scale, spread))
+        return made[0], made[1]
+
+    @cached_property
+    def sum_m(self) -> Floats:
+        """Σ m per cell."""
+        zero, one = self.sides
+        return zero.n * zero.mean + one.n * one.mean
+
+    @cached_property
+    def mean_m(self) -> Floats:
+        """Mean m per cell."""
+        if self.exact:  # not n m / n, which need not round to m
+            return self.sides[0].mean
+        return self.sum_m / np.maximum(self.size, 1)
+
+    @cached_property
+    def mean_q(self) -> Floats:
+        """Mean probability per cell; the value itself while the sketch is exact."""
+        if self.exact:
+            return self.keys.astype(np.float64)
+        return np.where(self.upper, 1.0 - self.mean_m, self.mean_m)
+
+    @cached_property
+    def sum_q(self) -> Floats:
+        """Σ q per cell."""
+        return np.where(self.upper, self.size - self.sum_m, self.sum_m)
+
+    @cached_property
+    def sum_e(self) -> Floats:
+        """Σ (y - q) per cell, free of cancellation in both tails."""
+        return np.where(self.upper, self.sum_m - self.counts[:, 0], self.counts[:, 1] - self.sum_m)
+
+    @cached_property
+    def spread_q(self) -> Floats:
+        """Σ (q - mean q)² per cell; zero while the sketch is exact."""
+        if self.exact:
+            return np.zeros(len(self.keys))
+        zero, one = self.sides
+        between = np.maximum(self.size, 1)
+        return zero.spread + one.spread + zero.n * one.n * (zero.mean - one.mean) ** 2 / between
+
+    @cached_property
+    def sum_ee(self) -> Floats:
+        """Σ (y - q)² per cell, to the exactness of the power sums."""
+        zero, one = self.sides
+        near, far = _by_side(self.upper, zero, one)  # |e| = m where the label agrees with the side, else 1 - m
+        return near.n * near.mean**2 + near.spread + far.n * (1.0 - far.mean) ** 2 + far.spread
+
+    def total(self, f: Callable[[Floats], Floats], second: Callable[[Floats], Floats]) -> float:
+        """Σ f(q) over all rows, to second order inside a cell; `second` is f''."""
+        q = self.mean_q
+        return float(np.sum(self.size * f(q) + 0.5 * second(q) * self.spread_q))
+
+    @cached_property
+    def log_loss(self) -> tuple[float, int]:
+        """Σ -log P(label) over the rows where it is finite, and the number of rows where it is not."""
+        near, far = _by_side(self.upper, *self.sides)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # P(label) = 1 - m on the near side, m on the far side.
+            near_loss = -np.log1p(-near.mean) * near.n + 0.5 * near.spread / (1.0 - near.mean) ** 2
+            bend = np.where(far.spread > 0.0, 0.5 * far.spread / far.mean**2, 0.0)
+            far_loss = -np.log(far.mean) * far.n + bend
+        at_zero = far.mean == 0.0
+        if self.exact:
+            impossible = at_zero
+        else:
+            impossible = (self.keys == 0) | (self.keys == _cells.N_CELLS - 1)
+        far_loss = np.where(at_zero | (far.n == 0), 0.0, far_loss)
+        total = float(np.sum(near_loss) + np.sum(far_loss)) - self.log_tail / _cells.LOG_SCALE
+        return total, int(far.n[impossible].sum())
+
+
+def _by_side(
+    upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide
+) -> tuple[LabelSide, LabelSide]:
+    """Regroup label sides into rows whose label agrees with the cell's side of 1/2, and rows whose does not."""
+
+    def pick(a: LabelSide, b: LabelSide) -> LabelSide:
+        return LabelSide(
+            np.where(upper, a.n, b.n), np.where(upper, a.mean, b.mean), np.where(upper, a.spread, b.spread)
+        )
+
+    return pick(one, zero), pick(zero, one)
+
+
+def from_distinct(q: Floats, counts: Ints, widths: Ints | None = None) -> Sketch:
+    """A sketch of sorted distinct probabilities with (k, 2) label counts, collapsed if there are too many."""
+    sketch = Sketch(True, q, counts, np.zeros((0, 2, 4), np.int64), 0, widths)
+    return sketch if len(q) <= EXACT_LIMIT else sketch.collapsed()
+
+
+def _from_cells(keys: Ints, sums: Ints, log_tail: int, widths: Ints | None) -> Sketch:
+    counts = np.ascontiguousarray(sums[:, :, COUNT])
+    if counts.size and counts.max() > _cells.MAX_ROWS_PER_CELL:
+        raise InputError(
+            f"one cell holds more than {_cells.MAX_ROWS_PER_CELL:,} rows, beyond what the sketch can add exactly; "
+            "sketch the data in parts."
+        )
+    return Sketch(False, keys, counts, sums, log_tail, widths)
+
+
+class SketchBuilder:
+    """Takes validated rows in batches of any size and makes a `Sketch` in one pass and constant memory.
+
+    The first million rows wait for NumPy; only when more arrive is Numba loaded. A builder serves one thread:
+    give each its own and add the sketches.
+    """
+
+    def __init__(self, width: int | None = None) -> None:
+        self._width = width
+        self._pending: list[tuple[Floats, NDArray[np.uint8], Ints | None]] = []
+        self._n_pending = 0
+        self._compiled: _CompiledState | None = None
+
+    def add(self, y: NDArray[np.uint8], q: Floats, weight: Ints | None = None) -> None:
+        """Take rows: labels 0/1, contiguous float64 probabilities in [0, 1], repetition counts."""
+        if self._compiled is None:
+            self._pending.append((q, y, weight))
+            self._n_pending += len(q)
+            if self._n_pending <= COMPILE_FROM:
+                return
+            self._compiled = _CompiledState(self._width)
+            for batch in self._pending:
+                self._compiled.add(*batch)
+            self._pending.clear()
+        else:
+            self._compiled.add(q, y, weight)
+
+    def finish(self) -> Sketch:
+        """The sketch of all rows taken so far."""
+        if self._compiled is not None:
+            return self._compiled.finish()
+        if not self._pending:
+            q, counts = np.zeros(0), np.zeros((0, 2), np.int64)
+        else:
+            weights = [w for *_, w in self._pending]
+            q, counts = _cells.distinct(
+                np.concatenate([q for q, *_ in self._pending]),
+                np.concatenate([y for _, y, _ in self._pending]),
+                None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
+            )
+        widths = None if self._width is None else _cells.fold_widths(q, counts, self._width)
+        return from_distinct(q, counts, widths)
+
+
+class _CompiledState:
+    """The tables that the compiled kernels fill: distinct values first, fixed cells once there are too many."""
+
+    def __init__(self, width: int | None) -> None:
+        from howsure.kernels import cells_compiled
+
+        cells_compiled.compile_all()
+        self._kernels = cells_compiled
+        self._slots: Ints | None = np.full(_HASH_SLOTS, cells_compiled.EMPTY)
+        self._slot_counts = np.zeros((_HASH_SLOTS, 2), np.int64)
+        self._used = 0
+        self._table: Ints | None = None
+        self._log_tail = 0
+        self._widths = None if width is None else np.zeros((width, 2, 3), np.int64)
+
+    def add(self, q: Floats, y: NDArray[np.uint8], weight: Ints | None) -> None:
+        w = _NO_WEIGHT if weight is None else weight
+        if self._widths is not None:
+            self._kernels.fill_widths(q, y, w, self._widths)
+        if self._slots is not None:
+            taken, self._used = self._kernels.count_distinct(
+                q, y, w, self._slots, self._slot_counts, self._used, EXACT_LIMIT
+            )
+            if taken == len(q):
+                return
+            self._collapse()
+            q, y, w = q[taken:], y[taken:], w[taken:]
+        self._log_tail += self._kernels.fill_cells(q, y, w, self._table)
+
+    def _distinct(self) -> tuple[Floats, Ints]:
+        assert self._slots is not None
+        full = np.flatnonzero(self._slots != self._kernels.EMPTY)
+        q = self._slots[full].view(np.float64)
+        order = np.argsort(q)
+        return q[order], self._slot_counts[full][order]
+
+    def _collapse(self) -> None:
+        cells, sums, self._log_tail = _cells.collapse(*self._distinct())
+        self._slots = None
+        self._table = np.zeros((_cells.N_CELLS, 2, 4), np.int64)
+        self._table[cells] = sums
+
+    def finish(self) -> Sketch:
+        if self._slots is not None:
+            return from_distinct(*self._distinct(), self._widths)
+        assert self._table is not None
+        occupied = np.flatnonzero(self._table[:, :, COUNT].any(axis=1))
+        return _from_cells(occupied, self._table[occupied], self._log_tail, self._widths)

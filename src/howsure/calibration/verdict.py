@@ -1,0 +1,84 @@
+"""The verdict in words, before any table.
+
+"Too high" and "too low" compare q with the observed frequency; "overconfident" and "underconfident" only ever mean
+too extreme and not extreme enough.
+"""
+
+from __future__ import annotations
+
+from howsure.calibration.result import Calibration
+
+
+def verdict(c: Calibration) -> str:
+    """One to three sentences: calibrated or not, by how much, in which direction, where."""
+    if c.error is None or c.p_value is None:
+        return f"Too little to judge: {c.n:,} row{'s' * (c.n != 1)}."
+    alpha = 1.0 - c.confidence_level
+    size = f"off by {_number(c.error.value)} (root mean square{_limits(c)})"
+    if c.p_value > alpha:
+        said = (
+            f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)}); the error is between "
+            f"{_number(c.error.low)} and {_number(c.error.high)}."
+            if c.error.low is not None
+            else f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)})."
+        )
+        return said + (" That is too few rows to rule out a large error." if _is_loose(c) else "")
+    how_bad = "Slightly miscalibrated" if (c.error.high or 1.0) < 0.02 else "Not calibrated"
+    if c.error.low is not None and c.error.low >= 0.1:
+        how_bad = "Badly miscalibrated"
+    return " ".join([f"{how_bad}: the probabilities are {size}, p {_p(c.p_value, True)}.", *_direction(c)])
+
+
+def _direction(c: Calibration) -> list[str]:
+    said = []
+    gap, where = c.bias.gap.value, _where(c)
+    if c.bias.direction:
+        said.append(f"They are {c.bias.direction} by {_number(abs(gap))} on average" + (f", {where}." if where else "."))
+    elif where:
+        said.append(f"They are {where}.")
+    if c.bias.extremity == "overconfident":
+        said.append("They are too extreme: overconfident.")
+    elif c.bias.extremity == "underconfident":
+        said.append("They are not extreme enough: underconfident.")
+    return said
+
+
+def _where(c: Calibration) -> str:
+    """The largest region on each side, by rows times gap."""
+    best = {}
+    for region in c.bias.regions:
+        weight = region.n * abs(region.mean_prob - region.mean_true)
+        if weight > best.get(region.direction, (0.0, None))[0]:
+            best[region.direction] = (weight, region)
+    parts = [
+        f"{direction} between {_number(r.from_prob)} and {_number(r.to_prob)}"
+        if r.from_prob != r.to_prob
+        else f"{direction} at {_number(r.from_prob)}"
+        for direction, (_, r) in sorted(best.items(), key=lambda item: -item[1][0])
+        if r is not None
+    ]
+    return " and ".join(parts)
+
+
+def _is_loose(c: Calibration) -> bool:
+    return c.error is not None and c.error.high is not None and c.error.high > 0.1
+
+
+def _limits(c: Calibration) -> str:
+    if c.error is None or c.error.low is None or c.error.high is None:
+        return ""
+    return f"; {c.confidence_level:.0%} interval {_number(c.error.low)} to {_number(c.error.high)}"
+
+
+def _number(x: float | None) -> str:
+    if x is None:
+        return "?"
+    if x in (0.0, 1.0) or 0.001 <= x <= 0.999:
+        return f"{x:.3f}"
+    return f"{x:.2g}" if x < 0.5 else f"1 - {1 - x:.1g}"
+
+
+def _p(p: float, relation: bool = False) -> str:
+    if p < 0.001:
+        return "< 0.001"
+    return f"= {p:.2g}" if relation else f"{p:.2g}"

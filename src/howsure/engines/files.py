@@ -1,0 +1,174 @@
+"""Tables of any size to a sketch: Parquet and Arrow by pyarrow on all cores, everything else through DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure._validate import BadRow, Origin
+from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.engines.columns import PairColumns
+from howsure.engines.memory import cores, merged
+from howsure.engines.tables import Table, quoted
+from howsure.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Validated rows, with the values of the slice and group columns when asked for."""
+
+    y: NDArray[np.uint8]
+    q: NDArray[np.float64]
+    weight: NDArray[np.int64] | None
+    by: pa.Array | None
+    groups: NDArray[np.uint64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to read from a table: the pair's columns and options."""
+
+    columns: PairColumns
+    weight: str | None = None
+    by: str | None = None
+    groups: str | None = None
+    where: str | None = None
+    logits: bool = False
+
+    @property
+    def origin(self) -> Origin:
+        """For messages."""
+        return Origin(self.columns.true.name, self.columns.prob.name, self.weight or "", 0, True)
+
+
+def sketch_table(table: Table, reading: Reading, width: int | None = None) -> Sketch:
+    """One sketch of all rows."""
+    if _is_plain(table, reading):
+        return _sketch_parquet([f.path for f in table.files], reading, width)
+    builder = SketchBuilder(width)
+    for batch in read_batches(table, reading):
+        builder.add(batch.y, batch.q, batch.weight)
+    return builder.finish()
+
+
+def _is_plain(table: Table, reading: Reading) -> bool:
+    """Parquet columns of numbers that need no SQL."""
+    c = reading.columns
+    return (
+        bool(table.files)
+        and table.files[0].kind == "parquet"
+        and not (reading.where or reading.by or reading.groups or reading.weight or c.positive is not None)
+        and c.prob.is_number
+        and c.true.is_number
+        and not any(t.startswith(("DECIMAL", "HUGE", "UHUGE")) for t in (c.prob.type, c.true.type))
+    )
+
+
+def read_batches(table: Table, reading: Reading) -> Iterator[Batch]:
+    """Validated batches in the table's order, through DuckDB."""
+    c = reading.columns
+    expressions = [c.true_sql, c.prob_sql]
+    for extra in (reading.weight, reading.by):
+        if extra is not None:
+            name = quoted(extra)
+            expressions.append(f"CAST({name} AS VARCHAR)" if extra is reading.by else f"CAST({name} AS DOUBLE)")
+    if reading.groups is not None:
+        # A 64-bit hash stands for the group: among 10⁷ groups two share one with probability 3e-6.
+        name = quoted(reading.groups)
+        expressions.append(f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) END")
+    origin = reading.origin
+    for record in table.batches(expressions, reading.where):
+        columns = iter(record.columns)
+        y, q = next(columns), next(columns)
+        if q.null_count:
+            _explain_missing(table, reading, q, origin)
+        weight = by = groups = None
+        if reading.weight is not None:
+            weight = _validate.weights(_numbers(next(columns)), origin)
+        if reading.by is not None:
+            by = next(columns)
+        if reading.groups is not None:
+            column = next(columns)
+            if column.null_count:
+                i = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+                raise BadRow(
+                    f"`{reading.groups}` is missing in {origin.at(i)}; every row needs a group.", origin.first + i
+                )
+            groups = column.to_numpy(zero_copy_only=False)
+        yield Batch(
+            _validate.labels(_numbers(y), origin),
+            _validate.probabilities(_numbers(q), origin, logits=reading.logits),
+            weight,
+            by,
+            groups,
+        )
+        origin = replace(origin, first=origin.first + record.num_rows)
+
+
+def _explain_missing(table: Table, reading: Reading, column: pa.Array, origin: Origin) -> None:
+    """A value that could not be read as a number: say what stands there."""
+    i = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+    found = table.value_at(quoted(reading.columns.prob.name), origin.first + i, reading.where)
+    if found is None:
+        raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
+    raise BadRow(f"`{origin.prob}` must hold numbers; got {found!r} in {origin.at(i)}.", origin.first + i)
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """An Arrow column as NumPy; missing values become NaN."""
+    if column.null_count:
+        column = column.cast(pa.float64())
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _sketch_parquet(paths: list[Path], reading: Reading, width: int | None) -> Sketch:
+    """Row groups in parallel, each thread with a sketch of its own."""
+    import pyarrow.parquet as pq
+
+    tasks: SimpleQueue[tuple[Path, int, int]] = SimpleQueue()
+    first = 0
+    for path in paths:
+        try:
+            with pq.ParquetFile(path) as file:
+                for group in range(file.metadata.num_row_groups):
+                    tasks.put((path, group, first))
+                    first += file.metadata.row_group(group).num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+    names = [reading.columns.true.name, reading.columns.prob.name]
+
+    def work(_: int) -> Sketch | BadRow:
+        builder = SketchBuilder(width)
+        opened: tuple[Path, Any] | None = None
+        while True:
+            try:
+                path, group, row = tasks.get_nowait()
+            except Empty:
+                return builder.finish()
+            if opened is None or opened[0] != path:
+                opened = (path, pq.ParquetFile(path, memory_map=True, pre_buffer=False))
+            origin = replace(reading.origin, first=row)
+            try:
+                for record in opened[1].iter_batches(1 << 17, row_groups=[group], columns=names, use_threads=False):
+                    builder.add(
+                        _validate.labels(_numbers(record.column(names[0])), origin),
+                        _validate.probabilities(_numbers(record.column(names[1])), origin, logits=reading.logits),
+                    )
+                    origin = replace(origin, first=origin.first + record.num_rows)
+            except BadRow as bad:
+                return bad
+            except (OSError, pa.ArrowException) as error:
+                raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+    with ThreadPoolExecutor(cores()) as pool:
+        return merged(pool.map(work, range(min(cores(), max(tasks.qsize(), 1)))))

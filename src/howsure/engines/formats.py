@@ -1,0 +1,99 @@
+"""What kind of table a file is, told from its first bytes rather than its name."""
+
+from __future__ import annotations
+
+import glob
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from howsure import _validate
+from howsure.errors import InputError
+
+_SNIFFED = 1 << 16
+_ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file and how to read it: kind is parquet, arrow, arrow-stream, json or csv."""
+
+    path: Path
+    kind: str
+    compression: str | None = None  # gzip or zstd, for text
+
+
+def table_files(pattern: str, spool: tempfile.TemporaryDirectory[str] | None = None) -> list[TableFile]:
+    """The files that a path, a glob or `-` (standard input, copied to `spool`) names, in order of name."""
+    if pattern == "-":
+        assert spool is not None
+        path = Path(spool.name) / "standard-input"
+        with path.open("wb") as copy:
+            while block := sys.stdin.buffer.read(1 << 20):
+                copy.write(block)
+        return [recognise(path, "standard input")]
+    path = Path(pattern)
+    if path.is_file():
+        return [recognise(path, pattern)]
+    if path.is_dir():
+        found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
+        if not found:
+            raise InputError(f"the folder {pattern!r} holds no files.")
+    else:
+        found = sorted(Path(p) for p in glob.glob(pattern, recursive=True) if Path(p).is_file())
+    if not found:
+        siblings = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+        close = _validate.nearest(path.name, siblings).split(" There are")[0] if siblings else ""
+        raise InputError(f"there is no file {pattern!r}.{close}")
+    files = [recognise(p, str(p)) for p in found]
+    kinds = {f.kind for f in files}
+    if len(kinds) > 1:
+        raise InputError(f"{pattern!r} names files of different kinds ({', '.join(sorted(kinds))}); give one at a time.")
+    return files
+
+
+def recognise(path: Path, name: str) -> TableFile:
+    """Tell a file's format, or say why it is not a table."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_SNIFFED)
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}.") from None
+    if not head:
+        raise InputError(f"{name} is empty.")
+    if head.startswith(b"PAR1"):
+        return TableFile(path, "parquet")
+    if head.startswith(b"ARROW1"):
+        return TableFile(path, "arrow")
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return TableFile(path, "arrow-stream")
+    compression = None
+    if head.startswith(b"\x1f\x8b"):
+        compression = "gzip"
+    elif head.startswith(_ZSTD):
+        compression = "zstd"
+    if compression:
+        head = _unpacked_head(path, compression, name)
+    if b"\x00" in head:
+        hint = " (UTF-16 text? save it as UTF-8)" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        raise InputError(f"{name} is not a table: it holds binary data{hint}. Use CSV, JSON lines, Parquet or Arrow.")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise InputError(f"{name} is empty.")
+    return TableFile(path, "json" if start[:1] in (b"{", b"[") else "csv", compression)
+
+
+def _unpacked_head(path: Path, compression: str, name: str) -> bytes:
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(str(path), compression=compression) as stream:
+            head: bytes = stream.read(_SNIFFED)
+            return head
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{name} is a damaged {compression} file: {_first_line(error)}.") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".")

@@ -1,0 +1,97 @@
+"""One sketch per value of a column, filled together in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from howsure.calibration.sketch import EXACT_LIMIT, Sketch, from_distinct
+from howsure.kernels.cells import Floats, Ints
+
+MISSING = "(missing)"
+COMPACT_FROM = 4_000_000  # pending rows
+
+
+class SliceNames:
+    """Numbers the values of a column in order of appearance."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def codes(self, values: pa.Array) -> Ints:
+        """The number of each row's value."""
+        encoded = values.dictionary_encode(null_encoding="encode")
+        local = [MISSING if v is None else str(v) for v in encoded.dictionary.to_pylist()]
+        numbers = np.array([self.index.setdefault(v, len(self.index)) for v in local], np.int64)
+        codes: Ints = numbers[encoded.indices.to_numpy(zero_copy_only=False)]
+        return codes
+
+    @property
+    def names(self) -> list[str]:
+        """The values in order of their number."""
+        return list(self.index)
+
+
+class SlicedSketchBuilder:
+    """A table keyed by (slice, q), compacted as it grows; a slice with too many values moves to fixed cells.
+
+    No loop over rows or slices: memory is one entry per distinct (slice, q), at most 100,000 a slice or 55,000
+    cells once collapsed.
+    """
+
+    def __init__(self) -> None:
+        self._slices: list[Ints] = []
+        self._values: list[Floats] = []
+        self._counts: list[Ints] = []
+        self._pending = self._compacted = 0
+        self._cells: dict[int, Sketch] = {}
+
+    def add(self, codes: Ints, y: NDArray[np.uint8], q: Floats, weight: Ints | None = None) -> None:
+        """Take rows with their slice numbers."""
+        w = np.ones(len(q), np.int64) if weight is None else weight
+        counts = np.zeros((len(q), 2), np.int64)
+        counts[np.arange(len(q)), y] = w
+        self._slices.append(codes)
+        self._values.append(q + 0.0)
+        self._counts.append(counts)
+        self._pending += len(q)
+        if self._pending > max(COMPACT_FROM, 2 * self._compacted):
+            self._compact()
+
+    def _compact(self) -> None:
+        codes, values = np.concatenate(self._slices), np.concatenate(self._values)
+        counts = np.concatenate(self._counts)
+        order = np.lexsort((values, codes))
+        codes, values, counts = codes[order], values[order], counts[order]
+        new = np.ones(len(codes), bool)
+        new[1:] = (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])
+        starts = np.flatnonzero(new)
+        codes, values, counts = codes[starts], values[starts], np.add.reduceat(counts, starts, axis=0)
+        kept = counts.any(axis=1)
+        codes, values, counts = codes[kept], values[kept], counts[kept]
+        first = np.flatnonzero(np.diff(codes, prepend=-1))
+        sizes = np.diff(np.append(first, len(codes)))
+        stay = np.ones(len(codes), bool)
+        for a, size in zip(first, sizes, strict=True):
+            code = int(codes[a])
+            if size > EXACT_LIMIT or code in self._cells:
+                part = slice(a, a + size)
+                sketch = Sketch(True, values[part], counts[part], np.zeros((0, 2, 4), np.int64)).collapsed()
+                before = self._cells.get(code)
+                self._cells[code] = sketch if before is None else before + sketch
+                stay[part] = False
+        self._slices, self._values, self._counts = [codes[stay]], [values[stay]], [counts[stay]]
+        self._pending = self._compacted = int(stay.sum())
+
+    def finish(self) -> dict[int, Sketch]:
+        """The sketch of each slice that has rows."""
+        if self._slices:
+            self._compact()
+        made = dict(self._cells)
+        if self._slices:
+            codes = self._slices[0]
+            first = np.flatnonzero(np.diff(codes, prepend=-1))
+            for a, b in zip(first, [*first[1:], len(codes)], strict=True):
+                made[int(codes[a])] = from_distinct(self._values[0][a:b], self._counts[0][a:b])
+        return made

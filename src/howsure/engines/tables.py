@@ -1,0 +1,184 @@
+"""Any table — files of any kind, a data frame, an Arrow table — as one thing to ask for columns, in batches.
+
+DuckDB reads text and evaluates expressions; plain Parquet and Arrow columns come straight from pyarrow.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from howsure import _validate
+from howsure.engines.formats import TableFile, table_files
+from howsure.errors import InputError
+
+BATCH_ROWS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's name and DuckDB type."""
+
+    name: str
+    type: str
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds numbers or booleans."""
+        return bool(re.match(r"(TINY|SMALL|BIG|HUGE|U)?(INT|INTEGER|BIGINT)|DOUBLE|FLOAT|REAL|DECIMAL|BOOL", self.type))
+
+
+class Table:
+    """A table to read from, any number of times. Close it, or use it in a `with` block."""
+
+    def __init__(self, source: Any) -> None:
+        self._spool = tempfile.TemporaryDirectory(prefix="howsure-")
+        self.files: list[TableFile] = []
+        self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
+        self._relation_sql = "given"
+        try:
+            self._connection = duckdb.connect(config={"temp_directory": self._spool.name})
+            self._connection.execute("SET enable_progress_bar = false")
+            if isinstance(source, str | Path):
+                self.name = "standard input" if str(source) == "-" else str(source)
+                self.files = table_files(str(source), self._spool)
+                if self.files[0].kind.startswith("arrow"):
+                    self._given = _arrow_files(self.files)
+                else:
+                    self._relation_sql = _relation_sql(self.files)
+            else:
+                self.name = f"a {type(source).__name__}"
+                self._given = _arrow_table(source)
+            if self._given is not None:
+                self._connection.register("given", self._given)
+            described = self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
+        except BaseException:
+            self._spool.cleanup()
+            raise
+        self.columns = [Column(str(row[0]), str(row[1])) for row in described]
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release files and temporary space."""
+        self._connection.close()
+        self._spool.cleanup()
+
+    def column(self, name: str) -> Column:
+        """The column of that name; case matters only when two names differ by it."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        same = [c for c in self.columns if c.name.lower() == name.lower()]
+        if len(same) == 1:
+            return same[0]
+        raise InputError(f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}")
+
+    def batches(self, expressions: Sequence[str], where: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Evaluate SQL expressions over the rows, in the table's order."""
+        listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
+        condition = f" WHERE {checked_condition(where)}" if where else ""
+        cursor = self._connection.cursor()  # so that two readers do not disturb each other
+        if self._given is not None:
+            cursor.register("given", self._given)
+        try:
+            reader = cursor.execute(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
+            yield from reader
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise InputError(self._explain(error)) from None
+        finally:
+            cursor.close()
+
+    def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
+        """Up to `limit` distinct values of an expression."""
+        condition = f" WHERE {checked_condition(where)}" if where else ""
+        sql = f"SELECT DISTINCT {expression} AS v FROM {self._relation_sql}{condition} ORDER BY v LIMIT {limit}"
+        return [row[0] for row in self._run(sql).fetchall()]
+
+    def value_at(self, expression: str, row: int, where: str | None = None) -> Any:
+        """One value, by row number from 0."""
+        condition = f" WHERE {checked_condition(where)}" if where else ""
+        found = self._run(f"SELECT {expression} FROM {self._relation_sql}{condition} LIMIT 1 OFFSET {row}").fetchone()
+        return None if found is None else found[0]
+
+    def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._connection.execute(sql)
+        except duckdb.Error as error:
+            raise InputError(self._explain(error)) from None
+
+    def _explain(self, error: Exception) -> str:
+        """DuckDB's many lines as one."""
+        text = str(error)
+        line = re.search(r"(?:CSV Error on Line: |[Ll]ine:? )(\d+)", text)
+        value = re.search(r'Could not convert string "(.*?)" to', text)
+        column = re.search(r'(?:converting )?column "(.*?)"', text)
+        at = f" in line {line[1]}" if line else ""
+        if value:
+            name = f"`{column[1]}`" if column else "a column"
+            return f"{self.name}: {name} holds {value[1]!r}{at}, which is not a number."
+        first = re.sub(r"^[A-Za-z ]*(Error|Exception): ", "", text.strip().splitlines()[0])
+        return f"{self.name} cannot be read{at}: {first.rstrip('.')}."
+
+
+def quoted(name: str) -> str:
+    """A column name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """A string as an SQL literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def checked_condition(where: str) -> str:
+    """`where` in parentheses, after making sure that it is one expression and nothing more."""
+    try:
+        duckdb.SQLExpression(where)
+    except duckdb.Error as error:
+        first = str(error).strip().splitlines()[0]
+        raise InputError(
+            f'--where must be a single SQL expression, such as "length > 5"; got {where!r} ({first}).'
+        ) from None
+    return f"({where}\n)"  # the line break ends a comment
+
+
+def _relation_sql(files: list[TableFile]) -> str:
+    paths = "[" + ", ".join(literal(str(f.path)) for f in files) + "]"
+    kind, compression = files[0].kind, files[0].compression
+    packed = f", compression={literal(compression)}" if compression else ""
+    if kind == "parquet":
+        return f"read_parquet({paths})"
+    if kind == "csv":
+        return f"read_csv({paths}{packed}, union_by_name={str(len(files) > 1).lower()})"
+    many = str(len(files) > 1).lower()
+    return f"read_json({paths}{packed}, union_by_name={many}, maximum_object_size=67108864)"
+
+
+def _arrow_files(files: list[TableFile]) -> Any:
+    import pyarrow.dataset as ds
+
+    try:
+        if files[0].kind == "arrow":
+            return ds.dataset([str(f.path) for f in files], format="ipc")
+        return pa.concat_tables([pa.ipc.open_stream(str(f.path)).read_all() for f in files])
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{files[0].path} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _arrow_table(frame: Any) -> Any:
+    try:
+        return frame if isinstance(frame, pa.Table) else pa.table(frame)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"a {type(frame).__name__} cannot be read as a table: {str(error).splitlines()[0]}") from None

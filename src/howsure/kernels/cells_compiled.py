@@ -1,0 +1,113 @@
+"""The same folding as `cells`, compiled: one pass over the rows, no temporary arrays."""
+
+import math
+
+import numpy as np
+
+from howsure.kernels.cells import (
+    BASE_KEY,
+    COUNT,
+    HIGH,
+    LOG_SCALE,
+    LOW,
+    LOW_BITS,
+    N_CELLS,
+    OFFSET_BITS,
+    SQUARE,
+    SQUARE_SHIFT,
+)
+from howsure.kernels.compiling import kernel, ready
+
+EMPTY = -1
+_OFFSET_MASK = (1 << OFFSET_BITS) - 1
+_LOW_MASK = (1 << LOW_BITS) - 1
+_ROUND = 1 << (SQUARE_SHIFT - 1)
+
+
+@kernel
+def count_distinct(q, y, weight, keys, counts, used, limit):  # type: ignore[no-untyped-def]
+    """Count rows per distinct q in an open-addressing table, until there are more than `limit` values.
+
+    Returns the number of rows taken and of slots used. `weight` of length 0 means one each.
+    """
+    mask = keys.size - 1
+    for i in range(q.size):
+        w = weight[i] if weight.size else 1
+        if w == 0:
+            continue
+        bits = np.float64(q[i] + 0.0).view(np.int64)
+        mixed = np.uint64(bits) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(mask))
+        while keys[slot] != bits:
+            if keys[slot] == EMPTY:
+                if used == limit:
+                    return i, used
+                keys[slot] = bits
+                used += 1
+                break
+            slot = (slot + 1) & mask
+        counts[slot, y[i]] += w
+    return q.size, used
+
+
+@kernel
+def fill_cells(q, y, weight, table):  # type: ignore[no-untyped-def]
+    """Add rows to the (N_CELLS, 2, 4) table; returns the underflow cell's log sum."""
+    log_tail = 0
+    for i in range(q.size):
+        w = weight[i] if weight.size else 1
+        x = q[i]
+        upper = x > 0.5
+        m = 1.0 - x if upper else x
+        bits = np.float64(m).view(np.int64)
+        cell = (bits >> OFFSET_BITS) - BASE_KEY + 2
+        u = bits & _OFFSET_MASK
+        if cell < 2:
+            u = 0
+            cell = 0
+            if m > 0.0:
+                cell = 1
+                if y[i] == 1:
+                    log_tail += w * np.int64(np.rint(math.log(m) * LOG_SCALE))
+        if upper:
+            cell = N_CELLS - 1 - cell
+        v = (u + _ROUND) >> SQUARE_SHIFT
+        sums = table[cell, y[i]]
+        sums[COUNT] += w
+        sums[HIGH] += w * (u >> LOW_BITS)
+        sums[LOW] += w * (u & _LOW_MASK)
+        sums[SQUARE] += w * v * v
+    return log_tail
+
+
+@kernel
+def fill_widths(q, y, weight, table):  # type: ignore[no-untyped-def]
+    """Add rows to a (K, 2, 3) table of equal-width bins [k/K, (k+1)/K): count, and Σ q 2^52 in two words."""
+    n_bins = table.shape[0]
+    for i in range(q.size):
+        w = weight[i] if weight.size else 1
+        b = min(int(q[i] * n_bins), n_bins - 1)
+        if q[i] < b / n_bins:
+            b -= 1
+        elif b < n_bins - 1 and q[i] >= (b + 1) / n_bins:
+            b += 1
+        fixed = np.int64(np.rint(q[i] * 4503599627370496.0))
+        sums = table[b, y[i]]
+        sums[0] += w
+        sums[1] += w * (fixed >> 26)
+        sums[2] += w * (fixed & 67108863)
+
+
+def compile_all() -> None:
+    """Compile or load the kernels of this file."""
+    rows = ", ".join(f"Array({t}, 1, 'C', readonly=True)" for t in ("float64", "uint8", "int64"))
+    ready(
+        count_distinct,
+        fill_cells,
+        fill_widths,
+        signatures=(
+            f"UniTuple(int64, 2)({rows}, int64[::1], int64[:, ::1], int64, int64)",
+            f"int64({rows}, int64[:, :, ::1])",
+            f"void({rows}, int64[:, :, ::1])",
+        ),
+    )

@@ -1,0 +1,38 @@
+"""How a kernel is compiled: by Numba, once, into a cache that later runs load in milliseconds.
+
+Numba keeps the cache beside the package, or in the user's cache folder when the package is read-only.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Mark `function` as a compiled kernel: cached on disk, and run without holding the GIL."""
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # no folder can be written at all: compile in memory
+        return numba.njit(nogil=True)(function)
+
+
+def ready(*dispatchers: Any, signatures: tuple[str, ...]) -> None:
+    """Compile each dispatcher for its signature, saying so when the cache cannot answer."""
+    waiting = [(d, s) for d, s in zip(dispatchers, signatures, strict=True) if not d.signatures]
+    if any(not _is_cached(d) for d, _ in waiting):
+        print("howsure: compiling once for this machine (a few seconds) …", file=sys.stderr, flush=True)
+    for dispatcher, signature in waiting:
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()  # a wrong argument type is an error, not a silent second compilation
+
+
+def _is_cached(dispatcher: Any) -> bool:
+    path = dispatcher.stats.cache_path
+    if path is None:
+        return False
+    function = dispatcher.py_func
+    stem = Path(function.__code__.co_filename).stem
+    return any(Path(path).glob(f"{stem}.{function.__qualname__}-*.nbi"))

@@ -79,7 +79,11 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
         )
     with np.errstate(invalid="ignore"):
         y = np.ascontiguousarray(values.astype(np.uint8))
-    if len(y) and (y.max() > 1 or not np.array_equal(y, values)):
+    if values.dtype.kind == "f":
+        fine = not len(y) or (y.max() <= 1 and np.array_equal(y, values))
+    else:  # two quick passes; no comparison array
+        fine = not len(y) or (values.min() >= 0 and values.max() <= 1)
+    if not fine:
         i = int(np.argmax(~((values == 0) | (values == 1))))
         got = values[i]
         if isinstance(got, np.floating) and np.isnan(got):

@@ -10,7 +10,7 @@ import numpy as np
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 
-MOST_DRAWN = 30  # bins=None draws at most this many: a table and a curve people can read
+MOST_DRAWN = 20  # bins=None draws at most this many: a table and a curve people can read
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,20 @@ def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float) 
     else:
         assert isinstance(bins, int)
         size, rule = bins, f"equal mass, {bins:,} rows each"
-    return from_starts(sketch, equal_mass_starts(sketch.size, size), rule, confidence_level)
+    return from_starts(sketch, equal_mass_starts(_ends(sketch), size), rule, confidence_level)
 
 
-def equal_mass_starts(size: Ints, target: int) -> Ints:
-    """First cell of each bin of at least `target` rows; a last short bin joins the one before.
+def _ends(sketch: Sketch) -> list[int]:
+    """Rows up to and including each cell, as Python numbers for bisection."""
+    ends: list[int] = np.cumsum(sketch.size).tolist()
+    return ends
+
+
+def equal_mass_starts(ends: list[int], target: int) -> Ints:
+    """First cell of each bin of at least `target` rows; a last short bin joins the one before. See `_ends`.
 
     As the paper's Algorithm 1, but rows with the same probability are never parted.
     """
-    ends = np.cumsum(size).tolist()
     starts, taken = [0], 0
     while (last := bisect_left(ends, taken + target)) < len(ends):  # the cell that fills this bin
         taken = ends[last]
@@ -81,9 +86,10 @@ def best_bin_size(sketch: Sketch) -> int:
     is Σ_b n_b p_b (1 - p_b) (n_b / (n_b - 1))² / N, without a loop over rows.
     """
     best, best_risk = sketch.n, np.inf
+    ends = _ends(sketch)
     for wanted in range(1, min(MOST_DRAWN, sketch.n) + 1):
         target = -(-sketch.n // wanted)
-        starts = equal_mass_starts(sketch.size, target)
+        starts = equal_mass_starts(ends, target)
         n = np.add.reduceat(sketch.size, starts).astype(np.float64)
         if n.min() < 2:
             continue

@@ -276,7 +276,9 @@ class _CompiledState:
         self._slots: Ints | None = np.full(_HASH_SLOTS, cells_compiled.EMPTY)
         self._slot_counts = np.zeros((_HASH_SLOTS, 2), np.int64)
         self._used = 0
-        self._table: Ints | None = None
+        self._table: Ints | None = None  # (2 N_CELLS, 4)
+        self._packed = np.zeros((0, 2), np.int64)
+        self._n_packed = 0
         self._log_tail = 0
         self._widths = None if width is None else np.zeros((width, 2, 3), np.int64)
 
@@ -292,7 +294,19 @@ class _CompiledState:
                 return
             self._collapse()
             q, y, w = q[taken:], y[taken:], w[taken:]
-        self._log_tail += self._kernels.fill_cells(q, y, w, self._table)
+        if weight is not None:
+            self._log_tail += self._kernels.fill_weighted(q, y, w, self._table)
+            return
+        for first in range(0, len(q), _cells.PACKED_ROWS):
+            part = slice(first, first + _cells.PACKED_ROWS)
+            if self._n_packed + len(q[part]) > _cells.PACKED_ROWS:
+                self._unpack()
+            self._log_tail += self._kernels.fill_packed(q[part], y[part], self._packed)
+            self._n_packed += len(q[part])
+
+    def _unpack(self) -> None:
+        self._kernels.unpack(self._packed, self._table)
+        self._n_packed = 0
 
     def _distinct(self) -> tuple[Floats, Ints]:
         assert self._slots is not None
@@ -304,12 +318,15 @@ class _CompiledState:
     def _collapse(self) -> None:
         cells, sums, self._log_tail = _cells.collapse(*self._distinct())
         self._slots = None
-        self._table = np.zeros((_cells.N_CELLS, 2, 4), np.int64)
-        self._table[cells] = sums
+        self._table = np.zeros((2 * _cells.N_CELLS, 4), np.int64)
+        self._table.reshape(_cells.N_CELLS, 2, 4)[cells] = sums
+        self._packed = np.zeros((2 * _cells.N_CELLS, 2), np.int64)
 
     def finish(self) -> Sketch:
         if self._slots is not None:
             return from_distinct(*self._distinct(), self._widths)
         assert self._table is not None
-        occupied = np.flatnonzero(self._table[:, :, COUNT].any(axis=1))
-        return _from_cells(occupied, self._table[occupied], self._log_tail, self._widths)
+        self._unpack()
+        table = self._table.reshape(_cells.N_CELLS, 2, 4)
+        occupied = np.flatnonzero(table[:, :, COUNT].any(axis=1))
+        return _from_cells(occupied, table[occupied], self._log_tail, self._widths)

@@ -73,9 +73,9 @@ def _limits(c: Calibration) -> str:
 def _number(x: float | None) -> str:
     if x is None:
         return "?"
-    if x in (0.0, 1.0) or 0.001 <= x <= 0.999:
-        return f"{x:.3f}"
-    return f"{x:.2g}" if x < 0.5 else f"1 - {1 - x:.1g}"
+    if 0.0 < x < 0.001:
+        return f"{x:.2g}"
+    return f"{x:.4f}" if 0.999 < x < 0.99995 else f"{x:.3f}"
 
 
 def _p(p: float, relation: bool = False) -> str:

@@ -93,8 +93,7 @@ class Table:
         if self._given is not None:
             cursor.register("given", self._given)
         try:
-            reader = cursor.execute(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
-            yield from reader
+            yield from cursor.sql(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
         except (duckdb.Error, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
         finally:

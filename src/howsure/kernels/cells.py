@@ -14,9 +14,12 @@ Within a cell, m = base + u * scale with u an integer of 43 bits. All sums are k
 or sketches in any order, on any number of threads, gives the same bits:
 
     COUNT  number of rows       HIGH, LOW  sums of the upper 22 and lower 21 bits of u
-    SQUARE sum of v^2, v = u rounded to 15 bits: enough for the spread inside a cell
+    SQUARE sum of v^2, v = u rounded to 12 bits: enough for the spread inside a cell
 
-A cell holds 2^33 rows before SQUARE could overflow.
+A cell holds 2^38 rows before SQUARE could overflow. The compiled kernel first packs the four sums of up to 2^19
+rows into two words, which halves the memory it walks through:
+
+    word 0   sum of u                word 1   COUNT << 44 + sum of v^2
 """
 
 import numpy as np
@@ -25,14 +28,16 @@ from numpy.typing import NDArray
 MANTISSA_BITS = 9
 OFFSET_BITS = 52 - MANTISSA_BITS  # bits of u
 LOW_BITS = 21
-SQUARE_SHIFT = OFFSET_BITS - 15
+SQUARE_SHIFT = OFFSET_BITS - 12
+PACKED_ROWS = 1 << 19
+COUNT_SHIFT = 44
 LOWEST_EXPONENT = -54
 BASE_KEY = (1023 + LOWEST_EXPONENT) << MANTISSA_BITS
 HALF = ((-1 - LOWEST_EXPONENT) << MANTISSA_BITS) + 2
 N_CELLS = 2 * HALF + 1
 COUNT, HIGH, LOW, SQUARE = range(4)
 LOG_SCALE = 1 << 24  # the underflow cell's logarithms, in fixed point
-MAX_ROWS_PER_CELL = 1 << 33
+MAX_ROWS_PER_CELL = 1 << 38
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

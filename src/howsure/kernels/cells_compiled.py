@@ -7,6 +7,7 @@ import numpy as np
 from howsure.kernels.cells import (
     BASE_KEY,
     COUNT,
+    COUNT_SHIFT,
     HIGH,
     LOG_SCALE,
     LOW,
@@ -51,14 +52,53 @@ def count_distinct(q, y, weight, keys, counts, used, limit):  # type: ignore[no-
 
 
 @kernel
-def fill_cells(q, y, weight, table):  # type: ignore[no-untyped-def]
-    """Add rows to the (N_CELLS, 2, 4) table; returns the underflow cell's log sum."""
+def fill_packed(q, y, packed):  # type: ignore[no-untyped-def]
+    """Add rows to the (2 N_CELLS, 2) packed table; returns the underflow cell's log sum."""
     log_tail = 0
     for i in range(q.size):
-        w = weight[i] if weight.size else 1
         x = q[i]
-        upper = x > 0.5
-        m = 1.0 - x if upper else x
+        m = min(x, 1.0 - x)  # 1 - x is exact where it is the smaller
+        bits = np.float64(m).view(np.int64)
+        cell = (bits >> OFFSET_BITS) - BASE_KEY + 2
+        u = bits & _OFFSET_MASK
+        if cell < 2:
+            u = 0
+            cell = 0
+            if m > 0.0:
+                cell = 1
+                if y[i] == 1:
+                    log_tail += np.int64(np.rint(math.log(m) * LOG_SCALE))
+        cell += np.int64(x > 0.5) * (N_CELLS - 1 - 2 * cell)  # mirrored, without a branch to mispredict
+        v = (u + _ROUND) >> SQUARE_SHIFT
+        slot = 2 * cell + y[i]
+        packed[slot, 0] += u
+        packed[slot, 1] += (1 << COUNT_SHIFT) + v * v
+    return log_tail
+
+
+@kernel
+def unpack(packed, table):  # type: ignore[no-untyped-def]
+    """Move the packed sums into the (2 N_CELLS, 4) table and clear them."""
+    for slot in range(packed.shape[0]):
+        word = packed[slot, 1]
+        if word:
+            u = packed[slot, 0]
+            table[slot, COUNT] += word >> COUNT_SHIFT
+            table[slot, HIGH] += u >> LOW_BITS
+            table[slot, LOW] += u & _LOW_MASK
+            table[slot, SQUARE] += word & ((1 << COUNT_SHIFT) - 1)
+            packed[slot, 0] = 0
+            packed[slot, 1] = 0
+
+
+@kernel
+def fill_weighted(q, y, weight, table):  # type: ignore[no-untyped-def]
+    """Add rows that count several times straight to the (2 N_CELLS, 4) table; returns the log sum."""
+    log_tail = 0
+    for i in range(q.size):
+        w = weight[i]
+        x = q[i]
+        m = min(x, 1.0 - x)
         bits = np.float64(m).view(np.int64)
         cell = (bits >> OFFSET_BITS) - BASE_KEY + 2
         u = bits & _OFFSET_MASK
@@ -69,14 +109,13 @@ def fill_cells(q, y, weight, table):  # type: ignore[no-untyped-def]
                 cell = 1
                 if y[i] == 1:
                     log_tail += w * np.int64(np.rint(math.log(m) * LOG_SCALE))
-        if upper:
-            cell = N_CELLS - 1 - cell
+        cell += np.int64(x > 0.5) * (N_CELLS - 1 - 2 * cell)
         v = (u + _ROUND) >> SQUARE_SHIFT
-        sums = table[cell, y[i]]
-        sums[COUNT] += w
-        sums[HIGH] += w * (u >> LOW_BITS)
-        sums[LOW] += w * (u & _LOW_MASK)
-        sums[SQUARE] += w * v * v
+        slot = 2 * cell + y[i]
+        table[slot, COUNT] += w
+        table[slot, HIGH] += w * (u >> LOW_BITS)
+        table[slot, LOW] += w * (u & _LOW_MASK)
+        table[slot, SQUARE] += w * v * v
     return log_tail
 
 
@@ -103,11 +142,15 @@ def compile_all() -> None:
     rows = ", ".join(f"Array({t}, 1, 'C', readonly=True)" for t in ("float64", "uint8", "int64"))
     ready(
         count_distinct,
-        fill_cells,
+        fill_packed,
+        unpack,
+        fill_weighted,
         fill_widths,
         signatures=(
             f"UniTuple(int64, 2)({rows}, int64[::1], int64[:, ::1], int64, int64)",
-            f"int64({rows}, int64[:, :, ::1])",
+            f"int64({rows.rsplit(', Array', 1)[0]}, int64[:, ::1])",
+            "void(int64[:, ::1], int64[:, ::1])",
+            f"int64({rows}, int64[:, ::1])",
             f"void({rows}, int64[:, :, ::1])",
         ),
     )

@@ -1,0 +1,62 @@
+"""The command `howsure` and how its errors are told."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from howsure._version import __version__
+from howsure.cli.check import check
+from howsure.errors import HowsureError
+
+app = typer.Typer(
+    name="howsure",
+    help="How sure is your NLP model, and is it right to be?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=False)
+def howsure(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    """How sure is your NLP model, and is it right to be?"""
+
+
+app.command()(check)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["--version"]:
+        print(f"howsure {__version__}")
+        return 0
+    try:
+        status = typer.main.get_command(app).main(args=arguments, prog_name="howsure", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except HowsureError as error:
+        return _complain(str(error))
+    except (KeyboardInterrupt, EOFError):
+        print("howsure: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+    except Exception as error:
+        if hasattr(error, "format_message"):  # the parser's own complaints: usage, unknown options
+            message = error.format_message()
+            command = " ".join(["howsure", *[a for a in arguments[:1] if not a.startswith("-")]])
+            return _complain(f"{message} Try '{command} --help'.") if message else 2
+        if hasattr(error, "exit_code"):
+            return int(error.exit_code)
+        raise
+
+
+def _complain(message: str) -> int:
+    print("howsure: " + " ".join(message.split()), file=sys.stderr)
+    return 2

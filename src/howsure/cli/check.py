@@ -1,0 +1,88 @@
+"""`howsure check FILE`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Optional
+
+import typer
+
+EPILOG = """Examples:
+
+  howsure check predictions.csv
+
+  howsure check 'run-*.parquet' --prob q --true correct --by tag
+
+  zcat scores.jsonl.gz | howsure check - --json
+
+  howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is above)
+"""
+
+
+def check(
+    file: Annotated[
+        Optional[str],  # noqa: UP045  (typer reads this at run time)
+        typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow; gzip or zstd; a glob; a folder; - for stdin."),
+    ] = None,
+    prob: Annotated[Optional[str], typer.Option(help="Column of probabilities.")] = None,  # noqa: UP045
+    true: Annotated[Optional[str], typer.Option(help="Column of labels.")] = None,  # noqa: UP045
+    positive: Annotated[Optional[str], typer.Option(help="The label that counts as 1.")] = None,  # noqa: UP045
+    logits: Annotated[bool, typer.Option("--logits", help="The column holds log-odds, not probabilities.")] = False,
+    where: Annotated[Optional[str], typer.Option(help="SQL condition on the rows to keep.")] = None,  # noqa: UP045
+    weight: Annotated[Optional[str], typer.Option(help="Column of repetition counts.")] = None,  # noqa: UP045
+    by: Annotated[Optional[str], typer.Option(help="Analyse each value of this column too.")] = None,  # noqa: UP045
+    bins: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Bins to draw: rows in each, width:K, or isotonic. Chosen from the data by default."),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what each number means, with its formula.")] = False,
+    fail_above: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="Exit with status 1 when the calibration error is above this."),
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Check the shipped table of real predictions.")] = False,
+) -> int:
+    """Is the model calibrated, by how much, and where?"""
+    from howsure.cli.explain import explanation
+    from howsure.cli.latex import latex_table
+    from howsure.cli.text import calibration_text
+    from howsure.data import demo_table
+    from howsure.errors import InputError
+    from howsure.verbs.check import check as run_check
+
+    if demo == (file is not None):
+        raise InputError("give a file to check, or --demo for the shipped example.")
+    if as_json and latex:
+        raise InputError("--json and --latex cannot be combined.")
+    result = run_check(
+        demo_table() if demo else file,
+        prob=prob,
+        true=true,
+        positive=positive,
+        logits=logits,
+        where=where,
+        sample_weight=weight,
+        by=by,
+        bins=bins,
+        confidence_level=confidence,
+        rng=rng,
+    )
+    if as_json:
+        said = json.dumps(result.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+    elif latex:
+        said = latex_table(result)
+    else:
+        said = calibration_text(result) + (explanation(result) if explain else "")
+    print(said.rstrip("\n"))
+    if fail_above is not None and result.error is not None and result.error.value > fail_above:
+        print(f"howsure: the error {result.error.value:.4f} is above {fail_above}.", file=sys.stderr)
+        return 1
+    return 0
+
+
+check.__doc__ = (check.__doc__ or "") + "\n\n" + EPILOG

@@ -1,0 +1,122 @@
+"""A `Calibration` in words, tables and a small curve, 80 columns wide."""
+
+from __future__ import annotations
+
+import textwrap
+
+from howsure.calibration.intervals import Estimate
+from howsure.calibration.result import Calibration
+from howsure.cli.curve import curve
+
+WIDTH = 80
+MOST_BINS = 30
+MOST_SLICES = 40
+
+
+def calibration_text(c: Calibration) -> str:
+    """Verdict first, then the numbers, the bins, the slices and the curve."""
+    parts = [textwrap.fill(c.verdict, WIDTH), _numbers(c), _bins(c)]
+    if c.slices:
+        parts.append(_slices(c))
+    parts.append(curve(c))
+    if c.notes:
+        parts.append("\n".join(textwrap.fill(n, WIDTH, initial_indent="Note: ", subsequent_indent="  ") for n in c.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _numbers(c: Calibration) -> str:
+    groups = "" if c.n_groups is None else f" in {c.n_groups:,} groups"
+    rows = [
+        ("rows", f"{c.n:,}{groups}", f"base rate {c.base_rate:.4g}"),
+        ("RMS error", *_with_limits(c.error, c.confidence_level)),
+        ("ECE", *_with_limits(c.ece, c.confidence_level)),
+        ("largest bin error", f"{c.max_error:.4f}", ""),
+        ("mean q - mean y", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap)),
+    ]
+    if c.bias.slope is not None:
+        rows.append(("slope of y on q", f"{c.bias.slope.value:.3f}", _limits(c.bias.slope, "(below 1: too extreme)")))
+    for name, score in (("Brier score", c.brier), ("log loss", c.log_loss)):
+        if score.value is None:
+            rows.append((name, "infinite", f"{score.infinite_rows:,} impossible rows"))
+        else:
+            rows.append(
+                (
+                    name,
+                    f"{score.value:.4f}",
+                    f"= {score.miscalibration:.4f} miscalibrated - {score.discrimination:.4f} + {score.uncertainty:.4f}",
+                )
+            )
+    if c.auc is not None:
+        rows.append(("AUC", f"{c.auc:.4f}", ""))
+    for test in c.tests[:1]:
+        rows.append(("calibrated?", f"p {_p(test.p_value)}", "combined test of perfect calibration"))
+    return _aligned(rows)
+
+
+def _aligned(rows: list[tuple[str, str, str]]) -> str:
+    first, second = max(len(r[0]) for r in rows), max(len(r[1]) for r in rows)
+    made = []
+    for name, value, rest in rows:
+        head = f"  {name:<{first}}  {value:>{second}}  "
+        made.append(textwrap.fill(rest, WIDTH, initial_indent=head, subsequent_indent=" " * len(head)) if rest else head.rstrip())
+    return "\n".join(made)
+
+
+def _with_limits(e: Estimate | None, level: float) -> tuple[str, str]:
+    if e is None:
+        return "–", "needs two rows"
+    return f"{e.value:.4f}", _limits(e, f"({level:.0%} interval)")
+
+
+def _limits(e: Estimate, said: str = "") -> str:
+    if e.low is None or e.high is None:
+        return said
+    return f"[{e.low:.4f}, {e.high:.4f}] {said}".rstrip()
+
+
+def _bins(c: Calibration) -> str:
+    b = c.bins
+    head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{c.confidence_level:.0%} interval':<17}"
+    lines = [textwrap.fill(f"Bins: {b.rule}.", WIDTH), head.rstrip()]
+    shown = range(len(b)) if len(b) <= MOST_BINS else [*range(MOST_BINS // 2), -1, *range(len(b) - MOST_BINS // 2, len(b))]
+    for i in shown:
+        if i < 0:
+            lines.append(f"  … {len(b) - 2 * (MOST_BINS // 2):,} more bins (--json lists all) …")
+            continue
+        mark = "too high" if b.mean_prob[i] > b.high[i] else "too low" if b.mean_prob[i] < b.low[i] else ""
+        lines.append(
+            f"  {_q(b.from_prob[i]):>9} {_q(b.to_prob[i]):>9} {b.n[i]:>11,} {_q(b.mean_prob[i]):>8} {b.mean_true[i]:>9.4f}"
+            f"  {b.low[i]:.4f} – {b.high[i]:.4f}  {mark}".rstrip()
+        )
+    return "\n".join(lines)
+
+
+def _slices(c: Calibration) -> str:
+    lines = [
+        f"By {c.by}, worst first:",
+        f"  {'':<20} {'rows':>10} {'error':>7}  {'interval':<16} {'bias':>8} {'adjusted p':>11}",
+    ]
+    for s in c.slices[:MOST_SLICES]:
+        x = s.calibration
+        name = s.name if len(s.name) <= 20 else s.name[:19] + "…"
+        error = f"{x.error.value:>7.4f}  [{x.error.low:.4f}, {x.error.high:.4f}]" if x.error else f"{'–':>7}  {'':<16}"
+        p = "–" if s.adjusted_p_value is None else _p(s.adjusted_p_value).removeprefix("= ")
+        lines.append(f"  {_printable(name):<20} {x.n:>10,} {error} {x.bias.gap.value:>+8.4f} {p:>11}")
+    if len(c.slices) > MOST_SLICES:
+        lines.append(f"  … {len(c.slices) - MOST_SLICES:,} more slices (--json lists all)")
+    return "\n".join(lines)
+
+
+def _printable(name: str) -> str:
+    """Control characters in data never reach the terminal."""
+    return "".join(ch if ch.isprintable() else "�" for ch in name)
+
+
+def _q(x: float) -> str:
+    if 1e-4 <= x <= 1 - 1e-4 or x in (0.0, 1.0):
+        return f"{x:.4f}"
+    return f"{x:.1e}" if x < 0.5 else f"1-{1 - x:.0e}"
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

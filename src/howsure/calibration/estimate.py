@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.calibration.sketch import Sketch
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, cell_position
 
 MOST_BINS = 4096
 
@@ -58,13 +58,18 @@ class BinSums:
 
 
 def estimation_bins(sketch: Sketch, count: int) -> BinSums:
-    """About `count` bins, spaced half by rank and half by asin √q, with an edge at ½ and two rows at least."""
+    """About `count` bins, spaced half by rank and half by asin √q, with an edge at ½ and two rows at least.
+
+    Rows are placed by the fixed cell they fall into, never by a rounded sum, and no cell is parted: the bins, and so
+    the estimate, are the same whether the sketch is still exact or has collapsed.
+    """
     size = sketch.size.astype(np.float64)
-    before = np.cumsum(size) - size
-    place = 0.5 * (before + 0.5 * size) / size.sum() + np.arcsin(np.sqrt(sketch.mean_q)) / np.pi
-    upper_half = sketch.mean_q >= 0.5
-    label = 2 * np.floor(count * place).astype(np.int64) + upper_half
-    starts = np.flatnonzero(np.diff(label, prepend=-1))
+    runs = np.flatnonzero(np.diff(sketch.fixed_cell, prepend=-1))
+    position = cell_position(sketch.fixed_cell[runs])
+    held = np.add.reduceat(size, runs)
+    place = 0.5 * (np.cumsum(held) - 0.5 * held) / size.sum() + np.arcsin(np.sqrt(position)) / np.pi
+    label = 2 * np.floor(count * place).astype(np.int64) + (position >= 0.5)
+    starts = runs[np.flatnonzero(np.diff(label, prepend=-1))]
     starts = _at_least_two(starts, sketch.size)
     q = sketch.mean_q
     # Σ q(1-q) inside a cell: n q̄(1-q̄) - Σ(q - q̄)².

@@ -105,6 +105,11 @@ class Sketch:
         return self.keys > 0.5 if self.exact else self.keys > _cells.HALF
 
     @cached_property
+    def fixed_cell(self) -> Ints:
+        """The fixed cell that each of the sketch's own cells belongs to: itself once collapsed."""
+        return _cells.cell_of(self.keys)[0] if self.exact else self.keys
+
+    @cached_property
     def sides(self) -> tuple[LabelSide, LabelSide]:
         """The rows with label 0 and with label 1."""
         if self.exact:
@@ -212,6 +217,8 @@ def from_distinct(q: Floats, counts: Ints, widths: Ints | None = None) -> Sketch
 
 
 def _from_cells(keys: Ints, sums: Ints, log_tail: int, widths: Ints | None) -> Sketch:
+    sums[:, :, HIGH] += sums[:, :, LOW] >> LOW_BITS  # one way to write each sum
+    sums[:, :, LOW] &= (1 << LOW_BITS) - 1
     counts = np.ascontiguousarray(sums[:, :, COUNT])
     if counts.size and counts.max() > _cells.MAX_ROWS_PER_CELL:
         raise InputError(

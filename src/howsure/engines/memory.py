@@ -14,7 +14,7 @@ from howsure import _validate
 from howsure._validate import BadRow, Origin
 from howsure.calibration.sketch import COMPILE_FROM, Sketch, SketchBuilder
 
-CHUNK = 1 << 16
+CHUNK = 1 << 17
 
 
 def cores() -> int:

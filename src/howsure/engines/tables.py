@@ -94,7 +94,7 @@ class Table:
             cursor.register("given", self._given)
         try:
             yield from cursor.sql(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
-        except (duckdb.Error, pa.ArrowException) as error:
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
         finally:
             cursor.close()

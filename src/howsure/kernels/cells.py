@@ -67,6 +67,13 @@ def cell_bounds(cell: Ints) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     return base, scale, upper
 
 
+def cell_position(cell: Ints) -> Floats:
+    """The probability in the middle of each cell."""
+    base, scale, upper = cell_bounds(cell)
+    middle = np.where(cell == HALF, 0.5, base + 0.5 * scale * (1 << OFFSET_BITS))
+    return np.where(upper, 1.0 - middle, middle)
+
+
 def fixed_log(q: Floats) -> Ints:
     """Natural logarithm of q > 0 in fixed point."""
     return np.rint(np.log(q) * LOG_SCALE).astype(np.int64)

@@ -4,11 +4,14 @@ Numba keeps the cache beside the package, or in the user's cache folder when the
 """
 
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
+
+_LOCK = threading.Lock()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -21,6 +24,11 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def ready(*dispatchers: Any, signatures: tuple[str, ...]) -> None:
     """Compile each dispatcher for its signature, saying so when the cache cannot answer."""
+    with _LOCK:
+        _compile(dispatchers, signatures)
+
+
+def _compile(dispatchers: tuple[Any, ...], signatures: tuple[str, ...]) -> None:
     waiting = [(d, s) for d, s in zip(dispatchers, signatures, strict=True) if not d.signatures]
     if any(not _is_cached(d) for d, _ in waiting):
         print("howsure: compiling once for this machine (a few seconds) …", file=sys.stderr, flush=True)

@@ -1,0 +1,153 @@
+"""The sketch's laws: every row counts once, order and partition never matter, merging is union."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from howsure.calibration import sketch as module
+from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.engines.memory import sketch_arrays
+from howsure.kernels import cells, cells_compiled
+
+EXTREMES = [0.0, 5e-324, 1e-300, 2.0**-55, 2.0**-54, 0.5, np.nextafter(0.5, 1), np.nextafter(1, 0), 1.0]
+probability = st.one_of(st.floats(0, 1), st.sampled_from(EXTREMES))
+pairs = st.lists(st.tuples(st.integers(0, 1), probability), min_size=1, max_size=60)
+
+
+def build(rows, weight=None, *, exact_limit=None, compiled=False, monkeypatch=None):
+    if exact_limit is not None:
+        monkeypatch.setattr(module, "EXACT_LIMIT", exact_limit)
+    if compiled:
+        monkeypatch.setattr(module, "COMPILE_FROM", 0)
+    builder = SketchBuilder()
+    y = np.array([r[0] for r in rows], np.uint8)
+    q = np.array([r[1] for r in rows], np.float64)
+    builder.add(y, q, None if weight is None else np.array(weight, np.int64))
+    return builder.finish()
+
+
+@pytest.mark.parametrize("limit", [100_000, 0], ids=["exact", "collapsed"])
+@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
+class TestLaws:
+    @pytest.fixture(autouse=True)
+    def _paths(self, limit, compiled):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "EXACT_LIMIT", limit)
+            if compiled:
+                patch.setattr(module, "COMPILE_FROM", 0)
+            yield
+
+    @given(rows=pairs, data=st.data())
+    def test_order_never_matters(self, rows, data):
+        assert build(rows) == build(data.draw(st.permutations(rows)))
+
+    @given(rows=pairs, cut=st.integers(0, 60))
+    def test_merge_is_union(self, rows, cut):
+        first, second = rows[:cut], rows[cut:]
+        assert build(first) + build(second) == build(rows)
+
+    @given(rows=pairs)
+    def test_doubled_rows_are_weight_two(self, rows):
+        assert build(rows + rows) == build(rows, weight=[2] * len(rows))
+
+    @given(rows=pairs)
+    def test_rows_of_weight_zero_leave_no_trace(self, rows):
+        assert build(rows + [(1, 0.123)], weight=[1] * len(rows) + [0]) == build(rows)
+
+    @given(rows=pairs)
+    def test_every_row_counts_once(self, rows):
+        made = build(rows)
+        assert made.n == len(rows)
+        assert made.n_positive == sum(y for y, _ in rows)
+
+    @given(rows=pairs)
+    def test_sums_equal_a_plain_loop(self, rows):
+        made = build(rows)
+        assert made.sum_q.sum() == pytest.approx(sum(q for _, q in rows), rel=1e-12, abs=1e-16)
+        assert made.sum_e.sum() == pytest.approx(sum(y - q for y, q in rows), abs=1e-12)
+        assert made.sum_ee.sum() == pytest.approx(sum((y - q) ** 2 for y, q in rows), rel=1e-6)
+        # A cell's variance is off by the rounding of v to 12 bits at most.
+
+    @given(rows=pairs)
+    def test_log_loss_equals_a_plain_loop(self, rows):
+        likelihoods = [q if y else 1 - q for y, q in rows]
+        # 1 - q of a tiny q rounds to 1; the sketch keeps it.
+        expected = sum(-np.log(p) for p in likelihoods if p > 0)
+        total, infinite = build(rows).log_loss
+        assert infinite == sum(p == 0 for p in likelihoods)
+        assert total == pytest.approx(expected, rel=2e-6, abs=1e-6)
+
+
+def test_numpy_and_numba_make_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(1)
+    q = np.concatenate([rng.beta(0.05, 0.5, 150_000), rng.integers(0, 101, 50_000) / 100, EXTREMES])
+    y = (rng.random(len(q)) < q).astype(np.uint8)
+    weight = rng.integers(0, 4, len(q))
+    for w in (None, weight):
+        plain = SketchBuilder(width=7)
+        plain.add(y, q, w)
+        monkeypatch.setattr(module, "COMPILE_FROM", 10_000)
+        compiled = SketchBuilder(width=7)
+        for part in np.array_split(np.arange(len(q)), 23):
+            compiled.add(y[part], q[part], None if w is None else w[part])
+        monkeypatch.undo()
+        a, b = plain.finish(), compiled.finish()
+        assert not a.exact
+        assert a == b
+        assert np.array_equal(a.widths, b.widths)
+
+
+def test_few_distinct_values_stay_exact_at_any_size(monkeypatch):
+    monkeypatch.setattr(module, "COMPILE_FROM", 1000)
+    rng = np.random.default_rng(2)
+    q = rng.integers(0, 1001, 300_000) / 1000
+    made = sketch_arrays(rng.random(len(q)) < q, q)
+    assert made.exact
+    assert len(made.keys) == 1001
+
+
+def test_collapsed_is_close_to_exact():
+    rng = np.random.default_rng(3)
+    q = rng.beta(0.3, 0.3, 80_000)
+    y = rng.random(len(q)) < q**1.2
+    exact = sketch_arrays(y, q)
+    rough = exact.collapsed()
+    assert exact.exact
+    assert not rough.exact
+    n = len(q)
+    assert abs(rough.sum_ee.sum() - exact.sum_ee.sum()) / n < 1e-12
+    assert abs(rough.log_loss[0] - exact.log_loss[0]) / n < 1e-8
+
+
+@given(st.lists(probability, min_size=1, max_size=50))
+def test_cells_are_ordered_and_hold_their_rows(values):
+    q = np.sort(np.array(values) + 0.0)
+    cell, u = cells.cell_of(q)
+    assert np.all(np.diff(cell) >= 0)
+    base, scale, upper = cells.cell_bounds(cell)
+    m = np.where(upper, 1 - q, q)
+    back = base + u * scale
+    assert np.all((back == m) | (cell == 1))
+    assert np.array_equal(upper, q > 0.5)
+
+
+def test_mirrored_probabilities_share_mirrored_cells():
+    q = np.random.default_rng(4).random(1000) * 0.5
+    q = 1.0 - (1.0 - q)  # so that 1 - q is exact
+    low, _ = cells.cell_of(q)
+    high, _ = cells.cell_of(1.0 - q)
+    assert np.array_equal(high, np.where(q == 0.5, low, cells.N_CELLS - 1 - low))
+
+
+def test_kernels_refuse_to_compile_twice():
+    cells_compiled.compile_all()
+    with pytest.raises(TypeError):
+        cells_compiled.unpack(np.zeros((2, 2), np.float32), np.zeros((2, 4), np.float32))
+
+
+def test_too_many_rows_in_a_cell_is_an_error():
+    huge = np.zeros((1, 2, 4), np.int64)
+    huge[0, 0, 0] = cells.MAX_ROWS_PER_CELL
+    part = Sketch(False, np.array([7]), huge[:, :, 0], huge)
+    with pytest.raises(ValueError, match="sketch the data in parts"):
+        part + part

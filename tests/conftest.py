@@ -1,0 +1,33 @@
+"""Shared fixtures, and the reasons why a test is skipped."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("howsure", deadline=None, max_examples=60, derandomize=True, print_blob=True)
+settings.load_profile("howsure")
+
+
+def pytest_collection_modifyitems(items):
+    data = os.environ.get("HOWSURE_DATA")
+    present = data is not None and Path(data).is_dir()
+    for item in items:
+        if item.get_closest_marker("corpus") and not present:
+            item.add_marker(pytest.mark.skip(reason="HOWSURE_DATA does not name a folder of corpora"))
+
+
+@pytest.fixture(scope="session")
+def corpora():
+    return Path(os.environ["HOWSURE_DATA"])
+
+
+@pytest.fixture(scope="session")
+def skewed():
+    """33,306 pairs, as many as the paper's tokens: q from Beta(.3, .3), overconfident by a logit factor of 0.8."""
+    rng = np.random.default_rng(2015)
+    q = rng.beta(0.3, 0.3, 33_306)
+    p = 1 / (1 + ((1 - q) / q) ** 0.8)
+    return (rng.random(len(q)) < p).astype(np.int64), q

@@ -1,0 +1,199 @@
+"""Any table gives the same sketch; anything that is not a table gives one clear line."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+import pytest
+
+import howsure
+
+N = 2_000
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(11)
+    q = rng.beta(0.4, 0.4, N).round(6)
+    return pd.DataFrame({"id": np.arange(N), "q": q, "y": (rng.random(N) < q).astype(int), "tag": rng.choice(["NN", "VB"], N)})
+
+
+WRITERS = {
+    "a.csv": lambda f, p: f.to_csv(p, index=False),
+    "a.tsv": lambda f, p: f.to_csv(p, index=False, sep="\t"),
+    "a.csv.gz": lambda f, p: f.to_csv(p, index=False, compression="gzip"),
+    "a.jsonl": lambda f, p: f.to_json(p, orient="records", lines=True, double_precision=15),
+    "a.jsonl.gz": lambda f, p: f.to_json(p, orient="records", lines=True, double_precision=15, compression="gzip"),
+    "a.json": lambda f, p: f.to_json(p, orient="records", double_precision=15),
+    "a.parquet": lambda f, p: pq.write_table(pa.table(f), p, row_group_size=300),
+    "a.arrow": lambda f, p: feather.write_feather(pa.table(f), str(p), compression="uncompressed"),
+    "misnamed.txt": lambda f, p: pq.write_table(pa.table(f), p),
+}
+
+
+def write_stream(frame, path):
+    table = pa.table(frame)
+    with ipc.new_stream(str(path), table.schema) as out:
+        out.write_table(table)
+
+
+def write_zstd(frame, path):
+    with pa.CompressedOutputStream(str(path), "zstd") as out:
+        out.write(frame.to_csv(index=False).encode())
+
+
+WRITERS |= {"a.arrows": write_stream, "a.csv.zst": write_zstd}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_numbers(frame, tmp_path, name):
+    path = tmp_path / name
+    WRITERS[name](frame, path)
+    expected = howsure.check(frame.y.to_numpy(), frame.q.to_numpy()).to_dict()
+    assert howsure.check(path).to_dict() == expected
+    assert howsure.check(str(path), prob="Q", true="y", where="id >= 0").to_dict() == expected
+
+
+def test_frames_globs_and_folders(frame, tmp_path):
+    expected = howsure.check(frame.y, frame.q).to_dict()
+    assert howsure.check(frame).to_dict() == expected
+    assert howsure.check(pa.table(frame)).to_dict() == expected
+    for i in range(3):
+        frame.iloc[i::3].to_csv(tmp_path / f"part-{i}.csv", index=False)
+    assert howsure.check(f"{tmp_path}/part-*.csv").to_dict() == expected
+    assert howsure.check(tmp_path).to_dict() == expected
+    for i in range(3):
+        frame.iloc[i::3].to_parquet(tmp_path / f"part-{i}.parquet", index=False)
+    assert howsure.check(f"{tmp_path}/*.parquet").to_dict() == expected
+    with pytest.raises(ValueError, match="different kinds"):
+        howsure.check(tmp_path)
+
+
+def test_slices_equal_a_check_of_each(frame):
+    c = howsure.check(frame, by="tag")
+    assert {s.name for s in c.slices} == {"NN", "VB"}
+    for s in c.slices:
+        part = frame[frame.tag == s.name]
+        assert s.calibration.error == howsure.check(part.y, part.q).error
+    again = howsure.check(frame.y, frame.q, by=frame.tag)
+    assert [s.to_dict() for s in again.slices] == [s.to_dict() for s in c.slices]
+    assert c.slices[0].calibration.error.low >= c.slices[1].calibration.error.low
+
+
+def test_many_values_in_a_slice_collapse_only_that_slice(monkeypatch):
+    from howsure.calibration import sketch
+    from howsure.engines import slices
+
+    monkeypatch.setattr(slices, "EXACT_LIMIT", 500)
+    monkeypatch.setattr(sketch, "EXACT_LIMIT", 500)
+    monkeypatch.setattr(slices, "COMPACT_FROM", 700)
+    rng = np.random.default_rng(12)
+    builder = slices.SlicedSketchBuilder()
+    codes, q = rng.integers(0, 2, 4000), rng.random(4000)
+    q[codes == 1] = q[codes == 1].round(2)
+    y = (rng.random(4000) < q).astype(np.uint8)
+    for part in np.array_split(np.arange(4000), 9):
+        builder.add(codes[part], y[part], q[part])
+    made = builder.finish()
+    for code in (0, 1):
+        whole = sketch.SketchBuilder()
+        whole.add(y[codes == code], q[codes == code])
+        assert made[code] == whole.finish()
+    assert not made[0].exact
+    assert made[1].exact
+
+
+def test_labels_by_name_where_weights_and_logits(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("score,label,w,lang\n0.9,spam,2,en\n0.2,ham,1,de\n0.6,spam,3,en\n")
+    c = howsure.check(path, positive="spam", sample_weight="w")
+    assert (c.n, c.base_rate) == (6, 5 / 6)
+    assert howsure.check(path, positive="spam", where="lang = 'en'").n == 2
+    assert howsure.check([1, 0], [2.0, -2.0], logits=True).bins.mean_prob.mean() == pytest.approx(0.5)
+    assert howsure.check(["spam", "ham"], [0.7, 0.4], positive="spam").base_rate == 0.5
+    path.write_text('{"p": 0.5, "correct": true}\n{"p": 0.7, "correct": false}\n')
+    assert howsure.check(path).base_rate == 0.5
+
+
+CSV_ERRORS = {
+    "q,y\n0.5,1\n1.3,0\n": r"`q` must lie in \[0, 1\]; got 1.3 in row 2\. If these are logits, pass --logits",
+    "q,y\n0.5,1\n,0\n": r"`q` is missing or NaN in row 2",
+    "q,y\n0.5,1\nnan,0\n": r"`q` is missing or NaN in row 2",
+    "q,y\n0.5,1\n0.2,2\n": r"`y` must be 0 or 1; got 2 in row 2",
+    "q,y\n0.5,1\n0.2,\n": r"`y` is missing or NaN in row 2",
+    "q,y\n0.5,a\n0.2,b\n": r"`y` holds 'a', 'b': say which value counts as 1 with --positive",
+    "q,y\nhigh,1\n0.5,0\n": r"`q` holds 'high' in line 2, which is not a number",
+    "q,y\n": r"no rows",
+    "a,b\n1,2\n": r"no column of .* is named like a probability: name it with --prob\. Columns: `a`, `b`",
+    "p,q,y\n.1,.2,1\n": r"could be `p`, `q`: name it with --prob",
+    "q,y,label\n.1,1,1\n": r"could be `y`, `label`: name it with --true",
+    "": r"is empty",
+    "\n\n": r"is empty",
+}
+
+
+@pytest.mark.parametrize("text", CSV_ERRORS)
+def test_bad_tables(tmp_path, text):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(howsure.InputError, match=CSV_ERRORS[text]) as caught:
+        howsure.check(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_row_number_deep_in_a_parquet_file(tmp_path):
+    q = np.full(5000, 0.5)
+    q[[4321, 4500]] = 1.5, -1
+    pq.write_table(pa.table({"q": q, "y": np.zeros(5000, np.int8)}), tmp_path / "a.parquet", row_group_size=1000)
+    with pytest.raises(ValueError, match=r"got 1.5 in row 4,322"):
+        howsure.check(tmp_path / "a.parquet")
+
+
+def test_a_bad_value_after_the_sniffed_part_names_its_line(tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("q,y\n" + "0.5,1\n" * 60_000 + "oops,1\n" + "0.5,0\n" * 10)
+    with pytest.raises(ValueError, match=r"`q` holds 'oops' in line 60002, which is not a number"):
+        howsure.check(path)
+
+
+def test_damaged_and_binary_files(tmp_path, frame):
+    whole = tmp_path / "a.parquet"
+    frame.to_parquet(whole)
+    (tmp_path / "cut.parquet").write_bytes(whole.read_bytes()[:-2000])
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"q,y\n" + b"0.5,1\n" * 9999)[:40])
+    (tmp_path / "image.csv").write_bytes(b"\x89PNG\x00\x00\x01\x02" * 50)
+    (tmp_path / "cut.jsonl").write_text(json.dumps({"q": 0.5, "y": 1}) + '\n{"q": 0.7, "y"')
+    for name, message in {
+        "cut.parquet": "cannot be read",
+        "cut.csv.gz": "cannot be read|damaged",
+        "image.csv": "is not a table: it holds binary data",
+        "cut.jsonl": "cannot be read",
+        "no.csv": "there is no file",
+    }.items():
+        with pytest.raises(howsure.InputError, match=message) as caught:
+            howsure.check(tmp_path / name)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["q > 0; drop table x", "true) UNION SELECT 1, 2 WHERE (true", "q >", "1, 2", "", " "])
+def test_where_is_a_single_expression(frame, where):
+    if not where.strip():
+        where = ","
+    with pytest.raises(ValueError, match="--where must be a single SQL expression"):
+        howsure.check(frame, where=where)
+
+
+def test_where_that_keeps_nothing_or_names_no_column(frame):
+    with pytest.raises(ValueError, match="--where kept none"):
+        howsure.check(frame, where="q > 2")
+    with pytest.raises(ValueError, match="tagg"):
+        howsure.check(frame, where="tagg = 'NN'")
+    with pytest.raises(ValueError, match="Did you mean `tag`"):
+        howsure.check(frame, by="tga")
+    with pytest.raises(ValueError, match=r"no row has `tag` = 'NNN'\. Did you mean `NN`"):
+        howsure.check(frame, true="tag", positive="NNN")

@@ -1,0 +1,118 @@
+"""`howsure.check` on arrays: what it accepts, refuses and says."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import howsure
+
+
+def test_result_is_frozen_and_plain_data(skewed):
+    c = howsure.check(*skewed)
+    with pytest.raises(AttributeError):
+        c.n = 3
+    with pytest.raises(ValueError, match="read-only"):
+        c.bins.n[0] = 7
+    made = json.loads(json.dumps(c.to_dict(), allow_nan=False))
+    assert {"n", "error", "error_squared", "ece", "max_error", "bias", "brier", "log_loss", "bins"} <= set(made)
+    assert set(made["error"]) == {"value", "low", "high"}
+    assert {"n", "mean_prob", "mean_true", "low", "high"} <= set(made["bins"][0])
+    assert "\n" not in repr(c)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.int64, np.float32, np.float64, object])
+def test_any_type_of_label(skewed, dtype):
+    y, q = skewed
+    assert howsure.check(y.astype(dtype), q).error == howsure.check(y, q).error
+
+
+def test_lists_strided_and_read_only_arrays(skewed):
+    y, q = skewed
+    expected = howsure.check(y[::3], q[::3]).error
+    locked = q.copy()
+    locked.flags.writeable = False
+    assert howsure.check(y[::3].tolist(), q[::3].tolist()).error == expected
+    assert howsure.check(y[::3], locked[::3]).error == expected
+
+
+def test_large_arrays_use_threads_and_give_the_same_numbers():
+    rng = np.random.default_rng(13)
+    q = rng.beta(0.3, 0.3, 1_200_000)
+    y = rng.random(len(q)) < q
+    whole = howsure.check(y, q).to_dict()
+    order = rng.permutation(len(q))
+    assert howsure.check(y[order], q[order]).to_dict() == whole
+    halves = howsure.check(y[:600_000], q[:600_000]), howsure.check(y[600_000:], q[600_000:])
+    assert whole["brier"]["value"] == pytest.approx(np.mean([h.brier.value for h in halves]), rel=1e-12)
+    q[[900_000, 1_100_000]] = np.nan, 7.0
+    with pytest.raises(ValueError, match="`y_prob` is missing or NaN in index 900000"):
+        howsure.check(y, q)
+
+
+@pytest.mark.parametrize(
+    ("y", "q", "keywords", "message"),
+    [
+        ([0, 1], [0.5], {}, "lengths differ: `y_true` has 2, `y_prob` has 1"),
+        ([], [], {}, "there are no rows"),
+        ([0, 1], [0.5, 1.3], {}, r"must lie in \[0, 1\]; got 1.3 in index 1"),
+        ([0, 1], [0.5, -1e-9], {}, "got -1e-09 in index 1"),
+        ([0, 1], [0.5, None], {}, "missing or NaN in index 1"),
+        ([0, 2], [0.5, 0.5], {}, "must be 0 or 1; got 2 in index 1"),
+        ([0, 0.5], [0.5, 0.5], {}, "must be 0 or 1; got 0.5 in index 1"),
+        (["a", "b"], [0.5, 0.5], {}, "--positive"),
+        ([0, 1], ["a", "b"], {}, "must hold numbers"),
+        ([[0, 1]], [[0.5, 0.5]], {}, "one dimension"),
+        ([0, 1], [0.5, 0.5], {"sample_weight": [1, -1]}, "got -1 in index 1"),
+        ([0, 1], [0.5, 0.5], {"sample_weight": [1, 0.5]}, "got 0.5 in index 1"),
+        ([0, 1], [0.5, 0.5], {"sample_weight": [0, 0]}, "no rows"),
+        ([0, 1], [0.5, 0.5], {"bins": 0}, "`bins` must be"),
+        ([0, 1], [0.5, 0.5], {"bins": "widht:10"}, "`bins` must be"),
+        ([0, 1], [0.5, 0.5], {"confidence_level": 95}, "strictly between 0 and 1"),
+        ([0, 1], [0.5, 0.5], {"rng": "seed"}, "`rng`"),
+        ([0, 1], [0.5, 0.5], {"prob": "q"}, "with arrays leave them out"),
+        ([0, 1], None, {}, "a path or a data frame"),
+    ],
+)
+def test_bad_input(y, q, keywords, message):
+    with pytest.raises(howsure.InputError, match=message) as caught:
+        howsure.check(y, q, **keywords)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_row_one_class_and_short_bins_are_explained():
+    one = howsure.check([1], [0.7])
+    assert one.error is None
+    assert one.verdict == "Too little to judge: 1 row."
+    assert "fewer than two" in one.notes[0]
+    same = howsure.check([1, 1, 1], [0.7, 0.8, 0.9], bins=100)
+    assert same.auc is None
+    assert same.bias.slope is None
+    assert len(same.bins) == 1
+    assert any("All labels are 1" in n for n in same.notes)
+    assert any("fewer rows (3) than the bin size of 100" in n for n in same.notes)
+
+
+@pytest.mark.parametrize(
+    ("power", "shift", "said"),
+    [(0.6, 0.0, "too extreme: overconfident"), (1.6, 0.0, "not extreme enough: underconfident"), (1.0, 1.0, "too low by")],
+)
+def test_verdict_names_the_direction(power, shift, said):
+    rng = np.random.default_rng(14)
+    q = rng.beta(2, 2, 20_000)
+    p = 1 / (1 + np.exp(-(power * np.log(q / (1 - q)) + shift)))
+    c = howsure.check(rng.random(len(q)) < p, q)
+    assert said in c.verdict
+    assert ("confident" in c.verdict) == (c.bias.extremity is not None)
+
+
+def test_check_loads_no_heavy_part():
+    code = (
+        "import sys, howsure; assert 'numpy' not in sys.modules\n"
+        "howsure.check([0, 1, 1], [0.2, 0.7, 0.9]).to_dict()\n"
+        "bad = {'matplotlib', 'sklearn', 'scipy.stats', 'numba', 'pandas'} & set(sys.modules)\n"
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

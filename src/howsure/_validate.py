@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -73,21 +74,26 @@ def probabilities(values: NDArray[Any], origin: Origin, *, logits: bool = False)
 
 
 def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
-    """Labels as contiguous uint8 zeros and ones."""
+    """Labels as uint8 zeros and ones; of booleans and integers a view, not a copy."""
     if values.dtype.kind == "b":
-        return np.ascontiguousarray(values).view(np.uint8)
+        return values.view(np.uint8)
     if values.dtype.kind not in "fiu":
         example = f"; got {values[0]!r}" if len(values) else ""
         raise InputError(
             f"`{origin.true}` must hold labels 0 and 1{example}. "
             "Name the value that counts as 1 with --positive (in Python, positive=)."
         )
-    with np.errstate(invalid="ignore"):
-        y = np.ascontiguousarray(values.astype(np.uint8))
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" or values.dtype.byteorder == ">" or sys.byteorder == "big" or not len(values):
+        with np.errstate(invalid="ignore"):
+            y = values.astype(np.uint8)
         fine = not len(y) or (y.max() <= 1 and np.array_equal(y, values))
-    else:  # two quick passes; no comparison array
-        fine = not len(y) or (values.min() >= 0 and values.max() <= 1)
+    else:
+        fine = values.view(f"u{values.itemsize}").max() <= 1  # a negative number is a large unsigned one
+        y = np.lib.stride_tricks.as_strided(
+            values.view(np.uint8) if values.flags.c_contiguous else np.ascontiguousarray(values).view(np.uint8),
+            shape=values.shape,
+            strides=(values.itemsize,),
+        )  # the low byte of each
     if not fine:
         i = int(np.argmax(~((values == 0) | (values == 1))))
         got = values[i]

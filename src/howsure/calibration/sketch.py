@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
+from howsure._validate import Origin
 from howsure.errors import InputError
 from howsure.kernels import cells as _cells
 from howsure.kernels.cells import COUNT, HIGH, LOW, LOW_BITS, SQUARE, SQUARE_SHIFT, Floats, Ints
@@ -24,6 +26,8 @@ COMPILE_FROM = 1_000_000  # rows; below this NumPy is done before Numba would be
 
 _HASH_SLOTS = 1 << 18
 _NO_WEIGHT = np.zeros(0, np.int64)
+_ONE = int(np.float64(1.0).view(np.uint64))
+_HERE = Origin()
 
 
 @dataclass(frozen=True)
@@ -229,31 +233,41 @@ def _from_cells(keys: Ints, sums: Ints, log_tail: int, widths: Ints | None) -> S
 
 
 class SketchBuilder:
-    """Takes validated rows in batches of any size and makes a `Sketch` in one pass and constant memory.
+    """Takes rows in batches of any size, validates them and makes a `Sketch` in one pass and constant memory.
 
     The first million rows wait for NumPy; only when more arrive is Numba loaded. A builder serves one thread:
     give each its own and add the sketches.
     """
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int | None = None, *, collapsed: bool = False) -> None:
+        """`width` asks for so many equal-width bins too; `collapsed` skips the exact stage, known to be outgrown."""
         self._width = width
         self._pending: list[tuple[Floats, NDArray[np.uint8], Ints | None]] = []
         self._n_pending = 0
-        self._compiled: _CompiledState | None = None
+        self._compiled = _CompiledState(width, collapsed=True) if collapsed else None
 
-    def add(self, y: NDArray[np.uint8], q: Floats, weight: Ints | None = None) -> None:
-        """Take rows: labels 0/1, contiguous float64 probabilities in [0, 1], repetition counts."""
-        if self._compiled is None:
-            self._pending.append((q, y, weight))
-            self._n_pending += len(q)
-            if self._n_pending <= COMPILE_FROM:
-                return
+    def add(
+        self,
+        y: NDArray[Any],
+        q: NDArray[Any],
+        weight: NDArray[Any] | None = None,
+        origin: Origin = _HERE,
+        *,
+        logits: bool = False,
+    ) -> None:
+        """Take rows: labels 0/1, probabilities (or logits), repetition counts; `origin` says where they are from."""
+        labels = _validate.labels(y, origin)
+        w = None if weight is None else _validate.weights(weight, origin)
+        if self._compiled is not None:
+            self._compiled.add(q, labels, w, origin, logits)
+            return
+        self._pending.append((_validate.probabilities(q, origin, logits=logits), labels, w))
+        self._n_pending += len(q)
+        if self._n_pending > COMPILE_FROM:
             self._compiled = _CompiledState(self._width)
             for batch in self._pending:
-                self._compiled.add(*batch)
+                self._compiled.add(*batch, _HERE, False)
             self._pending.clear()
-        else:
-            self._compiled.add(q, y, weight)
 
     def finish(self) -> Sketch:
         """The sketch of all rows taken so far."""
@@ -275,22 +289,28 @@ class SketchBuilder:
 class _CompiledState:
     """The tables that the compiled kernels fill: distinct values first, fixed cells once there are too many."""
 
-    def __init__(self, width: int | None) -> None:
+    def __init__(self, width: int | None, *, collapsed: bool = False) -> None:
         from howsure.kernels import cells_compiled
 
         cells_compiled.compile_all()
         self._kernels = cells_compiled
-        self._slots: Ints | None = np.full(_HASH_SLOTS, cells_compiled.EMPTY)
-        self._slot_counts = np.zeros((_HASH_SLOTS, 2), np.int64)
+        slots = 0 if collapsed else _HASH_SLOTS
+        self._slots: Ints | None = np.full(slots, cells_compiled.EMPTY)
+        self._slot_counts = np.zeros((slots, 2), np.int64)
         self._used = 0
         self._table: Ints | None = None  # (2 N_CELLS, 4)
         self._packed = np.zeros((0, 2), np.int64)
         self._n_packed = 0
         self._log_tail = 0
         self._widths = None if width is None else np.zeros((width, 2, 3), np.int64)
+        if collapsed:
+            self._collapse()
 
-    def add(self, q: Floats, y: NDArray[np.uint8], weight: Ints | None) -> None:
+    def add(self, q: NDArray[Any], y: NDArray[np.uint8], weight: Ints | None, origin: Origin, logits: bool) -> None:
         w = _NO_WEIGHT if weight is None else weight
+        quick = self._slots is None and self._widths is None and weight is None and not logits
+        if not (quick and q.dtype == np.float64 and q.flags.c_contiguous):
+            q, quick = _validate.probabilities(q, origin, logits=logits), False
         if self._widths is not None:
             self._kernels.fill_widths(q, y, w, self._widths)
         if self._slots is not None:
@@ -308,12 +328,20 @@ class _CompiledState:
             part = slice(first, first + _cells.PACKED_ROWS)
             if self._n_packed + len(q[part]) > _cells.PACKED_ROWS:
                 self._unpack()
-            self._log_tail += self._kernels.fill_packed(q[part], y[part], self._packed)
+            log_tail, largest = self._kernels.fill_packed(q[part], y[part], self._packed)
+            if quick and largest > _ONE:  # the kernel saw what it passed over; -0.0 is the one that may stay
+                _validate.probabilities(q, origin)
+            self._log_tail += log_tail
             self._n_packed += len(q[part])
 
     def _unpack(self) -> None:
         self._kernels.unpack(self._packed, self._table)
         self._n_packed = 0
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether there were too many distinct values to stay exact."""
+        return self._slots is None
 
     def _distinct(self) -> tuple[Floats, Ints]:
         assert self._slots is not None
@@ -337,3 +365,10 @@ class _CompiledState:
         table = self._table.reshape(_cells.N_CELLS, 2, 4)
         occupied = np.flatnonzero(table[:, :, COUNT].any(axis=1))
         return _from_cells(occupied, table[occupied], self._log_tail, self._widths)
+
+
+def is_outgrown(y: NDArray[Any], q: NDArray[Any], origin: Origin = _HERE, *, logits: bool = False) -> bool:
+    """Whether these rows alone have too many distinct probabilities for an exact sketch."""
+    state = _CompiledState(None)
+    state.add(q, _validate.labels(y, origin), None, origin, logits)
+    return state.outgrown

@@ -18,7 +18,7 @@ from howsure._validate import BadRow, Origin
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.columns import PairColumns
 from howsure.engines.memory import cores, merged
-from howsure.engines.tables import Table, quoted
+from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 
 
@@ -93,20 +93,20 @@ def read_batches(table: Table, reading: Reading) -> Iterator[Batch]:
             _explain_missing(table, reading, q, origin)
         weight = by = groups = None
         if reading.weight is not None:
-            weight = _validate.weights(_numbers(next(columns)), origin)
+            weight = _validate.weights(as_numpy(next(columns)), origin)
         if reading.by is not None:
             by = next(columns)
         if reading.groups is not None:
             column = next(columns)
             if column.null_count:
-                i = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+                i = first_missing(column)
                 raise BadRow(
                     f"`{reading.groups}` is missing in {origin.at(i)}; every row needs a group.", origin.first + i
                 )
-            groups = column.to_numpy(zero_copy_only=False)
+            groups = as_numpy(column)
         yield Batch(
-            _validate.labels(_numbers(y), origin),
-            _validate.probabilities(_numbers(q), origin, logits=reading.logits),
+            _validate.labels(as_numpy(y), origin),
+            _validate.probabilities(as_numpy(q), origin, logits=reading.logits),
             weight,
             by,
             groups,
@@ -116,19 +116,11 @@ def read_batches(table: Table, reading: Reading) -> Iterator[Batch]:
 
 def _explain_missing(table: Table, reading: Reading, column: pa.Array, origin: Origin) -> None:
     """A value that could not be read as a number: say what stands there."""
-    i = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+    i = first_missing(column)
     found = table.value_at(quoted(reading.columns.prob.name), origin.first + i, reading.where)
     if found is None:
         raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
     raise BadRow(f"`{origin.prob}` must hold numbers; got {found!r} in {origin.at(i)}.", origin.first + i)
-
-
-def _numbers(column: Any) -> NDArray[Any]:
-    """An Arrow column as NumPy; missing values become NaN."""
-    if column.null_count:
-        column = column.cast(pa.float64())
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return values
 
 
 def _sketch_parquet(paths: list[Path], reading: Reading, width: int | None) -> Sketch:
@@ -156,14 +148,12 @@ def _sketch_parquet(paths: list[Path], reading: Reading, width: int | None) -> S
             except Empty:
                 return builder.finish()
             if opened is None or opened[0] != path:
-                opened = (path, pq.ParquetFile(path, memory_map=True, pre_buffer=False))
+                opened = (path, pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False))
             origin = replace(reading.origin, first=row)
             try:
                 for record in opened[1].iter_batches(1 << 17, row_groups=[group], columns=names, use_threads=False):
-                    builder.add(
-                        _validate.labels(_numbers(record.column(names[0])), origin),
-                        _validate.probabilities(_numbers(record.column(names[1])), origin, logits=reading.logits),
-                    )
+                    y, q = (as_numpy(record.column(name)) for name in names)
+                    builder.add(y, q, None, origin, logits=reading.logits)
                     origin = replace(origin, first=origin.first + record.num_rows)
             except BadRow as bad:
                 return bad

@@ -10,9 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from howsure import _validate
 from howsure._validate import BadRow, Origin
-from howsure.calibration.sketch import COMPILE_FROM, Sketch, SketchBuilder
+from howsure.calibration.sketch import COMPILE_FROM, Sketch, SketchBuilder, is_outgrown
 
 CHUNK = 1 << 17
 
@@ -34,30 +33,29 @@ def sketch_arrays(
     """Validate and sketch arrays of equal length. Extra memory is a few tables, whatever the number of rows."""
     origin = origin or Origin()
     n = len(y_prob)
-    workers = cores() if n > COMPILE_FROM else 1
-    step = CHUNK if n > COMPILE_FROM else max(n, 1)
 
-    def work(first: int) -> Sketch | BadRow:
+    def add(builder: SketchBuilder, first: int, after: int) -> None:
+        part = slice(first, after)
+        weight = None if sample_weight is None else sample_weight[part]
+        here = replace(origin, first=origin.first + first)
+        builder.add(y_true[part], y_prob[part], weight, here, logits=logits)
+
+    if n <= COMPILE_FROM:
         builder = SketchBuilder(width)
-        for a in range(first * step, n, workers * step):
-            part = slice(a, a + step)
-            here = replace(origin, first=origin.first + a)
+        add(builder, 0, n)
+        return builder.finish()
+    workers = cores()
+    collapsed = sample_weight is None and is_outgrown(y_true[:CHUNK], y_prob[:CHUNK], origin, logits=logits)
+
+    def work(number: int) -> Sketch | BadRow:
+        builder = SketchBuilder(width, collapsed=collapsed)
+        for a in range(number * CHUNK, n, workers * CHUNK):
             try:
-                builder.add(
-                    _validate.labels(y_true[part], here),
-                    _validate.probabilities(y_prob[part], here, logits=logits),
-                    None if sample_weight is None else _validate.weights(sample_weight[part], here),
-                )
+                add(builder, a, min(a + CHUNK, n))
             except BadRow as bad:
                 return bad
         return builder.finish()
 
-    if workers == 1:
-        return merged(iter([work(0)]))
-    if n > COMPILE_FROM:
-        from howsure.kernels import cells_compiled
-
-        cells_compiled.compile_all()  # before the threads start: Numba compiles under a lock
     with ThreadPoolExecutor(workers) as pool:
         return merged(pool.map(work, range(workers)))
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure.calibration.sketch import EXACT_LIMIT, Sketch, from_distinct
+from howsure.engines.tables import as_numpy
 from howsure.kernels.cells import Floats, Ints
 
 MISSING = "(missing)"
@@ -24,7 +25,7 @@ class SliceNames:
         encoded = values.dictionary_encode(null_encoding="encode")
         local = [MISSING if v is None else str(v) for v in encoded.dictionary.to_pylist()]
         numbers = np.array([self.index.setdefault(v, len(self.index)) for v in local], np.int64)
-        codes: Ints = numbers[encoded.indices.to_numpy(zero_copy_only=False)]
+        codes: Ints = numbers[as_numpy(encoded.indices)]
         return codes
 
     @property

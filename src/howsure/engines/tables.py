@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.engines.formats import TableFile, table_files
@@ -129,6 +132,23 @@ class Table:
             return f"{self.name}: {name} holds {value[1]!r}{at}, which is not a number."
         first = re.sub(r"^[A-Za-z ]*(Error|Exception): ", "", text.strip().splitlines()[0])
         return f"{self.name} cannot be read{at}: {first.rstrip('.')}."
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """A numeric Arrow array as NumPy, without a copy where possible; missing values become NaN.
+
+    Not pyarrow's own `to_numpy`, which loads pandas when it is installed.
+    """
+    if column.null_count:
+        column = pc.fill_null(column.cast(pa.float64()), float("nan"))
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    return np.from_dlpack(column)
+
+
+def first_missing(column: Any) -> int:
+    """Position of the first missing value."""
+    return int(pc.index(column.is_null(), True).as_py())
 
 
 def quoted(name: str) -> str:

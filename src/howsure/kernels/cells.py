@@ -16,7 +16,7 @@ or sketches in any order, on any number of threads, gives the same bits:
     COUNT  number of rows       HIGH, LOW  sums of the upper 22 and lower 21 bits of u
     SQUARE sum of v^2, v = u rounded to 12 bits: enough for the spread inside a cell
 
-A cell holds 2^38 rows before SQUARE could overflow. The compiled kernel first packs the four sums of up to 2^19
+A cell holds 2^38 rows before SQUARE could overflow. The compiled kernel first packs the four sums of up to 2^20 - 1
 rows into two words, which halves the memory it walks through:
 
     word 0   sum of u                word 1   COUNT << 44 + sum of v^2
@@ -29,7 +29,7 @@ MANTISSA_BITS = 9
 OFFSET_BITS = 52 - MANTISSA_BITS  # bits of u
 LOW_BITS = 21
 SQUARE_SHIFT = OFFSET_BITS - 12
-PACKED_ROWS = 1 << 19
+PACKED_ROWS = (1 << 20) - 1
 COUNT_SHIFT = 44
 LOWEST_EXPONENT = -54
 BASE_KEY = (1023 + LOWEST_EXPONENT) << MANTISSA_BITS

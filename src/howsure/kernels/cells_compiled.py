@@ -8,6 +8,7 @@ from howsure.kernels.cells import (
     BASE_KEY,
     COUNT,
     COUNT_SHIFT,
+    HALF,
     HIGH,
     LOG_SCALE,
     LOW,
@@ -53,13 +54,19 @@ def count_distinct(q, y, weight, keys, counts, used, limit):  # type: ignore[no-
 
 @kernel
 def fill_packed(q, y, packed):  # type: ignore[no-untyped-def]
-    """Add rows to the (2 N_CELLS, 2) packed table; returns the underflow cell's log sum."""
+    """Add rows to the (2 N_CELLS, 2) packed table.
+
+    Returns the underflow cell's log sum and the largest bit pattern of q: above that of 1.0, some q was not in
+    [0, 1], and the table is spoilt but nothing else is.
+    """
     log_tail = 0
+    largest = np.uint64(0)
     for i in range(q.size):
         x = q[i]
+        largest = max(largest, np.float64(x).view(np.uint64))
         m = min(x, 1.0 - x)  # 1 - x is exact where it is the smaller
         bits = np.float64(m).view(np.int64)
-        cell = (bits >> OFFSET_BITS) - BASE_KEY + 2
+        cell = min((bits >> OFFSET_BITS) - BASE_KEY + 2, HALF)  # a NaN would lie beyond
         u = bits & _OFFSET_MASK
         if cell < 2:
             u = 0
@@ -73,7 +80,7 @@ def fill_packed(q, y, packed):  # type: ignore[no-untyped-def]
         slot = 2 * cell + y[i]
         packed[slot, 0] += u
         packed[slot, 1] += (1 << COUNT_SHIFT) + v * v
-    return log_tail
+    return log_tail, largest
 
 
 @kernel
@@ -139,7 +146,9 @@ def fill_widths(q, y, weight, table):  # type: ignore[no-untyped-def]
 
 def compile_all() -> None:
     """Compile or load the kernels of this file."""
-    rows = ", ".join(f"Array({t}, 1, 'C', readonly=True)" for t in ("float64", "uint8", "int64"))
+    # Labels may be a strided view: the low bytes of wider integers.
+    layout = {"float64": "C", "uint8": "A", "int64": "C"}
+    rows = ", ".join(f"Array({t}, 1, '{order}', readonly=True)" for t, order in layout.items())
     ready(
         count_distinct,
         fill_packed,
@@ -148,7 +157,7 @@ def compile_all() -> None:
         fill_widths,
         signatures=(
             f"UniTuple(int64, 2)({rows}, int64[::1], int64[:, ::1], int64, int64)",
-            f"int64({rows.rsplit(', Array', 1)[0]}, int64[:, ::1])",
+            f"Tuple((int64, uint64))({rows.rsplit(', Array', 1)[0]}, int64[:, ::1])",
             "void(int64[:, ::1], int64[:, ::1])",
             f"int64({rows}, int64[:, ::1])",
             f"void({rows}, int64[:, :, ::1])",

@@ -1,0 +1,116 @@
+"""Rows that depend on one another: tokens of a sentence, mention pairs of a document.
+
+When rows come in groups, only different groups are independent. One small sparse table — per group and bin, how many
+rows and what they sum to — is all that the cluster-robust estimates need (docs/theory.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.estimate import MOST_BINS, estimation_bins
+from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import Floats, Ints, cell_of
+
+ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY = range(5)
+COMPACT_FROM = 4_000_000
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How rows are filed: by estimation bin, and by the bin drawn."""
+
+    exact: bool
+    estimation: NDArray[Any]  # first key of each estimation bin
+    drawn: NDArray[Any]  # first key of each drawn bin, or its lower edge if `by_width`
+    by_width: bool
+
+    def of(self, q: Floats) -> Ints:
+        """One number for the pair of bins of each row."""
+        key = q if self.exact else cell_of(q)[0]
+        estimation = np.searchsorted(self.estimation, key, side="right") - 1
+        drawn = np.searchsorted(self.drawn, q if self.by_width else key, side="right") - 1
+        return estimation * len(self.drawn) + drawn
+
+
+def parts(sketch: Sketch, starts: Ints | None, edges: Floats) -> Parts:
+    """The estimation bins of a sketch (N^0.4 of them) beside bins drawn at cells `starts` or, failing that, `edges`."""
+    wanted = min(max(10, round(sketch.n**0.4)), MOST_BINS)
+    estimation = sketch.keys[estimation_bins(sketch, wanted).starts]
+    if starts is None:
+        return Parts(sketch.exact, estimation, edges, True)
+    return Parts(sketch.exact, estimation, sketch.keys[starts], False)
+
+
+class ClusterBuilder:
+    """Takes rows with their group and files them under (group, part)."""
+
+    def __init__(self, filing: Parts) -> None:
+        self._parts = filing
+        self._held: list[tuple[NDArray[np.uint64], Ints, Floats]] = []
+        self._n_held = self._n_compacted = 0
+
+    def add(
+        self, groups: NDArray[np.uint64], y: NDArray[np.uint8], q: Floats, weight: Ints | None = None
+    ) -> None:
+        """Take rows."""
+        w = np.ones(len(q)) if weight is None else weight.astype(np.float64)
+        sums = np.stack([w, w * y, w * q, w * q * q, w * q * y], axis=1)
+        kept = w > 0
+        self._held.append((groups[kept], self._parts.of(q[kept]), sums[kept]))
+        self._n_held += len(q)
+        if self._n_held > max(COMPACT_FROM, 2 * self._n_compacted):
+            self._compact()
+
+    def _compact(self) -> None:
+        groups = np.concatenate([h[0] for h in self._held])
+        part = np.concatenate([h[1] for h in self._held])
+        sums = np.concatenate([h[2] for h in self._held])
+        order = np.lexsort((part, groups))
+        groups, part = groups[order], part[order]
+        new = np.ones(len(groups), bool)
+        new[1:] = (groups[1:] != groups[:-1]) | (part[1:] != part[:-1])
+        starts = np.flatnonzero(new)
+        self._held = [(groups[starts], part[starts], np.add.reduceat(sums[order], starts, axis=0))]
+        self._n_held = self._n_compacted = len(starts)
+
+    def finish(self) -> ClusterTable:
+        """The table of all rows taken."""
+        self._compact()
+        groups, part, sums = self._held[0]
+        number = np.cumsum(np.concatenate([[0], groups[1:] != groups[:-1]]))
+        estimation, drawn = np.divmod(part, len(self._parts.drawn))
+        return ClusterTable(number, estimation, drawn, sums)
+
+
+@dataclass(frozen=True)
+class ClusterTable:
+    """Sums of rows by group, estimation bin and drawn bin."""
+
+    group: Ints
+    estimation: Ints
+    drawn: Ints
+    sums: Floats  # (k, 5): ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY
+
+    @cached_property
+    def n_groups(self) -> int:
+        """G."""
+        return int(self.group[-1]) + 1
+
+    @cached_property
+    def by_group(self) -> Floats:
+        """(G, 5) sums of each group."""
+        return np.add.reduceat(self.sums, np.flatnonzero(np.diff(self.group, prepend=-1)), axis=0)
+
+    def by_group_and(self, bins: Ints) -> tuple[Ints, Ints, Floats]:
+        """Group, bin and sums of each occupied pair, for a bin per row of the table."""
+        order = np.lexsort((bins, self.group))
+        group, b = self.group[order], bins[order]
+        starts = np.flatnonzero(np.diff(group, prepend=-1) | np.diff(b, prepend=-1))
+        return group[starts], b[starts], np.add.reduceat(self.sums[order], starts, axis=0)
+

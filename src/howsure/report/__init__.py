@@ -1,0 +1,1 @@
+"""Result objects as pages: self-contained HTML, everything from the data escaped."""

@@ -1,0 +1,127 @@
+"""`howsure check` as typed in a shell."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from howsure.cli.application import run
+
+HOWSURE = [sys.executable, "-m", "howsure"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "predictions.csv"
+    rows = [f"{i / 200:.3f},{int(i * 7919 % 200 < i)},{'NN' if i % 3 else 'a|b$c'}" for i in range(200)]
+    path.write_text("prob,label,tag\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def shell(*arguments, stdin=None, **keywords):
+    return subprocess.run([*HOWSURE, *map(str, arguments)], input=stdin, capture_output=True, timeout=120, **keywords)
+
+
+def test_verdict_first_then_numbers_bins_and_curve(table, capsys):
+    assert run(["check", str(table)]) == 0
+    out = capsys.readouterr().out
+    order = [out.index(s) for s in ("iscalibrat", "RMS error", "Bins:", "● bin")]
+    assert order == sorted(order)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_output_fits_80_columns_with_long_names(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("p,y,by\n" + "".join(f"{i / 1e6},{i % 2},{'long name ' * 9}{i % 60}\n" for i in range(600)))
+    assert run(["check", str(path), "--by", "by", "--explain"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_json_is_the_result(table, capsys):
+    assert run(["check", str(table), "--json", "--by", "tag", "--confidence", "0.9"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["n"] == 200
+    assert made["confidence_level"] == 0.9
+    assert {s["slice"] for s in made["slices"]} == {"NN", "a|b$c"}
+
+
+def test_latex_is_escaped(table, capsys):
+    assert run(["check", str(table), "--latex", "--by", "tag"]) == 0
+    out = capsys.readouterr().out
+    assert r"\begin{tabular}" in out
+    assert r"a|b\$c" in out
+
+
+def test_explain_names_every_number(table, capsys):
+    assert run(["check", str(table), "--explain"]) == 0
+    head, _, tail = capsys.readouterr().out.partition("What the numbers mean")
+    for name in re.findall(r"^  (\w[\w ?-]*?)  ", head.split("Bins:")[0], re.M):
+        assert name == "rows" or f"  {name}\n" in tail, name
+
+
+def test_gate(table, capsys):
+    assert run(["check", str(table), "--fail-above", "0.9"]) == 0
+    assert run(["check", str(table), "--fail-above", "0.00001"]) in (0, 1)
+    bad = table.with_name("bad.csv")
+    bad.write_text("p,y\n" + "0.9,0\n" * 50)
+    capsys.readouterr()
+    assert run(["check", str(bad), "--fail-above", "0.05"]) == 1
+    assert capsys.readouterr().err == "howsure: the error 0.9000 is above 0.05.\n"
+
+
+def test_standard_input(table):
+    done = shell("check", "-", "--json", stdin=table.read_bytes())
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["n"] == 200
+    assert json.loads(shell("check", table, "--json").stdout) == json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check"], "give a file"),
+        (["check", "nothing.csv"], "there is no file 'nothing.csv'"),
+        (["check", "TABLE", "--prob", "prbo"], "Did you mean `prob`"),
+        (["check", "TABLE", "--prb", "x"], "No such option"),
+        (["check", "TABLE", "--bins", "ten"], "`bins` must be"),
+        (["check", "TABLE", "--confidence", "2"], "strictly between 0 and 1"),
+        (["check", "TABLE", "--json", "--latex"], "cannot be combined"),
+        (["check", "TABLE", "--where", "label = 1; drop table t"], "--where must be a single SQL expression"),
+        (["chekc"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(table, arguments, message, capsys):
+    arguments = [str(table) if a == "TABLE" else a for a in arguments]
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("howsure: ")
+    assert message in err
+
+
+def test_control_characters_in_data_do_not_reach_the_terminal(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text('p,y,"t"\n0.5,1,"\x1b[31mred"\n0.5,0,b\n0.2,1,b\n')
+    assert run(["check", str(path), "--by", "t"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_version_help_and_closed_pipe(table):
+    assert shell("--version").stdout.startswith(b"howsure ")
+    assert b"Examples" in shell("check", "--help").stdout
+    piped = subprocess.run(
+        f"{' '.join(HOWSURE)} check {table} | head -1", shell=True, capture_output=True, timeout=120, env=os.environ
+    )
+    assert piped.stderr == b""
+
+
+def test_a_small_file_never_waits_for_a_compiler(table):
+    code = (
+        "import sys; from howsure.cli.application import run\n"
+        f"run(['check', {str(table)!r}]); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

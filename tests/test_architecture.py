@@ -1,0 +1,60 @@
+"""The rooms of docs/architecture.md: imports only point upwards."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "howsure"
+
+# A room may import from itself and from the rooms named here; `errors` and `_validate` are open to all but kernels.
+ROOMS = {
+    "kernels": set(),
+    "calibration": {"kernels"},
+    "engines": {"calibration", "kernels"},
+    "plots": {"calibration", "kernels"},
+    "report": {"plots", "calibration", "kernels"},
+    "data": set(),
+    "verbs": {"engines", "calibration", "kernels", "plots", "report", "data"},
+    "cli": {"verbs", "engines", "calibration", "kernels", "plots", "report", "data"},
+}
+OPEN = {"errors", "_validate", "_version"}
+# A result draws itself: `.plot` and `_repr_html_` import inside the method.
+EXCEPTIONS = {("calibration/result.py", "plots"), ("calibration/result.py", "report")}
+
+
+def modules():
+    return [p for p in SOURCE.rglob("*.py") if p.parent != SOURCE]
+
+
+def imported_rooms(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "howsure" else [f"howsure.{a.name}" for a in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "howsure" and len(parts) > 1:
+                yield parts[1]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_upwards(path):
+    room = path.relative_to(SOURCE).parts[0]
+    allowed = ROOMS[room] | {room} | (set() if room == "kernels" else OPEN)
+    inside = str(path.relative_to(SOURCE))
+    wrong = {r for r in imported_rooms(path) if r not in allowed and (inside, r) not in EXCEPTIONS}
+    assert not wrong
+
+
+def test_every_room_says_what_may_live_there():
+    for room in ROOMS:
+        assert ast.get_docstring(ast.parse((SOURCE / room / "__init__.py").read_text()))
+
+
+def test_every_module_has_a_docstring():
+    for path in SOURCE.rglob("*.py"):
+        if path.name != "_version.py":
+            assert ast.get_docstring(ast.parse(path.read_text())), path

@@ -26,11 +26,6 @@ class Region:
         return {name: getattr(self, name) for name in Region.__slots__}
 
 
-def mean_gap(sketch: Sketch) -> float:
-    """Mean q less the base rate: positive when q is too high on average."""
-    return -float(np.sum(sketch.sum_e)) / sketch.n
-
-
 def calibration_slope(sketch: Sketch) -> tuple[float, float] | None:
     """Slope of the least-squares line of y on q, and its standard error; None if q or y does not vary.
 
@@ -60,7 +55,7 @@ def calibration_slope(sketch: Sketch) -> tuple[float, float] | None:
 def regions(bins: Bins, confidence_level: float) -> tuple[Region, ...]:
     """Runs of bins whose interval, widened for their number (Bonferroni), leaves out their mean probability."""
     strict = 1.0 - (1.0 - confidence_level) / len(bins)
-    low, high = clopper_pearson(np.rint(bins.mean_true * bins.n).astype(np.int64), bins.n, strict)
+    low, high = clopper_pearson(bins.mean_true * bins.effective_n, bins.effective_n, strict)
     side = np.where(bins.mean_prob > high, 1, np.where(bins.mean_prob < low, -1, 0))
     starts = np.flatnonzero(np.diff(side, prepend=2))
     found = []

@@ -15,7 +15,7 @@ MOST_DRAWN = 20  # bins=None draws at most this many: a table and a curve people
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Bins in order of probability. `low` and `high` bound `mean_true` (Clopper-Pearson)."""
+    """Bins in order of probability. `low` and `high` bound `mean_true` (Clopper-Pearson on `effective_n` rows)."""
 
     n: Ints
     mean_prob: Floats
@@ -24,6 +24,7 @@ class Bins:
     high: Floats
     from_prob: Floats
     to_prob: Floats
+    effective_n: Floats  # rows that would tell as much if independent; n itself without groups
     rule: str
 
     def __len__(self) -> int:
@@ -147,19 +148,46 @@ def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
 def _finish(
     n: Ints, mean_prob: Floats, positive: Ints, first: Floats, last: Floats, rule: str, confidence_level: float
 ) -> Bins:
-    low, high = clopper_pearson(positive, n, confidence_level)
-    arrays = (n, mean_prob, positive / n, low, high, first, last)
+    return _bounded(n, mean_prob, positive / n, first, last, n.astype(np.float64), rule, confidence_level)
+
+
+def with_effective_rows(bins: Bins, effective_n: Floats, confidence_level: float) -> Bins:
+    """The same bins, their intervals as wide as so many independent rows would make them."""
+    b = bins
+    return _bounded(
+        b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob, effective_n, b.rule, confidence_level
+    )
+
+
+def _bounded(
+    n: Ints,
+    mean_prob: Floats,
+    mean_true: Floats,
+    first: Floats,
+    last: Floats,
+    effective_n: Floats,
+    rule: str,
+    confidence_level: float,
+) -> Bins:
+    low, high = clopper_pearson(mean_true * effective_n, effective_n, confidence_level)
+    arrays = (n, mean_prob, mean_true, low, high, first, last, effective_n)
     for array in arrays:
         array.flags.writeable = False
     return Bins(*arrays, rule)
 
 
-def clopper_pearson(successes: Ints, n: Ints, confidence_level: float) -> tuple[Floats, Floats]:
-    """Exact binomial limits of a frequency, from the quantiles of beta distributions (Clopper & Pearson 1934)."""
+def clopper_pearson(successes: Ints | Floats, n: Ints | Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    """Exact binomial limits of a frequency, from the quantiles of beta distributions (Clopper & Pearson 1934).
+
+    Fractions of a row are allowed, for effective numbers of rows.
+    """
     from scipy.special import betaincinv
 
     tail = (1.0 - confidence_level) / 2.0
-    k = successes.astype(np.float64)
-    low = np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - k + 1, tail))
-    high = np.where(k == n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1), 1.0 - tail))
+    k = np.asarray(successes, np.float64)
+    # Rounding may leave k a hair inside 0 or n, where the beta law would be improper.
+    k = np.where(k < 1e-9 * n, 0.0, np.where(k > (1.0 - 1e-9) * n, n, k))
+    none, every = k == 0, k == n
+    low = np.where(none, 0.0, betaincinv(np.where(none, 1.0, k), n - k + 1.0, tail))
+    high = np.where(every, 1.0, betaincinv(k + 1.0, np.where(every, 1.0, n - k), 1.0 - tail))
     return low, high

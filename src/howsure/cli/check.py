@@ -31,6 +31,10 @@ def check(
     logits: Annotated[bool, typer.Option("--logits", help="The column holds log-odds, not probabilities.")] = False,
     where: Annotated[Optional[str], typer.Option(help="SQL condition on the rows to keep.")] = None,  # noqa: UP045
     weight: Annotated[Optional[str], typer.Option(help="Column of repetition counts.")] = None,  # noqa: UP045
+    groups: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Column of what is dependent (document, sentence): intervals allow for it."),
+    ] = None,
     by: Annotated[Optional[str], typer.Option(help="Analyse each value of this column too.")] = None,  # noqa: UP045
     bins: Annotated[
         Optional[str],  # noqa: UP045
@@ -67,6 +71,7 @@ def check(
         logits=logits,
         where=where,
         sample_weight=weight,
+        groups=groups,
         by=by,
         bins=bins,
         confidence_level=confidence,

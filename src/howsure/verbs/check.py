@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.analysis import analyse
+from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.result import Calibration, Slice
-from howsure.calibration.sketch import Sketch
 from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    from howsure.engines.rows import Rows
 
 
 def check(
@@ -21,6 +23,7 @@ def check(
     *,
     bins: int | str | None = None,
     sample_weight: Any = None,
+    groups: Any = None,
     by: Any = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
@@ -44,8 +47,11 @@ def check(
         number of rows of least leave-one-out risk. The error is estimated on bins of its own.
     sample_weight : array of whole numbers, shape (n,); or a column's name
         How often each row counts.
+    groups : array, shape (n,); or a column's name
+        What is dependent: the document, sentence or annotator a row comes from. Intervals and tests then treat
+        groups, not rows, as independent.
     by : array, shape (n,); or a column's name
-        Analyse each of its values too.
+        What is compared: each of its values is analysed too.
     confidence_level : float
         Of all intervals.
     rng : Generator, int or None
@@ -81,58 +87,49 @@ def check(
     generator = _validate.generator(rng)
     width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
     if y_prob is None:
-        sketch, slices, source, column = _from_table(
-            y_true, prob, true, positive, where, sample_weight, by, logits, width
-        )
+        rows = _table_rows(y_true, prob, true, positive, where, sample_weight, by, groups, logits)
     else:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
-        sketch, slices, column = _from_arrays(y_true, y_prob, positive, sample_weight, by, logits, width)
-        source = "arrays"
-    if sketch.n == 0:
-        raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
-    whole = analyse(sketch, bins=bins, confidence_level=level, rng=generator, source=source)
-    if slices is None:
-        return whole
-    return replace(whole, by=column, slices=_slice_table(slices, None if width else bins, level))
+        rows = _array_rows(y_true, y_prob, positive, sample_weight, by, groups, logits)
+    with rows:
+        sketch, slices = rows.sketches(width)
+        if sketch.n == 0:
+            raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
+        whole_table, slice_tables = None, {}
+        slice_bins = None if width else bins
+        if rows.is_grouped:
+            filings = {name: filing(s, slice_bins, level) for name, s in (slices or {}).items()}
+            whole_table, slice_tables = rows.clusters(filing(sketch, bins, level), filings)
+            if whole_table.n_groups < 2:
+                raise InputError(f"all rows are in one group of {rows.groups_name}; intervals need two groups at least.")
+        whole = analyse(
+            sketch, bins=bins, confidence_level=level, rng=generator, clusters=whole_table, source=rows.name
+        )
+        if slices is None:
+            return whole
+        made = [
+            (name, analyse(s, bins=slice_bins, confidence_level=level, clusters=slice_tables.get(name)))
+            for name, s in slices.items()
+        ]
+        return replace(whole, by=rows.by_name, slices=_slice_table(made))
 
 
-def _from_arrays(
-    y_true: Any, y_prob: Any, positive: Any, sample_weight: Any, by: Any, logits: bool, width: int | None
-) -> tuple[Sketch, dict[str, Sketch] | None, str | None]:
-    from howsure.engines.memory import sketch_arrays
+def _array_rows(
+    y_true: Any, y_prob: Any, positive: Any, sample_weight: Any, by: Any, groups: Any, logits: bool
+) -> Rows:
+    from howsure.engines.rows import ArrayRows
 
     y = _validate.one_dimensional(y_true, "y_true")
-    q = _validate.one_dimensional(y_prob, "y_prob")
-    if positive is not None:
-        y = y == positive
-    given = {"y_true": y, "y_prob": q}
-    weight = None
-    if sample_weight is not None:
-        weight = given["sample_weight"] = _validate.one_dimensional(sample_weight, "sample_weight")
-    if by is not None:
-        given["by"] = _validate.one_dimensional(by, "by")
+    given = {"y_true": y if positive is None else y == positive, "y_prob": _validate.one_dimensional(y_prob, "y_prob")}
+    for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
+        if value is not None:
+            given[name] = _validate.one_dimensional(value, name)
     _validate.same_length(**given)
-    sketch = sketch_arrays(y, q, weight, logits=logits, width=width)
-    if by is None:
-        return sketch, None, None
-    import pyarrow as pa
-
-    from howsure.engines.slices import SlicedSketchBuilder, SliceNames
-
-    origin = _validate.Origin()
-    names, builder = SliceNames(), SlicedSketchBuilder()
-    codes = names.codes(pa.array(given["by"], from_pandas=True))
-    builder.add(
-        codes,
-        _validate.labels(y, origin),
-        _validate.probabilities(q, origin, logits=logits),
-        None if weight is None else _validate.weights(weight, origin),
-    )
-    return sketch, _named(builder.finish(), names.names), "by"
+    return ArrayRows(**given, logits=logits)
 
 
-def _from_table(
+def _table_rows(
     source: Any,
     prob: str | None,
     true: str | None,
@@ -140,47 +137,31 @@ def _from_table(
     where: str | None,
     weight: str | None,
     by: str | None,
+    groups: str | None,
     logits: bool,
-    width: int | None,
-) -> tuple[Sketch, dict[str, Sketch] | None, str, str | None]:
-    from howsure.engines.columns import check_positive, pair_columns
-    from howsure.engines.files import Reading, read_batches, sketch_table
-    from howsure.engines.slices import SlicedSketchBuilder, SliceNames
+) -> Rows:
+    from howsure.engines.columns import pair_columns
+    from howsure.engines.files import Reading
+    from howsure.engines.rows import TableRows
     from howsure.engines.tables import Table
 
     if not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
-    with Table(source) as table:
+    table = Table(source)
+    try:
         columns = pair_columns(table, prob, true, positive, where)
-        reading = Reading(
-            columns,
-            None if weight is None else table.column(weight).name,
-            None if by is None else table.column(by).name,
-            where=where,
-            logits=logits,
-        )
-        slices = None
-        if by is None:
-            sketch = sketch_table(table, reading, width)
-        else:
-            from howsure.calibration.sketch import SketchBuilder
-
-            names, builder, whole = SliceNames(), SlicedSketchBuilder(), SketchBuilder(width)
-            for batch in read_batches(table, reading):
-                whole.add(batch.y, batch.q, batch.weight)
-                builder.add(names.codes(batch.by), batch.y, batch.q, batch.weight)
-            sketch, slices = whole.finish(), _named(builder.finish(), names.names)
-        check_positive(table, columns, sketch.n_positive, where)
-        return sketch, slices, table.name, reading.by
+        named = {
+            key: None if name is None else table.column(name).name
+            for key, name in (("weight", weight), ("by", by), ("groups", groups))
+        }
+        return TableRows(table, Reading(columns, **named, where=where, logits=logits))
+    except BaseException:
+        table.close()
+        raise
 
 
-def _named(sketches: dict[int, Sketch], names: list[str]) -> dict[str, Sketch]:
-    return {names[code]: sketch for code, sketch in sketches.items()}
-
-
-def _slice_table(slices: dict[str, Sketch], bins: int | str | None, level: float) -> tuple[Slice, ...]:
-    """Each slice analysed, worst first: by the lower limit of its error, then the error, then the name."""
-    found = [(name, analyse(s, bins=bins, confidence_level=level)) for name, s in slices.items()]
+def _slice_table(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
+    """The slices, worst first: by the lower limit of the error, then the error, then the name."""
     adjusted = _benjamini_hochberg([c.p_value for _, c in found])
     made = [Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True)]
 

@@ -1,12 +1,12 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
-# make lint   format, lint and type checks
+# make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench clean
+.PHONY: env demo test lint bench coverage clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -28,7 +28,7 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 env: $(VENV)/.base
 
 demo: $(VENV)/.base
-	$(BIN)/howsure check --demo
+	$(BIN)/howsure check --demo --by predicted --html howsure-report.html
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
@@ -40,6 +40,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py
+
+coverage: $(VENV)/.test
+	$(BIN)/python bench/interval_coverage.py --write
 
 clean:
 	rm -rf $(VENV) build dist

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -15,6 +16,8 @@ EPILOG = """Examples:
   howsure check 'run-*.parquet' --prob q --true correct --by tag
 
   zcat scores.jsonl.gz | howsure check - --json
+
+  howsure check predictions.parquet --groups doc_id --html report.html --plot curve.pdf
 
   howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is above)
 """
@@ -42,6 +45,8 @@ def check(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,
+    html: Annotated[Optional[str], typer.Option(help="Write a report to this file.")] = None,  # noqa: UP045
+    plot: Annotated[Optional[str], typer.Option(help="Draw the curve to this .svg, .png or .pdf file.")] = None,  # noqa: UP045
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each number means, with its formula.")] = False,
@@ -57,12 +62,20 @@ def check(
     from howsure.cli.text import calibration_text
     from howsure.data import demo_table
     from howsure.errors import InputError
+    from howsure.plots.vega import check_plot_name, figure, rendered
+    from howsure.report.calibration_page import calibration_page
+    from howsure.report.writing import check_writable, write_whole
     from howsure.verbs.check import check as run_check
 
     if demo == (file is not None):
         raise InputError("give a file to check, or --demo for the shipped example.")
     if as_json and latex:
         raise InputError("--json and --latex cannot be combined.")
+    for path in (html, plot):
+        if path is not None:
+            check_writable(path)
+    if plot is not None:
+        check_plot_name(plot)
     result = run_check(
         demo_table() if demo else file,
         prob=prob,
@@ -83,7 +96,14 @@ def check(
         said = latex_table(result)
     else:
         said = calibration_text(result) + (explanation(result) if explain else "")
+    if html is not None:
+        write_whole(html, calibration_page(result))
+    if plot is not None:
+        write_whole(plot, rendered(figure(result), Path(plot).suffix.lower()))
     print(said.rstrip("\n"))
+    if not (as_json or latex):
+        for path in filter(None, (html, plot)):
+            print(f"\nWritten: {path}")
     if fail_above is not None and result.error is not None and result.error.value > fail_above:
         print(f"howsure: the error {result.error.value:.4f} is above {fail_above}.", file=sys.stderr)
         return 1

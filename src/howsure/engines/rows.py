@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -133,7 +134,7 @@ class TableRows(Rows):
 
     def __init__(self, table: Table, reading: Reading) -> None:
         self._table, self._reading = table, reading
-        self.name = table.name
+        self.name = Path(table.name).name if table.files else table.name
         self.by_name = reading.by
         self.groups_name = None if reading.groups is None else f"`{reading.groups}`"
 

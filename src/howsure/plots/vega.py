@@ -1,0 +1,132 @@
+"""Charts as Vega-Lite specifications, in plain data: one definition for the page, SVG, PNG and PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from howsure.calibration.discrimination import HISTOGRAM_BINS
+from howsure.calibration.result import Calibration
+from howsure.errors import InputError
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+BLUE, ORANGE, GREY = "#1f83c4", "#e0701a", "#8a8a8a"  # after Okabe & Ito: told apart by colour-blind readers
+STATIC_FORMATS = (".svg", ".png", ".pdf")
+
+
+def curve_layers(c: Calibration) -> list[dict[str, Any]]:
+    """Observed frequency against probability: diagonal, consistency band, intervals, bins with details on hover."""
+    records = c.to_dict()["bins"]
+    level = f"{c.confidence_level:.0%}"
+    x = {"field": "mean_prob", "type": "quantitative", "title": "predicted probability", "scale": {"domain": [0, 1]}}
+    y = {"field": "mean_true", "type": "quantitative", "title": "observed frequency", "scale": {"domain": [0, 1]}}
+    data = {"values": records}
+    tooltip = [
+        {"field": "from_prob", "title": "q from", "format": ".4g"},
+        {"field": "to_prob", "title": "to", "format": ".4g"},
+        {"field": "n", "title": "rows", "format": ","},
+        {"field": "mean_prob", "title": "mean q", "format": ".4f"},
+        {"field": "mean_true", "title": "observed", "format": ".4f"},
+        {"field": "low", "title": f"{level} from", "format": ".4f"},
+        {"field": "high", "title": f"{level} to", "format": ".4f"},
+    ]
+    layers: list[dict[str, Any]] = [
+        {
+            "data": {"values": [{"q": 0, "p": 0}, {"q": 1, "p": 1}]},
+            "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
+            "encoding": {"x": {"field": "q", "type": "quantitative"}, "y": {"field": "p", "type": "quantitative"}},
+        }
+    ]
+    if c.band is not None:
+        layers.append(
+            {
+                "data": data,
+                "mark": {"type": "area", "color": GREY, "opacity": 0.25},
+                "encoding": {"x": x, "y": {"field": "band_low", "type": "quantitative"}, "y2": {"field": "band_high"}},
+            }
+        )
+    return [
+        *layers,
+        {
+            "data": data,
+            "mark": {"type": "rule", "color": BLUE, "opacity": 0.7},
+            "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
+        },
+        {"data": data, "mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2}, "encoding": {"x": x, "y": y}},
+        {
+            "data": data,
+            "mark": {"type": "point", "filled": True, "size": 55, "color": BLUE, "opacity": 1},
+            "encoding": {"x": x, "y": y, "tooltip": tooltip},
+        },
+    ]
+
+
+def histogram_layers(c: Calibration) -> list[dict[str, Any]]:
+    """How q is distributed, by label; square-root scale, so that rare probabilities are seen beside common ones."""
+    step = 1.0 / HISTOGRAM_BINS
+    records = [
+        {"from": i * step, "to": (i + 1) * step, "rows": rows, "label": label}
+        for label, side in (("came true", c.positives), ("did not", c.negatives))
+        for i, rows in enumerate(side.histogram.tolist())
+        if rows
+    ]
+    return [
+        {
+            "data": {"values": records},
+            "mark": {"type": "bar", "binSpacing": 1, "opacity": 0.55},
+            "encoding": {
+                "x": {"field": "from", "bin": {"binned": True}, "title": "predicted probability", "scale": {"domain": [0, 1]}},
+                "x2": {"field": "to"},
+                "y": {"field": "rows", "type": "quantitative", "title": "rows", "scale": {"type": "sqrt"}, "stack": None},
+                "color": {
+                    "field": "label",
+                    "title": None,
+                    "scale": {"domain": ["came true", "did not"], "range": [BLUE, ORANGE]},
+                    "legend": {"orient": "top", "offset": 4},
+                },
+                "tooltip": [
+                    {"field": "label", "title": "label"},
+                    {"field": "from", "title": "q from", "format": ".2f"},
+                    {"field": "to", "title": "to", "format": ".2f"},
+                    {"field": "rows", "title": "rows", "format": ","},
+                ],
+            },
+        }
+    ]
+
+
+def chart(layers: list[dict[str, Any]], height: int, described: str) -> dict[str, Any]:
+    """A chart as wide as the page it stands in."""
+    return {"$schema": SCHEMA, "width": "container", "height": height, "description": described, "layer": layers}
+
+
+def figure(c: Calibration) -> dict[str, Any]:
+    """Curve above histogram, of fixed size: for files."""
+    error = "" if c.error is None else f"RMS calibration error {c.error!r}, n = {c.n:,}"
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "title": {"text": error, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
+        "resolve": {"legend": {"color": "independent"}},
+        "vconcat": [
+            {"width": 380, "height": 380, "layer": curve_layers(c)},
+            {"width": 380, "height": 70, "layer": histogram_layers(c)},
+        ],
+    }
+
+
+def rendered(specification: dict[str, Any], suffix: str) -> bytes:
+    """A specification as the bytes of an SVG, PNG or PDF file."""
+    import vl_convert
+
+    if suffix == ".svg":
+        return str(vl_convert.vegalite_to_svg(specification)).encode()
+    if suffix == ".png":
+        return bytes(vl_convert.vegalite_to_png(specification, scale=2))
+    return bytes(vl_convert.vegalite_to_pdf(specification))
+
+
+def check_plot_name(path: str) -> None:
+    """A plot's name must end in a format we draw."""
+    if Path(path).suffix.lower() not in STATIC_FORMATS:
+        raise InputError(f"--plot must name a file ending in {', '.join(STATIC_FORMATS)}; got {path!r}.")

@@ -1,0 +1,70 @@
+"""A self-contained page: no network, nothing from the data run as markup or code.
+
+Templates escape every value; charts travel as JSON with `<`, `>` and `&` escaped; a Content-Security-Policy admits
+the page's own scripts by their hash and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from howsure._version import __version__
+
+
+def render(template: str, charts: dict[str, dict[str, Any]], **values: Any) -> bytes:
+    """Fill a template of this folder; `charts` are drawn into the elements of those ids."""
+    scripts = [_bundle(), _own("page.js")] if charts else [_own("page.js")]
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    html = _environment().get_template(template).render(
+        **values,
+        policy=policy,
+        style=jinja2.filters.Markup(_own("page.css")),
+        scripts=[jinja2.filters.Markup(s) for s in scripts],
+        charts=embedded(charts),
+        version=__version__,
+    )
+    return html.encode()
+
+
+def embedded(value: Any) -> jinja2.filters.Markup:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return jinja2.filters.Markup(text)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_own), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(number=number, percent=lambda x: f"{100 * x:g}%", commas=lambda x: f"{x:,}")
+    return environment
+
+
+def number(value: float | None, places: int = 4) -> str:
+    """A number for people; a dash where there is none."""
+    return "–" if value is None else f"{value:.{places}f}"
+
+
+@cache
+def _own(name: str) -> str:
+    return (files("howsure.report") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, from vl-convert."""
+    import vl_convert
+
+    # A closing tag inside the bundle would end the script element early.
+    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")

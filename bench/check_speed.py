@@ -79,12 +79,14 @@ def peers(y_true, y_prob):
     from model_diagnostics.scoring import SquaredError, decompose
     from sklearn.calibration import calibration_curve
 
-    yield "scikit-learn calibration_curve(quantile)", lambda: calibration_curve(
-        y_true, y_prob, strategy="quantile", n_bins=20
+    yield (
+        "scikit-learn calibration_curve(quantile)",
+        lambda: calibration_curve(y_true, y_prob, strategy="quantile", n_bins=20),
     )
     yield "relplot smECE", lambda: relplot.smECE(y_prob, y_true)
-    yield "model-diagnostics decompose (isotonic)", lambda: decompose(
-        y_true, y_prob, scoring_function=SquaredError()
+    yield (
+        "model-diagnostics decompose (isotonic)",
+        lambda: decompose(y_true, y_prob, scoring_function=SquaredError()),
     )
 
 
@@ -113,7 +115,13 @@ def parquet(n):
         out = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
         ours, memory = map(float, out.stdout.split())
         print(f"\nn = {n:,}, Parquet file")
-        row(f"DuckDB select sum(q), sum(y): ratio {ours / theirs:.2f}", ours, theirs, "<= 3 x", ours <= 3 * theirs)
+        row(
+            f"DuckDB select sum(q), sum(y): ratio {ours / theirs:.2f}",
+            ours,
+            theirs,
+            "<= 3 x",
+            ours <= 3 * theirs,
+        )
         print(f"{'peak memory':<58} {memory:>8.0f} MB {'':>11}  <= 1000 MB   {'yes' if memory <= 1000 else 'NO'}")
 
 

@@ -18,7 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from scipy import stats
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr
 
 from howsure.calibration import clustered, paper
 from howsure.calibration.analysis import analyse, filing
@@ -79,8 +79,8 @@ def independent_cell(n, shape, truth, replicates):
     p_of = TRUTHS[truth]
     grid = population(shape)
     want = targets(grid, p_of(grid))
-    hits = {k: 0 for k in (*want, "algorithm 2", "bins", "band")}
-    rejections = {t: 0 for t in TESTS}
+    hits = dict.fromkeys((*want, "algorithm 2", "bins", "band"), 0)
+    rejections = dict.fromkeys(TESTS, 0)
     n_bins = length = 0
     for _ in range(replicates):
         q = draw(shape, n, rng)
@@ -89,7 +89,13 @@ def independent_cell(n, shape, truth, replicates):
         sketch = sketch_arrays(y, q)
         filed = filing(sketch, None, 0.95)
         c = analyse(sketch, rng=rng if truth == "calibrated" else None)
-        found = {"error": c.error, "ece": c.ece, "gap": c.bias.gap, "brier": c.brier_interval, "slope": c.bias.slope}
+        found = {
+            "error": c.error,
+            "ece": c.ece,
+            "gap": c.bias.gap,
+            "brier": c.brier_interval,
+            "slope": c.bias.slope,
+        }
         for k, e in found.items():
             hits[k] += e is None or covers(e, want[k])  # no slope, no claim: one class only
         length += c.error.high - c.error.low
@@ -101,7 +107,9 @@ def independent_cell(n, shape, truth, replicates):
         mean_p = np.bincount(drawn, p) / c.bins.n
         hits["bins"] += int(np.sum((c.bins.low <= mean_p + 1e-9) & (mean_p <= c.bins.high + 1e-9)))
         if c.band is not None:
-            hits["band"] += int(np.sum((c.band[0] <= c.bins.mean_true + 1e-12) & (c.bins.mean_true <= c.band[1] + 1e-12)))
+            hits["band"] += int(
+                np.sum((c.band[0] <= c.bins.mean_true + 1e-12) & (c.bins.mean_true <= c.band[1] + 1e-12))
+            )
         n_bins += len(c.bins)
     cover = {k: v / replicates for k, v in hits.items()}
     cover["bins"], cover["band"] = hits["bins"] / n_bins, hits["band"] / n_bins
@@ -179,15 +187,20 @@ def clustered_cell(name, groups, replicates):
         sd, truth = float(name.split()[1]), float(name.split()[-1])
         want = document_effect_targets(sd, truth)
         make = lambda: document_effect(groups, 50, sd, truth, rng)  # noqa: E731
-    hits = {k: 0 for k in ("error", "gap", "brier", "slope", "unclustered error", "unclustered gap")}
-    rejections = {k: 0 for k in ("combined", "excess error", "score", "unclustered combined")}
+    hits = dict.fromkeys(("error", "gap", "brier", "slope", "unclustered error", "unclustered gap"), 0)
+    rejections = dict.fromkeys(("combined", "excess error", "score", "unclustered combined"), 0)
     for _ in range(replicates):
         y, q, g = make()
         sketch = sketch_arrays(y, q)
         builder = ClusterBuilder(filing(sketch, None, 0.95))
         builder.add(g.astype(np.uint64), y.view(np.uint8), q)
         c, alone = analyse(sketch, clusters=builder.finish()), analyse(sketch)
-        for k, e in (("error", c.error), ("gap", c.bias.gap), ("brier", c.brier_interval), ("slope", c.bias.slope)):
+        for k, e in (
+            ("error", c.error),
+            ("gap", c.bias.gap),
+            ("brier", c.brier_interval),
+            ("slope", c.bias.slope),
+        ):
             hits[k] += covers(e, want[k])
         hits["unclustered error"] += covers(alone.error, want["error"])
         hits["unclustered gap"] += covers(alone.bias.gap, want["gap"])
@@ -237,7 +250,10 @@ def tables(results):
     """The tables of docs/theory.md, as Markdown."""
     plain = [r for r in results if r["kind"] == "independent"]
     grouped = [r for r in results if r["kind"] == "clustered"]
-    out = [f"Percent of {plain[0]['replicates']:,} replicates; least and most over the 24 cells of each size.", ""]
+    out = [
+        f"Percent of {plain[0]['replicates']:,} replicates; least and most over the 24 cells of each size.",
+        "",
+    ]
     names = {
         "error": "**RMS error (default)**", "algorithm 2": "Algorithm 2, 1,000 samples", "ece": "ECE", "gap": "mean q - mean y",
         "slope": "slope", "brier": "Brier score", "bins": "a drawn bin's frequency (Clopper-Pearson)",
@@ -262,14 +278,24 @@ def tables(results):
             for n in SIZES
         ]
         out.append(f"| {t} | " + " | ".join(level + power) + " |")
-    out += ["", "Groups: coverage of the cluster-robust intervals, beside the intervals that ignore the groups.", ""]
-    out += ["| data | groups | RMS error | ignoring groups | mean q - y | ignoring groups | slope | Brier |", "|---|---|---|---|---|---|---|---|"]
+    out += [
+        "",
+        "Groups: coverage of the cluster-robust intervals, beside the intervals that ignore the groups.",
+        "",
+    ]
+    out += [
+        "| data | groups | RMS error | ignoring groups | mean q - y | ignoring groups | slope | Brier |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for r in grouped:
         c = r["cover"]
         cols = [c["error"], c["unclustered error"], c["gap"], c["unclustered gap"], c["slope"], c["brier"]]
         out.append(f"| {r['name']} | {r['groups']} | " + " | ".join(f"{100 * v:.1f}" for v in cols) + " |")
     out += ["", "Tests on groups, share rejected at 5% (the first rows are calibrated: their level).", ""]
-    out += ["| data | groups | combined | excess error | score | combined, ignoring groups |", "|---|---|---|---|---|---|"]
+    out += [
+        "| data | groups | combined | excess error | score | combined, ignoring groups |",
+        "|---|---|---|---|---|---|",
+    ]
     for r in sorted(grouped, key=lambda r: not r["name"].startswith("calibrated")):
         c = r["reject"]
         cols = [c["combined"], c["excess error"], c["score"], c["unclustered combined"]]
@@ -300,7 +326,10 @@ def main():
             done[key(r)] = r
             store.write(json.dumps(r) + "\n")
             store.flush()
-            print(f"{i}/{len(todo)} {key(r)} error {100 * r['cover']['error']:.1f} combined {100 * r['reject']['combined']:.1f}", flush=True)
+            print(
+                f"{i}/{len(todo)} {key(r)} error {100 * r['cover']['error']:.1f} combined {100 * r['reject']['combined']:.1f}",
+                flush=True,
+            )
     results = [done[c] for c in cells() if c in done]
     if len(results) < len(list(cells())):
         return

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import howsure
 from howsure.calibration.decompositions import RULES, ScoringRule, rule_parts
@@ -46,7 +47,12 @@ def test_equation_one_of_the_paper(rows):
     assert c.brier.refinement == pytest.approx(np.mean(p * (1 - p)), abs=1e-12)
 
 
-@given(grid, st.sampled_from([*RULES.values(), ScoringRule("cubic", lambda x: 6 * x**2 - 4 * x**3, lambda x: 2 * x**0 - 4 * x**3)]))
+@given(
+    grid,
+    st.sampled_from(
+        [*RULES.values(), ScoringRule("cubic", lambda x: 6 * x**2 - 4 * x**3, lambda x: 2 * x**0 - 4 * x**3)]
+    ),
+)
 def test_theorem_of_the_thesis(rows, rule):
     """S = S1 + S2 for any proper rule, S1 <= 0, and S1 = 0 once q is replaced by p."""
     y, q = np.array([r[0] for r in rows]), np.array([r[1] for r in rows]) / 20
@@ -56,7 +62,9 @@ def test_theorem_of_the_thesis(rows, rule):
     assert parts.score == pytest.approx(direct, abs=1e-12)
     assert parts.calibration <= 1e-12
     p = np.array([y[q == v].mean() for v in q])
-    s2 = np.array([(a * rule.g1(np.array([a]))[0] if a else 0) + ((1 - a) * rule.g2(np.array([a]))[0] if a < 1 else 0) for a in p])
+    s2 = np.array(
+        [(a * rule.g1(np.array([a]))[0] if a else 0) + ((1 - a) * rule.g2(np.array([a]))[0] if a < 1 else 0) for a in p]
+    )
     assert parts.refinement == pytest.approx(s2.mean(), abs=1e-12)
 
 

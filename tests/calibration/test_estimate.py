@@ -51,7 +51,13 @@ def test_folded_mean_against_integration():
     from scipy.integrate import quad
 
     for d, v in [(0.0, 0.01), (0.3, 0.04), (-0.2, 0.5)]:
-        bins = BinSums(np.array([0]), np.array([10.0]), np.array([10 * d]), np.array([9 * 10 * v + 10 * d * d]), np.array([0.2]))
+        bins = BinSums(
+            np.array([0]),
+            np.array([10.0]),
+            np.array([10 * d]),
+            np.array([9 * 10 * v + 10 * d * d]),
+            np.array([0.2]),
+        )
         sd = v**0.5
         density = lambda x: abs(x) * np.exp(-0.5 * ((x - d) / sd) ** 2) / (sd * (2 * np.pi) ** 0.5)  # noqa: B023, E731
         expected = quad(density, -8, 0)[0] + quad(density, 0, 8)[0]

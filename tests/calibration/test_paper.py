@@ -45,7 +45,10 @@ def test_algorithm_2(skewed):
 
 def test_ties_do_not_depend_on_order():
     y, q = np.array([1, 0, 0, 1, 0, 1, 1]), np.array([0.5, 0.5, 0.5, 0.5, 0.2, 0.9, 0.9])
-    errors = {round(paper.calibration_error(y[o], q[o], 2), 12) for o in (np.random.default_rng(i).permutation(7) for i in range(30))}
+    errors = {
+        round(paper.calibration_error(y[o], q[o], 2), 12)
+        for o in (np.random.default_rng(i).permutation(7) for i in range(30))
+    }
     assert len(errors) == 1
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from howsure.calibration import sketch as module
 from howsure.calibration.sketch import Sketch, SketchBuilder
@@ -52,7 +53,7 @@ class TestLaws:
 
     @given(rows=pairs)
     def test_rows_of_weight_zero_leave_no_trace(self, rows):
-        assert build(rows + [(1, 0.123)], weight=[1] * len(rows) + [0]) == build(rows)
+        assert build([*rows, (1, 0.123)], weight=[1] * len(rows) + [0]) == build(rows)
 
     @given(rows=pairs)
     def test_every_row_counts_once(self, rows):

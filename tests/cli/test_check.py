@@ -114,7 +114,11 @@ def test_version_help_and_closed_pipe(table):
     assert shell("--version").stdout.startswith(b"howsure ")
     assert b"Examples" in shell("check", "--help").stdout
     piped = subprocess.run(
-        f"{' '.join(HOWSURE)} check {table} | head -1", shell=True, capture_output=True, timeout=120, env=os.environ
+        f"{' '.join(HOWSURE)} check {table} | head -1",
+        shell=True,
+        capture_output=True,
+        timeout=120,
+        env=os.environ,
     )
     assert piped.stderr == b""
 

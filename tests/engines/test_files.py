@@ -20,7 +20,9 @@ N = 2_000
 def frame():
     rng = np.random.default_rng(11)
     q = rng.beta(0.4, 0.4, N).round(6)
-    return pd.DataFrame({"id": np.arange(N), "q": q, "y": (rng.random(N) < q).astype(int), "tag": rng.choice(["NN", "VB"], N)})
+    return pd.DataFrame(
+        {"id": np.arange(N), "q": q, "y": (rng.random(N) < q).astype(int), "tag": rng.choice(["NN", "VB"], N)}
+    )
 
 
 WRITERS = {
@@ -180,7 +182,9 @@ def test_damaged_and_binary_files(tmp_path, frame):
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("where", ["q > 0; drop table x", "true) UNION SELECT 1, 2 WHERE (true", "q >", "1, 2", "", " "])
+@pytest.mark.parametrize(
+    "where", ["q > 0; drop table x", "true) UNION SELECT 1, 2 WHERE (true", "q >", "1, 2", "", " "]
+)
 def test_where_is_a_single_expression(frame, where):
     if not where.strip():
         where = ","

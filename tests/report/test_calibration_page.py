@@ -25,9 +25,17 @@ def browser():
         pytest.skip("no Chromium on this machine")
     from playwright.sync_api import sync_playwright
 
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    flags = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+    ]
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=[*flags, "--disable-sync", "--disable-component-update"])
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=[*flags, "--disable-sync", "--disable-component-update"]
+        )
         yield chromium
         chromium.close()
 
@@ -75,7 +83,9 @@ def report(tmp_path_factory):
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    "options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}], ids=["light", "dark", "phone"]
+    "options",
+    [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}],
+    ids=["light", "dark", "phone"],
 )
 def test_it_draws_and_is_silent(opened, report, options):
     page = opened(report, **options)

@@ -97,7 +97,11 @@ def test_one_row_one_class_and_short_bins_are_explained():
 
 @pytest.mark.parametrize(
     ("power", "shift", "said"),
-    [(0.6, 0.0, "too extreme: overconfident"), (1.6, 0.0, "not extreme enough: underconfident"), (1.0, 1.0, "too low by")],
+    [
+        (0.6, 0.0, "too extreme: overconfident"),
+        (1.6, 0.0, "not extreme enough: underconfident"),
+        (1.0, 1.0, "too low by"),
+    ],
 )
 def test_verdict_names_the_direction(power, shift, said):
     rng = np.random.default_rng(14)

@@ -146,7 +146,13 @@ def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
 
 
 def _finish(
-    n: Ints, mean_prob: Floats, positive: Ints, first: Floats, last: Floats, rule: str, confidence_level: float
+    n: Ints,
+    mean_prob: Floats,
+    positive: Ints,
+    first: Floats,
+    last: Floats,
+    rule: str,
+    confidence_level: float,
 ) -> Bins:
     return _bounded(n, mean_prob, positive / n, first, last, n.astype(np.float64), rule, confidence_level)
 
@@ -154,9 +160,7 @@ def _finish(
 def with_effective_rows(bins: Bins, effective_n: Floats, confidence_level: float) -> Bins:
     """The same bins, their intervals as wide as so many independent rows would make them."""
     b = bins
-    return _bounded(
-        b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob, effective_n, b.rule, confidence_level
-    )
+    return _bounded(b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob, effective_n, b.rule, confidence_level)
 
 
 def _bounded(

@@ -165,7 +165,7 @@ def effective_rows(table: ClusterTable, n_bins: int, confidence_level: float) ->
     n* = p(1-p)/var(p) (t_{n-1}/t_{G-1})², var(p) = f Σ_g (k_g - p n_g)² / n², never more than n; a bin that is all
     0 or all 1 is worth its number of groups.
     """
-    group, b, sums = table.by_group_and(table.drawn)
+    _group, b, sums = table.by_group_and(table.drawn)
     n, k = np.bincount(b, sums[:, ROWS], n_bins), np.bincount(b, sums[:, POSITIVE], n_bins)
     groups = np.bincount(b, minlength=n_bins)
     p = k / n

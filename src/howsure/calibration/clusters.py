@@ -55,9 +55,7 @@ class ClusterBuilder:
         self._held: list[tuple[NDArray[np.uint64], Ints, Floats]] = []
         self._n_held = self._n_compacted = 0
 
-    def add(
-        self, groups: NDArray[np.uint64], y: NDArray[np.uint8], q: Floats, weight: Ints | None = None
-    ) -> None:
+    def add(self, groups: NDArray[np.uint64], y: NDArray[np.uint8], q: Floats, weight: Ints | None = None) -> None:
         """Take rows."""
         w = np.ones(len(q)) if weight is None else weight.astype(np.float64)
         sums = np.stack([w, w * y, w * q, w * q * q, w * q * y], axis=1)
@@ -113,4 +111,3 @@ class ClusterTable:
         group, b = self.group[order], bins[order]
         starts = np.flatnonzero(np.diff(group, prepend=-1) | np.diff(b, prepend=-1))
         return group[starts], b[starts], np.add.reduceat(self.sums[order], starts, axis=0)
-

@@ -59,9 +59,7 @@ class ScoringRule:
 
 BRIER = ScoringRule("brier", lambda x: -((1.0 - x) ** 2), lambda x: -(x**2))
 LOG = ScoringRule("log", lambda x: np.log(x), lambda x: np.log1p(-x))
-SPHERICAL = ScoringRule(
-    "spherical", lambda x: x / np.hypot(x, 1.0 - x), lambda x: (1.0 - x) / np.hypot(x, 1.0 - x)
-)
+SPHERICAL = ScoringRule("spherical", lambda x: x / np.hypot(x, 1.0 - x), lambda x: (1.0 - x) / np.hypot(x, 1.0 - x))
 RULES = {rule.name: rule for rule in (BRIER, LOG, SPHERICAL)}
 
 
@@ -133,7 +131,9 @@ class RuleParts:
     n: int
 
     def __repr__(self) -> str:
-        return f"RuleParts({self.rule}: S={self.score:.6g} = {self.calibration:.6g} + {self.refinement:.6g}, n={self.n:,})"
+        return (
+            f"RuleParts({self.rule}: S={self.score:.6g} = {self.calibration:.6g} + {self.refinement:.6g}, n={self.n:,})"
+        )
 
     def to_dict(self) -> dict[str, float | int | str | bool]:
         """All parts by name."""

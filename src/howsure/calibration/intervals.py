@@ -40,7 +40,8 @@ class Estimate:
 
     def sqrt(self) -> Estimate:
         """The square root of the number and its limits; negative ones count as 0."""
-        return Estimate(*(None if v is None else sqrt(max(v, 0.0)) for v in (self.value, self.low, self.high)))  # type: ignore[arg-type]
+        low, high = (None if v is None else sqrt(max(v, 0.0)) for v in (self.low, self.high))
+        return Estimate(sqrt(max(self.value, 0.0)), low, high)
 
 
 @dataclass(frozen=True, slots=True)

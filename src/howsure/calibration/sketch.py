@@ -201,9 +201,7 @@ class Sketch:
         return total, int(far.n[impossible].sum())
 
 
-def _by_side(
-    upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide
-) -> tuple[LabelSide, LabelSide]:
+def _by_side(upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide) -> tuple[LabelSide, LabelSide]:
     """Regroup label sides into rows whose label agrees with the cell's side of 1/2, and rows whose does not."""
 
     def pick(a: LabelSide, b: LabelSide) -> LabelSide:

@@ -6,6 +6,7 @@ too extreme and not extreme enough.
 
 from __future__ import annotations
 
+from howsure.calibration.bias import Region
 from howsure.calibration.result import Calibration
 
 
@@ -33,7 +34,9 @@ def _direction(c: Calibration) -> list[str]:
     said = []
     gap, where = c.bias.gap.value, _where(c)
     if c.bias.direction:
-        said.append(f"They are {c.bias.direction} by {_number(abs(gap))} on average" + (f", {where}." if where else "."))
+        said.append(
+            f"They are {c.bias.direction} by {_number(abs(gap))} on average" + (f", {where}." if where else ".")
+        )
     elif where:
         said.append(f"They are {where}.")
     if c.bias.extremity == "overconfident":
@@ -45,17 +48,16 @@ def _direction(c: Calibration) -> list[str]:
 
 def _where(c: Calibration) -> str:
     """The largest region on each side, by rows times gap."""
-    best = {}
+    best: dict[str, tuple[float, Region]] = {}
     for region in c.bias.regions:
         weight = region.n * abs(region.mean_prob - region.mean_true)
-        if weight > best.get(region.direction, (0.0, None))[0]:
+        if region.direction not in best or weight > best[region.direction][0]:
             best[region.direction] = (weight, region)
     parts = [
         f"{direction} between {_number(r.from_prob)} and {_number(r.to_prob)}"
         if r.from_prob != r.to_prob
         else f"{direction} at {_number(r.from_prob)}"
         for direction, (_, r) in sorted(best.items(), key=lambda item: -item[1][0])
-        if r is not None
     ]
     return " and ".join(parts)
 

@@ -46,7 +46,7 @@ def check(
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,
     html: Annotated[Optional[str], typer.Option(help="Write a report to this file.")] = None,  # noqa: UP045
-    plot: Annotated[Optional[str], typer.Option(help="Draw the curve to this .svg, .png or .pdf file.")] = None,  # noqa: UP045
+    plot: Annotated[str | None, typer.Option(help="Draw the curve to this .svg, .png or .pdf file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each number means, with its formula.")] = False,

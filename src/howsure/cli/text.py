@@ -20,7 +20,9 @@ def calibration_text(c: Calibration) -> str:
         parts.append(_slices(c))
     parts.append(curve(c))
     if c.notes:
-        parts.append("\n".join(textwrap.fill(n, WIDTH, initial_indent="Note: ", subsequent_indent="  ") for n in c.notes))
+        parts.append(
+            "\n".join(textwrap.fill(n, WIDTH, initial_indent="Note: ", subsequent_indent="  ") for n in c.notes)
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -58,7 +60,11 @@ def _aligned(rows: list[tuple[str, str, str]]) -> str:
     made = []
     for name, value, rest in rows:
         head = f"  {name:<{first}}  {value:>{second}}  "
-        made.append(textwrap.fill(rest, WIDTH, initial_indent=head, subsequent_indent=" " * len(head)) if rest else head.rstrip())
+        made.append(
+            textwrap.fill(rest, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+            if rest
+            else head.rstrip()
+        )
     return "\n".join(made)
 
 
@@ -78,7 +84,9 @@ def _bins(c: Calibration) -> str:
     b = c.bins
     head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{c.confidence_level:.0%} interval':<17}"
     lines = [textwrap.fill(f"Bins: {b.rule}.", WIDTH), head.rstrip()]
-    shown = range(len(b)) if len(b) <= MOST_BINS else [*range(MOST_BINS // 2), -1, *range(len(b) - MOST_BINS // 2, len(b))]
+    shown = (
+        range(len(b)) if len(b) <= MOST_BINS else [*range(MOST_BINS // 2), -1, *range(len(b) - MOST_BINS // 2, len(b))]
+    )
     for i in shown:
         if i < 0:
             lines.append(f"  … {len(b) - 2 * (MOST_BINS // 2):,} more bins (--json lists all) …")

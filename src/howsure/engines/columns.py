@@ -11,14 +11,52 @@ from howsure.engines.tables import Column, Table, literal, quoted
 from howsure.errors import InputError
 
 # Names people give these columns; compared in lower case with everything but letters and digits removed.
-PROB_NAMES = (
-    "prob probs probability probabilities proba p q yprob yproba probtrue phat predprob predproba predictedprob "
-    "predictedprobability predictionprob predictionprobability probpositive confidence conf score scores yscore"
-).split()
-TRUE_NAMES = (
-    "label labels true ytrue y target targets gold truth groundtruth correct iscorrect actual outcome outcomes "
-    "class istrue goldlabel truelabel"
-).split()
+PROB_NAMES = [
+    "prob",
+    "probs",
+    "probability",
+    "probabilities",
+    "proba",
+    "p",
+    "q",
+    "yprob",
+    "yproba",
+    "probtrue",
+    "phat",
+    "predprob",
+    "predproba",
+    "predictedprob",
+    "predictedprobability",
+    "predictionprob",
+    "predictionprobability",
+    "probpositive",
+    "confidence",
+    "conf",
+    "score",
+    "scores",
+    "yscore",
+]
+TRUE_NAMES = [
+    "label",
+    "labels",
+    "true",
+    "ytrue",
+    "y",
+    "target",
+    "targets",
+    "gold",
+    "truth",
+    "groundtruth",
+    "correct",
+    "iscorrect",
+    "actual",
+    "outcome",
+    "outcomes",
+    "class",
+    "istrue",
+    "goldlabel",
+    "truelabel",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +94,9 @@ def _guess(table: Table, names: list[str], what: str, option: str, skip: str | N
     there = ", ".join(f"`{c.name}`" for c in table.columns[:20]) + (", …" if len(table.columns) > 20 else "")
     if found:
         could = ", ".join(f"`{c.name}`" for c in found)
-        raise InputError(f"the {what} column could be {could}: name it with {option}. Columns of {table.name}: {there}.")
+        raise InputError(
+            f"the {what} column could be {could}: name it with {option}. Columns of {table.name}: {there}."
+        )
     raise InputError(f"no column of {table.name} is named like a {what}: name it with {option}. Columns: {there}.")
 
 
@@ -85,4 +125,6 @@ def check_positive(table: Table, columns: PairColumns, n_positive: int, where: s
     if columns.positive is None or n_positive:
         return
     values = [str(v) for v in table.values(quoted(columns.true.name), where)]
-    raise InputError(f"no row has `{columns.true.name}` = {columns.positive!r}.{_validate.nearest(str(columns.positive), values)}")
+    raise InputError(
+        f"no row has `{columns.true.name}` = {columns.positive!r}.{_validate.nearest(str(columns.positive), values)}"
+    )

@@ -101,7 +101,8 @@ def read_batches(table: Table, reading: Reading) -> Iterator[Batch]:
             if column.null_count:
                 i = first_missing(column)
                 raise BadRow(
-                    f"`{reading.groups}` is missing in {origin.at(i)}; every row needs a group.", origin.first + i
+                    f"`{reading.groups}` is missing in {origin.at(i)}; every row needs a group.",
+                    origin.first + i,
                 )
             groups = as_numpy(column)
         yield Batch(

@@ -49,7 +49,9 @@ def table_files(pattern: str, spool: tempfile.TemporaryDirectory[str] | None = N
     files = [recognise(p, str(p)) for p in found]
     kinds = {f.kind for f in files}
     if len(kinds) > 1:
-        raise InputError(f"{pattern!r} names files of different kinds ({', '.join(sorted(kinds))}); give one at a time.")
+        raise InputError(
+            f"{pattern!r} names files of different kinds ({', '.join(sorted(kinds))}); give one at a time."
+        )
     return files
 
 

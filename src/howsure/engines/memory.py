@@ -74,4 +74,3 @@ def merged(results: Iterator[Sketch | BadRow]) -> Sketch:
     for part in parts[1:]:
         total = total + part
     return total
-

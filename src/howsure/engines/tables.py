@@ -86,7 +86,9 @@ class Table:
         same = [c for c in self.columns if c.name.lower() == name.lower()]
         if len(same) == 1:
             return same[0]
-        raise InputError(f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}")
+        raise InputError(
+            f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}"
+        )
 
     def batches(self, expressions: Sequence[str], where: str | None = None) -> Iterator[pa.RecordBatch]:
         """Evaluate SQL expressions over the rows, in the table's order."""

@@ -22,6 +22,8 @@ rows into two words, which halves the memory it walks through:
     word 0   sum of u                word 1   COUNT << 44 + sum of v^2
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -120,7 +122,7 @@ def fold_widths(q: Floats, counts: Ints, n_bins: int) -> Ints:
     return table
 
 
-def merge_keyed(keys: NDArray[np.generic], rows: Ints) -> tuple[NDArray[np.generic], Ints]:
+def merge_keyed(keys: NDArray[Any], rows: Ints) -> tuple[NDArray[Any], Ints]:
     """Sort by key and add up the rows that share one."""
     if not len(keys):
         return keys, rows

@@ -27,7 +27,7 @@ _ROUND = 1 << (SQUARE_SHIFT - 1)
 
 
 @kernel
-def count_distinct(q, y, weight, keys, counts, used, limit):  # type: ignore[no-untyped-def]
+def count_distinct(q, y, weight, keys, counts, used, limit):
     """Count rows per distinct q in an open-addressing table, until there are more than `limit` values.
 
     Returns the number of rows taken and of slots used. `weight` of length 0 means one each.
@@ -53,7 +53,7 @@ def count_distinct(q, y, weight, keys, counts, used, limit):  # type: ignore[no-
 
 
 @kernel
-def fill_packed(q, y, packed):  # type: ignore[no-untyped-def]
+def fill_packed(q, y, packed):
     """Add rows to the (2 N_CELLS, 2) packed table.
 
     Returns the underflow cell's log sum and the largest bit pattern of q: above that of 1.0, some q was not in
@@ -84,7 +84,7 @@ def fill_packed(q, y, packed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def unpack(packed, table):  # type: ignore[no-untyped-def]
+def unpack(packed, table):
     """Move the packed sums into the (2 N_CELLS, 4) table and clear them."""
     for slot in range(packed.shape[0]):
         word = packed[slot, 1]
@@ -99,7 +99,7 @@ def unpack(packed, table):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_weighted(q, y, weight, table):  # type: ignore[no-untyped-def]
+def fill_weighted(q, y, weight, table):
     """Add rows that count several times straight to the (2 N_CELLS, 4) table; returns the log sum."""
     log_tail = 0
     for i in range(q.size):
@@ -127,7 +127,7 @@ def fill_weighted(q, y, weight, table):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_widths(q, y, weight, table):  # type: ignore[no-untyped-def]
+def fill_widths(q, y, weight, table):
     """Add rows to a (K, 2, 3) table of equal-width bins [k/K, (k+1)/K): count, and Σ q 2^52 in two words."""
     n_bins = table.shape[0]
     for i in range(q.size):

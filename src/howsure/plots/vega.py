@@ -18,8 +18,18 @@ def curve_layers(c: Calibration) -> list[dict[str, Any]]:
     """Observed frequency against probability: diagonal, consistency band, intervals, bins with details on hover."""
     records = c.to_dict()["bins"]
     level = f"{c.confidence_level:.0%}"
-    x = {"field": "mean_prob", "type": "quantitative", "title": "predicted probability", "scale": {"domain": [0, 1]}}
-    y = {"field": "mean_true", "type": "quantitative", "title": "observed frequency", "scale": {"domain": [0, 1]}}
+    x = {
+        "field": "mean_prob",
+        "type": "quantitative",
+        "title": "predicted probability",
+        "scale": {"domain": [0, 1]},
+    }
+    y = {
+        "field": "mean_true",
+        "type": "quantitative",
+        "title": "observed frequency",
+        "scale": {"domain": [0, 1]},
+    }
     data = {"values": records}
     tooltip = [
         {"field": "from_prob", "title": "q from", "format": ".4g"},
@@ -34,7 +44,10 @@ def curve_layers(c: Calibration) -> list[dict[str, Any]]:
         {
             "data": {"values": [{"q": 0, "p": 0}, {"q": 1, "p": 1}]},
             "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
-            "encoding": {"x": {"field": "q", "type": "quantitative"}, "y": {"field": "p", "type": "quantitative"}},
+            "encoding": {
+                "x": {"field": "q", "type": "quantitative"},
+                "y": {"field": "p", "type": "quantitative"},
+            },
         }
     ]
     if c.band is not None:
@@ -42,7 +55,11 @@ def curve_layers(c: Calibration) -> list[dict[str, Any]]:
             {
                 "data": data,
                 "mark": {"type": "area", "color": GREY, "opacity": 0.25},
-                "encoding": {"x": x, "y": {"field": "band_low", "type": "quantitative"}, "y2": {"field": "band_high"}},
+                "encoding": {
+                    "x": x,
+                    "y": {"field": "band_low", "type": "quantitative"},
+                    "y2": {"field": "band_high"},
+                },
             }
         )
     return [
@@ -52,7 +69,11 @@ def curve_layers(c: Calibration) -> list[dict[str, Any]]:
             "mark": {"type": "rule", "color": BLUE, "opacity": 0.7},
             "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
         },
-        {"data": data, "mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2}, "encoding": {"x": x, "y": y}},
+        {
+            "data": data,
+            "mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2},
+            "encoding": {"x": x, "y": y},
+        },
         {
             "data": data,
             "mark": {"type": "point", "filled": True, "size": 55, "color": BLUE, "opacity": 1},
@@ -75,9 +96,20 @@ def histogram_layers(c: Calibration) -> list[dict[str, Any]]:
             "data": {"values": records},
             "mark": {"type": "bar", "binSpacing": 1, "opacity": 0.55},
             "encoding": {
-                "x": {"field": "from", "bin": {"binned": True}, "title": "predicted probability", "scale": {"domain": [0, 1]}},
+                "x": {
+                    "field": "from",
+                    "bin": {"binned": True},
+                    "title": "predicted probability",
+                    "scale": {"domain": [0, 1]},
+                },
                 "x2": {"field": "to"},
-                "y": {"field": "rows", "type": "quantitative", "title": "rows", "scale": {"type": "sqrt"}, "stack": None},
+                "y": {
+                    "field": "rows",
+                    "type": "quantitative",
+                    "title": "rows",
+                    "scale": {"type": "sqrt"},
+                    "stack": None,
+                },
                 "color": {
                     "field": "label",
                     "title": None,
@@ -97,7 +129,13 @@ def histogram_layers(c: Calibration) -> list[dict[str, Any]]:
 
 def chart(layers: list[dict[str, Any]], height: int, described: str) -> dict[str, Any]:
     """A chart as wide as the page it stands in."""
-    return {"$schema": SCHEMA, "width": "container", "height": height, "description": described, "layer": layers}
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "height": height,
+        "description": described,
+        "layer": layers,
+    }
 
 
 def figure(c: Calibration) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from howsure._version import __version__
 
@@ -23,29 +24,37 @@ def render(template: str, charts: dict[str, dict[str, Any]], **values: Any) -> b
     scripts = [_bundle(), _own("page.js")] if charts else [_own("page.js")]
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
-    html = _environment().get_template(template).render(
-        **values,
-        policy=policy,
-        style=jinja2.filters.Markup(_own("page.css")),
-        scripts=[jinja2.filters.Markup(s) for s in scripts],
-        charts=embedded(charts),
-        version=__version__,
+    html = (
+        _environment()
+        .get_template(template)
+        .render(
+            **values,
+            policy=policy,
+            style=Markup(_own("page.css")),
+            scripts=[Markup(s) for s in scripts],
+            charts=embedded(charts),
+            version=__version__,
+        )
     )
     return html.encode()
 
 
-def embedded(value: Any) -> jinja2.filters.Markup:
+def embedded(value: Any) -> Markup:
     """JSON that is safe inside a script element."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=True)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return jinja2.filters.Markup(text)
+    return Markup(text)
 
 
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_own), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(_own),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters.update(number=number, percent=lambda x: f"{100 * x:g}%", commas=lambda x: f"{x:,}")
     return environment
@@ -67,4 +76,5 @@ def _bundle() -> str:
     import vl_convert
 
     # A closing tag inside the bundle would end the script element early.
-    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+    return bundle.replace("</script", "<\\/script")

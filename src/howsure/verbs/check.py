@@ -10,6 +10,7 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.clusters import ClusterTable
 from howsure.calibration.result import Calibration, Slice
 from howsure.errors import InputError
 
@@ -96,13 +97,16 @@ def check(
         sketch, slices = rows.sketches(width)
         if sketch.n == 0:
             raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
-        whole_table, slice_tables = None, {}
+        whole_table: ClusterTable | None = None
+        slice_tables: dict[str, ClusterTable] = {}
         slice_bins = None if width else bins
         if rows.is_grouped:
             filings = {name: filing(s, slice_bins, level) for name, s in (slices or {}).items()}
             whole_table, slice_tables = rows.clusters(filing(sketch, bins, level), filings)
             if whole_table.n_groups < 2:
-                raise InputError(f"all rows are in one group of {rows.groups_name}; intervals need two groups at least.")
+                raise InputError(
+                    f"all rows are in one group of {rows.groups_name}; intervals need two groups at least."
+                )
         whole = analyse(
             sketch, bins=bins, confidence_level=level, rng=generator, clusters=whole_table, source=rows.name
         )
@@ -121,7 +125,10 @@ def _array_rows(
     from howsure.engines.rows import ArrayRows
 
     y = _validate.one_dimensional(y_true, "y_true")
-    given = {"y_true": y if positive is None else y == positive, "y_prob": _validate.one_dimensional(y_prob, "y_prob")}
+    given = {
+        "y_true": y if positive is None else y == positive,
+        "y_prob": _validate.one_dimensional(y_prob, "y_prob"),
+    }
     for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
         if value is not None:
             given[name] = _validate.one_dimensional(value, name)

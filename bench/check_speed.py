@@ -90,6 +90,37 @@ def peers(y_true, y_prob):
     )
 
 
+def intervals(n):
+    import matplotlib as mpl
+    import relplot
+    from model_diagnostics.calibration import plot_reliability_diagram
+
+    import howsure
+    from howsure.calibration.analysis import analyse
+    from howsure.engines.memory import sketch_arrays
+
+    mpl.use("Agg")
+    y_true, y_prob = sample(n)
+    labels = y_true.astype(np.int64)
+    print(f"\nn = {n:,}, error with an interval")
+    ours = best_of(3, lambda: howsure.check(labels, y_prob))
+    for name, f in (
+        ("relplot diagram, 200 bootstraps", lambda: relplot.prepare_rel_diagram(y_prob, labels, num_bootstrap=200)),
+        (
+            "model-diagnostics reliability diagram, 100 bootstraps",
+            lambda: plot_reliability_diagram(labels, y_prob, n_bootstrap=100),
+        ),
+    ):
+        theirs = best_of(1, f)
+        row(f"{name}: {theirs / ours:.0f} x", ours, theirs, ">= 100 x", theirs >= 100 * ours)
+    for size in (10**3, 10**5, 10**6, 10**7):
+        sketch = sketch_arrays(*sample(size))
+        _ = sketch.sum_ee, sketch.mean_q, sketch.spread_q, sketch.log_loss  # what any analysis needs
+        added = best_of(3, lambda sketch=sketch: analyse(sketch, rng=np.random.default_rng(0)))
+        label = f"whole analysis once the sketch is there, n = {size:,}"
+        print(f"{label:<58} {1000 * added:>8.0f} ms {'':>11}  <= 50 ms     {'yes' if added <= 0.05 else 'NO'}")
+
+
 def parquet(n):
     import duckdb
     import pyarrow as pa
@@ -154,3 +185,4 @@ if __name__ == "__main__":
     in_memory(10**8 // scale)
     parquet(10**8 // scale)
     beside_peers(10**7 // scale)
+    intervals(10**6 // scale)

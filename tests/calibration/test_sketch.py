@@ -85,6 +85,7 @@ def test_numpy_and_numba_make_the_same_bits(monkeypatch):
     y = (rng.random(len(q)) < q).astype(np.uint8)
     weight = rng.integers(0, 4, len(q))
     for w in (None, weight):
+        monkeypatch.setattr(module, "LOADED_FROM", 1_000_000)
         plain = SketchBuilder(width=7)
         plain.add(y, q, w)
         monkeypatch.setattr(module, "COMPILE_FROM", 10_000)

@@ -7,6 +7,7 @@ the sketch collapses onto the fixed cells of `howsure.kernels.cells`. Either way
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +24,18 @@ from howsure.kernels.cells import COUNT, HIGH, LOW, LOW_BITS, SQUARE, SQUARE_SHI
 
 EXACT_LIMIT = 100_000
 COMPILE_FROM = 1_000_000  # rows; below this NumPy is done before Numba would be loaded
+LOADED_FROM = 100_000  # once it is loaded, it is faster from here
 
 _HASH_SLOTS = 1 << 18
 _NO_WEIGHT = np.zeros(0, np.int64)
 _ONE = int(np.float64(1.0).view(np.uint64))
 _HERE = Origin()
+
+
+def compile_from() -> int:
+    """From how many rows on the compiled kernels are worth it. Both ways give the same bits."""
+    loaded = "howsure.kernels.cells_compiled" in sys.modules
+    return min(COMPILE_FROM, LOADED_FROM) if loaded else COMPILE_FROM
 
 
 @dataclass(frozen=True)
@@ -261,7 +269,7 @@ class SketchBuilder:
             return
         self._pending.append((_validate.probabilities(q, origin, logits=logits), labels, w))
         self._n_pending += len(q)
-        if self._n_pending > COMPILE_FROM:
+        if self._n_pending > compile_from():
             self._compiled = _CompiledState(self._width)
             for batch in self._pending:
                 self._compiled.add(*batch, _HERE, False)

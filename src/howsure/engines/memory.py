@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from howsure._validate import BadRow, Origin
-from howsure.calibration.sketch import COMPILE_FROM, Sketch, SketchBuilder, is_outgrown
+from howsure.calibration.sketch import Sketch, SketchBuilder, compile_from, is_outgrown
 
 CHUNK = 1 << 17
 
@@ -40,7 +40,7 @@ def sketch_arrays(
         here = replace(origin, first=origin.first + first)
         builder.add(y_true[part], y_prob[part], weight, here, logits=logits)
 
-    if n <= COMPILE_FROM:
+    if n <= compile_from():
         builder = SketchBuilder(width)
         add(builder, 0, n)
         return builder.finish()

@@ -13,12 +13,28 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from howsure.calibration.comparison import Comparison
     from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
+    from howsure.verbs.compare import compare
 
-__all__ = ["Calibration", "HowsureError", "InputError", "MissingExtra", "__version__", "check"]
+__all__ = [
+    "Calibration",
+    "Comparison",
+    "HowsureError",
+    "InputError",
+    "MissingExtra",
+    "__version__",
+    "check",
+    "compare",
+]
 
-_LAZY = {"check": "howsure.verbs.check", "Calibration": "howsure.calibration.result"}
+_LAZY = {
+    "Calibration": "howsure.calibration.result",
+    "Comparison": "howsure.calibration.comparison",
+    "check": "howsure.verbs.check",
+    "compare": "howsure.verbs.compare",
+}
 
 
 def __getattr__(name: str) -> Any:

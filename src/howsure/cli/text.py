@@ -109,13 +109,13 @@ def _slices(c: Calibration) -> str:
         name = s.name if len(s.name) <= 20 else s.name[:19] + "…"
         error = f"{x.error.value:>7.4f}  [{x.error.low:.4f}, {x.error.high:.4f}]" if x.error else f"{'–':>7}  {'':<16}"
         p = "–" if s.adjusted_p_value is None else _p(s.adjusted_p_value).removeprefix("= ")
-        lines.append(f"  {_printable(name):<20} {x.n:>10,} {error} {x.bias.gap.value:>+8.4f} {p:>11}")
+        lines.append(f"  {printable(name):<20} {x.n:>10,} {error} {x.bias.gap.value:>+8.4f} {p:>11}")
     if len(c.slices) > MOST_SLICES:
         lines.append(f"  … {len(c.slices) - MOST_SLICES:,} more slices (--json lists all)")
     return "\n".join(lines)
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     """Control characters in data never reach the terminal."""
     return "".join(ch if ch.isprintable() else "�" for ch in name)
 

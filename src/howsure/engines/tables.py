@@ -113,8 +113,8 @@ class Table:
     def value_at(self, expression: str, row: int, where: str | None = None) -> Any:
         """One value, by row number from 0."""
         condition = f" WHERE {checked_condition(where)}" if where else ""
-        found = self._run(f"SELECT {expression} FROM {self._relation_sql}{condition} LIMIT 1 OFFSET {row}").fetchone()
-        return None if found is None else found[0]
+        found = self._run(f"SELECT {expression} FROM {self._relation_sql}{condition} LIMIT 1 OFFSET {row}").fetchall()
+        return found[0][0] if found else None
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:

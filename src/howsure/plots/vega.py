@@ -127,6 +127,62 @@ def histogram_layers(c: Calibration) -> list[dict[str, Any]]:
     ]
 
 
+PALETTE = ["#1f83c4", "#e0701a", "#009e73", "#cc79a7", "#b5a000", "#56b4e9", "#7a7a7a"]
+
+
+def overlaid_layers(curves: dict[str, Calibration]) -> list[dict[str, Any]]:
+    """Several models' curves in one picture, told apart by colour and shape."""
+    records = [{**b, "model": name} for name, c in curves.items() for b in c.bins.to_dict()]
+    x = {"field": "mean_prob", "type": "quantitative", "title": "predicted probability", "scale": {"domain": [0, 1]}}
+    y = {"field": "mean_true", "type": "quantitative", "title": "observed frequency", "scale": {"domain": [0, 1]}}
+    names = list(curves)
+    colour = {
+        "field": "model",
+        "title": None,
+        "scale": {"domain": names, "range": [PALETTE[i % len(PALETTE)] for i in range(len(names))]},
+        "legend": {"orient": "top", "symbolLimit": 50},
+    }
+    tooltip = [{"field": "model"}] + [
+        {"field": f, "title": t, "format": ".4f"}
+        for f, t in (("mean_prob", "mean q"), ("mean_true", "observed"), ("low", "from"), ("high", "to"))
+    ]
+    data = {"values": records}
+    return [
+        {
+            "data": {"values": [{"q": 0, "p": 0}, {"q": 1, "p": 1}]},
+            "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
+            "encoding": {"x": {"field": "q", "type": "quantitative"}, "y": {"field": "p", "type": "quantitative"}},
+        },
+        {
+            "data": data,
+            "mark": {"type": "rule", "opacity": 0.5},
+            "encoding": {
+                "x": x,
+                "y": {"field": "low", "type": "quantitative"},
+                "y2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {"data": data, "mark": {"type": "line", "strokeWidth": 1.3}, "encoding": {"x": x, "y": y, "color": colour}},
+        {
+            "data": data,
+            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": colour,
+                "shape": {**colour, "scale": {"domain": names}},
+                "tooltip": tooltip,
+            },
+        },
+    ]
+
+
+def overlaid_figure(curves: dict[str, Calibration]) -> dict[str, Any]:
+    """Several models' curves, of fixed size: for files."""
+    return {"$schema": SCHEMA, "background": "white", "width": 400, "height": 400, "layer": overlaid_layers(curves)}
+
+
 def chart(layers: list[dict[str, Any]], height: int, described: str) -> dict[str, Any]:
     """A chart as wide as the page it stands in."""
     return {

@@ -11,6 +11,7 @@ import numpy as np
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.clusters import ClusterTable
+from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice
 from howsure.errors import InputError
 
@@ -169,7 +170,7 @@ def _table_rows(
 
 def _slice_table(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
     """The slices, worst first: by the lower limit of the error, then the error, then the name."""
-    adjusted = _benjamini_hochberg([c.p_value for _, c in found])
+    adjusted = benjamini_hochberg([c.p_value for _, c in found])
     made = [Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True)]
 
     def badness(s: Slice) -> tuple[float, float, str]:
@@ -177,14 +178,3 @@ def _slice_table(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
         return (0.0, 0.0, s.name) if e is None else (-(e.low or 0.0), -e.value, s.name)
 
     return tuple(sorted(made, key=badness))
-
-
-def _benjamini_hochberg(p_values: list[float | None]) -> list[float | None]:
-    """Adjusted p-values; slices without one keep none."""
-    known = np.array([p for p in p_values if p is not None])
-    order = np.argsort(known)[::-1]
-    scaled = known[order] * len(known) / (len(known) - np.arange(len(known)))
-    adjusted = np.empty(len(known))
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
-    rest = iter(adjusted.tolist())
-    return [None if p is None else next(rest) for p in p_values]

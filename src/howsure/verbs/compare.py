@@ -1,0 +1,163 @@
+"""`howsure compare`: of models scored on the same items, which is better calibrated, and which scores better?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from howsure import _validate
+from howsure.calibration.comparison import Comparison, ComparisonSlice, compare_rows
+from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    from howsure.engines.paired import PairedRows
+
+
+def compare(
+    y_true: Any,
+    y_probs: Mapping[str, Any] | None = None,
+    *,
+    groups: Any = None,
+    by: Any = None,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    logits: bool = False,
+    prob: Sequence[str] | str | None = None,
+    true: str | None = None,
+    key: str | None = None,
+    positive: Any = None,
+    where: str | None = None,
+) -> Comparison:
+    """Compare the calibration and the scores of two or more models on the same items.
+
+    Parameters
+    ----------
+    y_true : array of 0 and 1, shape (n,); or a table, or a list of tables
+        Whether each item came true. A path or data frame whose columns `prob` hold the models' probabilities may be
+        given instead; or several of them, one per model, joined on the column `key`.
+    y_probs : mapping of name to array, shape (n,)
+        The probabilities of each model.
+    groups : array, shape (n,); or a column's name
+        What is dependent (documents, sentences): intervals and tests allow for it.
+    by : array, shape (n,); or a column's name
+        Compare on each of its values too, p-values adjusted (Benjamini-Hochberg).
+    confidence_level : float
+        Of all intervals.
+    rng : Generator, int or None
+        Seeds the simulated consistency bands.
+    logits : bool
+        Probabilities are given as log-odds.
+    prob, true, key, positive, where
+        For tables: columns, label that counts as 1, and an SQL condition (one table only).
+
+    Returns
+    -------
+    Comparison
+        Each model's `Calibration`, the differences of every pair with intervals and p-values, slices, a verdict.
+
+    Notes
+    -----
+    The difference of squared errors is tested, not of errors: when one error is near 0 the latter has no honest
+    interval, and the sign is the same. Formulas and simulations: docs/theory.md.
+
+    Examples
+    --------
+    >>> import numpy as np, howsure
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4000)
+    >>> made = howsure.compare(rng.random(4000) < p, {"right": p, "squared": p**2})
+    >>> made.pairs[0].error_squared.value < 0
+    True
+    """
+    level = _validate.fraction(confidence_level, "confidence_level")
+    generator = _validate.generator(rng)
+    if y_probs is not None:
+        rows = _from_arrays(y_true, y_probs, groups, by, positive, logits)
+    else:
+        rows = _from_tables(y_true, prob, true, key, positive, where, groups, by, logits)
+    if rows.groups is not None and rows.groups.max() < 1:
+        raise InputError("all rows are in one group; intervals need two groups at least.")
+    calibrations, pairs = compare_rows(rows.y, rows.probs, rows.groups, level, generator)
+    return Comparison(
+        tuple(rows.probs),
+        calibrations,
+        pairs,
+        level,
+        None if rows.groups is None else int(rows.groups.max()) + 1,
+        rows.by,
+        _slices(rows, level),
+        rows.source,
+    )
+
+
+def _slices(rows: PairedRows, level: float) -> tuple[ComparisonSlice, ...]:
+    """Each slice's errors and first pair, the most different first."""
+    found = []
+    for number, name in enumerate(rows.slice_names):
+        part = rows.of_slice(number)
+        calibrations, pairs = compare_rows(part.y, part.probs, part.groups, level, None)
+        errors = tuple(None if c.error is None else c.error.value for c in calibrations)
+        found.append((name, len(part.y), errors, pairs[0] if pairs else None))
+    adjusted = benjamini_hochberg([None if p is None else p.error_squared.p_value for *_, p in found])
+    made = [ComparisonSlice(*f, p) for f, p in zip(found, adjusted, strict=True)]
+    return tuple(sorted(made, key=lambda s: (s.adjusted_p_value is None, s.adjusted_p_value, s.name)))
+
+
+def _from_arrays(
+    y_true: Any, y_probs: Mapping[str, Any], groups: Any, by: Any, positive: Any, logits: bool
+) -> PairedRows:
+    import pyarrow as pa
+
+    from howsure.engines.paired import PairedRows, numbered, sliced
+
+    if len(y_probs) < 2:
+        raise InputError("a comparison needs two models at least.")
+    origin = _validate.Origin()
+    y = _validate.one_dimensional(y_true, "y_true")
+    given = {"y_true": y} | {name: _validate.one_dimensional(q, name) for name, q in y_probs.items()}
+    for name, value in (("groups", groups), ("by", by)):
+        if value is not None:
+            given[name] = _validate.one_dimensional(value, name)
+    _validate.same_length(**given)
+    codes, names = sliced(pa.array(given["by"], from_pandas=True)) if by is not None else (None, ())
+    return PairedRows(
+        _validate.labels(y if positive is None else y == positive, origin),
+        {name: _validate.probabilities(given[name], _validate.Origin(prob=name), logits=logits) for name in y_probs},
+        None if groups is None else numbered(pa.array(given["groups"], from_pandas=True), "groups", origin),
+        codes,
+        names,
+        None if by is None else "by",
+    )
+
+
+def _from_tables(
+    sources: Any,
+    prob: Sequence[str] | str | None,
+    true: str | None,
+    key: str | None,
+    positive: Any,
+    where: str | None,
+    groups: str | None,
+    by: str | None,
+    logits: bool,
+) -> PairedRows:
+    from howsure.engines.paired import from_many_tables, from_one_table
+    from howsure.engines.tables import Table
+
+    tables = list(sources) if isinstance(sources, list | tuple) else [sources]
+    names = [p.strip() for p in prob.split(",")] if isinstance(prob, str) else list(prob or ())
+    if len(tables) == 1:
+        if len(names) < 2:
+            raise InputError("name the models' columns with --prob a,b (or give a file per model, and --key).")
+        with Table(tables[0]) as table:
+            return from_one_table(table, names, true, positive, where, groups, by, logits)
+    if key is None:
+        raise InputError("files are compared item by item: name the column that identifies an item with --key.")
+    if where is not None:
+        raise InputError("--where works on one file; filter the files first.")
+    if len(names) > 1:
+        raise InputError("with a file per model, --prob names the one column that each of them has.")
+    return from_many_tables(tables, key, names[0] if names else None, true, positive, groups, by, logits)

@@ -66,7 +66,7 @@ def probabilities(values: NDArray[Any], origin: Origin, *, logits: bool = False)
         if np.isnan(q[i]):
             raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
         raise BadRow(
-            f"`{origin.prob}` must lie in [0, 1]; got {q[i]:.6g} in {origin.at(i)}. "
+            f"`{origin.prob}` must lie in [0, 1]; got {q[i]:.10g} in {origin.at(i)}. "
             "If these are logits, pass --logits (in Python, logits=True).",
             origin.first + i,
         )
@@ -107,6 +107,21 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
     return y
 
 
+def positives(y_true: Any, positive: Any) -> NDArray[Any]:
+    """The labels as given or, with `positive`, whether each equals it; a label that never occurs is a slip."""
+    values = one_dimensional(y_true, "y_true", numbers=positive is None)
+    if positive is None:
+        return values
+    missing = np.array([v is None or v != v for v in values.tolist()]) if values.dtype.kind in "Of" else None
+    if missing is not None and missing.any():
+        raise InputError(f"`y_true` is missing or NaN in index {int(np.argmax(missing))}.")
+    found = np.asarray(values == positive)
+    if found.shape != values.shape or (len(values) and not found.any()):
+        there = sorted({str(v) for v in values[:10_000].tolist()})
+        raise InputError(f"no label equals `positive` = {positive!r}.{nearest(str(positive), there)}")
+    return found.astype(bool)
+
+
 def weights(values: NDArray[Any], origin: Origin) -> NDArray[np.int64]:
     """Repetition counts as contiguous int64."""
     if values.dtype.kind not in "fiub":
@@ -124,13 +139,13 @@ def weights(values: NDArray[Any], origin: Origin) -> NDArray[np.int64]:
     return w
 
 
-def one_dimensional(values: Any, name: str) -> NDArray[Any]:
-    """An array of one dimension; lists, series and arrays are welcome."""
+def one_dimensional(values: Any, name: str, *, numbers: bool = True) -> NDArray[Any]:
+    """An array of one dimension; lists, series and arrays are welcome. Boxed `numbers` are unboxed."""
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
         raise InputError(f"`{name}` cannot be read as an array: {error}.") from None
-    if array.dtype.kind == "O" and array.ndim == 1:
+    if numbers and array.dtype.kind == "O" and array.ndim == 1:
         array = _from_objects(array)
     if array.ndim != 1:
         raise InputError(f"`{name}` must have one dimension; got shape {array.shape}.")
@@ -138,9 +153,12 @@ def one_dimensional(values: Any, name: str) -> NDArray[Any]:
 
 
 def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Objects that are all numbers, None among them, become floats; anything else stays."""
-    if all(isinstance(v, int | float | np.number | np.bool_ | None) for v in array):
-        return array.astype(np.float64)
+    """Objects that are all numbers, missing ones among them, become floats; anything else stays."""
+    missing = np.array([v is None or type(v).__name__ in ("NAType", "NaTType") for v in array])
+    if all(isinstance(v, int | float | np.number | np.bool_) for v in array[~missing]):
+        made = np.full(len(array), np.nan)
+        made[~missing] = array[~missing].astype(np.float64)
+        return made
     return array
 
 
@@ -156,9 +174,9 @@ def same_length(**arrays: NDArray[Any]) -> int:
 
 
 def fraction(value: float, name: str) -> float:
-    """A number strictly between 0 and 1."""
-    if not (isinstance(value, int | float) and 0.0 < value < 1.0):
-        raise InputError(f"`{name}` must lie strictly between 0 and 1; got {value!r}.")
+    """A confidence level: far enough from 0 and 1 to mean something."""
+    if not (isinstance(value, int | float) and 0.01 <= value <= 0.9999):
+        raise InputError(f"`{name}` must lie between 0.01 and 0.9999; got {value!r}.")
     return float(value)
 
 
@@ -169,9 +187,9 @@ def bins(value: int | str | None) -> int | str | None:
         return value
     if isinstance(value, str):
         head, _, tail = value.partition(":")
-        if head == "width" and tail.isdigit() and 1 <= int(tail) <= 100_000:
+        if head == "width" and tail.isascii() and tail.isdecimal() and 1 <= int(tail) <= 100_000:
             return value
-        if not value.isdigit():
+        if not (value.isascii() and value.isdecimal()):
             raise InputError(f"{rule}; got {value!r}.")
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -181,9 +199,11 @@ def bins(value: int | str | None) -> int | str | None:
 
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     """A random generator from a seed, a generator or nothing."""
-    if rng is None or isinstance(rng, np.random.Generator | int | np.integer):
+    if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
-    raise InputError(f"`rng` must be a seed or a numpy Generator; got {rng!r}.")
+    if isinstance(rng, int | np.integer) and rng >= 0:
+        return np.random.default_rng(rng)
+    raise InputError(f"`rng` must be a seed of 0 or more, or a numpy Generator; got {rng!r}.")
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure.calibration.estimate import BinSums, default_bins, estimation_bins, expected_error, folded_mean
+from howsure.calibration.analysis import analyse
+from howsure.calibration.estimate import BinSums, default_bins, estimation_bins, folded_mean
 from howsure.engines.memory import sketch_arrays
 
 
@@ -69,7 +70,7 @@ def test_collapsed_error_is_close_to_exact(skewed):
     rough = exact.collapsed()
     a, b = default_bins(exact).squared_error ** 0.5, default_bins(rough).squared_error ** 0.5
     assert abs(a - b) < 1e-9
-    assert abs(expected_error(exact) - expected_error(rough)) < 1e-9
+    assert abs(analyse(exact).ece.value - analyse(rough).ece.value) < 1e-9
 
 
 def test_a_calibrated_model_is_not_charged_for_noise():

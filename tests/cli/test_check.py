@@ -87,7 +87,7 @@ def test_standard_input(table):
         (["check", "TABLE", "--prob", "prbo"], "Did you mean `prob`"),
         (["check", "TABLE", "--prb", "x"], "No such option"),
         (["check", "TABLE", "--bins", "ten"], "`bins` must be"),
-        (["check", "TABLE", "--confidence", "2"], "strictly between 0 and 1"),
+        (["check", "TABLE", "--confidence", "2"], "between 0.01 and 0.9999"),
         (["check", "TABLE", "--json", "--latex"], "cannot be combined"),
         (["check", "TABLE", "--where", "label = 1; drop table t"], "--where must be a single SQL expression"),
         (["chekc"], "No such command"),
@@ -108,6 +108,45 @@ def test_control_characters_in_data_do_not_reach_the_terminal(tmp_path, capsys):
     path.write_text('p,y,"t"\n0.5,1,"\x1b[31mred"\n0.5,0,b\n0.2,1,b\n')
     assert run(["check", str(path), "--by", "t"]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rng", "-1"], "seed of 0 or more"),
+        (["--bins", "²"], "`bins` must be"),
+        (["--confidence", "1e-17"], "between 0.01 and 0.9999"),
+        (["--fail-above", "nan"], "must lie in [0, 1]"),
+        (["--html", "TABLE"], "it is the input"),
+        (["--html", "x.svg", "--plot", "x.svg"], "two outputs have the same name"),
+        (["--html", "/dev/null"], "not a regular file"),
+        (["--by", "x" * 5000], "has no column"),
+    ],
+)
+def test_odd_options(table, arguments, message, capsys, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    assert run(["check", str(table), *[str(table) if a == "TABLE" else a for a in arguments]]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert table.read_text().startswith("prob,")
+
+
+def test_weight_and_slice_may_be_one_column(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("q,y,w\n0.1,0,1\n0.9,1,2\n0.8,1,2\n")
+    assert run(["check", str(path), "--weight", "w", "--by", "w"]) == 0
+
+
+def test_long_paths_full_disks_and_narrow_encodings(table):
+    assert shell("check", "a" * 5000).returncode == 2
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*HOWSURE, "check", str(table)], stdout=full, stderr=subprocess.PIPE, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") <= 2
+    narrow = shell("check", table, env={**os.environ, "PYTHONIOENCODING": "cp1252"})
+    assert narrow.returncode == 0
 
 
 def test_version_help_and_closed_pipe(table):

@@ -70,7 +70,7 @@ def test_large_arrays_use_threads_and_give_the_same_numbers():
         ([0, 1], [0.5, 0.5], {"sample_weight": [0, 0]}, "no rows"),
         ([0, 1], [0.5, 0.5], {"bins": 0}, "`bins` must be"),
         ([0, 1], [0.5, 0.5], {"bins": "widht:10"}, "`bins` must be"),
-        ([0, 1], [0.5, 0.5], {"confidence_level": 95}, "strictly between 0 and 1"),
+        ([0, 1], [0.5, 0.5], {"confidence_level": 95}, "between 0.01 and 0.9999"),
         ([0, 1], [0.5, 0.5], {"rng": "seed"}, "`rng`"),
         ([0, 1], [0.5, 0.5], {"prob": "q"}, "with arrays leave them out"),
         ([0, 1], None, {}, "a path or a data frame"),

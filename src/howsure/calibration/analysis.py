@@ -47,7 +47,7 @@ def analyse(
     if clusters is None:
         inferred = _independent(sketch, level)
     else:
-        inferred = _dependent(clusters, level)
+        inferred = _dependent(clusters, level, has_slope=bias.calibration_slope(sketch) is not None)
         if clusters.n_groups > 1:
             worth = clustered.effective_rows(clusters, len(drawn), level)
             drawn = _bins.with_effective_rows(drawn, worth, level)
@@ -108,7 +108,7 @@ def _independent(sketch: Sketch, level: float) -> _Inferred:
     return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch))
 
 
-def _dependent(table: ClusterTable, level: float) -> _Inferred:
+def _dependent(table: ClusterTable, level: float, *, has_slope: bool) -> _Inferred:
     if table.n_groups < 2:
         total = table.by_group.sum(axis=0)
         gap = Estimate(float(total[SUM_Q] - total[POSITIVE]) / float(total[ROWS]))
@@ -119,7 +119,7 @@ def _dependent(table: ClusterTable, level: float) -> _Inferred:
         squared,
         None,
         clustered.mean_gap(table, level),
-        clustered.slope(table, level),
+        clustered.slope(table, level) if has_slope else None,
         clustered.brier(table, level),
         clustered.perfection_tests(table, excess),
         (

@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 
 from howsure.calibration.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, ClusterTable
-from howsure.calibration.intervals import Estimate, Law, solve
+from howsure.calibration.intervals import MOST_SKEW, TINY, Estimate, Law, solve
 from howsure.calibration.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
 from howsure.kernels.cells import Floats, Ints
 
@@ -34,13 +34,15 @@ def squared_error(table: ClusterTable, confidence_level: float) -> tuple[Estimat
 
     # The law of T at the truth x: variance and third moment, with C = f RᵀR and M = √a C √a.
     c = f * _gram(group, b, r, n_groups, n_bins)
-    variance0, third0 = _null_moments(c, a, f**2 * _per_group_squares(group, a[b] * r**2), a[b] * r**2 * f, b)
+    floor = 2.0 * float(np.sum((0.5 / size / total) ** 2))  # as s² >= ½/n without groups
+    own = f**2 * _per_group_squares(group, a[b] * r**2)
+    variance0, third0 = _null_moments(c, a, own, a[b] * r**2 * f, floor)
     cd = c @ d
-    variance1 = 4.0 * float(d @ cd) / (total**2 * d2) if d2 > 0 else 1.0 / total
-    third1 = 24.0 * float((a * cd / total) @ (cd / total)) / d2 if d2 > 0 else 0.0
+    variance1 = 4.0 * float(d @ cd) / (total**2 * d2) if d2 > TINY else 1.0 / total
+    third1 = 24.0 * float((a * cd / total) @ (cd / total)) / d2 if d2 > TINY else 0.0
     shared = np.bincount(group, (d[b] ** 2 - d2) * n, n_groups)
     z = student_quantile(0.5 + confidence_level / 2, n_groups - 1)
-    variance2 = min(f * float(np.sum(shared**2)) / (total * d2) ** 2, 0.5 / z**2) if d2 > 0 else 0.0
+    variance2 = min(f * float(np.sum(shared**2)) / (total * d2) ** 2, 0.5 / z**2) if d2 > TINY else 0.0
     law = Law(variance0, variance1, variance2, third0, third1)
     straight = Law(variance0, variance1, variance2, 0.0, 0.0)
     low = solve(lambda x: law.quantile(x, z), t)
@@ -48,9 +50,10 @@ def squared_error(table: ClusterTable, confidence_level: float) -> tuple[Estimat
 
     # Under perfect calibration d = 0, so the residuals need no centring.
     null_c = _gram(group, b, s, n_groups, n_bins)
-    variance, third = _null_moments(null_c, a, _per_group_squares(group, a[b] * s**2), a[b] * s**2, b)
+    own = _per_group_squares(group, a[b] * s**2)
+    variance, third = _null_moments(null_c, a, own, a[b] * s**2, floor)
     statistic = t / sqrt(variance)
-    tail = pearson3_tail(statistic, min(third / variance**1.5, 2.8))
+    tail = pearson3_tail(statistic, min(third / variance**1.5, MOST_SKEW))
     return Estimate(t, low, high), PerfectionTest("excess error", statistic, tail)
 
 
@@ -63,11 +66,12 @@ def _two_groups_a_bin(table: ClusterTable) -> tuple[Ints, Ints, Floats]:
         lonely = np.flatnonzero(np.bincount(b) < 2)
         if not len(lonely) or b.max() == 0:
             return group, b, sums
-        # Each lonely bin moves by one place; neighbours that are both lonely meet.
-        move = np.arange(int(b.max()) + 1)
-        move[lonely] -= 1
-        move[0] = 1 if lonely[0] == 0 else 0
-        bins = move[bins]
+        begins = np.ones(int(b.max()) + 1, bool)  # whether a bin still begins one
+        begins[lonely] = False
+        begins[0] = True
+        if lonely[0] == 0:
+            begins[1] = False
+        bins = (np.cumsum(begins) - 1)[bins]
 
 
 def _gram(group: Ints, b: Ints, values: Floats, n_groups: int, n_bins: int) -> Floats:
@@ -83,14 +87,14 @@ def _per_group_squares(group: Ints, values: Floats) -> float:
     return float(np.sum(np.bincount(group, values) ** 2))
 
 
-def _null_moments(c: Floats, a: Floats, own: float, diagonal: Floats, b: Ints) -> tuple[float, float]:
-    """Variance and third central moment of Σ_b a_b Σ_{g≠h} S_gb S_hb when d = 0."""
+def _null_moments(c: Floats, a: Floats, own: float, diagonal: Floats, least: float) -> tuple[float, float]:
+    """Variance (not below `least`) and third central moment of Σ_b a_b Σ_{g≠h} S_gb S_hb when d = 0."""
     root = np.sqrt(a)
     m = root[:, None] * c * root[None, :]
     square = float(np.sum(m**2))
     floor = 2.0 * float(np.sum(np.diag(m) ** 2) - np.sum(diagonal**2))
-    variance = max(2.0 * (square - own), floor, 1e-3 * square, 1e-300)
-    third = 8.0 * float(np.sum(m * (m @ m))) * min(1.0, variance / (2.0 * square)) ** 1.5 if square > 0 else 0.0
+    variance = max(2.0 * (square - own), floor, 1e-3 * square, least)
+    third = 8.0 * float(np.sum(m * (m @ m))) * min(1.0, variance / (2.0 * square)) ** 1.5 if square > TINY else 0.0
     return variance, third
 
 
@@ -105,8 +109,8 @@ def score_test(table: ClusterTable) -> PerfectionTest:
     n_groups = len(scores)
     centred = scores - scores.mean(axis=0)
     covariance = n_groups / (n_groups - 1) * centred.T @ centred
-    statistic, rank = quadratic_form(scores.sum(axis=0), covariance)
-    if rank == 0 or n_groups <= rank:
+    statistic, rank, _ = quadratic_form(scores.sum(axis=0), covariance)
+    if rank == 0 or n_groups <= rank:  # groups all alike, or too few of them, say nothing of chance
         return PerfectionTest("score", 0.0, 1.0)
     f = statistic * (n_groups - rank) / (rank * (n_groups - 1))
     return PerfectionTest("score", f, float(fdtrc(rank, n_groups - rank, f)))
@@ -123,7 +127,7 @@ def mean_interval(table: ClusterTable, sums: Floats, confidence_level: float) ->
     n = table.by_group[:, ROWS]
     total, g = float(n.sum()), table.n_groups
     mean = float(sums.sum()) / total
-    variance = g / (g - 1) * float(np.sum((sums - mean * n) ** 2)) / total**2
+    variance = max(g / (g - 1) * float(np.sum((sums - mean * n) ** 2)), 0.5) / total**2  # floored as without groups
     half = student_quantile(0.5 + confidence_level / 2, g - 1) * sqrt(variance)
     return Estimate(mean, mean - half, mean + half)
 
@@ -132,14 +136,17 @@ def mean_gap(table: ClusterTable, confidence_level: float) -> Estimate:
     """Mean q less the base rate."""
     x = table.by_group
     e = mean_interval(table, x[:, SUM_Q] - x[:, POSITIVE], confidence_level)
-    return Estimate(e.value, max(e.low or -1.0, -1.0), min(e.high or 1.0, 1.0))
+    assert e.low is not None
+    assert e.high is not None
+    return Estimate(e.value, max(e.low, -1.0), min(e.high, 1.0))
 
 
 def brier(table: ClusterTable, confidence_level: float) -> Estimate:
     """The Brier score."""
     x = table.by_group
     e = mean_interval(table, x[:, POSITIVE] - 2.0 * x[:, SUM_QY] + x[:, SUM_QQ], confidence_level)
-    return Estimate(e.value, max(e.low or 0.0, 0.0), e.high)
+    assert e.low is not None
+    return Estimate(e.value, max(e.low, 0.0), e.high)
 
 
 def slope(table: ClusterTable, confidence_level: float) -> Estimate | None:
@@ -175,8 +182,8 @@ def effective_rows(table: ClusterTable, n_bins: int, confidence_level: float) ->
     level = 0.5 + confidence_level / 2
     ratio = np.array([student_quantile(level, max(x - 1, 1)) for x in n]) / student_quantile(level, g - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.where(variance > 0, p * (1 - p) / variance * ratio**2, groups)
-    return np.minimum(np.where((k == 0) | (k == n), groups, worth), n)
+        worth = np.where(variance > 1e-15, p * (1 - p) / variance * ratio**2, n)
+    return np.minimum(np.where((k == 0) | (k == n) | (groups == 1), groups, worth), n)
 
 
 def student_quantile(p: float, degrees: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.estimate import MOST_BINS, estimation_bins
+from howsure.calibration.estimate import bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints, cell_of
 
@@ -40,8 +40,7 @@ class Parts:
 
 def parts(sketch: Sketch, starts: Ints | None, edges: Floats) -> Parts:
     """The estimation bins of a sketch (N^0.4 of them) beside bins drawn at cells `starts` or, failing that, `edges`."""
-    wanted = min(max(10, round(sketch.n**0.4)), MOST_BINS)
-    estimation = sketch.keys[estimation_bins(sketch, wanted).starts]
+    estimation = sketch.keys[estimation_bins(sketch, bin_count(sketch.n)).starts]
     if starts is None:
         return Parts(sketch.exact, estimation, edges, True)
     return Parts(sketch.exact, estimation, sketch.keys[starts], False)

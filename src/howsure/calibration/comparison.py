@@ -144,14 +144,16 @@ def compare_rows(
     losses = {name: _log_loss(y, q) for name, q in probs.items()}
     pairs = []
     for a, b in combinations(probs, 2):
-        finite = losses[a] is not None and losses[b] is not None
+        loss_a, loss_b = losses[a], losses[b]
         pairs.append(
             Pair(
                 a,
                 b,
                 squared_error_difference(filed[a], filed[b], groups, confidence_level),
                 mean_difference(filed[a].e ** 2 - filed[b].e ** 2, groups, confidence_level),
-                mean_difference(losses[a] - losses[b], groups, confidence_level) if finite else None,
+                None
+                if loss_a is None or loss_b is None
+                else mean_difference(loss_a - loss_b, groups, confidence_level),
             )
         )
     return calibrations, tuple(pairs)

@@ -9,6 +9,7 @@ from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 
 REPLICATES = 500
+MOST_BINS = 2_000  # more than anyone looks at
 MOST_GROUPS = 256  # runs of cells simulated together: inside one, q hardly varies
 
 
@@ -17,9 +18,9 @@ def consistency_band(
 ) -> tuple[Floats, Floats] | None:
     """Pointwise limits of each bin's frequency when every y is Bernoulli(q), by simulation.
 
-    None for equal-width bins of a collapsed sketch, whose cells do not nest in the bins.
+    None for equal-width bins of a collapsed sketch, whose cells do not nest in the bins, and for very many bins.
     """
-    if starts is None:
+    if starts is None or len(starts) > MOST_BINS:
         return None
     groups = _finer(starts, sketch.size, max(MOST_GROUPS // len(starts), 1))
     n = np.add.reduceat(sketch.size, groups)

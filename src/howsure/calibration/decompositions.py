@@ -74,7 +74,8 @@ def log_loss_parts(sketch: Sketch, bins: Bins) -> ScoreParts:
     """The log loss, mean -log P(label), in nats."""
     total, infinite = sketch.log_loss
     value = None if infinite else total / sketch.n
-    calibration = None if infinite else float(np.sum(bins.n * _divergence(bins.mean_true, bins.mean_prob))) / sketch.n
+    divergence = float(np.sum(bins.n * _divergence(bins.mean_true, bins.mean_prob))) / sketch.n
+    calibration = None if infinite or not np.isfinite(divergence) else divergence  # a bin's mean q may round to 0 or 1
     return _parts(sketch, bins, value, calibration, entropy, infinite)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.clustered import student_quantile
-from howsure.calibration.estimate import MOST_BINS, estimation_bins
+from howsure.calibration.estimate import bin_count, estimation_bins
 from howsure.calibration.intervals import Estimate, normal_quantile
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints, cell_of
@@ -55,8 +55,7 @@ class Filed:
     @staticmethod
     def of(y: NDArray[np.uint8], q: Floats, sketch: Sketch) -> Filed:
         """File rows under the bins (N^0.4 of them) of their sketch."""
-        wanted = min(max(10, round(sketch.n**0.4)), MOST_BINS)
-        starts = estimation_bins(sketch, wanted).starts
+        starts = estimation_bins(sketch, bin_count(sketch.n)).starts
         # A bin begins at a fixed cell, whether the sketch is exact or not.
         first = sketch.fixed_cell[starts]
         number = np.searchsorted(first, cell_of(q)[0], side="right") - 1
@@ -158,7 +157,7 @@ class _ClusterSide:
         return _ClusterSide(
             t,
             np.bincount(g, 2.0 * d[b] * r + (d[b] ** 2 - d2) * n, n_groups) / total,
-            np.bincount(g, a[b] * r**2, n_groups),
+            np.bincount(g, a[b] * r**2, n_groups).astype(np.float64),
             csr_array((np.sqrt(a[b]) * r, (g, b)), shape=(n_groups, m.n_bins)),
             n_groups / (n_groups - 1),
         )

@@ -100,10 +100,15 @@ def _at_least_two(starts: Ints, size: Ints) -> Ints:
     return starts[keep]
 
 
+def bin_count(n: int) -> int:
+    """B = max(10, N^0.4), at most 4,096."""
+    return min(max(10, round(n**0.4)), MOST_BINS)
+
+
 def default_bins(sketch: Sketch) -> BinSums:
     """B = max(10, N^0.4) bins, doubled while the extra noise is small beside the estimate's own."""
     n = sketch.n
-    count = min(max(10, round(n**0.4)), MOST_BINS)
+    count = bin_count(n)
     bins = first = estimation_bins(sketch, count)
     t0 = max(first.squared_error, 0.0)
     d2 = float(np.sum(first.weight * first.gap**2))
@@ -119,13 +124,6 @@ def default_bins(sketch: Sketch) -> BinSums:
 def null_spread(bins: BinSums) -> float:
     """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
     return float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (bins.variance / bins.total) ** 2))
-
-
-def expected_error(sketch: Sketch) -> float:
-    """The debiased ECE: 2 Σ w|d| - Σ w E|N(d, v)|, v = s²/n, on max(10, N^⅓) bins; at least 0."""
-    bins = estimation_bins(sketch, min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS))
-    plug_in = float(np.sum(bins.weight * np.abs(bins.gap)))
-    return max(0.0, 2.0 * plug_in - float(np.sum(bins.weight * folded_mean(bins))))
 
 
 def folded_mean(bins: BinSums) -> Floats:

@@ -17,6 +17,7 @@ from howsure.calibration.estimate import BinSums, folded_mean, null_spread
 from howsure.calibration.sketch import Sketch
 
 MOST_SKEW = 2.8
+TINY = 1e-100  # a mean square below this counts as 0: its powers would underflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Law:
     def quantile(self, x: float, z: float) -> float:
         """The value of T that a standard normal deviate z maps to when the truth is x."""
         variance = self.variance0 + self.variance1 * x + self.variance2 * x * x
-        if variance <= 0.0:
+        if variance < TINY:
             return x
         skew = min((self.third0 + self.third1 * x) / variance**1.5, MOST_SKEW)
         return x + wilson_hilferty(skew, z) * sqrt(variance)
@@ -96,7 +97,7 @@ def squared_error_interval(bins: BinSums, confidence_level: float) -> Estimate:
     v0_null = float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (null / n) ** 2))
     k3_null = float(8.0 * np.sum((null / n) ** 3))
     d2 = float(np.sum(w * d**2))
-    if d2 > 0.0:
+    if d2 > TINY:
         rho = float(np.sum(w * s2 * d**2)) / d2
         rho2 = float(np.sum(w * s2**2 * d**2)) / d2
         kappa = max(float(np.sum(w * d**4)) / d2**2 - 1.0, 0.0)

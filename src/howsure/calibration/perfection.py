@@ -11,9 +11,11 @@ from math import atan, pi, sqrt, tan
 
 import numpy as np
 
-from howsure.calibration.estimate import MOST_BINS, BinSums, estimation_bins
+from howsure.calibration.estimate import BinSums, bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats
+
+TINY = 1e-100  # a variance below this is none: its powers would underflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,13 @@ class PerfectionTest:
     """A test of perfect calibration."""
 
     name: str
-    statistic: float
+    statistic: float | None  # None: beyond measure, something happened that q called impossible
     p_value: float
 
     def __repr__(self) -> str:
         return f"{self.name}: p = {self.p_value:.4g}"
 
-    def to_dict(self) -> dict[str, float | str]:
+    def to_dict(self) -> dict[str, float | str | None]:
         """Name, statistic and p-value."""
         return {"name": self.name, "statistic": self.statistic, "p_value": self.p_value}
 
@@ -46,8 +48,7 @@ def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
 
 
 def _excess_error(sketch: Sketch) -> PerfectionTest:
-    bins = estimation_bins(sketch, min(max(10, round(sketch.n**0.4)), MOST_BINS))
-    return excess_error(bins)
+    return excess_error(estimation_bins(sketch, bin_count(sketch.n)))
 
 
 def excess_error(bins: BinSums) -> PerfectionTest:
@@ -55,12 +56,17 @@ def excess_error(bins: BinSums) -> PerfectionTest:
     share = bins.null_variance / bins.total
     variance = float(2.0 * np.sum(bins.n / np.maximum(bins.n - 1.0, 1.0) * share**2))
     t = bins.squared_error
-    if variance <= 0.0:
-        return PerfectionTest("excess error", 0.0, 1.0)
+    if variance < TINY:
+        return refuted_if("excess error", t > sqrt(TINY))
     statistic = t / sqrt(variance)
     return PerfectionTest(
         "excess error", statistic, pearson3_tail(statistic, float(8.0 * np.sum(share**3)) / variance**1.5)
     )
+
+
+def refuted_if(name: str, wrong: bool) -> PerfectionTest:
+    """The outcome where chance has no part: certain predictions that came true, or did not."""
+    return PerfectionTest(name, None, 0.0) if wrong else PerfectionTest(name, 0.0, 1.0)
 
 
 def pearson3_tail(x: float, skew: float) -> float:
@@ -82,17 +88,20 @@ def _score(sketch: Sketch) -> PerfectionTest:
     matrix[0, 0] = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
     matrix[0, 1] = matrix[1, 0] = sketch.total(lambda q: (1 - 2 * q) * q * (1 - q), lambda q: 12 * q - 6)
     matrix[1, 1] = _spiegelhalter_variance(sketch)
-    statistic, rank = quadratic_form(vector, matrix)
-    return PerfectionTest("score", statistic, float(chdtrc(rank, statistic)) if rank else 1.0)
+    statistic, rank, impossible = quadratic_form(vector, matrix)
+    if impossible or rank == 0:
+        return refuted_if("score", impossible)
+    return PerfectionTest("score", statistic, float(chdtrc(rank, statistic)))
 
 
-def quadratic_form(vector: Floats, matrix: Floats) -> tuple[float, int]:
-    """vᵀ M⁺ v and the rank of M, a covariance matrix that may be singular."""
+def quadratic_form(vector: Floats, matrix: Floats) -> tuple[float, int, bool]:
+    """vᵀ M⁺ v, the rank of M, and whether v points where M, a covariance that may be singular, allows nothing."""
     values, vectors = np.linalg.eigh(matrix)
-    used = values > max(values.max(), 0.0) * 1e-10
-    if not used.any() or values.max() <= 0.0:
-        return 0.0, 0
-    return float(np.sum((vectors[:, used].T @ vector) ** 2 / values[used])), int(used.sum())
+    largest = max(float(values.max()), 0.0)
+    used = values > max(largest * 1e-10, TINY)
+    along = vectors.T @ vector
+    impossible = bool(np.any(along[~used] ** 2 > max(1e-8 * largest, sqrt(TINY))))
+    return float(np.sum(along[used] ** 2 / values[used])), int(used.sum()), impossible
 
 
 def _slope_score(sketch: Sketch) -> float:
@@ -115,8 +124,8 @@ def _spiegelhalter(sketch: Sketch) -> PerfectionTest:
     from scipy.special import ndtr
 
     variance = _spiegelhalter_variance(sketch)
-    if variance <= 0.0:
-        return PerfectionTest("Spiegelhalter", 0.0, 1.0)
+    if variance < TINY:
+        return refuted_if("Spiegelhalter", abs(_slope_score(sketch)) > sqrt(TINY))
     z = _slope_score(sketch) / sqrt(variance)
     return PerfectionTest("Spiegelhalter", z, 2.0 * float(ndtr(-abs(z))))
 
@@ -125,8 +134,9 @@ def _cumulative(sketch: Sketch) -> tuple[PerfectionTest, PerfectionTest]:
     """Cumulative differences (Arrieta-Ibarra et al. 2022): the path of Σe in order of q is Brownian under H0."""
     path = np.concatenate([[0.0], np.cumsum(sketch.sum_e)])
     variance = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
-    if variance <= 0.0:
-        return PerfectionTest("Kolmogorov-Smirnov", 0.0, 1.0), PerfectionTest("Kuiper", 0.0, 1.0)
+    if variance < TINY:
+        wrong = bool(np.abs(path).max() > sqrt(TINY))
+        return refuted_if("Kolmogorov-Smirnov", wrong), refuted_if("Kuiper", wrong)
     path = path / sqrt(variance)
     furthest, extent = float(np.abs(path).max()), float(path.max() - path.min())
     return (

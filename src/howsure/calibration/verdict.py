@@ -69,7 +69,7 @@ def _is_loose(c: Calibration) -> bool:
 def _limits(c: Calibration) -> str:
     if c.error is None or c.error.low is None or c.error.high is None:
         return ""
-    return f"; {c.confidence_level:.0%} interval {_number(c.error.low)} to {_number(c.error.high)}"
+    return f"; {100 * c.confidence_level:g}% interval {_number(c.error.low)} to {_number(c.error.high)}"
 
 
 def _number(x: float | None) -> str:

@@ -47,8 +47,8 @@ def run(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, EOFError):
         print("howsure: stopped", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        return 0
+    except (OSError, UnicodeError) as error:
+        return _complain(f"{error.__class__.__name__}: {error}")
     except Exception as error:
         if hasattr(error, "format_message"):  # the parser's own complaints: usage, unknown options
             message = error.format_message()

@@ -59,21 +59,22 @@ def check(
     """Is the model calibrated, by how much, and where?"""
     from howsure.cli.explain import explanation
     from howsure.cli.latex import latex_table
+    from howsure.cli.output import say
     from howsure.cli.text import calibration_text
     from howsure.data import demo_table
     from howsure.errors import InputError
     from howsure.plots.vega import check_plot_name, figure, rendered
     from howsure.report.calibration_page import calibration_page
-    from howsure.report.writing import check_writable, write_whole
+    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.check import check as run_check
 
     if demo == (file is not None):
         raise InputError("give a file to check, or --demo for the shipped example.")
+    if fail_above is not None and not 0.0 <= fail_above <= 1.0:
+        raise InputError(f"--fail-above must lie in [0, 1]; got {fail_above}.")
     if as_json and latex:
         raise InputError("--json and --latex cannot be combined.")
-    for path in (html, plot):
-        if path is not None:
-            check_writable(path)
+    check_outputs(html, plot, inputs=[file] if file else [])
     if plot is not None:
         check_plot_name(plot)
     result = run_check(
@@ -100,10 +101,10 @@ def check(
         write_whole(html, calibration_page(result))
     if plot is not None:
         write_whole(plot, rendered(figure(result), Path(plot).suffix.lower()))
-    print(said.rstrip("\n"))
-    if not (as_json or latex):
-        for path in filter(None, (html, plot)):
-            print(f"\nWritten: {path}")
+    written = [] if as_json or latex else [f"\n\nWritten: {path}" for path in (html, plot) if path]
+    say(said.rstrip("\n") + "".join(written))
+    if fail_above is not None and result.error is None:
+        raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
     if fail_above is not None and result.error is not None and result.error.value > fail_above:
         print(f"howsure: the error {result.error.value:.4f} is above {fail_above}.", file=sys.stderr)
         return 1

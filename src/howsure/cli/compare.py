@@ -47,13 +47,13 @@ def compare(
 
       howsure compare a.csv b.csv --key id --html comparison.html
     """
+    from howsure.cli.output import say
     from howsure.plots.vega import check_plot_name, overlaid_figure, rendered
     from howsure.report.comparison_page import comparison_page
-    from howsure.report.writing import check_writable, write_whole
+    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.compare import compare as run_compare
 
-    for path in filter(None, (html, plot)):
-        check_writable(path)
+    check_outputs(html, plot, inputs=files)
     if plot is not None:
         check_plot_name(plot)
     made = run_compare(
@@ -76,10 +76,8 @@ def compare(
     if plot is not None:
         curves = dict(zip(made.models, made.calibrations, strict=True))
         write_whole(plot, rendered(overlaid_figure(curves), Path(plot).suffix.lower()))
-    print(said.rstrip("\n"))
-    if not as_json:
-        for path in filter(None, (html, plot)):
-            print(f"\nWritten: {path}")
+    written = [] if as_json else [f"\n\nWritten: {path}" for path in (html, plot) if path]
+    say(said.rstrip("\n") + "".join(written))
     return 0
 
 
@@ -110,7 +108,7 @@ def comparison_text(c: Comparison) -> str:
     if c.slices:
         a, b = (cut(m, 12) for m in c.models[:2])
         lines = [
-            f"By {c.by}, clearest difference first:",
+            f"By {printable(c.by or '')}, clearest difference first:",
             f"  {'':<24} {'rows':>9} {a:>12} {b:>12}  {'adjusted p':>10}",
         ]
         for s in c.slices[:MOST_SLICES]:

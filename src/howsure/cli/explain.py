@@ -69,7 +69,7 @@ def explanation(c: Calibration) -> str:
         said.append(textwrap.fill(formula, 80, initial_indent="      ", subsequent_indent="      "))
     said.append(
         textwrap.fill(
-            f"Intervals hold the true value in {c.confidence_level:.0%} of samples; derivations and simulations are in "
+            f"Intervals hold the true value in {100 * c.confidence_level:g}% of samples; derivations and simulations are in "
             "docs/theory.md.",
             80,
             initial_indent="  ",

@@ -31,7 +31,7 @@ def _numbers(c: Calibration) -> str:
     rows = [
         ("rows", f"{c.n:,}{groups}", f"base rate {c.base_rate:.4g}"),
         ("RMS error", *_with_limits(c.error, c.confidence_level)),
-        ("ECE", *_with_limits(c.ece, c.confidence_level)),
+        ("ECE", *_with_limits(c.ece, c.confidence_level, c.n_groups is not None)),
         ("largest bin error", f"{c.max_error:.4f}", ""),
         ("mean q - mean y", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap)),
     ]
@@ -68,10 +68,10 @@ def _aligned(rows: list[tuple[str, str, str]]) -> str:
     return "\n".join(made)
 
 
-def _with_limits(e: Estimate | None, level: float) -> tuple[str, str]:
+def _with_limits(e: Estimate | None, level: float, grouped: bool = False) -> tuple[str, str]:
     if e is None:
-        return "–", "needs two rows"
-    return f"{e.value:.4f}", _limits(e, f"({level:.0%} interval)")
+        return "–", "not derived for groups" if grouped else "needs two rows"
+    return f"{e.value:.4f}", _limits(e, f"({100 * level:g}% interval)")
 
 
 def _limits(e: Estimate, said: str = "") -> str:
@@ -82,7 +82,7 @@ def _limits(e: Estimate, said: str = "") -> str:
 
 def _bins(c: Calibration) -> str:
     b = c.bins
-    head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{c.confidence_level:.0%} interval':<17}"
+    head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{100 * c.confidence_level:g}% interval':<17}"
     lines = [textwrap.fill(f"Bins: {b.rule}.", WIDTH), head.rstrip()]
     shown = (
         range(len(b)) if len(b) <= MOST_BINS else [*range(MOST_BINS // 2), -1, *range(len(b) - MOST_BINS // 2, len(b))]
@@ -101,7 +101,7 @@ def _bins(c: Calibration) -> str:
 
 def _slices(c: Calibration) -> str:
     lines = [
-        f"By {c.by}, worst first:",
+        f"By {printable(c.by or '')}, worst first:",
         f"  {'':<20} {'rows':>10} {'error':>7}  {'interval':<16} {'bias':>8} {'adjusted p':>11}",
     ]
     for s in c.slices[:MOST_SLICES]:

@@ -59,6 +59,10 @@ TRUE_NAMES = [
 ]
 
 
+_TRUE_WORDS = ("true", "yes", "t", "y", "1", "1.0", "on")
+_FALSE_WORDS = ("false", "no", "f", "n", "0", "0.0", "off")
+
+
 @dataclass(frozen=True, slots=True)
 class PairColumns:
     """The columns of a table that make (label, probability) pairs, as SQL expressions."""
@@ -102,9 +106,14 @@ def _guess(table: Table, names: list[str], what: str, option: str, skip: str | N
 
 def _label_sql(table: Table, column: Column, positive: Any, where: str | None) -> str:
     name = quoted(column.name)
+    if positive is not None and column.type == "BOOLEAN":
+        said = str(positive).lower()
+        if said not in _TRUE_WORDS + _FALSE_WORDS:
+            raise InputError(f"`{column.name}` holds true and false, and --positive {str(positive)!r} is neither.")
+        return f"({name} = {'true' if said in _TRUE_WORDS else 'false'})"
     if positive is not None:
         wanted = str(positive)
-        if column.is_number and column.type != "BOOLEAN":
+        if column.is_number:
             try:
                 number = float(wanted)
             except ValueError:

@@ -69,18 +69,27 @@ def _is_plain(table: Table, reading: Reading) -> bool:
         and not (reading.where or reading.by or reading.groups or reading.weight or c.positive is not None)
         and c.prob.is_number
         and c.true.is_number
-        and not any(t.startswith(("DECIMAL", "HUGE", "UHUGE")) for t in (c.prob.type, c.true.type))
+        and all(_has_plain_columns(f.path, (c.prob.name, c.true.name)) for f in table.files)
     )
+
+
+def _has_plain_columns(path: Path, names: tuple[str, str]) -> bool:
+    """Whether a Parquet file has both columns, once, as numbers that NumPy has too."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    return all(schema.names.count(name) == 1 and any(k(schema.field(name).type) for k in kinds) for name in names)
 
 
 def read_batches(table: Table, reading: Reading) -> Iterator[Batch]:
     """Validated batches in the table's order, through DuckDB."""
     c = reading.columns
     expressions = [c.true_sql, c.prob_sql]
-    for extra in (reading.weight, reading.by):
-        if extra is not None:
-            name = quoted(extra)
-            expressions.append(f"CAST({name} AS VARCHAR)" if extra is reading.by else f"CAST({name} AS DOUBLE)")
+    if reading.weight is not None:
+        expressions.append(f"TRY_CAST({quoted(reading.weight)} AS DOUBLE)")
+    if reading.by is not None:
+        expressions.append(f"CAST({quoted(reading.by)} AS VARCHAR)")
     if reading.groups is not None:
         # A 64-bit hash stands for the group: among 10⁷ groups two share one with probability 3e-6.
         name = quoted(reading.groups)

@@ -33,6 +33,8 @@ def table_files(pattern: str, spool: tempfile.TemporaryDirectory[str] | None = N
             while block := sys.stdin.buffer.read(1 << 20):
                 copy.write(block)
         return [recognise(path, "standard input")]
+    if not pattern:
+        raise InputError("the file's name is empty.")
     path = Path(pattern)
     if path.is_file():
         return [recognise(path, pattern)]

@@ -10,7 +10,7 @@ from howsure.calibration.sketch import EXACT_LIMIT, Sketch, from_distinct
 from howsure.engines.tables import as_numpy
 from howsure.kernels.cells import Floats, Ints
 
-MISSING = "(missing)"
+MISSING = "(missing value)"
 COMPACT_FROM = 4_000_000  # pending rows
 
 
@@ -90,7 +90,7 @@ class SlicedSketchBuilder:
         if self._slices:
             self._compact()
         made = dict(self._cells)
-        if self._slices:
+        if self._slices and len(self._slices[0]):
             codes = self._slices[0]
             first = np.flatnonzero(np.diff(codes, prepend=-1))
             for a, b in zip(first, [*first[1:], len(codes)], strict=True):

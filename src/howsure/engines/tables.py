@@ -35,7 +35,8 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether it holds numbers or booleans."""
-        return bool(re.match(r"(TINY|SMALL|BIG|HUGE|U)?(INT|INTEGER|BIGINT)|DOUBLE|FLOAT|REAL|DECIMAL|BOOL", self.type))
+        whole = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|DOUBLE|FLOAT|REAL|DECIMAL\(.*\)|BOOLEAN"
+        return re.fullmatch(whole, self.type) is not None
 
 
 class Table:
@@ -55,7 +56,7 @@ class Table:
                 if self.files[0].kind.startswith("arrow"):
                     self._given = _arrow_files(self.files)
                 else:
-                    self._relation_sql = _relation_sql(self.files)
+                    self._relation_sql = _relation_sql(self.files, Path(self._spool.name))
             else:
                 self.name = f"a {type(source).__name__}"
                 self._given = _arrow_table(source)
@@ -84,6 +85,12 @@ class Table:
             if column.name == name:
                 return column
         same = [c for c in self.columns if c.name.lower() == name.lower()]
+        if any(c.name.lower() == f"{name.lower()}_1" for c in self.columns) and same:
+            # Names that repeat, or differ only in case, are read as q and q_1: which is meant?
+            raise InputError(
+                f"{self.name} has several columns called `{name}` but for upper and lower case; "
+                f"they are read as {', '.join(f'`{c.name}`' for c in self.columns)}: name one of these."
+            )
         if len(same) == 1:
             return same[0]
         raise InputError(
@@ -132,7 +139,11 @@ class Table:
         if value:
             name = f"`{column[1]}`" if column else "a column"
             return f"{self.name}: {name} holds {value[1]!r}{at}, which is not a number."
+        if "unicode" in text.lower() or "utf-8" in text.lower():
+            return f"{self.name} is not UTF-8 text{at}; save it as UTF-8."
         first = re.sub(r"^[A-Za-z ]*(Error|Exception): ", "", text.strip().splitlines()[0])
+        if "Referenced column" in text or "Binder" in text:
+            return f"{self.name}: {first.rstrip('.')}."
         return f"{self.name} cannot be read{at}: {first.rstrip('.')}."
 
 
@@ -175,10 +186,22 @@ def checked_condition(where: str) -> str:
     return f"({where}\n)"  # the line break ends a comment
 
 
-def _relation_sql(files: list[TableFile]) -> str:
-    paths = "[" + ", ".join(literal(str(f.path)) for f in files) + "]"
+def _relation_sql(files: list[TableFile], folder: Path) -> str:
+    # DuckDB would read *, ? and [ in a name as a pattern, and cannot read bytes that are not UTF-8: such files get a
+    # plainly named link.
+    names = []
+    for i, file in enumerate(files):
+        name = str(file.path)
+        if not re.fullmatch(r"[^*?\[\]{}\ud800-\udfff]+", name):
+            link = folder / f"file-{i}{''.join(file.path.suffixes[-2:]).encode('ascii', 'ignore').decode()}"
+            link.symlink_to(file.path.resolve())
+            name = str(link)
+        names.append(literal(name))
+    paths = f"[{', '.join(names)}], hive_partitioning=false"
     kind, compression = files[0].kind, files[0].compression
     packed = f", compression={literal(compression)}" if compression else ""
+    if compression is None and any(f.path.suffix in (".gz", ".zst") for f in files):
+        packed = ", compression='none'"  # named like a packed file, but plain
     if kind == "parquet":
         return f"read_parquet({paths})"
     if kind == "csv":
@@ -198,8 +221,18 @@ def _arrow_files(files: list[TableFile]) -> Any:
         raise InputError(f"{files[0].path} cannot be read: {str(error).splitlines()[0]}") from None
 
 
+def _arrow_column(series: Any) -> Any:
+    """A pandas column as it is, or as text where it mixes kinds of values."""
+    try:
+        return pa.array(series)
+    except (TypeError, ValueError, pa.ArrowException):
+        return pa.array([None if v is None else str(v) for v in series])
+
+
 def _arrow_table(frame: Any) -> Any:
     try:
         return frame if isinstance(frame, pa.Table) else pa.table(frame)
     except (TypeError, ValueError, pa.ArrowException) as error:
+        if type(frame).__module__.startswith("pandas"):
+            return pa.table({str(name): _arrow_column(frame[name]) for name in frame.columns})
         raise InputError(f"a {type(frame).__name__} cannot be read as a table: {str(error).splitlines()[0]}") from None

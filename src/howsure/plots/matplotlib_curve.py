@@ -32,7 +32,7 @@ def draw(c: Calibration, ax: Axes | None = None) -> Axes:
         linewidth=1,
         elinewidth=1,
         color="#0072B2",
-        label=f"observed ({c.confidence_level:.0%} intervals)",
+        label=f"observed ({100 * c.confidence_level:g}% intervals)",
     )
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability", ylabel="observed frequency", aspect="equal")
     if c.error is not None:

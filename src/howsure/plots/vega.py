@@ -17,7 +17,7 @@ STATIC_FORMATS = (".svg", ".png", ".pdf")
 def curve_layers(c: Calibration) -> list[dict[str, Any]]:
     """Observed frequency against probability: diagonal, consistency band, intervals, bins with details on hover."""
     records = c.to_dict()["bins"]
-    level = f"{c.confidence_level:.0%}"
+    level = f"{100 * c.confidence_level:g}%"
     x = {
         "field": "mean_prob",
         "type": "quantitative",

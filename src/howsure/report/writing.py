@@ -4,26 +4,42 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from howsure.errors import InputError
 
 
+def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
+    """Complain before the work starts, not after: folders that are not there, files that would be overwritten."""
+    given = [p for p in paths if p is not None]
+    targets = [Path(p).resolve() for p in given]
+    if len(set(targets)) < len(targets):
+        raise InputError(f"two outputs have the same name: {given[0]}.")
+    read = {Path(i).resolve() for i in inputs}
+    for path, target in zip(given, targets, strict=True):
+        if target in read:
+            raise InputError(f"cannot write {path}: it is the input.")
+        check_writable(path)
+
+
 def check_writable(path: str) -> None:
-    """Complain before the work starts, not after."""
-    target = Path(path)
+    """Complain if a regular file cannot be written there."""
+    target = Path(path).resolve()
     folder = target.parent
     if not folder.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {str(folder)!r}.")
     if target.is_dir():
         raise InputError(f"cannot write {path}: it is a folder.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"cannot write {path}: it is not a regular file.")
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write {path}: the folder is read-only.")
 
 
 def write_whole(path: str, content: bytes) -> None:
     """Write beside the target, then rename over it: a reader sees the old file or the new one."""
-    target = Path(path)
+    target = Path(path).resolve()  # through a link, not over it
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

@@ -125,14 +125,13 @@ def _array_rows(
 ) -> Rows:
     from howsure.engines.rows import ArrayRows
 
-    y = _validate.one_dimensional(y_true, "y_true")
     given = {
-        "y_true": y if positive is None else y == positive,
+        "y_true": _validate.positives(y_true, positive),
         "y_prob": _validate.one_dimensional(y_prob, "y_prob"),
     }
     for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
         if value is not None:
-            given[name] = _validate.one_dimensional(value, name)
+            given[name] = _validate.one_dimensional(value, name, numbers=name == "sample_weight")
     _validate.same_length(**given)
     return ArrayRows(**given, logits=logits)
 
@@ -155,6 +154,9 @@ def _table_rows(
 
     if not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
+    for keyword, value in (("sample_weight", weight), ("by", by), ("groups", groups)):
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
     table = Table(source)
     try:
         columns = pair_columns(table, prob, true, positive, where)

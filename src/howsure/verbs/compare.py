@@ -116,15 +116,15 @@ def _from_arrays(
     if len(y_probs) < 2:
         raise InputError("a comparison needs two models at least.")
     origin = _validate.Origin()
-    y = _validate.one_dimensional(y_true, "y_true")
+    y = _validate.positives(y_true, positive)
     given = {"y_true": y} | {name: _validate.one_dimensional(q, name) for name, q in y_probs.items()}
     for name, value in (("groups", groups), ("by", by)):
         if value is not None:
-            given[name] = _validate.one_dimensional(value, name)
+            given[name] = _validate.one_dimensional(value, name, numbers=False)
     _validate.same_length(**given)
     codes, names = sliced(pa.array(given["by"], from_pandas=True)) if by is not None else (None, ())
     return PairedRows(
-        _validate.labels(y if positive is None else y == positive, origin),
+        _validate.labels(y, origin),
         {name: _validate.probabilities(given[name], _validate.Origin(prob=name), logits=logits) for name in y_probs},
         None if groups is None else numbered(pa.array(given["groups"], from_pandas=True), "groups", origin),
         codes,

@@ -15,10 +15,15 @@ from howsure.errors import HowsureError, InputError, MissingExtra
 if TYPE_CHECKING:
     from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
+    from howsure.verbs.reproduce import reproduce
 
-__all__ = ["Calibration", "HowsureError", "InputError", "MissingExtra", "__version__", "check"]
+__all__ = ["Calibration", "HowsureError", "InputError", "MissingExtra", "__version__", "check", "reproduce"]
 
-_LAZY = {"check": "howsure.verbs.check", "Calibration": "howsure.calibration.result"}
+_LAZY = {
+    "check": "howsure.verbs.check",
+    "reproduce": "howsure.verbs.reproduce",
+    "Calibration": "howsure.calibration.result",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -74,9 +74,7 @@ def _list(as_json: bool) -> None:
     first = max(map(len, EXPERIMENTS))
     for e in EXPERIMENTS.values():
         head = f"  {e.name:<{first}}  "
-        print(
-            textwrap.fill(f"{e.title}: {e.shows}", WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
-        )
+        print(textwrap.fill(f"{e.title}: {e.shows}", WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
 
 
 def _text(r: Reproduction) -> str:

@@ -18,15 +18,18 @@ def score_panels(
     `separate` draws an interval at each x; otherwise one estimate serves all and is drawn as a band.
     """
     panels = list(dict.fromkeys(r["law"] for r in records))
-    y_axis: dict[str, Any] = {"format": "~g" if log_scales else "~r", "tickCount": 5}
-    y_scale: dict[str, Any] = {"zero": False, "nice": True}
-    x_scale: dict[str, Any] = {"zero": False, "nice": False}
+    x_scale: dict[str, Any] = {"zero": False, "nice": False, "padding": 6}
     x_axis: dict[str, Any] = {"format": "~s", "tickCount": 5, "grid": False}
+    y_scale: dict[str, Any] = {"zero": False}
+    y_axis: dict[str, Any] = {"format": "~r", "tickCount": 5}
     if log_scales:
-        y_scale = {"type": "symlog", "constant": NEAR_ZERO}
-        y_axis = {"values": [0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1], "format": "~g"}
-        x_scale = {"type": "log", "base": 2, "nice": False}
-        x_axis = {"values": [2**i for i in range(1, 17, 3)], "format": ",", "grid": False}
+        x_scale |= {"type": "log", "base": 2}
+        del x_axis["tickCount"], y_axis["tickCount"]
+        x_axis |= {"values": [2**i for i in range(1, 17, 5)], "format": ","}
+        ends = [min(r["ours"] for r in records), max(max(r["score"], r["expected"]) for r in records)]
+        y_scale |= {"type": "symlog", "constant": NEAR_ZERO, "domain": ends, "nice": False, "padding": 4}
+        y_axis |= {"values": [0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1], "labelOverlap": False}
+        y_axis |= {"labelExpr": "datum.value == 0 ? '0' : format(datum.value, '.0e')"}
     x = {"field": "x", "type": "quantitative", "title": x_title, "scale": x_scale, "axis": x_axis}
 
     def y(field: str) -> dict[str, Any]:
@@ -35,9 +38,8 @@ def score_panels(
 
     def series(name: str) -> dict[str, Any]:
         scale = {"domain": list(SERIES), "range": list(SERIES.values())}
-        legend = {"title": None, "orient": "top", "symbolType": "circle", "symbolSize": 90, "symbolStrokeWidth": 0}
-        legend |= {"symbolFillColor": None, "labelFontSize": 12, "columnPadding": 24, "symbolOpacity": 1}
-        legend.pop("symbolFillColor")
+        legend = {"title": None, "orient": "top", "symbolType": "circle", "symbolSize": 90, "symbolOpacity": 1}
+        legend |= {"labelFontSize": 12, "columnPadding": 24}
         return {"datum": name, "type": "nominal", "scale": scale, "legend": legend}
 
     def layer(mark: dict[str, Any], field: str, name: str, **more: Any) -> dict[str, Any]:
@@ -45,10 +47,16 @@ def score_panels(
 
     ours = "debiased, 95% interval"
     limits = {"type": "rule", "opacity": 0.45} if separate else {"type": "area", "opacity": 0.25}
-    middle = {"type": "point", "filled": True, "size": 14} if separate else {"type": "line", "strokeWidth": 1.5}
+    middle = (
+        {"type": "point", "filled": True, "size": 14, "opacity": 1}
+        if separate
+        else {"type": "line", "strokeWidth": 1.5}
+    )
     return {
         "$schema": SCHEMA,
         "background": "white",
+        "padding": 8,
+        "description": title,
         "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 12},
         "data": {"values": records},
         "facet": {
@@ -58,6 +66,10 @@ def score_panels(
             "header": {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"},
         },
         "columns": 3,
+        "align": "all",
+        "bounds": "flush",
+        "spacing": {"row": 76, "column": 76},
+        "config": {"aria": False},  # a label for every point would be most of the file
         "resolve": {"scale": {"y": "independent"}, "axis": {"x": "independent"}},
         "spec": {
             "width": 230,

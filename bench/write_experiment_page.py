@@ -15,7 +15,8 @@ def main(name: str) -> None:
     made = howsure.reproduce(name)
     for figure in made.figures:
         write_whole(str(DOCS / "images" / f"{name}-{figure.name}.svg"), rendered(figure.specification, ".svg"))
-    write_whole(str(DOCS / f"{name}.md"), page(made, f"howsure reproduce {name}", images="images/").encode())
+    command = f"howsure reproduce {name}        # here by make {name}-docs"
+    write_whole(str(DOCS / f"{name}.md"), page(made, command, images="images/").encode())
 
 
 if __name__ == "__main__":

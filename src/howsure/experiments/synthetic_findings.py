@@ -40,7 +40,7 @@ def misprint(stepped: list[Curve]) -> Finding:
         "t(p) = min(0, p + k) above ½.",
         "§4.3.1",
         _verdict(ratio < 1.01),
-        f"A misprint: min(0, p + k) is 0 for every p above ½, which would make θ² up to {max(printed):.2g}, {ratio:.0f} times "
+        f"A misprint: min(0, p + k) is 0 for every p above ½, which would make θ² up to {max(printed):.2g}, up to {ratio:.0f} times "
         f"as large. With min(1, p + k), used here, θ² lies between {min(mended):.2g} and {max(mended):.2g}.",
         {"largest_ratio": ratio, "largest_printed": max(printed), "largest_mended": max(mended)},
     )
@@ -197,6 +197,7 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     first, last = (float(np.mean([r[part].mean() for r in ratios])) for part in (slice(END), slice(-END, None)))
     pooled = np.concatenate(ratios)
     error = float(np.std(pooled) / np.sqrt(len(pooled)))
+    flat = abs(first - last) < 4 * float(np.std(pooled)) * np.sqrt(2 / (END * len(ratios)))
     values = np.concatenate([[o.value for o in c.ours] for c in perfect])
     score = np.concatenate([c.score for c in perfect])
     held = [_holds(c) for c in (*off, *perfect)]
@@ -205,7 +206,7 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     return Finding(
         "The score needs a bin size: here the square root of the sample size.",
         "§4.3.3",
-        _verdict(not (coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error)),
+        _verdict(not (flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error)),
         f"The debiased estimate needs none, where the score of one UNCALIB data set changes by a factor of up to {max(swing):.1f} "
         f"with it. It is flat in n: over the sample sizes it averages {pooled.mean():.3f} ± {1.96 * error:.3f} of θ² "
         f"({first:.3f} at the smallest five, {last:.3f} at the largest), and {values.mean():.1e} for PERFECT, where the score "

@@ -56,7 +56,7 @@ def reproduce(
     --------
     >>> import howsure
     >>> made = howsure.reproduce("synthetic", quick=True)
-    >>> made.findings[0].verdict
+    >>> made.findings[1].verdict
     'confirmed'
     """
     found = experiment(name)

@@ -1,12 +1,13 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
+# make synthetic-docs  docs/synthetic.md and its figures
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage clean
+.PHONY: env demo test lint bench coverage synthetic-docs clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -43,6 +44,9 @@ bench: $(VENV)/.bench
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
+
+synthetic-docs: $(VENV)/.base
+	$(BIN)/python bench/write_experiment_page.py synthetic
 
 clean:
 	rm -rf $(VENV) build dist

@@ -15,8 +15,9 @@ ROOMS = {
     "plots": {"calibration", "kernels"},
     "report": {"plots", "calibration", "kernels"},
     "data": set(),
-    "verbs": {"engines", "calibration", "kernels", "plots", "report", "data"},
-    "cli": {"verbs", "engines", "calibration", "kernels", "plots", "report", "data"},
+    "experiments": {"engines", "calibration", "kernels", "plots", "report", "data"},
+    "verbs": {"experiments", "engines", "calibration", "kernels", "plots", "report", "data"},
+    "cli": {"verbs", "experiments", "engines", "calibration", "kernels", "plots", "report", "data"},
 }
 OPEN = {"errors", "_validate", "_version"}
 # A result draws itself: `.plot` and `_repr_html_` import inside the method.

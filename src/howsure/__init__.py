@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
     from howsure.verbs.compare import compare
+    from howsure.verbs.reproduce import reproduce
 
 __all__ = [
     "Calibration",
@@ -27,6 +28,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "reproduce",
 ]
 
 _LAZY = {
@@ -34,6 +36,7 @@ _LAZY = {
     "Comparison": "howsure.calibration.comparison",
     "check": "howsure.verbs.check",
     "compare": "howsure.verbs.compare",
+    "reproduce": "howsure.verbs.reproduce",
 }
 
 

@@ -64,16 +64,32 @@ def adaptive_bins(y_true: Any, y_prob: Any, bin_size: int = 5000) -> PaperBins:
     q = _validate.probabilities(q_array, origin)
     order = np.argsort(q, kind="stable")
     q, y = q[order], _validate.labels(y_array, origin)[order].astype(np.float64)
-    ties = np.flatnonzero(np.diff(q, prepend=-1.0))
-    count = np.diff(np.append(ties, total))
-    y = np.repeat(np.add.reduceat(y, ties) / count, count)
-    starts = np.arange(0, total, size)
-    if total - starts[-1] < size and len(starts) > 1:
-        starts = starts[:-1]
+    y = shared_labels(y, q)
+    starts = bin_starts(total, size)
     n = np.diff(np.append(starts, total))
     p = np.clip(np.add.reduceat(y, starts) / n, 0.0, 1.0)
     half = Z * np.sqrt(p * (1.0 - p) / n)
     return PaperBins(n, np.add.reduceat(q, starts) / n, p, p - half, p + half)
+
+
+def shared_labels(y: Floats, q: Floats) -> Floats:
+    """Labels in order of q, each replaced by the mean label of the rows with the same q.
+
+    >>> shared_labels(np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.2, 0.7]))
+    array([0.5, 0.5, 1. ])
+    """
+    ties = np.flatnonzero(np.diff(q, prepend=-1.0))
+    count = np.diff(np.append(ties, len(q)))
+    return np.repeat(np.add.reduceat(y, ties) / count, count)
+
+
+def bin_starts(total: int, bin_size: int) -> Ints:
+    """First row of each bin of `bin_size` rows out of `total`; a short last bin joins the one before.
+
+    >>> bin_starts(7, 2)
+    array([0, 2, 4])
+    """
+    return np.arange(max(1, total // bin_size)) * bin_size
 
 
 def calibration_mse(y_true: Any, y_prob: Any, bin_size: int = 5000) -> float:

@@ -10,6 +10,7 @@ import typer
 from howsure._version import __version__
 from howsure.cli.check import check
 from howsure.cli.compare import compare
+from howsure.cli.reproduce import reproduce
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ def howsure(
 
 app.command()(check)
 app.command()(compare)
+app.command()(reproduce)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -37,6 +37,20 @@ def check_writable(path: str) -> None:
         raise InputError(f"cannot write {path}: the folder is read-only.")
 
 
+def make_folder(path: str) -> Path:
+    """A folder that can be written to, made if need be."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"cannot write to {path}: it is not a folder.") from None
+    except OSError as error:
+        raise InputError(f"cannot write to {path}: {error.strerror}.") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write to {path}: the folder is read-only.")
+    return folder
+
+
 def write_whole(path: str, content: bytes) -> None:
     """Write beside the target, then rename over it: a reader sees the old file or the new one."""
     target = Path(path).resolve()  # through a link, not over it

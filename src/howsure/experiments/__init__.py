@@ -1,0 +1,1 @@
+"""Each figure and table of the paper, one file each."""

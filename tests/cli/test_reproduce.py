@@ -1,0 +1,110 @@
+"""`howsure reproduce` as typed in a shell."""
+
+import io
+import json
+import os
+import sys
+
+import pytest
+
+from howsure.cli.application import run
+from howsure.experiments.registry import EXPERIMENTS
+
+QUICK = ["reproduce", "synthetic", "--quick"]
+
+
+def test_list(capsys):
+    assert run(["reproduce", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in EXPERIMENTS)
+    assert max(map(len, out.splitlines())) <= 80
+    assert run(["reproduce", "--list", "--json"]) == 0
+    assert [e["name"] for e in json.loads(capsys.readouterr().out)] == list(EXPERIMENTS)
+
+
+def test_files_cache_and_again(tmp_path, capsys):
+    out = tmp_path / "new" / "folder"
+    assert run([*QUICK, "--out", str(out)]) == 0
+    first, err = capsys.readouterr()
+    assert err == ""
+    assert "CONFIRMED: As we double the bin size" in first
+    assert max(map(len, (line for line in first.splitlines() if not line.startswith("Written")))) <= 80
+    names = {p.name for p in out.iterdir()}
+    assert names == {f"synthetic-4.{i}.svg" for i in range(7, 12)} | {"synthetic.md", "synthetic.json"}
+
+    kept = out / "synthetic.json"
+    stamp = kept.stat().st_mtime_ns
+    (out / "synthetic-4.7.svg").unlink()
+    assert run([*QUICK, "--out", str(out)]) == 0
+    second, err = capsys.readouterr()
+    assert second == first
+    assert err == f"howsure: synthetic was done before, in {out}; --again computes it anew.\n"
+    assert kept.stat().st_mtime_ns == stamp
+    assert (out / "synthetic-4.7.svg").exists()
+
+    assert run([*QUICK, "--out", str(out), "--again"]) == 0
+    assert capsys.readouterr() == (first, "")
+    assert kept.stat().st_mtime_ns > stamp
+
+
+@pytest.mark.parametrize("change", ["seed", "version", "damage"])
+def test_another_result_is_not_used(tmp_path, capsys, change):
+    assert run([*QUICK, "--out", str(tmp_path)]) == 0
+    kept = tmp_path / "synthetic.json"
+    data = json.loads(kept.read_text())
+    if change == "version":
+        kept.write_text(json.dumps({**data, "version": "0.0.0"}))
+    elif change == "damage":
+        kept.write_text(kept.read_text()[:-9])
+    assert run([*QUICK, "--out", str(tmp_path), "--rng", "5" if change == "seed" else "0"]) == 0
+    assert capsys.readouterr().err == ""
+    assert json.loads(kept.read_text())["settings"]["rng"] == (5 if change == "seed" else 0)
+
+
+def test_json(tmp_path, capsys):
+    assert run(["reproduce", "all", "--quick", "--json", "--out", str(tmp_path)]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert list(made) == list(EXPERIMENTS)
+    assert {f["verdict"] for f in made["synthetic"]["findings"]} <= {"confirmed", "corrected"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce"], "name an experiment"),
+        (["reproduce", "sinthetic"], "there is no experiment 'sinthetic'. Did you mean `synthetic`?"),
+        (["reproduce", "synthetic", "nothing"], "there is no experiment 'nothing'"),
+        ([*QUICK, "--out", "FILE"], "it is not a folder"),
+        ([*QUICK, "--out", "FILE/inside"], "cannot write to"),
+        ([*QUICK, "--agian"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(tmp_path, arguments, message, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").write_text("mine")
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("howsure: ")
+    assert message in err
+    assert [p.name for p in tmp_path.iterdir()] == ["FILE"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_read_only_folder(tmp_path, capsys):
+    tmp_path.chmod(0o500)
+    assert run([*QUICK, "--out", str(tmp_path)]) == 2
+    assert "read-only" in capsys.readouterr().err
+
+
+def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert run([*QUICK, "--out", str(tmp_path)]) == 0
+    assert "synthetic: bin sizes, Beta(0.3, 0.3) …" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,16 @@ class Slice:
             "p_value": c.p_value,
             "adjusted_p_value": self.adjusted_p_value,
         }
+
+
+def worst_first(slices: Iterable[Slice]) -> tuple[Slice, ...]:
+    """By the lower limit of the error, so that a slice is not blamed for being small; then the error, then the name."""
+
+    def badness(s: Slice) -> tuple[float, float, str]:
+        e = s.calibration.error
+        return (0.0, 0.0, s.name) if e is None else (-(e.low or 0.0), -e.value, s.name)
+
+    return tuple(sorted(slices, key=badness))
 
 
 @dataclass(frozen=True, slots=True)

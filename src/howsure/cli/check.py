@@ -19,6 +19,10 @@ EPILOG = """Examples:
 
   howsure check predictions.parquet --groups doc_id --html report.html --plot curve.pdf
 
+  howsure check predictions.parquet --prob 'p_*' --true gold      (many classes)
+
+  howsure check --from lm-eval 'samples_*.jsonl' --by task
+
   howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is above)
 """
 
@@ -28,10 +32,11 @@ def check(
         Optional[str],  # noqa: UP045  (typer reads this at run time)
         typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow; gzip or zstd; a glob; a folder; - for stdin."),
     ] = None,
-    prob: Annotated[Optional[str], typer.Option(help="Column of probabilities.")] = None,  # noqa: UP045
+    prob: Annotated[Optional[str], typer.Option(help="Column of probabilities; of many classes: 'p_*'.")] = None,  # noqa: UP045
     true: Annotated[Optional[str], typer.Option(help="Column of labels.")] = None,  # noqa: UP045
     positive: Annotated[Optional[str], typer.Option(help="The label that counts as 1.")] = None,  # noqa: UP045
     logits: Annotated[bool, typer.Option("--logits", help="The column holds log-odds, not probabilities.")] = False,
+    normalise: Annotated[bool, typer.Option("--normalise", help="Scale class probabilities to sum to one.")] = False,
     where: Annotated[Optional[str], typer.Option(help="SQL condition on the rows to keep.")] = None,  # noqa: UP045
     weight: Annotated[Optional[str], typer.Option(help="Column of repetition counts.")] = None,  # noqa: UP045
     groups: Annotated[
@@ -54,20 +59,36 @@ def check(
         Optional[float],  # noqa: UP045
         typer.Option(help="Exit with status 1 when the calibration error is above this."),
     ] = None,
+    log: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--from", help="The file is a log: lm-eval (--log_samples), or llm (JSON lines)."),
+    ] = None,
+    like: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Also compute the error as others do: hle."),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Check the shipped table of real predictions.")] = False,
 ) -> int:
     """Is the model calibrated, by how much, and where?"""
+    from howsure.calibration.result import Calibration
+    from howsure.cli.classes_text import classes_text
     from howsure.cli.explain import explanation
     from howsure.cli.latex import latex_table
     from howsure.cli.output import say
-    from howsure.cli.text import calibration_text
+    from howsure.cli.text import calibration_text, copied_text
     from howsure.data import demo_table
+    from howsure.engines.llm_logs import read_log
     from howsure.errors import InputError
     from howsure.plots.vega import check_plot_name, figure, rendered
-    from howsure.report.calibration_page import calibration_page
+    from howsure.report.calibration_page import calibration_page, classes_page
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.check import check as run_check
+    from howsure.verbs.check import error_like as run_like
 
+    if log is not None and (file is None or prob or true or positive or logits):
+        raise InputError(
+            "--from knows its columns: give the log's file, without --prob, --true, --positive or --logits."
+        )
     if demo == (file is not None):
         raise InputError("give a file to check, or --demo for the shipped example.")
     if fail_above is not None and not 0.0 <= fail_above <= 1.0:
@@ -77,8 +98,16 @@ def check(
     check_outputs(html, plot, inputs=[file] if file else [])
     if plot is not None:
         check_plot_name(plot)
+    source = demo_table() if demo else file
+    if log is not None:
+        assert file is not None
+        rows = read_log(file, log)
+        source, prob, true = rows.table(), "confidence", "correct"
+    copied = None
+    if like is not None:
+        copied = run_like(like, source, prob=prob, true=true, positive=positive, where=where, logits=logits)
     result = run_check(
-        demo_table() if demo else file,
+        source,
         prob=prob,
         true=true,
         positive=positive,
@@ -90,17 +119,23 @@ def check(
         bins=bins,
         confidence_level=confidence,
         rng=rng,
+        normalise=normalise,
     )
+    # Of many classes, the curve, the table and the gate are those of the predicted class.
+    main = result if isinstance(result, Calibration) else result.top
     if as_json:
-        said = json.dumps(result.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+        made = result.to_dict() | ({} if copied is None else {"like": {"hle": copied.to_dict()}})
+        said = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False)
     elif latex:
-        said = latex_table(result)
+        said = latex_table(main)
     else:
-        said = calibration_text(result) + (explanation(result) if explain else "")
+        said = calibration_text(result) if isinstance(result, Calibration) else classes_text(result)
+        said += "" if copied is None else "\n" + copied_text(copied)
+        said += explanation(main) if explain else ""
     if html is not None:
-        write_whole(html, calibration_page(result))
+        write_whole(html, calibration_page(result) if isinstance(result, Calibration) else classes_page(result))
     if plot is not None:
-        write_whole(plot, rendered(figure(result), Path(plot).suffix.lower()))
+        write_whole(plot, rendered(figure(main), Path(plot).suffix.lower()))
     written = [] if as_json or latex else [f"\n\nWritten: {path}" for path in (html, plot) if path]
     say(said.rstrip("\n") + "".join(written))
     if fail_above is not None and result.error is None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
+from howsure.calibration.copied import CopiedError
 from howsure.calibration.intervals import Estimate
-from howsure.calibration.result import Calibration
+from howsure.calibration.result import Calibration, Slice
 from howsure.cli.curve import curve
 
 WIDTH = 80
@@ -15,7 +16,7 @@ MOST_SLICES = 40
 
 def calibration_text(c: Calibration) -> str:
     """Verdict first, then the numbers, the bins, the slices and the curve."""
-    parts = [textwrap.fill(c.verdict, WIDTH), _numbers(c), _bins(c)]
+    parts = [textwrap.fill(c.verdict, WIDTH), _numbers(c), bins_table(c)]
     if c.slices:
         parts.append(_slices(c))
     parts.append(curve(c))
@@ -52,10 +53,10 @@ def _numbers(c: Calibration) -> str:
         rows.append(("AUC", f"{c.auc:.4f}", ""))
     for test in c.tests[:1]:
         rows.append(("calibrated?", f"p {_p(test.p_value)}", "combined test of perfect calibration"))
-    return _aligned(rows)
+    return aligned(rows)
 
 
-def _aligned(rows: list[tuple[str, str, str]]) -> str:
+def aligned(rows: list[tuple[str, str, str]]) -> str:
     first, second = max(len(r[0]) for r in rows), max(len(r[1]) for r in rows)
     made = []
     for name, value, rest in rows:
@@ -80,7 +81,7 @@ def _limits(e: Estimate, said: str = "") -> str:
     return f"[{e.low:.4f}, {e.high:.4f}] {said}".rstrip()
 
 
-def _bins(c: Calibration) -> str:
+def bins_table(c: Calibration) -> str:
     b = c.bins
     head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{100 * c.confidence_level:g}% interval':<17}"
     lines = [textwrap.fill(f"Bins: {b.rule}.", WIDTH), head.rstrip()]
@@ -100,19 +101,34 @@ def _bins(c: Calibration) -> str:
 
 
 def _slices(c: Calibration) -> str:
-    lines = [
-        f"By {printable(c.by or '')}, worst first:",
-        f"  {'':<20} {'rows':>10} {'error':>7}  {'interval':<16} {'bias':>8} {'adjusted p':>11}",
-    ]
-    for s in c.slices[:MOST_SLICES]:
+    return f"By {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES)
+
+
+def slice_rows(slices: tuple[Slice, ...], most: int, *, with_rows: bool = True) -> str:
+    """A line per slice; without the number of rows there is more room for names."""
+    width = 20 if with_rows else 31
+    rows = f"{'rows':>10} " if with_rows else ""
+    lines = [f"  {'':<{width}} {rows}{'error':>7}  {'interval':<16} {'bias':>8} {'adjusted p':>11}"]
+    for s in slices[:most]:
         x = s.calibration
-        name = s.name if len(s.name) <= 20 else s.name[:19] + "…"
+        name = s.name if len(s.name) <= width else s.name[: width - 1] + "…"
+        rows = f"{x.n:>10,} " if with_rows else ""
         error = f"{x.error.value:>7.4f}  [{x.error.low:.4f}, {x.error.high:.4f}]" if x.error else f"{'–':>7}  {'':<16}"
         p = "–" if s.adjusted_p_value is None else _p(s.adjusted_p_value).removeprefix("= ")
-        lines.append(f"  {printable(name):<20} {x.n:>10,} {error} {x.bias.gap.value:>+8.4f} {p:>11}")
-    if len(c.slices) > MOST_SLICES:
-        lines.append(f"  … {len(c.slices) - MOST_SLICES:,} more slices (--json lists all)")
+        lines.append(f"  {printable(name):<{width}} {rows}{error} {x.bias.gap.value:>+8.4f} {p:>11}")
+    if len(slices) > most:
+        lines.append(f"  … {len(slices) - most:,} more (--json lists all)")
     return "\n".join(lines)
+
+
+def copied_text(e: CopiedError) -> str:
+    """The copied error, and what it leaves out."""
+    said = (
+        f"As the widely copied script computes it (bins of {e.beta}, last bin left out): {e.value:.4f}, ignoring the "
+        f"{e.ignored:,} most confident of {e.n:,} rows. With them it would be {e.with_all_rows:.4f}, sampling noise "
+        "included; the debiased error above has neither fault."
+    )
+    return textwrap.fill(said, WIDTH) + "\n"
 
 
 def printable(name: str) -> str:

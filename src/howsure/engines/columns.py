@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,21 +79,26 @@ def pair_columns(
     table: Table, prob: str | None, true: str | None, positive: Any = None, where: str | None = None
 ) -> PairColumns:
     """Find the probability and label columns, and how to read them as numbers."""
-    p = table.column(prob) if prob else _guess(table, PROB_NAMES, "probability", "--prob", skip=true)
-    t = table.column(true) if true else _guess(table, TRUE_NAMES, "label", "--true", skip=p.name)
+    p = table.column(prob) if prob else _guess(table, PROB_NAMES, "probability", "--prob", skip={true})
+    t = label_column(table, true, skip={p.name})
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
-    if p.type.endswith("]") or p.type.startswith(("STRUCT", "MAP", "UNION")):
+    if p.is_nested:
         raise InputError(f"`{p.name}` holds {p.type.split('(')[0].lower()} values, not one probability a row.")
     prob_sql = f"TRY_CAST({quoted(p.name)} AS DOUBLE)"
     return PairColumns(p, t, prob_sql, _label_sql(table, t, positive, where), positive)
 
 
-def _guess(table: Table, names: list[str], what: str, option: str, skip: str | None) -> Column:
+def label_column(table: Table, true: str | None, skip: set[str]) -> Column:
+    """The column of labels, named or guessed."""
+    return table.column(true) if true else _guess(table, TRUE_NAMES, "label", "--true", skip)
+
+
+def _guess(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:
     def plain(name: str) -> str:
         return re.sub(r"[^a-z0-9]", "", name.lower())
 
-    found = [c for c in table.columns if plain(c.name) in names and c.name != skip]
+    found = [c for c in table.columns if plain(c.name) in names and c.name not in skip]
     if len(found) == 1:
         return found[0]
     there = ", ".join(f"`{c.name}`" for c in table.columns[:20]) + (", …" if len(table.columns) > 20 else "")

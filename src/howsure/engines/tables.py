@@ -38,6 +38,11 @@ class Column:
         whole = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|DOUBLE|FLOAT|REAL|DECIMAL\(.*\)|BOOLEAN"
         return re.fullmatch(whole, self.type) is not None
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether each row holds several values: a list, a map or a struct."""
+        return self.type.endswith("]") or self.type.startswith(("STRUCT", "MAP"))
+
 
 class Table:
     """A table to read from, any number of times. Close it, or use it in a `with` block."""

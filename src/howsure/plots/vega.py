@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure.calibration.discrimination import HISTOGRAM_BINS
+from howsure.calibration.multiclass import RiskCoverage
 from howsure.calibration.result import Calibration
 from howsure.errors import InputError
 
@@ -125,6 +126,20 @@ def histogram_layers(c: Calibration) -> list[dict[str, Any]]:
             },
         }
     ]
+
+
+def risk_layers(r: RiskCoverage) -> list[dict[str, Any]]:
+    """Accuracy among the surest share of the items."""
+    x = {
+        "field": "coverage",
+        "type": "quantitative",
+        "title": "share of items answered, surest first",
+        "scale": {"domain": [0, 1]},
+    }
+    y = {"field": "accuracy", "type": "quantitative", "title": "accuracy", "scale": {"domain": [0, 1]}}
+    tooltip = [{"field": f, "format": ".4f"} for f in ("coverage", "accuracy", "threshold")]
+    mark = {"type": "line", "color": BLUE, "point": {"size": 18, "color": BLUE}}
+    return [{"data": {"values": r.to_dict()["curve"]}, "mark": mark, "encoding": {"x": x, "y": y, "tooltip": tooltip}}]
 
 
 PALETTE = ["#1f83c4", "#e0701a", "#009e73", "#cc79a7", "#b5a000", "#56b4e9", "#7a7a7a"]

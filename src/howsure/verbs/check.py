@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.clusters import ClusterTable
 from howsure.calibration.multiplicity import benjamini_hochberg
-from howsure.calibration.result import Calibration, Slice
+from howsure.calibration.result import Calibration, Slice, worst_first
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
+    from howsure.calibration.copied import CopiedError
+    from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.engines.rows import Rows
 
 
@@ -34,7 +37,9 @@ def check(
     true: str | None = None,
     positive: Any = None,
     where: str | None = None,
-) -> Calibration:
+    normalise: bool = False,
+    classes: Sequence[str] | None = None,
+) -> Calibration | MulticlassCalibration:
     """How calibrated are predicted probabilities, given what came true?
 
     Parameters
@@ -42,8 +47,8 @@ def check(
     y_true : array of 0 and 1, shape (n,); or a table
         Whether each prediction came true. A path (CSV, TSV, JSON lines, Parquet, Arrow; a glob; ``-``) or a data
         frame (pandas, polars, Arrow) may be given instead of two arrays.
-    y_prob : array of probabilities, shape (n,)
-        The probability that the model gave to 1.
+    y_prob : array of probabilities, shape (n,) or (n, K)
+        The probability that the model gave to 1; or to each of K classes, `y_true` holding the number of the class.
     bins : int, "width:K", "isotonic" or None
         The bins drawn: of so many rows each, K of equal width, or the blocks of the isotonic fit. By default the
         number of rows of least leave-one-out risk. The error is estimated on bins of its own.
@@ -62,11 +67,16 @@ def check(
         `y_prob` holds log-odds.
     prob, true, positive, where
         For tables: the columns' names when they cannot be guessed, the label that counts as 1, and an SQL
-        condition on the rows.
+        condition on the rows. A pattern such as ``p_*``, or a column of lists, maps or structs, holds the
+        probabilities of many classes.
+    normalise : bool
+        Divide the probabilities of many classes by their sum when it is not one.
+    classes : sequence of str
+        Names of the classes in the order of the columns of a (n, K) `y_prob`; labels are then names too.
 
     Returns
     -------
-    Calibration
+    Calibration, or MulticlassCalibration for many classes
         Numbers with intervals, bins, tests, a verdict in words; `.plot()`, `.to_dict()`.
 
     Notes
@@ -88,6 +98,13 @@ def check(
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
     width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
+    if has_classes(y_true, y_prob, prob):
+        for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive)):
+            if value is not None:
+                raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
+        if logits:
+            raise InputError("give many classes as probabilities, not logits.")
+        return _check_classes(y_true, y_prob, prob, true, where, groups, normalise, classes, bins, level, generator)
     if y_prob is None:
         rows = _table_rows(y_true, prob, true, positive, where, sample_weight, by, groups, logits)
     else:
@@ -118,6 +135,52 @@ def check(
             for name, s in slices.items()
         ]
         return replace(whole, by=rows.by_name, slices=_slice_table(made))
+
+
+def error_like(
+    kind: str,
+    source: Any,
+    *,
+    prob: str | None = None,
+    true: str | None = None,
+    positive: Any = None,
+    where: str | None = None,
+    logits: bool = False,
+) -> CopiedError:
+    """The calibration error of a table as others compute it, to compare with published numbers: "hle"."""
+    from howsure.calibration.copied import copied_error
+    from howsure.engines.columns import pair_columns
+    from howsure.engines.files import Reading, read_batches
+    from howsure.engines.tables import Table
+
+    if kind != "hle":
+        raise InputError(f"--like knows hle; got {kind!r}.")
+    if str(source) == "-":
+        raise InputError("--like reads the rows again: give a file, not standard input.")
+    with Table(source) as table:
+        reading = Reading(pair_columns(table, prob, true, positive, where), where=where, logits=logits)
+        batches = list(read_batches(table, reading))
+    if not batches:
+        raise InputError("there are no rows to check.")
+    return copied_error(
+        np.concatenate([b.y for b in batches]).astype(np.float64), np.concatenate([b.q for b in batches])
+    )
+
+
+def has_classes(y_true: Any, y_prob: Any, prob: str | None) -> bool:
+    """Whether the input is the probabilities of many classes."""
+    if y_prob is not None:
+        return np.ndim(y_prob) == 2
+    if prob is None or not (isinstance(y_true, str | Path) or hasattr(y_true, "columns")):
+        return False
+    if any(c in prob for c in "*?["):
+        return True
+    from howsure.engines.tables import Table
+
+    if str(y_true) == "-":  # standard input can be read once: a pattern says that there are classes
+        return False
+    with Table(y_true) as table:
+        return table.column(prob).is_nested
 
 
 def _array_rows(
@@ -171,12 +234,43 @@ def _table_rows(
 
 
 def _slice_table(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
-    """The slices, worst first: by the lower limit of the error, then the error, then the name."""
+    """The slices with adjusted p-values, worst first."""
     adjusted = benjamini_hochberg([c.p_value for _, c in found])
-    made = [Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True)]
+    return worst_first(Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True))
 
-    def badness(s: Slice) -> tuple[float, float, str]:
-        e = s.calibration.error
-        return (0.0, 0.0, s.name) if e is None else (-(e.low or 0.0), -e.value, s.name)
 
-    return tuple(sorted(made, key=badness))
+def _check_classes(
+    y_true: Any,
+    y_prob: Any,
+    prob: str | None,
+    true: str | None,
+    where: str | None,
+    groups: Any,
+    normalise: bool,
+    classes: Sequence[str] | None,
+    bins: int | str | None,
+    level: float,
+    rng: np.random.Generator,
+) -> MulticlassCalibration:
+    from howsure.calibration.multiclass import analyse_classes
+    from howsure.engines.classes import classes_from_arrays, classes_from_table
+    from howsure.engines.tables import Table
+
+    if y_prob is not None:
+        rows = classes_from_arrays(y_true, y_prob, classes, groups, normalise)
+    else:
+        with Table(y_true) as table:
+            assert prob is not None
+            rows = classes_from_table(table, prob, true, where, groups, classes, normalise)
+    if rows.groups is not None and rows.groups.max() < 1:
+        raise InputError("all rows are in one group; intervals need two groups at least.")
+    return analyse_classes(
+        rows.y,
+        rows.probs,
+        rows.classes,
+        groups=rows.groups,
+        bins=bins,
+        confidence_level=level,
+        rng=rng,
+        source=rows.source,
+    )

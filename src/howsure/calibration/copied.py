@@ -1,0 +1,48 @@
+"""A calibration error as a widely copied script computes it, to tell such numbers from right ones.
+
+The script (Hendrycks et al.'s `calib_err`, β = 100, used by Humanity's Last Exam among others) sorts by confidence, makes
+⌊n/β⌋ bins of β rows, stretches the last one to the end, and then sums over all bins *but the last*: the β to 2β - 1 most
+confident rows are ignored, though the sum is still divided by n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from howsure.errors import InputError
+from howsure.kernels.cells import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedError:
+    """The number as published, the same with no row left out, and how many rows were."""
+
+    value: float
+    with_all_rows: float
+    ignored: int
+    n: int
+    beta: int
+
+    def __repr__(self) -> str:
+        return f"CopiedError({self.value:.4f}, ignoring {self.ignored:,} of {self.n:,} rows; {self.with_all_rows:.4f} with them)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {name: getattr(self, name) for name in CopiedError.__slots__}
+
+
+def copied_error(y_true: Floats, y_prob: Floats, beta: int = 100) -> CopiedError:
+    """The β-binned RMS error with the last bin left out, beside the one with it."""
+    n = len(y_prob)
+    count = n // beta
+    if count < 2:
+        raise InputError(f"the copied error needs 2 x {beta} rows at least; there are {n:,}.")
+    order = np.argsort(y_prob, kind="stable")
+    gap = (y_prob - y_true)[order]
+    starts = np.arange(count) * beta
+    size = np.diff(np.append(starts, n))
+    square = size * (np.add.reduceat(gap, starts) / size) ** 2 / n
+    return CopiedError(float(np.sqrt(square[:-1].sum())), float(np.sqrt(square.sum())), int(size[-1]), n, beta)

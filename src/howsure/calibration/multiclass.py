@@ -1,0 +1,184 @@
+"""Many classes: the top label's probability, each class's, and all of them pooled; and what abstaining would gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.clusters import ClusterBuilder
+from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.calibration.result import Calibration, Slice, worst_first
+from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.kernels.cells import Floats, Ints
+
+COVERAGES = (0.5, 0.8, 0.9, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskCoverage:
+    """Accuracy among the surest share of the items, for every share; ties in confidence are answered together."""
+
+    coverage: Floats
+    accuracy: Floats
+    threshold: Floats  # answer when the top probability is at least this
+    area: float  # under the risk (1 - accuracy) by coverage; lower is better
+
+    def __repr__(self) -> str:
+        return f"RiskCoverage(area={self.area:.4f})"
+
+    def at(self, share: float) -> float:
+        """Accuracy when at least this share of the items is answered."""
+        return float(self.accuracy[np.searchsorted(self.coverage, share - 1e-12)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve and its area."""
+        points = zip(self.coverage.tolist(), self.accuracy.tolist(), self.threshold.tolist(), strict=True)
+        return {
+            "area": self.area,
+            "curve": [{"coverage": c, "accuracy": a, "threshold": t} for c, a, t in points],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MulticlassCalibration:
+    """How calibrated the probabilities of many classes are. Made by `howsure.check`."""
+
+    n: int
+    classes: tuple[str, ...]
+    accuracy: float
+    top: Calibration  # is the probability of the predicted class right?
+    pooled: Calibration  # all (item, class) events together, items (or groups) independent
+    class_wise: float  # root mean over the classes of their squared errors
+    per_class: tuple[Slice, ...]  # worst first
+    risk_coverage: RiskCoverage
+    brier: float  # Σ_k (y_k - q_k)², mean over items
+    log_loss: float | None  # None: the true class had probability 0 somewhere
+    source: str = ""
+
+    def __repr__(self) -> str:
+        return f"MulticlassCalibration(top-label error={self.top.error!r}, {len(self.classes)} classes, n={self.n:,})"
+
+    @property
+    def error(self) -> Any:
+        """The top label's RMS error."""
+        return self.top.error
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        clear = sum(s.adjusted_p_value is not None and s.adjusted_p_value < 0.05 for s in self.per_class)
+        return (
+            f"Of the predicted class's probability: {self.top.verdict} Accuracy is {self.accuracy:.3f}; "
+            f"{clear} of {len(self.classes)} classes are clearly miscalibrated."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints. The top label's numbers stand at the top."""
+        return {
+            **self.top.to_dict(),
+            "verdict": self.verdict,
+            "n": self.n,
+            "classes": list(self.classes),
+            "accuracy": self.accuracy,
+            "multiclass_brier": self.brier,
+            "multiclass_log_loss": self.log_loss,
+            "class_wise_error": self.class_wise,
+            "pooled": self.pooled.to_dict(),
+            "per_class": [s.to_dict() for s in self.per_class],
+            "risk_coverage": self.risk_coverage.to_dict(),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the top label's calibration curve on Matplotlib axes and return them."""
+        return self.top.plot(ax)
+
+    def _repr_html_(self) -> str:
+        return self.top._repr_html_()
+
+
+def analyse_classes(
+    y: Ints,
+    probs: Floats,
+    classes: tuple[str, ...],
+    *,
+    groups: Ints | None = None,
+    bins: int | str | None = None,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | None = None,
+    source: str = "",
+) -> MulticlassCalibration:
+    """Analyse (n, K) probabilities of validated rows; `y` holds the number of each item's true class."""
+    n, k = probs.shape
+    items = np.arange(n)
+    predicted = probs.argmax(axis=1)
+    right = (predicted == y).astype(np.uint8)
+    top_sketch = _sketch(right, probs[items, predicted])
+    top = _analysed(right, probs[items, predicted], top_sketch, groups, bins, confidence_level, rng, source)
+    per_class = []
+    for c in range(k):
+        q = np.ascontiguousarray(probs[:, c])
+        is_c = (y == c).astype(np.uint8)
+        per_class.append(
+            (classes[c], _analysed(is_c, q, _sketch(is_c, q), groups, None, confidence_level, None, source))
+        )
+    adjusted = benjamini_hochberg([c.p_value for _, c in per_class])
+    slices = [Slice(name, c, p) for (name, c), p in zip(per_class, adjusted, strict=True)]
+    squares = [c.error_squared.value for _, c in per_class if c.error_squared is not None]
+
+    # All events of an item move together, so the item (or the user's group) is what is independent.
+    events = (y[:, None] == np.arange(k)[None, :]).astype(np.uint8).ravel()
+    flat = np.ascontiguousarray(probs).ravel()
+    pooled_groups = np.repeat(items if groups is None else groups, k)
+    pooled = _analysed(events, flat, _sketch(events, flat), pooled_groups, bins, confidence_level, None, source)
+    true_prob = probs[items, y]
+    return MulticlassCalibration(
+        n=n,
+        classes=classes,
+        accuracy=float(right.mean()),
+        top=top,
+        pooled=pooled,
+        class_wise=float(np.sqrt(max(float(np.mean(squares)), 0.0))) if squares else 0.0,
+        per_class=worst_first(slices),
+        risk_coverage=risk_coverage(top_sketch),
+        brier=float(np.mean(np.sum(probs**2, axis=1) - 2.0 * true_prob + 1.0)),
+        log_loss=float(-np.mean(np.log(true_prob))) if true_prob.min() > 0 else None,
+        source=source,
+    )
+
+
+def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:
+    """The risk-coverage curve of a sketch of (right, confidence), at up to `points` shares; its area is exact."""
+    size, right = sketch.size[::-1], sketch.counts[::-1, 1]
+    answered, correct = np.cumsum(size), np.cumsum(right)
+    coverage, accuracy = answered / sketch.n, correct / answered
+    area = float(np.sum(size * (1.0 - accuracy)) / sketch.n)
+    shown = np.unique(np.searchsorted(coverage, np.linspace(0, 1, points + 1)[1:] - 1e-12))
+    return RiskCoverage(coverage[shown], accuracy[shown], sketch.mean_q[::-1][shown], area)
+
+
+def _sketch(y: NDArray[np.uint8], q: Floats) -> Sketch:
+    builder = SketchBuilder()
+    builder.add(y, q)
+    return builder.finish()
+
+
+def _analysed(
+    y: NDArray[np.uint8],
+    q: Floats,
+    sketch: Sketch,
+    groups: Ints | None,
+    bins: int | str | None,
+    level: float,
+    rng: np.random.Generator | None,
+    source: str,
+) -> Calibration:
+    table = None
+    if groups is not None:
+        builder = ClusterBuilder(filing(sketch, bins, level))
+        builder.add(groups.astype(np.uint64), y, q)
+        table = builder.finish()
+    return analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=table, source=source)

@@ -14,11 +14,27 @@ from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from howsure.calibration.result import Calibration
+    from howsure.calibration.recalibration.result import Recalibration
     from howsure.verbs.check import check
+    from howsure.verbs.recalibrate import recalibrate
 
-__all__ = ["Calibration", "HowsureError", "InputError", "MissingExtra", "__version__", "check"]
+__all__ = [
+    "Calibration",
+    "HowsureError",
+    "InputError",
+    "MissingExtra",
+    "Recalibration",
+    "__version__",
+    "check",
+    "recalibrate",
+]
 
-_LAZY = {"check": "howsure.verbs.check", "Calibration": "howsure.calibration.result"}
+_LAZY = {
+    "check": "howsure.verbs.check",
+    "recalibrate": "howsure.verbs.recalibrate",
+    "Calibration": "howsure.calibration.result",
+    "Recalibration": "howsure.calibration.recalibration.result",
+}
 
 
 def __getattr__(name: str) -> Any:

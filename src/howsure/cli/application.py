@@ -9,6 +9,7 @@ import typer
 
 from howsure._version import __version__
 from howsure.cli.check import check
+from howsure.cli.recalibrate import recalibrate
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ def howsure(
 
 
 app.command()(check)
+app.add_typer(recalibrate, name="recalibrate")
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -84,6 +84,11 @@ def pair_columns(
     return PairColumns(p, t, prob_sql, _label_sql(table, t, positive, where), positive)
 
 
+def true_column(table: Table, true: str | None) -> Column:
+    """The label column alone."""
+    return table.column(true) if true else _guess(table, TRUE_NAMES, "label", "--true", skip=None)
+
+
 def _guess(table: Table, names: list[str], what: str, option: str, skip: str | None) -> Column:
     def plain(name: str) -> str:
         return re.sub(r"[^a-z0-9]", "", name.lower())

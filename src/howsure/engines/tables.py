@@ -90,15 +90,18 @@ class Table:
             f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}"
         )
 
-    def batches(self, expressions: Sequence[str], where: str | None = None) -> Iterator[pa.RecordBatch]:
-        """Evaluate SQL expressions over the rows, in the table's order."""
+    def batches(
+        self, expressions: Sequence[str], where: str | None = None, relation: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Evaluate SQL expressions over the rows, in the table's order; `relation` is another reading of its files."""
         listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
         condition = f" WHERE {checked_condition(where)}" if where else ""
         cursor = self._connection.cursor()  # so that two readers do not disturb each other
         if self._given is not None:
             cursor.register("given", self._given)
         try:
-            yield from cursor.sql(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
+            sql = f"SELECT {listed} FROM {relation or self._relation_sql}{condition}"
+            yield from cursor.sql(sql).to_arrow_reader(BATCH_ROWS)
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
         finally:
@@ -115,6 +118,28 @@ class Table:
         condition = f" WHERE {checked_condition(where)}" if where else ""
         found = self._run(f"SELECT {expression} FROM {self._relation_sql}{condition} LIMIT 1 OFFSET {row}").fetchone()
         return None if found is None else found[0]
+
+    def unparsed(self) -> tuple[str, str] | None:
+        """How to read its one file without interpreting values: ("csv", relation of text columns) or ("json", relation
+        of one column `json`, a record as it is written); None for other tables."""
+        if len(self.files) != 1 or self.files[0].kind not in ("csv", "json"):
+            return None
+        file = self.files[0]
+        path = literal(str(file.path))
+        packed = f", compression={literal(file.compression)}" if file.compression else ""
+        if file.kind == "json":
+            return "json", f"read_json_objects({path}{packed}, maximum_object_size=67108864)"
+        # The dialect that was recognised when types were looked for, so that the columns are the same.
+        sql = f"SELECT Delimiter, Quote, Escape, SkipRows, HasHeader FROM sniff_csv({path}{packed})"
+        found = self._run(sql).fetchone()
+        assert found is not None
+        delimiter, quote, escape, skip, header = found
+        dialect = f"delim={literal(delimiter)}, quote={_character(quote)}, escape={_character(escape)}, skip={skip}"
+        columns = ", ".join(f"{literal(c.name)}: 'VARCHAR'" for c in self.columns)
+        return "csv", (
+            f"read_csv({path}{packed}, auto_detect=false, {dialect}, header={str(bool(header)).lower()}, "
+            f"columns={{{columns}}})"
+        )
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
@@ -173,6 +198,11 @@ def checked_condition(where: str) -> str:
             f'--where must be a single SQL expression, such as "length > 5"; got {where!r} ({first}).'
         ) from None
     return f"({where}\n)"  # the line break ends a comment
+
+
+def _character(found: str | None) -> str:
+    """A quote or escape character as `sniff_csv` tells it."""
+    return "''" if found in (None, "", "\0", "(empty)") else literal(str(found))
 
 
 def _relation_sql(files: list[TableFile]) -> str:

@@ -13,8 +13,8 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from howsure.calibration.result import Calibration
     from howsure.calibration.recalibration.result import Recalibration
+    from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
     from howsure.verbs.recalibrate import recalibrate
 

@@ -42,7 +42,9 @@ def class_columns(table: Table, pattern: str, skip: str | None = None) -> ClassC
     found = [(c, m[1]) for c in table.columns if c.name != skip and (m := wanted.fullmatch(c.name))]
     if len(found) < 2:
         there = _validate.nearest(pattern, [c.name for c in table.columns])
-        raise InputError(f"--prob {pattern!r} names {len(found)} columns of {table.name}; it takes two at least.{there}")
+        raise InputError(
+            f"--prob {pattern!r} names {len(found)} columns of {table.name}; it takes two at least.{there}"
+        )
     return ClassColumns(pattern, tuple(c for c, _ in found), tuple(name for _, name in found))
 
 
@@ -72,9 +74,7 @@ def read_class_batches(
             column = rest.pop(0)
             if column.null_count:
                 i = first_missing(column)
-                raise BadRow(
-                    f"`{groups}` is missing in {origin.at(i)}; every row needs a group.", origin.first + i
-                )
+                raise BadRow(f"`{groups}` is missing in {origin.at(i)}; every row needs a group.", origin.first + i)
             hashed = as_numpy(column)
         yield ClassBatch(_validate.class_probabilities(p, origin), y, hashed)
         origin = replace(origin, first=origin.first + record.num_rows)

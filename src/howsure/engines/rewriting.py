@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from howsure.engines.tables import Column, Table, literal, quoted
+from howsure._validate import BadRow
+from howsure.engines.tables import Column, Table, first_missing, literal, quoted
 from howsure.errors import InputError
 
 KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
@@ -101,7 +102,9 @@ def _extended_table(
         batch = first
         try:
             while batch is not None:
-                made = [pa.array(v) for v in add(list(batch.columns[kept:]), rows)]
+                values = list(batch.columns[kept:])
+                _check_numbers(table, relation, [quoted(c.name) for c in read], read, values, rows)
+                made = [pa.array(v) for v in add(values, rows)]
                 yield pa.RecordBatch.from_arrays([*batch.columns[:kept], *made], names=columns)
                 rows += batch.num_rows
                 batch = next(batches, None)
@@ -146,13 +149,15 @@ def _extended_records(
     temporary: str,
 ) -> int:
     """JSON records as they are written, with members put in before the closing brace."""
-    values = [f"TRY_CAST(json_extract_string(json, {_json_path(c.name)}) AS DOUBLE)" for c in read]
+    written = [f"json_extract_string(json, {_json_path(c.name)})" for c in read]
+    values = [f"TRY_CAST({w} AS DOUBLE)" for w in written]
     # A line break inside a record is white space between its tokens: JSON strings cannot hold one.
     record = "rtrim(translate(CAST(json AS VARCHAR), chr(10) || chr(13), '  '))"
     opened: Any = gzip.open(temporary, "wb", compresslevel=6) if out.packed else open(temporary, "wb")  # noqa: SIM115
     rows = 0
     with opened as file:
         for batch in table.batches([f"left({record}, -1)", *values], relation=relation):
+            _check_numbers(table, relation, written, read, list(batch.columns[1:]), rows)
             parts: list[Any] = [batch.column(0)]
             for name, new in zip(names, add(list(batch.columns[1:]), rows), strict=True):
                 parts += [pa.scalar(f", {json.dumps(name, ensure_ascii=False)}: "), pc.cast(pa.array(new), pa.string())]
@@ -164,6 +169,18 @@ def _extended_records(
     return rows
 
 
+def _check_numbers(
+    table: Table, relation: str | None, written: list[str], read: Sequence[Column], values: list[pa.Array], first: int
+) -> None:
+    """A value that is missing or no number: say what stands there."""
+    for expression, column, array in zip(written, read, values, strict=True):
+        if not array.null_count:
+            continue
+        row = first + first_missing(array)
+        found = table.value_at(expression, row, relation=relation)
+        what = "is missing or NaN" if found is None else f"must hold numbers; got {found!r}"
+        raise BadRow(f"`{column.name}` {what} in row {row + 1:,}.", row)
+
+
 def _json_path(name: str) -> str:
     return literal('$."' + name.replace("\\", "\\\\").replace('"', '\\"') + '"')
-

@@ -113,10 +113,11 @@ class Table:
         sql = f"SELECT DISTINCT {expression} AS v FROM {self._relation_sql}{condition} ORDER BY v LIMIT {limit}"
         return [row[0] for row in self._run(sql).fetchall()]
 
-    def value_at(self, expression: str, row: int, where: str | None = None) -> Any:
+    def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:
         """One value, by row number from 0."""
         condition = f" WHERE {checked_condition(where)}" if where else ""
-        found = self._run(f"SELECT {expression} FROM {self._relation_sql}{condition} LIMIT 1 OFFSET {row}").fetchone()
+        source = relation or self._relation_sql
+        found = self._run(f"SELECT {expression} FROM {source}{condition} LIMIT 1 OFFSET {row}").fetchone()
         return None if found is None else found[0]
 
     def unparsed(self) -> tuple[str, str] | None:

@@ -56,9 +56,7 @@ def temperature_loss(b: Floats, log_p: Floats, y: NDArray[Any], weight: Floats) 
     return loss, np.array([float(np.sum(slope * log_p))])
 
 
-def vector_loss(
-    theta: Floats, log_p: Floats, y: NDArray[Any], weight: Floats, penalty: float
-) -> tuple[float, Floats]:
+def vector_loss(theta: Floats, log_p: Floats, y: NDArray[Any], weight: Floats, penalty: float) -> tuple[float, Floats]:
     """Log loss of softmax((b + u_k) log_p_k + c_k) + ½ penalty (Σu² + Σc²), and its gradient; θ = (b, u, c)."""
     k = log_p.shape[1]
     u, c = theta[1 : k + 1], theta[k + 1 :]

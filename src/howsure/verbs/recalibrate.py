@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._validate import BadRow, Origin
+from howsure._validate import Origin
 from howsure.calibration.recalibration.choosing import contest
 from howsure.calibration.recalibration.identity import Identity
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
@@ -91,9 +91,7 @@ def recalibrate(
     if p.ndim == 2 and n_classes == 2:
         p = p[:, 1]
     n_folds = min(N_FOLDS, n_groups or N_FOLDS)
-    held_out = contest(
-        tried, p, y, group_numbers, n_folds=n_folds, confidence_level=level, rng=generator
-    )
+    held_out = contest(tried, p, y, group_numbers, n_folds=n_folds, confidence_level=level, rng=generator)
     declined = method == "auto" and not (held_out.gain.low or 0.0) > 0.0
     final = Identity() if declined else tried[held_out.best]
     return Recalibration(
@@ -145,7 +143,9 @@ def apply_recalibrator(
             if fitted is not None and list(wide.classes) != fitted:
                 if sorted(wide.classes) != sorted(fitted):
                     unknown = next(c for c in wide.classes if c not in fitted)
-                    raise InputError(f"{saved} was not fitted to class {unknown!r}.{_validate.nearest(unknown, fitted)}")
+                    raise InputError(
+                        f"{saved} was not fitted to class {unknown!r}.{_validate.nearest(unknown, fitted)}"
+                    )
                 columns = [columns[wide.classes.index(c)] for c in fitted]
         else:
             columns = [table.column(wanted)]
@@ -162,7 +162,6 @@ def apply_recalibrator(
 
             origin = Origin(prob=wanted, first=first, from_file=True)
             if not is_wide:
-                _explain_text(table, columns[0].name, read[0], origin)
                 q = _validate.probabilities(as_numpy(read[0]), origin, logits=logits)
                 return [recalibrator.transform(q)]
             p = np.stack([as_numpy(column) for column in read], axis=1)
@@ -170,19 +169,6 @@ def apply_recalibrator(
             return list(np.ascontiguousarray(made.T))
 
         return with_columns(table, columns, names, add, target), names
-
-
-def _explain_text(table: Any, name: str, column: Any, origin: Origin) -> None:
-    """A value that is not a number: say what stands there."""
-    from howsure.engines.tables import first_missing, quoted
-
-    if not column.null_count:
-        return
-    i = first_missing(column)
-    found = table.value_at(quoted(name), origin.first + i)
-    if found is None:
-        raise BadRow(f"`{name}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-    raise BadRow(f"`{name}` must hold numbers; got {found!r} in {origin.at(i)}.", origin.first + i)
 
 
 Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None]

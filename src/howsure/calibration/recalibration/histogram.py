@@ -73,7 +73,7 @@ def _shifts(x: Floats, z: Floats, y: Floats, weight: Floats, n_bins: int) -> tup
     """Centres and shifts of equal-mass bins around the curve with log-odds z."""
     kept = weight > 0
     x, z, y, weight = x[kept], z[kept], y[kept], weight[kept]
-    values, number = np.unique(x, return_inverse=True)
+    number = np.unique(x, return_inverse=True)[1]
     mass = np.bincount(number, weight)
     middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
     b = np.unique((n_bins * middle).astype(np.int64), return_inverse=True)[1][number]

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from howsure import _validate
 from howsure.calibration.recalibration.beta import Beta
 from howsure.calibration.recalibration.histogram import Histogram
@@ -51,10 +53,14 @@ def from_dict(saved: Any, name: str = "this") -> Recalibrator:
     try:
         made = METHODS[saved["method"]](**saved["settings"])
         n_classes, fitted = int(saved["n_classes"]), dict(saved["fitted"])
+        wanted = {name for name in type(made).__annotations__ if name.endswith("_")}
+        if set(fitted) != wanted:
+            raise ValueError(f"it should hold {', '.join(sorted(wanted)) or 'no numbers'}")
         made._restore(n_classes, fitted)
-        repr(made)  # needs every number that the curve needs
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{name} is a damaged recalibrator: {error}.") from None
+        if not np.isfinite(made.transform(np.full((1, n_classes), 1.0 / n_classes))).all():
+            raise ValueError("its numbers are not finite")
+    except (KeyError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        raise InputError(f"{name} is a damaged recalibrator: {str(error).rstrip('.')}.") from None
     return made
 
 

@@ -69,13 +69,13 @@ class Recalibrator(ABC):
         """
         log_p = log_probabilities(X)
         labels = _validate.class_labels(y, _n_classes(log_p), Origin("y", "X"))
-        given = {"X": log_p, "y": labels}
+        given: dict[str, NDArray[Any]] = {"X": log_p, "y": labels}
         if sample_weight is not None:
             given["sample_weight"] = _validate.importance(sample_weight, "sample_weight")
         if groups is not None:
             given["groups"] = _validate.one_dimensional(groups, "groups")
         _validate.same_length(**given)
-        weight = given.get("sample_weight", np.ones(len(labels)))
+        weight: Floats = given.get("sample_weight", np.ones(len(labels)))
         if not weight.sum() > 0:
             raise InputError("`sample_weight` must not be all 0.")
         self._learn(log_p, labels, weight, given.get("groups"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import textwrap
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 recalibrate = typer.Typer(
-    help="Learn better probabilities from labels, and apply them to new predictions.",
+    help="Learn better probabilities, and apply them to new rows.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -23,9 +24,9 @@ FIT_EPILOG = """Examples:
 
   howsure recalibrate fit held-out.csv -o cal.json
 
-  howsure recalibrate fit dev.parquet --prob q --true correct --groups doc_id -o cal.json
+  howsure recalibrate fit dev.parquet --prob q --groups doc_id -o cal.json
 
-  howsure recalibrate fit dev.csv --prob 'p_*' --true gold -o cal.json    (a column a class)
+  howsure recalibrate fit dev.csv --prob 'p_*' --true gold -o cal.json
 """
 
 APPLY_EPILOG = """Examples:
@@ -36,7 +37,6 @@ APPLY_EPILOG = """Examples:
 """
 
 
-@recalibrate.command("fit")
 def fit(
     file: Annotated[
         str, typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow; gzip or zstd; a glob; a folder; - for stdin.")
@@ -61,7 +61,10 @@ def fit(
     rng: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
-    """Learn a recalibrator; save one that changes nothing when the gain is not clear."""
+    """Learn a recalibrator from labelled predictions.
+
+    It is judged on rows it has not seen; when the gain is not clear, what is saved changes nothing.
+    """
     from howsure.report.writing import check_writable, write_whole
     from howsure.verbs.recalibrate import recalibrate as run_recalibrate
 
@@ -86,7 +89,6 @@ def fit(
     return 0
 
 
-@recalibrate.command("apply")
 def apply(
     saved: Annotated[str, typer.Argument(help="The JSON file that `howsure recalibrate fit` wrote.")],
     file: Annotated[
@@ -102,7 +104,10 @@ def apply(
     name: Annotated[Optional[str], typer.Option(help="The new column; by default <prob>_recalibrated.")] = None,  # noqa: UP045
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> int:
-    """Copy a table of any size with a column of recalibrated probabilities added."""
+    """Add recalibrated probabilities to a table.
+
+    The table may have any size; rows keep their order and the other columns stay as they are.
+    """
     from howsure.report.writing import check_writable
     from howsure.verbs.recalibrate import apply_recalibrator
 
@@ -116,8 +121,9 @@ def apply(
     return 0
 
 
-fit.__doc__ = (fit.__doc__ or "") + "\n\n" + FIT_EPILOG
-apply.__doc__ = (apply.__doc__ or "") + "\n\n" + APPLY_EPILOG
+for _command, _examples in ((fit, FIT_EPILOG), (apply, APPLY_EPILOG)):
+    _command.__doc__ = inspect.cleandoc(_command.__doc__ or "") + "\n\n" + _examples
+    recalibrate.command()(_command)
 
 
 def recalibration_text(r: Recalibration) -> str:

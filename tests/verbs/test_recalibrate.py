@@ -145,7 +145,7 @@ def test_bad_data(pair, classes):
     frame = pd.DataFrame(classes[1], columns=["p_a", "p_b", "p_c"]).assign(gold="d")
     with pytest.raises(InputError, match="`gold` is 'd' in row 1, which no column of --prob 'p_\\*' is for"):
         howsure.recalibrate(frame, prob="p_*")
-    with pytest.raises(InputError, match="names 0 columns"):
+    with pytest.raises(InputError, match="names 0 of the columns"):
         howsure.recalibrate(frame, prob="x_*", true="gold")
 
 

@@ -43,7 +43,7 @@ def class_columns(table: Table, pattern: str, skip: str | None = None) -> ClassC
     if len(found) < 2:
         there = _validate.nearest(pattern, [c.name for c in table.columns])
         raise InputError(
-            f"--prob {pattern!r} names {len(found)} columns of {table.name}; it takes two at least.{there}"
+            f"--prob {pattern!r} names {len(found)} of the columns of {table.name}; it takes two at least.{there}"
         )
     return ClassColumns(pattern, tuple(c for c, _ in found), tuple(name for _, name in found))
 

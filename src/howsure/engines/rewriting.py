@@ -119,7 +119,8 @@ def _extended_table(
     schema = pa.schema([*fields, *(pa.field(n, pa.float64()) for n in names)])
     reader = pa.RecordBatchReader.from_batches(schema, extended(first))
     with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+        # One thread: several would hold back batches to keep their order, and memory would grow with the table.
+        connection.execute("SET enable_progress_bar = false; SET threads = 1")
         connection.register("extended", reader)
         try:
             connection.execute(f"COPY (SELECT * FROM extended) TO {literal(temporary)} ({_options(out)})")

@@ -56,7 +56,7 @@ class Beta(Recalibrator):
         return sigmoid(_design(x) @ np.array([self.a_, self.b_, self.c_]))
 
     def _formula(self) -> str:
-        return f"logit q' = {self.a_:.4g} ln q - {self.b_:.4g} ln(1-q) + {self.c_:.4g}"
+        return f"logit q' = {self.a_:.4g} ln q - {self.b_:.4g} ln(1-q) {self.c_:+.4g}"
 
 
 def _design(x: Floats) -> Floats:

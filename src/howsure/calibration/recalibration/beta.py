@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +36,7 @@ class Beta(Recalibrator):
     b_: float
     c_: float
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         design = _design(x)
         best = np.inf
         for face in ([0, 1, 2], [0, 2], [1, 2], [2]):

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from howsure.kernels.logistic import Floats
 
+INNER_FOLDS = 5
+
 
 def random_folds(
     n: int, n_folds: int, groups: NDArray[Any] | None, rng: np.random.Generator | int
@@ -22,10 +24,10 @@ def random_folds(
     return dealt
 
 
-def inner_folds(x: Floats, y: Floats, n_folds: int, groups: NDArray[Any] | None) -> NDArray[np.int64]:
+def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> NDArray[np.int64]:
     """Folds inside an estimator: rows dealt out in order of (x, y), so that the order given does not matter."""
     if groups is not None:
-        return random_folds(len(x), n_folds, groups, 0)
+        return random_folds(len(x), INNER_FOLDS, groups, 0)
     fold = np.empty(len(x), np.int64)
-    fold[np.lexsort((y, x))] = np.arange(len(x)) % n_folds
+    fold[np.lexsort((y, x))] = np.arange(len(x)) % INNER_FOLDS
     return fold

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.calibration.recalibration.folds import inner_folds
+from howsure.calibration.recalibration.folds import INNER_FOLDS
 from howsure.calibration.recalibration.platt import platt_line
 from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
 from howsure.kernels.logistic import Floats
 
-N_FOLDS = 5
 CANDIDATES = (2, 3, 5, 8, 12, 20, 32, 50, 80)
 FEWEST_ROWS = 20  # a bin, of those tried
 
@@ -46,6 +43,7 @@ class Histogram(Recalibrator):
     """
 
     method = "histogram"
+    cross_validates = True
     intercept_: float
     slope_: float
     centres_: Floats
@@ -54,9 +52,9 @@ class Histogram(Recalibrator):
     def __init__(self, *, n_bins: int | None = None) -> None:
         self.n_bins = n_bins
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         n_bins = None if self.n_bins is None else _validate.count(self.n_bins, "n_bins")
-        wanted = _best_number(x, y, weight, groups) if n_bins is None else n_bins
+        wanted = _best_number(x, y, weight, fold) if n_bins is None else n_bins
         self.intercept_, self.slope_ = platt_line(x, y, weight)
         z = self.intercept_ + self.slope_ * x
         self.centres_, self.shifts_ = _shifts(x, z, y, weight, wanted)
@@ -82,12 +80,11 @@ def _shifts(x: Floats, z: Floats, y: Floats, weight: Floats, n_bins: int) -> tup
     return np.bincount(b, weight * x) / n, shifts
 
 
-def _best_number(x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> int:
+def _best_number(x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> int:
     """The number of bins of least log loss on rows left out."""
     tried = [b for b in CANDIDATES if b * FEWEST_ROWS <= weight.sum()] or [1]
     loss = np.zeros(len(tried))
-    fold = inner_folds(x, y, N_FOLDS, groups)
-    for f in range(N_FOLDS):
+    for f in range(INNER_FOLDS):
         out, rest = fold == f, fold != f
         if not out.any() or not weight[rest].sum() > 0:
             continue

@@ -32,7 +32,7 @@ class Identity(Recalibrator):
     def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
         pass
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         pass
 
     def _curve(self, x: Floats) -> Floats:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.recalibration.folds import inner_folds
+from howsure.calibration.recalibration.folds import INNER_FOLDS
 from howsure.calibration.recalibration.platt import platt_line
 from howsure.calibration.recalibration.recalibrator import Recalibrator, log_odds, sigmoid
 from howsure.kernels.logistic import Floats
-
-N_FOLDS = 5
 
 
 class Isotonic(Recalibrator):
@@ -42,6 +38,7 @@ class Isotonic(Recalibrator):
     """
 
     method = "isotonic"
+    cross_validates = True
     frequencies_: Floats  # of the blocks before any repair
     first_: Floats  # log-odds where each of these blocks begins
     centres_: Floats  # log-odds of the pooled blocks' centres
@@ -53,12 +50,12 @@ class Isotonic(Recalibrator):
     def __init__(self, *, blend: bool = True) -> None:
         self.blend = blend
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         self.first_, self.frequencies_, self.centres_, self.heights_ = _blocks(x, y, weight)
         self.intercept_, self.slope_, self.weight_ = 0.0, 1.0, 1.0
         if self.blend:
             self.intercept_, self.slope_ = platt_line(x, y, weight)
-            self.weight_ = _stacking_weight(x, y, weight, groups)
+            self.weight_ = _stacking_weight(x, y, weight, fold)
 
     def _curve(self, x: Floats) -> Floats:
         line = sigmoid(self.intercept_ + self.slope_ * x)
@@ -89,11 +86,10 @@ def _joined(x: Floats, centres: Floats, heights: Floats) -> Floats:
     return sigmoid(np.interp(x, centres, heights))
 
 
-def _stacking_weight(x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> float:
+def _stacking_weight(x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> float:
     """λ in [0, 1] of least log loss on rows that neither curve has seen. The loss is convex in λ: bisection."""
     isotonic, line = np.full(len(x), 0.5), np.full(len(x), 0.5)
-    fold = inner_folds(x, y, N_FOLDS, groups)
-    for f in range(N_FOLDS):
+    for f in range(INNER_FOLDS):
         out, rest = fold == f, fold != f
         if not out.any() or not weight[rest].sum() > 0:
             continue

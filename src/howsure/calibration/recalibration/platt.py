@@ -43,7 +43,7 @@ class Platt(Recalibrator):
     def __init__(self, *, smoothing: bool = False) -> None:
         self.smoothing = smoothing
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         if self.smoothing:
             positive = float(weight @ y)
             negative = float(weight.sum()) - positive
@@ -99,7 +99,7 @@ class Temperature(Recalibrator):
         )
         self.slope_ = float(found.x[0])
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         self.slope_ = max(float(logistic_fit(x[:, None], y, weight, np.ones(1))[0]), 0.0)
 
     def _curve(self, x: Floats) -> Floats:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
+from howsure.calibration.recalibration.folds import inner_folds
+from howsure.calibration.recalibration.pooling import MANY_ROWS, pooled
 from howsure.errors import InputError
 from howsure.kernels.logistic import Floats
 
@@ -28,6 +30,7 @@ class Recalibrator(ABC):
     """A map from a model's probabilities to better ones, learnt from labels."""
 
     method: ClassVar[str]
+    cross_validates: ClassVar[bool] = False
     n_classes_: int
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -115,11 +118,15 @@ class Recalibrator(ABC):
                     f"method {self.method!r} is for two classes; got {log_p.shape[1]}. Use 'temperature' or 'vector'."
                 )
             log_p = _clipped(log_p[:, 1] - log_p[:, 0])
-        self._fit_binary(log_p, y.astype(np.float64), weight, groups)
+        x, labels = log_p, y.astype(np.float64)
+        fold = inner_folds(x, labels, groups) if self.cross_validates else np.zeros(len(x), np.int64)
+        if len(x) > MANY_ROWS:
+            x, labels, weight, fold = pooled(x, labels, weight, fold)
+        self._fit_binary(x, labels, weight, fold)
 
     @abstractmethod
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
-        """Fit to log-odds x."""
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+        """Fit to log-odds x; `fold` is for methods that cross-validate inside."""
 
     @abstractmethod
     def _curve(self, x: Floats) -> Floats:

@@ -59,7 +59,7 @@ class Vector(Recalibrator):
         )
         self.slopes_, self.intercepts_ = found.x[0] + found.x[1 : k + 1], found.x[k + 1 :]
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         raise NotImplementedError  # two classes are fitted as K
 
     def _curve(self, x: Floats) -> Floats:

@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.isotonic import IsotonicRegression
@@ -124,7 +124,37 @@ def table(title, ours, theirs, p, y):
         print(f"  {name:<32} {log_loss:>9.4f} {brier:>9.4f}")
 
 
+def simulated_errors(n=20_000, repeats=6):
+    """√E(q̂ - p)² of each method on q = σ(1.5 logit p), the worst of some repeats: the first table of docs/theory.md."""
+    laws = {
+        "uniform": lambda rng, n: rng.random(n),
+        "Beta(.3,.3)": lambda rng, n: rng.beta(0.3, 0.3, n),
+        "Beta(2,2)": lambda rng, n: rng.beta(2, 2, n),
+        "Beta(.2,2)": lambda rng, n: rng.beta(0.2, 2, n),
+        "Beta(.05,.5)": lambda rng, n: rng.beta(0.05, 0.5, n),
+        "logit N(0,2²)": lambda rng, n: expit(2 * rng.normal(size=n)),
+    }
+    methods = {name: METHODS[name] for name in FOR_TWO_CLASSES}
+    methods["isotonic, no blend"] = lambda: METHODS["isotonic"](blend=False)
+    methods["scikit-learn isotonic"] = scikit_learn_methods()["scikit-learn isotonic"]
+    print(f"\nSimulated: √E(q̂ - p)², worst of {repeats}, n = {n:,}")
+    print(" " * 24 + "".join(f"{law:>14}" for law in laws))
+    for name, make in methods.items():
+        worst = []
+        for draw in laws.values():
+            errors = []
+            for seed in range(repeats):
+                rng = np.random.default_rng(seed)
+                p, new = draw(rng, n), draw(rng, n)
+                y = (rng.random(n) < p) * 1
+                made = make().fit(expit(1.5 * logit(p)), y).transform(expit(1.5 * logit(new)))
+                errors.append(np.sqrt(np.mean((made - new) ** 2)))
+            worst.append(max(errors))
+        print(f"  {name:<22}" + "".join(f"{e:>14.4f}" for e in worst), flush=True)
+
+
 if __name__ == "__main__":
+    simulated_errors()
     two = {name: METHODS[name] for name in FOR_TWO_CLASSES}
     many = {name: METHODS[name] for name in FOR_MANY_CLASSES}
     rest = scikit_learn_methods(lambda make: lambda: OneVersusRest(make))

@@ -14,9 +14,12 @@ from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from howsure.calibration.comparison import Comparison
+    from howsure.calibration.multiclass import MulticlassCalibration
+    from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
     from howsure.verbs.compare import compare
+    from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
 
 __all__ = [
@@ -25,17 +28,23 @@ __all__ = [
     "HowsureError",
     "InputError",
     "MissingExtra",
+    "MulticlassCalibration",
+    "Recalibration",
     "__version__",
     "check",
     "compare",
+    "recalibrate",
     "reproduce",
 ]
 
 _LAZY = {
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
+    "MulticlassCalibration": "howsure.calibration.multiclass",
+    "Recalibration": "howsure.calibration.recalibration.result",
     "check": "howsure.verbs.check",
     "compare": "howsure.verbs.compare",
+    "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
 }
 

@@ -213,3 +213,86 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     hint = f" Did you mean `{close[0]}`?" if close else ""
     shown = ", ".join(names[:20]) + (f", … ({len(names)} in all)" if len(names) > 20 else "")
     return f"{hint} There are: {shown}."
+
+
+def array(values: Any, name: str) -> NDArray[Any]:
+    """An array of one or two dimensions with at least one row."""
+    try:
+        made = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"`{name}` cannot be read as an array: {error}.") from None
+    if made.dtype.kind == "O" and made.ndim == 1:
+        made = _from_objects(made)
+    if made.ndim not in (1, 2):
+        raise InputError(f"`{name}` must have shape (n,) or (n, classes); got {made.shape}.")
+    return made
+
+
+def class_probabilities(values: NDArray[Any], origin: Origin) -> NDArray[np.float64]:
+    """Rows of probabilities, shape (n, K), that sum to one; rounding of single precision is mended."""
+    if values.ndim != 2 or values.shape[1] < 2:
+        raise InputError(f"`{origin.prob}` must have a column for each of two or more classes; got {values.shape}.")
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}.")
+    p = values.astype(np.float64)
+    bad = ~((p >= 0.0) & (p <= 1.0 + 1e-6)).all(axis=1)
+    if bad.any():
+        i = int(np.argmax(bad))
+        j = int(np.argmax(~((p[i] >= 0.0) & (p[i] <= 1.0 + 1e-6))))
+        what = "is missing or NaN" if np.isnan(p[i, j]) else f"must lie in [0, 1]; got {p[i, j]:.6g}"
+        raise BadRow(f"`{origin.prob}` {what} in {origin.at(i)}, class number {j + 1}.", origin.first + i)
+    total = p.sum(axis=1)
+    off = np.abs(total - 1.0) > 1e-3
+    if off.any():
+        i = int(np.argmax(off))
+        raise BadRow(
+            f"the probabilities of a row must sum to 1; those of `{origin.prob}` sum to {total[i]:.6g} in {origin.at(i)}.",
+            origin.first + i,
+        )
+    return np.asarray(p / total[:, None])
+
+
+def class_labels(values: Any, n_classes: int, origin: Origin) -> NDArray[np.int64]:
+    """Labels as numbers of classes, 0 … n_classes - 1."""
+    given = one_dimensional(values, origin.true)
+    if n_classes == 2:
+        return labels(given, origin).astype(np.int64)
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"`{origin.true}` must hold class numbers 0 … {n_classes - 1}; got {given.dtype} values.")
+    with np.errstate(invalid="ignore"):
+        y = given.astype(np.int64)
+    good = (y == given) & (y >= 0) & (y < n_classes)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise BadRow(
+            f"`{origin.true}` must be a class number from 0 to {n_classes - 1}; got {given[i]:.6g} in {origin.at(i)}.",
+            origin.first + i,
+        )
+    return y
+
+
+def importance(values: Any, name: str) -> NDArray[np.float64]:
+    """Weights that need not be whole: finite and not negative."""
+    given = one_dimensional(values, name)
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"`{name}` must hold numbers; got {given.dtype}.")
+    w = given.astype(np.float64)
+    good = np.isfinite(w) & (w >= 0.0)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise InputError(f"`{name}` must be finite and not negative; got {w[i]:.6g} at index {i}.")
+    return w
+
+
+def not_negative(value: float, name: str) -> float:
+    """A finite number of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < np.inf:
+        raise InputError(f"`{name}` must be a number of 0 or more; got {value!r}.")
+    return float(value)
+
+
+def count(value: int, name: str) -> int:
+    """A whole number of 1 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"`{name}` must be a whole number of 1 or more; got {value!r}.")
+    return int(value)

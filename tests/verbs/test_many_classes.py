@@ -132,7 +132,7 @@ def test_bad_input(y, p, keywords, message):
 def test_normalise_and_patterns_that_match_nothing(tmp_path):
     assert howsure.check([0, 1, 1], [[2, 2], [1, 3], [1, 1]], normalise=True).n == 3
     (tmp_path / "a.csv").write_text("p_a,p_b,gold\n0.5,0.5,a\n")
-    with pytest.raises(howsure.InputError, match="matches 0 columns"):
+    with pytest.raises(howsure.InputError, match="names 0 of the columns"):
         howsure.check(tmp_path / "a.csv", prob="q_*")
 
 

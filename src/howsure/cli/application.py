@@ -10,6 +10,7 @@ import typer
 from howsure._version import __version__
 from howsure.cli.check import check
 from howsure.cli.compare import compare
+from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.errors import HowsureError
 
@@ -33,6 +34,7 @@ def howsure(
 app.command()(check)
 app.command()(compare)
 app.command()(reproduce)
+app.add_typer(recalibrate, name="recalibrate")
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -54,7 +56,11 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if hasattr(error, "format_message"):  # the parser's own complaints: usage, unknown options
             message = error.format_message()
-            command = " ".join(["howsure", *[a for a in arguments[:1] if not a.startswith("-")]])
+            if type(error).__name__ == "NoArgsIsHelpError":  # a command of commands, with none given
+                print(message)
+                return 2
+            context = getattr(error, "ctx", None)
+            command = "howsure" if context is None else context.command_path
             return _complain(f"{message} Try '{command} --help'.") if message else 2
         if hasattr(error, "exit_code"):
             return int(error.exit_code)

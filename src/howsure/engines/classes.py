@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from howsure._validate import Origin
 from howsure.engines.columns import label_column
 from howsure.engines.paired import numbered
 from howsure.engines.tables import Table, as_numpy, quoted
+from howsure.engines.wide import class_columns
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -79,7 +79,8 @@ def classes_from_table(
 ) -> ClassRows:
     """From wide columns that match a pattern, or one column of lists, maps or structs."""
     wide = any(c in prob for c in "*?[")
-    matched = _matching(table, prob) if wide else {}
+    found = class_columns(table, prob, skip=true) if wide else None
+    matched = {} if found is None else dict(zip((c.name for c in found.columns), found.classes, strict=True))
     label = label_column(table, true, skip=set(matched) | {prob})
     expressions = [f"CAST({quoted(label.name)} AS VARCHAR)"]
     if groups is not None:
@@ -107,23 +108,6 @@ def classes_from_table(
     coded = None if groups is None else numbered(columns[1], groups, origin)
     source = Path(table.name).name if table.files else table.name
     return ClassRows(_class_numbers(gold, names, origin), _checked(probs, origin, normalise), names, coded, source)
-
-
-def _matching(table: Table, pattern: str) -> dict[str, str]:
-    """Columns that match a glob, with the part that the wildcards stand for: the class."""
-    parts = re.split(r"(\*|\?)", pattern)
-    regex = "".join("(.*)" if p == "*" else "(.)" if p == "?" else re.escape(p) for p in parts)
-    found = {}
-    for column in table.columns:
-        match = re.fullmatch(regex, column.name)
-        if match:
-            found[column.name] = "".join(match.groups())
-    if len(found) < 2:
-        raise InputError(
-            f"{pattern!r} matches {len(found)} columns of {table.name}; many classes need two at least."
-            + _validate.nearest(pattern.strip("*?"), [c.name for c in table.columns])
-        )
-    return found
 
 
 def _nested(column: Any, origin: Origin) -> tuple[tuple[str, ...], Floats]:

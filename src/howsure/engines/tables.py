@@ -102,15 +102,18 @@ class Table:
             f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}"
         )
 
-    def batches(self, expressions: Sequence[str], where: str | None = None) -> Iterator[pa.RecordBatch]:
-        """Evaluate SQL expressions over the rows, in the table's order."""
+    def batches(
+        self, expressions: Sequence[str], where: str | None = None, relation: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Evaluate SQL expressions over the rows, in the table's order; `relation` is another reading of its files."""
         listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
         condition = f" WHERE {checked_condition(where)}" if where else ""
         cursor = self._connection.cursor()  # so that two readers do not disturb each other
         if self._given is not None:
             cursor.register("given", self._given)
         try:
-            yield from cursor.sql(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
+            sql = f"SELECT {listed} FROM {relation or self._relation_sql}{condition}"
+            yield from cursor.sql(sql).to_arrow_reader(BATCH_ROWS)
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
         finally:
@@ -122,11 +125,32 @@ class Table:
         sql = f"SELECT DISTINCT {expression} AS v FROM {self._relation_sql}{condition} ORDER BY v LIMIT {limit}"
         return [row[0] for row in self._run(sql).fetchall()]
 
-    def value_at(self, expression: str, row: int, where: str | None = None) -> Any:
+    def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:
         """One value, by row number from 0."""
         condition = f" WHERE {checked_condition(where)}" if where else ""
-        found = self._run(f"SELECT {expression} FROM {self._relation_sql}{condition} LIMIT 1 OFFSET {row}").fetchall()
+        source = relation or self._relation_sql
+        found = self._run(f"SELECT {expression} FROM {source}{condition} LIMIT 1 OFFSET {row}").fetchall()
         return found[0][0] if found else None
+
+    def unparsed(self) -> tuple[str, str] | None:
+        """How to read its one file without interpreting values: ("csv", relation of text columns) or ("json", relation
+        of one column `json`, a record as it is written); None for other tables."""
+        if len(self.files) != 1 or self.files[0].kind not in ("csv", "json"):
+            return None
+        file = self.files[0]
+        path = literal(_readable(file.path, 0, Path(self._spool.name)))
+        packed = _packing([file])
+        if file.kind == "json":
+            return "json", f"read_json_objects({path}{packed}, maximum_object_size=67108864)"
+        # The dialect that was recognised when types were looked for, so that the columns are the same.
+        sql = f"SELECT Delimiter, Quote, Escape, SkipRows, HasHeader FROM sniff_csv({path}{packed})"
+        delimiter, quote, escape, skip, header = self._run(sql).fetchall()[0]
+        dialect = f"delim={literal(delimiter)}, quote={_character(quote)}, escape={_character(escape)}, skip={skip}"
+        columns = ", ".join(f"{literal(c.name)}: 'VARCHAR'" for c in self.columns)
+        return "csv", (
+            f"read_csv({path}{packed}, auto_detect=false, {dialect}, header={str(bool(header)).lower()}, "
+            f"columns={{{columns}}})"
+        )
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
@@ -191,22 +215,36 @@ def checked_condition(where: str) -> str:
     return f"({where}\n)"  # the line break ends a comment
 
 
+def _character(found: str | None) -> str:
+    """A quote or escape character as `sniff_csv` tells it."""
+    return "''" if found in (None, "", "\0", "(empty)") else literal(str(found))
+
+
+def _readable(path: Path, number: int, folder: Path) -> str:
+    """A name that DuckDB reads as it stands.
+
+    It would take *, ? and [ for a pattern, and cannot read bytes that are not UTF-8: such files get a plain link.
+    """
+    if re.fullmatch(r"[^*?\[\]{}\ud800-\udfff]+", str(path)):
+        return str(path)
+    link = folder / f"file-{number}{''.join(path.suffixes[-2:]).encode('ascii', 'ignore').decode()}"
+    if not link.is_symlink():
+        link.symlink_to(path.resolve())
+    return str(link)
+
+
+def _packing(files: list[TableFile]) -> str:
+    """How text is packed, as an argument of DuckDB's readers."""
+    if files[0].compression:
+        return f", compression={literal(files[0].compression)}"
+    # Named like a packed file, but plain.
+    return ", compression='none'" if any(f.path.suffix in (".gz", ".zst") for f in files) else ""
+
+
 def _relation_sql(files: list[TableFile], folder: Path) -> str:
-    # DuckDB would read *, ? and [ in a name as a pattern, and cannot read bytes that are not UTF-8: such files get a
-    # plainly named link.
-    names = []
-    for i, file in enumerate(files):
-        name = str(file.path)
-        if not re.fullmatch(r"[^*?\[\]{}\ud800-\udfff]+", name):
-            link = folder / f"file-{i}{''.join(file.path.suffixes[-2:]).encode('ascii', 'ignore').decode()}"
-            link.symlink_to(file.path.resolve())
-            name = str(link)
-        names.append(literal(name))
-    paths = f"[{', '.join(names)}], hive_partitioning=false"
-    kind, compression = files[0].kind, files[0].compression
-    packed = f", compression={literal(compression)}" if compression else ""
-    if compression is None and any(f.path.suffix in (".gz", ".zst") for f in files):
-        packed = ", compression='none'"  # named like a packed file, but plain
+    names = ", ".join(literal(_readable(f.path, i, folder)) for i, f in enumerate(files))
+    paths = f"[{names}], hive_partitioning=false"
+    kind, packed = files[0].kind, _packing(files)
     if kind == "parquet":
         return f"read_parquet({paths})"
     if kind == "csv":

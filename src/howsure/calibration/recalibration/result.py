@@ -1,0 +1,120 @@
+"""The result of `howsure.recalibrate`: the recalibrator, what it gains on rows it has not seen, and words for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from howsure.calibration.intervals import Estimate
+from howsure.calibration.recalibration.choosing import MethodScore
+from howsure.calibration.recalibration.recalibrator import Recalibrator
+from howsure.kernels.logistic import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibration:
+    """A recalibrator fitted to all rows, with the cross-validated evidence for it.
+
+    `gain` is the mean fall of the log loss a row on held-out rows, `brier_gain` that of the Brier score. When `declined`
+    is true the recalibrator changes nothing. `best` is the method of least cross-validated log loss.
+    """
+
+    recalibrator: Recalibrator
+    asked: str
+    best: str
+    declined: bool
+    gain: Estimate
+    brier_gain: Estimate
+    before: MethodScore
+    methods: tuple[MethodScore, ...]
+    n: int
+    n_groups: int | None
+    n_folds: int
+    confidence_level: float
+    classes: tuple[str, ...] | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        did = "declined" if self.declined else self.method
+        return f"Recalibration({did}, gain={self.gain!r}, n={self.n:,})"
+
+    @property
+    def method(self) -> str:
+        """The method of the recalibrator: "none" when declined."""
+        return self.recalibrator.method
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.recalibrator.n_classes_
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval of the gain lies above 0."""
+        return self.gain.low is not None and self.gain.low > 0.0
+
+    def transform(self, y_prob: Any) -> Floats:
+        """Recalibrated probabilities in the shape of `y_prob`."""
+        return self.recalibrator.transform(y_prob)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        low, high = self.gain.low or 0.0, self.gain.high or 0.0
+        interval = f"{self.confidence_level:.0%} interval {_number(low)} to {_number(high)}"
+        what = f"{_number(self.gain.value)} a row ({interval})"
+        if self.declined:
+            return (
+                f"Leave the probabilities as they are: on held-out rows the best method, {self.best}, gains {what} of log "
+                "loss, which is not clearly more than nothing. The recalibrator changes nothing."
+            )
+        after = self.before.log_loss - self.gain.value
+        if self.is_clear:
+            return (
+                f"Recalibrate by {self.method}: on held-out rows the log loss falls from {_number(self.before.log_loss)} "
+                f"to {_number(after)}, by {what}."
+            )
+        return (
+            f"Recalibrated by {self.method} as asked, but the gain is not clear: on held-out rows the log loss goes from "
+            f"{_number(self.before.log_loss)} to {_number(after)}, a gain of {what}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints."""
+        made: dict[str, Any] = {
+            "verdict": self.verdict,
+            "method": self.method,
+            "asked": self.asked,
+            "best": self.best,
+            "declined": self.declined,
+            "gain": self.gain.to_dict(),
+            "brier_gain": self.brier_gain.to_dict(),
+            "confidence_level": self.confidence_level,
+            "n": self.n,
+            "n_folds": self.n_folds,
+            "n_classes": self.n_classes,
+            "methods": [m.to_dict() for m in (self.before, *self.methods)],
+            "recalibrator": self.saved(),
+        }
+        if self.n_groups is not None:
+            made["n_groups"] = self.n_groups
+        return made
+
+    def saved(self) -> dict[str, Any]:
+        """The recalibrator as plain data, with the columns and classes it was fitted to."""
+        made = {**self.recalibrator.to_dict(), **self.columns}
+        if self.classes is not None:
+            made["classes"] = list(self.classes)
+        return made
+
+    def to_json(self) -> str:
+        """`saved` as JSON text: what `howsure recalibrate apply` and `load` read."""
+        import json
+
+        return json.dumps(self.saved(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _number(x: float) -> str:
+    if x == 0.0 or abs(x) >= 0.001:
+        return f"{x:.4f}"
+    return f"{x:.2g}"

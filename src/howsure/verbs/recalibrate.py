@@ -1,0 +1,242 @@
+"""`howsure recalibrate`: better probabilities, when there is evidence that they are better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure._validate import Origin
+from howsure.calibration.recalibration.choosing import contest
+from howsure.calibration.recalibration.identity import Identity
+from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
+from howsure.calibration.recalibration.result import Recalibration
+from howsure.errors import InputError
+
+N_FOLDS = 5
+FEWEST_ROWS = 10
+
+
+def recalibrate(
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    method: str = "auto",
+    groups: Any = None,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    logits: bool = False,
+    prob: str | None = None,
+    true: str | None = None,
+    positive: Any = None,
+    where: str | None = None,
+) -> Recalibration:
+    """Fit a map from predicted probabilities to better ones, and say what it gains on rows it has not seen.
+
+    Parameters
+    ----------
+    y_true : array of labels, shape (n,); or a table
+        0 and 1, or class numbers 0 … K-1. A path or a data frame may stand in place of the two arrays.
+    y_prob : array of probabilities, shape (n,) or (n, K)
+    method : str
+        "auto", the default, takes the method of least cross-validated log loss, and none if its gain is not clear.
+        Or "temperature", "platt", "beta", "isotonic", "histogram" (two classes), "temperature", "vector" (more).
+    groups : array, shape (n,); or a column's name
+        What is dependent. Whole groups stay in one fold, and the interval is cluster-robust.
+    confidence_level : float
+        Of the gain's interval.
+    rng : Generator, int or None
+        Seeds the folds.
+    logits : bool
+        `y_prob` holds log-odds (two classes).
+    prob, true, positive, where
+        For tables, as in `howsure.check`. `prob` may be a glob, "p_*", of one column a class.
+
+    Returns
+    -------
+    Recalibration
+        `.transform(y_prob)`, `.verdict`, `.methods`, `.recalibrator`, `.to_json()` to save it.
+
+    Notes
+    -----
+    Log losses are bounded by 30: a probability of 0 for what happened counts as 1e-13. Formulas: docs/theory.md.
+
+    Examples
+    --------
+    >>> import numpy as np, howsure
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p
+    >>> q = p**2 / (p**2 + (1 - p) ** 2)                # overconfident
+    >>> howsure.recalibrate(y, q).declined, howsure.recalibrate(y, p).declined
+    (False, True)
+    """
+    level = _validate.fraction(confidence_level, "confidence_level")
+    generator = _validate.generator(rng)
+    if y_prob is None:
+        y, p, group_numbers, classes, columns = _table_data(y_true, prob, true, positive, where, groups, logits)
+    else:
+        if any(v is not None for v in (prob, true, where)):
+            raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
+        y, p, group_numbers = _array_data(y_true, y_prob, positive, groups, logits)
+        classes, columns = None, {}
+    n_classes = 2 if p.ndim == 1 else p.shape[1]
+    tried = candidates(method, n_classes)
+    n_groups = None if group_numbers is None else len(np.unique(group_numbers))
+    _check_enough(y, n_groups, where)
+    if p.ndim == 2 and n_classes == 2:
+        p = p[:, 1]
+    n_folds = min(N_FOLDS, n_groups or N_FOLDS)
+    held_out = contest(tried, p, y, group_numbers, n_folds=n_folds, confidence_level=level, rng=generator)
+    declined = method == "auto" and not (held_out.gain.low or 0.0) > 0.0
+    final = Identity() if declined else tried[held_out.best]
+    return Recalibration(
+        final.fit(p, y, groups=group_numbers),
+        method,
+        held_out.best,
+        declined,
+        held_out.gain,
+        held_out.brier_gain,
+        held_out.before,
+        held_out.scores,
+        len(y),
+        n_groups,
+        n_folds,
+        level,
+        classes,
+        columns,
+    )
+
+
+def apply_recalibrator(
+    saved: str | Path, source: str | Path, out: str, *, prob: str | None = None, name: str | None = None
+) -> tuple[int, list[str]]:
+    """Copy a table with recalibrated probabilities added; returns the number of rows and the new columns' names.
+
+    `saved` is a file written by `howsure recalibrate fit`; `prob` the column (or glob) if it is named otherwise than in
+    the table fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed.
+    """
+    from howsure.engines.rewriting import output, with_columns
+    from howsure.engines.tables import Table
+
+    data = read_saved(saved)
+    recalibrator = from_dict(data, str(saved))
+    target = output(out)
+    wanted = prob or data.get("prob")
+    if wanted is None:
+        raise InputError(f"{saved} does not say which column to recalibrate: name it with --prob.")
+    is_wide, logits = "*" in wanted, bool(data.get("logits"))
+    with Table(source) as table:
+        if is_wide:
+            from howsure.engines.wide import class_columns
+
+            wide = class_columns(table, wanted)
+            columns, fitted = list(wide.columns), data.get("classes")
+            if len(columns) != recalibrator.n_classes_:
+                raise InputError(
+                    f"{saved} was fitted to {recalibrator.n_classes_} classes; --prob {wanted!r} names {len(columns)}."
+                )
+            if fitted is not None and list(wide.classes) != fitted:
+                if sorted(wide.classes) != sorted(fitted):
+                    unknown = next(c for c in wide.classes if c not in fitted)
+                    raise InputError(
+                        f"{saved} was not fitted to class {unknown!r}.{_validate.nearest(unknown, fitted)}"
+                    )
+                columns = [columns[wide.classes.index(c)] for c in fitted]
+        else:
+            columns = [table.column(wanted)]
+            if recalibrator.n_classes_ != 2:
+                raise InputError(
+                    f"{saved} was fitted to {recalibrator.n_classes_} classes; give a glob such as --prob 'p_*'."
+                )
+        if name is not None and is_wide:
+            raise InputError("--name is for one column; columns named by a glob become <column>_recalibrated.")
+        names = [name] if name is not None else [f"{c.name}_recalibrated" for c in columns]
+
+        def add(read: list[Any], first: int) -> Sequence[NDArray[np.float64]]:
+            from howsure.engines.tables import as_numpy
+
+            origin = Origin(prob=wanted, first=first, from_file=True)
+            if not is_wide:
+                q = _validate.probabilities(as_numpy(read[0]), origin, logits=logits)
+                return [recalibrator.transform(q)]
+            p = np.stack([as_numpy(column) for column in read], axis=1)
+            made = recalibrator.transform(_validate.class_probabilities(p, origin))
+            return list(np.ascontiguousarray(made.T))
+
+        return with_columns(table, columns, names, add, target), names
+
+
+Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None]
+
+
+def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, logits: bool) -> Data:
+    p = _validate.array(y_prob, "y_prob")
+    y = _validate.one_dimensional(y_true, "y_true")
+    given = {"y_true": y if positive is None else y == positive, "y_prob": p}
+    if groups is not None:
+        given["groups"] = _validate.one_dimensional(groups, "groups")
+    _validate.same_length(**given)
+    if p.ndim == 2 and logits:
+        raise InputError("`logits` is for two classes, shape (n,); give probabilities of more.")
+    p = (
+        _validate.probabilities(p, Origin(), logits=logits)
+        if p.ndim == 1
+        else _validate.class_probabilities(p, Origin())
+    )
+    n_classes = 2 if p.ndim == 1 else p.shape[1]
+    return _validate.class_labels(given["y_true"], n_classes, Origin()), p, given.get("groups")
+
+
+def _table_data(
+    source: Any,
+    prob: str | None,
+    true: str | None,
+    positive: Any,
+    where: str | None,
+    groups: str | None,
+    logits: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...] | None, dict[str, Any]]:
+    from howsure.engines.columns import check_positive, label_column, pair_columns
+    from howsure.engines.files import Reading, read_batches
+    from howsure.engines.tables import Table
+    from howsure.engines.wide import class_columns, read_class_batches
+
+    if not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
+        raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
+    with Table(source) as table:
+        group_column = None if groups is None else table.column(groups).name
+        if prob is not None and "*" in prob:
+            if positive is not None or logits:
+                raise InputError("--positive and --logits are for one column of probabilities, not a glob.")
+            label = label_column(table, true, skip=set())
+            wide = class_columns(table, prob, skip=label.name)
+            found = list(read_class_batches(table, wide, true=label, groups=group_column, where=where))
+            y, p = [b.y for b in found if b.y is not None], [b.p for b in found]
+            hashes, classes = [b.groups for b in found if b.groups is not None], wide.classes
+            columns: dict[str, Any] = {"prob": prob}
+        else:
+            pair = pair_columns(table, prob, true, positive, where)
+            rows = list(read_batches(table, Reading(pair, groups=group_column, where=where, logits=logits)))
+            y, p = [b.y.astype(np.int64) for b in rows], [b.q for b in rows]
+            hashes, classes = [b.groups for b in rows if b.groups is not None], None
+            columns = {"prob": pair.prob.name, "logits": logits}
+            check_positive(table, pair, sum(int(v.sum()) for v in y), where)
+    if not y:
+        raise InputError("there are no rows to learn from" + (": --where kept none." if where else "."))
+    together = np.concatenate(hashes) if groups is not None else None
+    return np.concatenate(y), np.concatenate(p), together, classes, columns
+
+
+def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:
+    if len(y) < FEWEST_ROWS:
+        kept = " (--where kept these)" if where else ""
+        raise InputError(f"recalibration needs {FEWEST_ROWS} rows at least; got {len(y)}{kept}.")
+    if n_groups is not None and n_groups < 2:
+        raise InputError("all rows are in one group; recalibration needs two groups at least.")
+    if (y == y[0]).all():
+        raise InputError(f"all {len(y):,} labels are {y[0]}: there is nothing to learn from.")

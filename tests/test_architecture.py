@@ -20,7 +20,7 @@ ROOMS = {
 }
 OPEN = {"errors", "_validate", "_version"}
 # A result draws itself: `.plot` and `_repr_html_` import inside the method.
-EXCEPTIONS = {("calibration/result.py", "plots"), ("calibration/result.py", "report")}
+EXCEPTIONS = {(f"calibration/{result}.py", room) for result in ("result", "continuous") for room in ("plots", "report")}
 
 
 def modules():

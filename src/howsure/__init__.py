@@ -13,12 +13,28 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from howsure.calibration.continuous import ContinuousCalibration
     from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
+    from howsure.verbs.check_continuous import check_continuous
 
-__all__ = ["Calibration", "HowsureError", "InputError", "MissingExtra", "__version__", "check"]
+__all__ = [
+    "Calibration",
+    "ContinuousCalibration",
+    "HowsureError",
+    "InputError",
+    "MissingExtra",
+    "__version__",
+    "check",
+    "check_continuous",
+]
 
-_LAZY = {"check": "howsure.verbs.check", "Calibration": "howsure.calibration.result"}
+_LAZY = {
+    "Calibration": "howsure.calibration.result",
+    "ContinuousCalibration": "howsure.calibration.continuous",
+    "check": "howsure.verbs.check",
+    "check_continuous": "howsure.verbs.check_continuous",
+}
 
 
 def __getattr__(name: str) -> Any:

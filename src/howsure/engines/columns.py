@@ -74,8 +74,8 @@ def pair_columns(
     table: Table, prob: str | None, true: str | None, positive: Any = None, where: str | None = None
 ) -> PairColumns:
     """Find the probability and label columns, and how to read them as numbers."""
-    p = table.column(prob) if prob else _guess(table, PROB_NAMES, "probability", "--prob", skip=true)
-    t = table.column(true) if true else _guess(table, TRUE_NAMES, "label", "--true", skip=p.name)
+    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "--prob", skip=true)
+    t = table.column(true) if true else guessed_column(table, TRUE_NAMES, "label", "--true", skip=p.name)
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
     if p.type.endswith("]") or p.type.startswith(("STRUCT", "MAP", "UNION")):
@@ -84,7 +84,9 @@ def pair_columns(
     return PairColumns(p, t, prob_sql, _label_sql(table, t, positive, where), positive)
 
 
-def _guess(table: Table, names: list[str], what: str, option: str, skip: str | None) -> Column:
+def guessed_column(table: Table, names: list[str], what: str, option: str, skip: str | None) -> Column:
+    """The one column named like that; none or several are an error that names the option to use."""
+
     def plain(name: str) -> str:
         return re.sub(r"[^a-z0-9]", "", name.lower())
 

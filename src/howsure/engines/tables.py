@@ -90,15 +90,17 @@ class Table:
             f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}"
         )
 
-    def batches(self, expressions: Sequence[str], where: str | None = None) -> Iterator[pa.RecordBatch]:
-        """Evaluate SQL expressions over the rows, in the table's order."""
+    def batches(
+        self, expressions: Sequence[str], where: str | None = None, rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """Evaluate SQL expressions over the rows, in the table's order, about so many rows at a time."""
         listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
         condition = f" WHERE {checked_condition(where)}" if where else ""
         cursor = self._connection.cursor()  # so that two readers do not disturb each other
         if self._given is not None:
             cursor.register("given", self._given)
         try:
-            yield from cursor.sql(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(BATCH_ROWS)
+            yield from cursor.sql(f"SELECT {listed} FROM {self._relation_sql}{condition}").to_arrow_reader(rows)
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
         finally:

@@ -15,6 +15,7 @@ from howsure.calibration.uniformity import (
     band_test,
     binomial_limits,
     ecdf_difference,
+    filled,
     kolmogorov_smirnov,
     moment_tests,
     shift_and_spread,
@@ -46,8 +47,8 @@ def analyse_pit(
     band, mean, variance = band_test(cells, points), *moment_tests(cells)
     shift, spread = shift_and_spread(cells, confidence_level)
     coverage, said = _coverage(cells, known, kind, confidence_level)
-    centred = (np.arange(CELLS) + 0.5) / CELLS - 0.5
-    mean_pit = 0.5 + float(cells @ centred) / n
+    rows, pit = filled(cells)
+    mean_pit = float(np.average(pit, weights=rows))
     return ContinuousCalibration(
         n=n,
         kind=kind,
@@ -55,7 +56,7 @@ def analyse_pit(
         shift=shift,
         spread=spread,
         mean_pit=mean_pit,
-        variance_pit=float(cells @ (centred - (mean_pit - 0.5)) ** 2) / n,
+        variance_pit=float(np.average((pit - mean_pit) ** 2, weights=rows)),
         histogram=_histogram(cells, _points(known, BARS, MOST_BARS), confidence_level),
         ecdf=ecdf_difference(cells, points, confidence_level),
         coverage=coverage,

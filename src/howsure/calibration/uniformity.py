@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import erfc, log, sqrt
+from math import erfc, exp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,11 +78,11 @@ def simultaneous_level(n: int, points: tuple[int, ...], confidence_level: float)
     low, high = log(alpha / (2 * len(at))), log(alpha) + 1e-9  # Bonferroni is enough, α itself too much
     for _ in range(14):
         middle = 0.5 * (low + high)
-        if _inside(n, at, float(np.exp(middle))) >= confidence_level:
+        if _inside(n, at, exp(middle)) >= confidence_level:
             low = middle
         else:
             high = middle
-    return float(np.exp(low))
+    return exp(low)
 
 
 def _tail(count: Ints, n: int, points: Ints) -> Floats:
@@ -152,12 +152,18 @@ def kolmogorov_smirnov(cells: Ints) -> PerfectionTest:
     return PerfectionTest("Kolmogorov-Smirnov", d, float(kolmogorov((root + 0.12 + 0.11 / root) * d)))
 
 
+def filled(cells: Ints) -> tuple[Floats, Floats]:
+    """Rows and middle of each cell that has any."""
+    at = np.flatnonzero(cells)
+    return cells[at].astype(np.float64), (at + 0.5) / CELLS
+
+
 def moment_tests(cells: Ints) -> tuple[PerfectionTest, PerfectionTest]:
     """z of the mean PIT, (ū - ½)√(12n), and of its mean square about ½, (m - 1/12)√(180n)."""
-    n = int(cells.sum())
-    u = (np.arange(CELLS) + 0.5) / CELLS - 0.5
-    mean = float(cells @ u) / n * sqrt(12.0 * n)
-    square = (float(cells @ u**2) / n - 1.0 / 12.0) * sqrt(180.0 * n)
+    rows, u = filled(cells)
+    n = float(rows.sum())
+    mean = float(np.sum(rows * (u - 0.5))) / n * sqrt(12.0 * n)
+    square = (float(np.sum(rows * (u - 0.5) ** 2)) / n - 1.0 / 12.0) * sqrt(180.0 * n)
     return (
         PerfectionTest("mean of PIT", mean, erfc(abs(mean) / sqrt(2.0))),
         PerfectionTest("variance of PIT", square, erfc(abs(square) / sqrt(2.0))),
@@ -172,18 +178,17 @@ def shift_and_spread(cells: Ints, confidence_level: float) -> tuple[Estimate, Es
     """
     from scipy.special import ndtri
 
-    z, n = normal_quantile(0.5 + confidence_level / 2), int(cells.sum())
-    w = ndtri((np.arange(CELLS) + 0.5) / CELLS)
-    mean = float(cells @ w) / n
-    if n < 3:
-        return Estimate(mean), Estimate(sqrt(float(cells @ (w - mean) ** 2) / max(n - 1, 1)))
-    variance = float(cells @ (w - mean) ** 2) / (n - 1)
+    z = normal_quantile(0.5 + confidence_level / 2)
+    rows, u = filled(cells)
+    n, w = float(rows.sum()), ndtri(u)
+    mean = float(np.sum(rows * w)) / n
+    variance = float(np.sum(rows * (w - mean) ** 2)) / max(n - 1.0, 1.0)
+    spread = sqrt(variance)
+    if n < 3 or variance <= 0.0:
+        return Estimate(mean), Estimate(spread)
     half = z * sqrt(variance / n)
     shift = Estimate(mean, mean - half, mean + half)
-    spread = sqrt(variance)
-    if variance <= 0.0:
-        return shift, Estimate(0.0)
-    fourth = float(cells @ (w - mean) ** 4) / n
+    fourth = float(np.sum(rows * (w - mean) ** 4)) / n
     # The delta method on log s, with the variance of s² as seen but not below half that of normal w.
     half = z * 0.5 * sqrt(max(fourth / variance**2 - 1.0, 1.0) / n)
-    return shift, Estimate(spread, spread * float(np.exp(-half)), spread * float(np.exp(half)))
+    return shift, Estimate(spread, spread * exp(-half), spread * exp(half))

@@ -108,8 +108,8 @@ def forecast_columns(
     label = table.column(true).name if true else None
     found = [c.name for c in table.columns if fnmatchcase(c.name, glob) and c.name != label]
     if not found:
-        names = [c.name for c in table.columns]
-        raise InputError(f"no column of {table.name} matches {option} {glob!r}.{_validate.nearest(glob.strip("*?"), names)}")
+        hint = _validate.nearest(glob.strip("*?"), [c.name for c in table.columns])
+        raise InputError(f"no column of {table.name} matches {option} {glob!r}.{hint}")
     if label is None:
         label = guessed_column(table, TRUE_NAMES, "outcome", "--true", skip=None).name
         found = [name for name in found if name != label]

@@ -33,7 +33,8 @@ def fair_crps(y: Floats, x: Floats) -> Floats:
     """Σ|x_s - y|/S - ΣΣ|x_s - x_t|/(2S(S-1)) of each row, unbiased in S; the double sum from the sorted draws."""
     s = x.shape[1]
     weight = 2.0 * np.arange(1, s + 1) - s - 1.0
-    spread = np.sort(x, axis=1) @ weight / (s * (s - 1.0))
+    # Not a matrix product: BLAS rounds a row differently by how many rows come with it.
+    spread = np.sum(np.sort(x, axis=1) * weight, axis=1) / (s * (s - 1.0))
     crps: Floats = np.mean(np.abs(x - y[:, None]), axis=1) - spread
     return crps
 

@@ -11,6 +11,7 @@ from scipy import stats
 from howsure.calibration import uniformity
 from howsure.calibration.continuous_analysis import analyse_pit
 from howsure.calibration.pit import CELLS, for_draws, for_levels, for_values
+from howsure.calibration.shift_spread import shift_and_spread
 from howsure.engines.forecasts import is_discrete, sketch_forecasts
 from howsure.kernels.exact_sum import as_float, exact_sum
 from howsure.kernels.pit import fair_crps, level_spans, mean_pinball, rank_spans
@@ -255,10 +256,34 @@ def test_moments_are_those_of_the_values():
     assert mean.statistic == pytest.approx((u.mean() - 0.5) * sqrt(12 * 5000), abs=5e-3)
     assert variance.statistic == pytest.approx((np.mean((u - 0.5) ** 2) - 1 / 12) * sqrt(180 * 5000), abs=5e-3)
     assert mean.p_value == pytest.approx(2 * stats.norm.sf(abs(mean.statistic)))
-    shift, spread = uniformity.shift_and_spread(cells_of(u), 0.95)
-    w = stats.norm.ppf(u)
-    assert shift.value == pytest.approx(w.mean(), abs=1e-3)
-    assert spread.value == pytest.approx(w.std(ddof=1), abs=2e-3)
+
+
+def test_shift_and_spread_are_those_of_w_when_all_is_known():
+    w = np.random.default_rng(6).normal(0.3, 1.2, 20_000)
+    shift, spread = shift_and_spread(cells_of(stats.norm.cdf(w)), EVEN, None, 0.95)
+    assert shift.value == pytest.approx(w.mean(), abs=0.01)  # less is known at 99 points
+    assert spread.value == pytest.approx(w.std(), rel=0.01)
+    assert (shift.high - shift.low) == pytest.approx(2 * 1.96 * 1.2 / sqrt(20_000), rel=0.1)
+
+
+@pytest.mark.parametrize("s", [2, 9, 99, 999])
+@pytest.mark.parametrize(("mu", "sd"), [(0.0, 1.0), (0.0, 2.0), (0.5, 0.7), (1.0, 1.0)])
+def test_the_number_of_draws_does_not_bias_shift_and_spread(s, mu, sd):
+    rng = np.random.default_rng(9)
+    n = 200_000
+    rank = rng.binomial(s, stats.norm.cdf(rng.normal(mu, sd, n)))
+    builder = for_draws(s)
+    builder.add_spans(rank, rank + 1, np.zeros(n))
+    c = analyse_pit(builder.finish(), "draws", confidence_level=0.9999, rng=rng)
+    assert c.shift.low <= mu <= c.shift.high
+    assert c.spread.low <= sd <= c.spread.high
+
+
+def test_a_fit_that_runs_away_has_no_interval():
+    shift, spread = shift_and_spread(cells_of(np.full(50, 0.9999)), EVEN, None, 0.95)
+    assert shift.low is None
+    assert spread.low is None
+    assert np.isfinite([shift.value, spread.value]).all()
 
 
 # Simulations

@@ -53,7 +53,7 @@ def test_page_and_plot_are_written(table, tmp_path, capsys):
     [
         (["--draws", "x_*"], "no column of"),
         (["--draws", "s1*"], "Did you mean `s_1`"),
-        (["--draws", "s_1"], "two draws at least"),
+        (["--draws", "s_1"], "names one column of"),
         (["--draws", "s_*", "--true", "yy"], "no column `yy`"),
         (["--draws", "s_*", "--quantiles", "q*"], "got draws and quantiles"),
         (["--draws", "s_*", "--by", "y"], "--by does not go with --draws"),

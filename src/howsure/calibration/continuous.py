@@ -64,8 +64,8 @@ class ContinuousCalibration:
     n: int
     kind: str  # "draws", "quantiles" or "distribution"
     detail: int | None  # the number of draws or levels
-    shift: Estimate  # mean of Φ⁻¹(PIT): how far y lies above the forecasts, in their standard deviations
-    spread: Estimate  # standard deviation of Φ⁻¹(PIT): above 1 the forecasts are too narrow
+    shift: Estimate  # how far y lies above the forecasts, in their standard deviations
+    spread: Estimate  # how widely y is spread, as a multiple of what the forecasts say: above 1 they are too narrow
     mean_pit: float
     variance_pit: float
     histogram: PitHistogram
@@ -98,6 +98,8 @@ class ContinuousCalibration:
         """ "too low" (y tends to be above the forecasts) or "too high", when both the test and the interval say so."""
         if self.is_calibrated or self._test("mean of PIT") > 1.0 - self.confidence_level:
             return None
+        if self.shift.low is None:  # so far off that no interval holds it
+            return "too low" if self.shift.value > 0.0 else "too high"
         return _side(self.shift, 0.0, "too high", "too low")
 
     @property

@@ -11,6 +11,7 @@ from howsure.calibration.continuous import ContinuousCalibration, Coverage, PitH
 from howsure.calibration.intervals import Estimate, normal_quantile
 from howsure.calibration.perfection import combined
 from howsure.calibration.pit import CELLS, PitSketch
+from howsure.calibration.shift_spread import shift_and_spread
 from howsure.calibration.uniformity import (
     band_test,
     binomial_limits,
@@ -18,7 +19,6 @@ from howsure.calibration.uniformity import (
     filled,
     kolmogorov_smirnov,
     moment_tests,
-    shift_and_spread,
 )
 from howsure.kernels.cells import Floats, Ints
 
@@ -45,7 +45,7 @@ def analyse_pit(
     n, known = sketch.n, sketch.edges[sketch.known]
     points = _points(known, POINTS, POINTS)[1:-1]
     band, mean, variance = band_test(cells, points), *moment_tests(cells)
-    shift, spread = shift_and_spread(cells, confidence_level)
+    shift, spread = shift_and_spread(cells, points, len(known) - 2 if kind == "draws" else None, confidence_level)
     coverage, said = _coverage(cells, known, kind, confidence_level)
     rows, pit = filled(cells)
     mean_pit = float(np.average(pit, weights=rows))

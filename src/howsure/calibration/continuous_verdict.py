@@ -23,7 +23,10 @@ def continuous_verdict(c: ContinuousCalibration) -> str:
         return f"No miscalibration found in {c.n:,} forecasts (p {_p(c.p_value)}){limits}."
     said = [f"Not calibrated: PIT values are not uniform, p {_p(c.p_value)}."]
     if c.width == "overconfident":
-        said.append(f"The forecasts are too narrow (overconfident): outcomes are spread {_how_widely(c)}{_shape(c)}.")
+        said.append(
+            f"The forecasts are too narrow (overconfident): outcomes are spread {c.spread.value:.2f} times as widely"
+            f"{_limits(c, c.spread)}{_shape(c)}."
+        )
     elif c.width == "underconfident":
         said.append(
             f"The forecasts are too wide (underconfident): outcomes are spread only {c.spread.value:.2f} times as widely"
@@ -43,13 +46,6 @@ def continuous_verdict(c: ContinuousCalibration) -> str:
             f"Central {worst.nominal * 100:.3g}% intervals hold {worst.observed.value * 100:.3g}% of the outcomes."
         )
     return " ".join(said)
-
-
-def _how_widely(c: ContinuousCalibration) -> str:
-    """Draws and quantiles do not say how far beyond the outermost of them an outcome lies, so the spread is a bound."""
-    if c.kind == "distribution":
-        return f"{c.spread.value:.2f} times as widely{_limits(c, c.spread)}"
-    return f"at least {c.spread.low:.2f} times as widely"
 
 
 def _shape(c: ContinuousCalibration) -> str:

@@ -1,4 +1,4 @@
-"""Are counts of PIT values those of a uniform law? Simultaneous bands, tests, and the size of a shift or wrong spread.
+"""Are counts of PIT values those of a uniform law? Simultaneous bands and tests.
 
 The band for the ECDF at points z is pointwise binomial at a level γ chosen so that the whole curve stays inside with the
 probability wanted (Säilynoja, Bürkner & Vehtari 2022). That probability is exact here, not simulated: counts of uniform
@@ -14,7 +14,6 @@ from math import erfc, exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.intervals import Estimate, normal_quantile
 from howsure.calibration.perfection import PerfectionTest
 from howsure.calibration.pit import CELLS
 from howsure.kernels.cells import Floats, Ints
@@ -168,27 +167,3 @@ def moment_tests(cells: Ints) -> tuple[PerfectionTest, PerfectionTest]:
         PerfectionTest("mean of PIT", mean, erfc(abs(mean) / sqrt(2.0))),
         PerfectionTest("variance of PIT", square, erfc(abs(square) / sqrt(2.0))),
     )
-
-
-def shift_and_spread(cells: Ints, confidence_level: float) -> tuple[Estimate, Estimate]:
-    """Mean and standard deviation of w = Φ⁻¹(PIT), which are 0 and 1 for a calibrated forecast.
-
-    For a forecast N(μ, σ²) w is (y - μ)/σ: a shift moves the mean of w alone and a wrong width its spread alone, which
-    the mean and variance of the PIT itself do not keep apart.
-    """
-    from scipy.special import ndtri
-
-    z = normal_quantile(0.5 + confidence_level / 2)
-    rows, u = filled(cells)
-    n, w = float(rows.sum()), ndtri(u)
-    mean = float(np.sum(rows * w)) / n
-    variance = float(np.sum(rows * (w - mean) ** 2)) / max(n - 1.0, 1.0)
-    spread = sqrt(variance)
-    if n < 3 or variance <= 0.0:
-        return Estimate(mean), Estimate(spread)
-    half = z * sqrt(variance / n)
-    shift = Estimate(mean, mean - half, mean + half)
-    fourth = float(np.sum(rows * (w - mean) ** 4)) / n
-    # The delta method on log s, with the variance of s² as seen but not below half that of normal w.
-    half = z * 0.5 * sqrt(max(fourth / variance**2 - 1.0, 1.0) / n)
-    return shift, Estimate(spread, spread * exp(-half), spread * exp(half))

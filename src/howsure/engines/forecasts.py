@@ -113,11 +113,9 @@ def forecast_columns(
     if label is None:
         label = guessed_column(table, TRUE_NAMES, "outcome", "--true", skip=None).name
         found = [name for name in found if name != label]
+    if len(found) < 2:
+        raise InputError(f"{option} {glob!r} names one column of {table.name}; two at least are needed.")
     if draws is not None:
-        if len(found) < 2:
-            raise InputError(
-                f"{option} {glob!r} names {len(found)} column of {table.name}; two draws at least are needed."
-            )
         return ForecastColumns(label, tuple(found), None)
     by_level = sorted((level_of(name), name) for name in found)
     for (one, a), (two, b) in pairwise(by_level):

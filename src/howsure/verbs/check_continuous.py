@@ -117,7 +117,7 @@ def _from_arrays(y_true: Any, kind: str, forecast: Any, levels: Any, rng: np.ran
             raise InputError(f"`distribution` must have a `cdf`, as scipy.stats.norm(mean, sd) has; got {forecast!r}.")
         _validate.same_length(y_true=y)
         return sketch_distribution(y, forecast, rng)
-    matrix = _validate.two_dimensional(forecast, kind, 2 if kind == "draws" else 1)
+    matrix = _validate.two_dimensional(forecast, kind, 2)
     _validate.same_length(**{"y_true": y, kind: matrix})
     if kind == "quantiles" and levels is None:
         raise InputError("`quantiles` need their `levels`, such as [0.05, 0.5, 0.95].")

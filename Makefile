@@ -43,6 +43,7 @@ bench: $(VENV)/.bench
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
+	$(BIN)/python bench/pit_coverage.py --write
 
 clean:
 	rm -rf $(VENV) build dist

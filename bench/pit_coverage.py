@@ -1,6 +1,6 @@
 """Do the bands, tests and intervals for continuous outcomes keep their word? The tables of docs/theory.md.
 
-    python bench/pit_coverage.py --write                   (4,000 replicates a row: about 10 minutes on one core)
+    python bench/pit_coverage.py --write                   (2,000 replicates a row: about 8 minutes on one core)
     python bench/pit_coverage.py --replicates 200          (a quick look)
 
 Every row is seeded by its own name. `--write` puts the tables into docs/theory.md.
@@ -178,7 +178,7 @@ def power_table(replicates):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=4_000)
+    parser.add_argument("--replicates", type=int, default=2_000)
     parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args()
     said = f"{level_table(chosen.replicates)}\n\n{power_table(chosen.replicates)}"

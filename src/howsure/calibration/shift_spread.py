@@ -19,6 +19,7 @@ from howsure.kernels.cells import Floats, Ints
 
 NODES = 48
 MOST_SHIFT, MOST_LOG_SPREAD = 8.0, log(20.0)
+WORST_CONDITION = 1e8
 
 
 def shift_and_spread(
@@ -29,14 +30,17 @@ def shift_and_spread(
     counts = np.add.reduceat(cells, np.append(0, points)).astype(np.float64)
     scale, weight = _scale(points, n_draws)
     fit, inside = _fitted(counts, scale, weight)
-    if not inside or n < 3:
-        return Estimate(float(fit[0])), Estimate(exp(fit[1]))
+    mean, spread = float(fit[0]), exp(fit[1])
     p, slope = _law(fit, scale, weight)
     score = slope / p
-    inverse = np.linalg.inv(n * slope @ score.T)
-    variance = inverse @ ((counts * score) @ score.T) @ inverse
+    information = slope @ score.T  # of one row
+    if not inside or n < 3 or np.linalg.cond(information) > WORST_CONDITION:
+        return Estimate(mean), Estimate(spread)
+    inverse = np.linalg.inv(information)
+    variance = inverse @ ((counts * score) @ score.T) @ inverse / n**2
     half = normal_quantile(0.5 + confidence_level / 2) * np.sqrt(np.diag(variance))
-    mean, spread = float(fit[0]), exp(fit[1])
+    if half[1] > MOST_LOG_SPREAD:
+        return Estimate(mean), Estimate(spread)
     return (
         Estimate(mean, mean - float(half[0]), mean + float(half[0])),
         Estimate(spread, spread * exp(-half[1]), spread * exp(half[1])),

@@ -12,7 +12,7 @@ from howsure.calibration import uniformity
 from howsure.calibration.continuous_analysis import analyse_pit
 from howsure.calibration.pit import CELLS, for_draws, for_levels, for_values
 from howsure.calibration.shift_spread import shift_and_spread
-from howsure.engines.forecasts import is_discrete, sketch_forecasts
+from howsure.engines.forecasts import sketch_forecasts
 from howsure.kernels.exact_sum import as_float, exact_sum
 from howsure.kernels.pit import fair_crps, level_spans, mean_pinball, rank_spans
 
@@ -169,16 +169,6 @@ def test_numbers_are_finite_and_in_range(values, s, seed):
     assert all(0 <= t["p_value"] <= 1 for t in c["tests"])
     assert sum(b["n"] for b in c["histogram"]) == len(y)
     assert c["verdict"]
-
-
-def test_which_distributions_are_discrete():
-    class Own:
-        def cdf(self, y):
-            return y
-
-    assert not is_discrete(stats.norm(0, 1))
-    assert not is_discrete(Own())
-    assert is_discrete(stats.poisson(3))
 
 
 # Uniformity

@@ -85,6 +85,18 @@ def test_counts_are_not_mistaken_for_miscalibrated():
     assert howsure.check_continuous(y, rng.poisson(rate[:, None], (4000, 40))).is_calibrated
 
 
+def test_any_object_with_a_cdf_will_do(narrow):
+    class Own:
+        def cdf(self, y):
+            return stats.norm.cdf(y, m, 0.7)
+
+    y, _, m = narrow
+    expected = howsure.check_continuous(y, distribution=stats.norm(m, 0.7)).to_dict()
+    assert howsure.check_continuous(y, distribution=Own()).to_dict() == expected
+    if hasattr(stats, "Normal"):  # SciPy 1.15 and later
+        assert howsure.check_continuous(y, distribution=stats.Normal(mu=m, sigma=0.7)).width == "overconfident"
+
+
 def test_few_draws_say_what_they_cannot():
     rng = np.random.default_rng(23)
     c = howsure.check_continuous(rng.normal(size=500), rng.normal(size=(500, 9)))

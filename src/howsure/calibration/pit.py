@@ -8,8 +8,7 @@ places are exactly uniform on [0, 1], whatever S or the ties. A forecast that kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -84,7 +83,7 @@ class PitBuilder:
 
     edges: Floats
     known: Ints
-    parts: list[PitSketch] = field(default_factory=list)
+    _sketch: PitSketch | None = None
 
     def add_spans(self, first: Ints, last: Ints, scores: Floats) -> None:
         """Take rows whose PIT lies between two edges, and their scores."""
@@ -99,12 +98,12 @@ class PitBuilder:
         self._add(PitSketch(self.edges, self.known, cells, none, np.zeros(0, np.int64)))
 
     def _add(self, part: PitSketch) -> None:
-        self.parts = [reduce(PitSketch.__add__, [*self.parts, part])]
+        self._sketch = part if self._sketch is None else self._sketch + part
 
     def finish(self) -> PitSketch:
         """The sketch of all rows taken."""
-        if self.parts:
-            return self.parts[0]
+        if self._sketch is not None:
+            return self._sketch
         nothing = np.zeros(0, np.int64)
         return PitSketch(self.edges, self.known, np.zeros(CELLS, np.int64), nothing.reshape(0, 2), nothing)
 

@@ -1,6 +1,6 @@
 """Do the bands, tests and intervals for continuous outcomes keep their word? The tables of docs/theory.md.
 
-    python bench/pit_coverage.py --write                   (2,000 replicates a row: about 8 minutes on one core)
+    python bench/pit_coverage.py --write                   (2,000 replicates a row: about 12 minutes on one core)
     python bench/pit_coverage.py --replicates 200          (a quick look)
 
 Every row is seeded by its own name. `--write` puts the tables into docs/theory.md.

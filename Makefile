@@ -44,6 +44,7 @@ bench: $(VENV)/.bench
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
+	$(BIN)/python bench/pit_coverage.py --write
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic

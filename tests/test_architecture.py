@@ -22,9 +22,9 @@ ROOMS = {
 OPEN = {"errors", "_validate", "_version"}
 # A result draws itself: `.plot` and `_repr_html_` import inside the method.
 EXCEPTIONS = {
-    ("calibration/result.py", "plots"),
-    ("calibration/result.py", "report"),
-    ("calibration/comparison.py", "report"),
+    (f"calibration/{result}.py", room)
+    for result in ("result", "comparison", "continuous")
+    for room in ("plots", "report")
 }
 
 

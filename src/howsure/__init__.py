@@ -14,10 +14,12 @@ from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from howsure.calibration.comparison import Comparison
+    from howsure.calibration.continuous import ContinuousCalibration
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
     from howsure.verbs.check import check
+    from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Calibration",
     "Comparison",
+    "ContinuousCalibration",
     "HowsureError",
     "InputError",
     "MissingExtra",
@@ -32,6 +35,7 @@ __all__ = [
     "Recalibration",
     "__version__",
     "check",
+    "check_continuous",
     "compare",
     "recalibrate",
     "reproduce",
@@ -40,9 +44,11 @@ __all__ = [
 _LAZY = {
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
+    "ContinuousCalibration": "howsure.calibration.continuous",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
     "check": "howsure.verbs.check",
+    "check_continuous": "howsure.verbs.check_continuous",
     "compare": "howsure.verbs.compare",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from howsure.errors import InputError
 
 MAX_WEIGHT = 2**31 - 1
+MAX_OUTCOME = 1e100  # squares of scores stay finite
 _ONE = np.float64(1.0).view(np.uint64)
 
 
@@ -137,6 +138,79 @@ def weights(values: NDArray[Any], origin: Origin) -> NDArray[np.int64]:
             origin.first + i,
         )
     return w
+
+
+def outcomes(values: NDArray[Any], origin: Origin) -> NDArray[np.float64]:
+    """Finite numbers as contiguous float64."""
+    return _finite(values, origin, origin.true, None)[:, 0]
+
+
+def forecasts(values: NDArray[Any], origin: Origin, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
+    """A matrix of finite numbers, a row each forecast; `columns` are their names in a table."""
+    return _finite(values, origin, origin.prob, columns)
+
+
+def _finite(values: NDArray[Any], origin: Origin, name: str, columns: Sequence[str] | None) -> NDArray[np.float64]:
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"`{name}` must hold numbers; got {values.dtype} values.")
+    x = np.ascontiguousarray(values, dtype=np.float64).reshape(len(values), -1)
+    good = np.abs(x) <= MAX_OUTCOME
+    if good.all():
+        return x
+    i, column = divmod(int(np.argmin(good)), x.shape[1])
+    got = float(x[i, column])
+    said = f"`{columns[column]}`" if columns is not None else f"`{name}`"
+    place = origin.at(i) + (f", column {column}" if columns is None and x.shape[1] > 1 else "")
+    if np.isnan(got):
+        raise BadRow(f"{said} is missing or NaN in {place}.", origin.first + i)
+    raise BadRow(f"{said} must be finite, at most {MAX_OUTCOME:.0e} in size; got {got:g} in {place}.", origin.first + i)
+
+
+def uncrossed(quantiles: NDArray[np.float64], levels: NDArray[np.float64], origin: Origin) -> NDArray[np.float64]:
+    """Quantiles that do not fall as their level rises."""
+    falls = quantiles[:, 1:] < quantiles[:, :-1]
+    if falls.any():
+        row, column = divmod(int(np.argmax(falls)), falls.shape[1])
+        high, low = quantiles[row, column], quantiles[row, column + 1]
+        raise BadRow(
+            f"quantiles must not cross; in {origin.at(row)} that of level {levels[column]:.6g} is {high:.6g} and "
+            f"that of level {levels[column + 1]:.6g} only {low:.6g}.",
+            origin.first + row,
+        )
+    return quantiles
+
+
+def levels(values: Any, n_quantiles: int) -> NDArray[np.float64]:
+    """Increasing quantile levels strictly between 0 and 1, one for each column of quantiles."""
+    tau = one_dimensional(values, "levels")
+    if tau.dtype.kind not in "fiu" or not np.all((tau > 0.0) & (tau < 1.0)):
+        raise InputError(f"`levels` must lie strictly between 0 and 1; got {_shown(tau)}.")
+    if len(tau) != n_quantiles:
+        raise InputError(f"`quantiles` has {n_quantiles} columns and `levels` {len(tau)}; each column needs its level.")
+    if np.any(np.diff(tau) <= 0.0):
+        raise InputError(f"`levels` must increase; got {_shown(tau)}.")
+    return tau.astype(np.float64)
+
+
+def _shown(values: NDArray[Any]) -> str:
+    return ", ".join(f"{v:.6g}" if values.dtype.kind in "fiu" else repr(v) for v in values[:9]) + (
+        ", …" if len(values) > 9 else ""
+    )
+
+
+def two_dimensional(values: Any, name: str, least: int) -> NDArray[Any]:
+    """An array of two dimensions, a row each forecast, with so many columns at least."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"`{name}` cannot be read as an array of numbers: {error}.") from None
+    if array.ndim != 2:
+        raise InputError(f"`{name}` must have two dimensions, a row each forecast; got shape {array.shape}.")
+    if array.shape[1] < least:
+        raise InputError(f"`{name}` must have {least} columns at least; got {array.shape[1]}.")
+    return array
 
 
 def one_dimensional(values: Any, name: str, *, numbers: bool = True) -> NDArray[Any]:

@@ -101,7 +101,7 @@ def test_shell_page_and_gate(rows, tmp_path, capsys):
     assert run(["check", str(tmp_path / "w.csv"), "--prob", "p_*", "--true", "gold", "--html", str(page)]) == 0
     out = capsys.readouterr().out
     assert out.startswith("Of the predicted class's probability")
-    assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
+    assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80, out
     assert "If the least sure were left out" in page.read_text()
     assert run(["check", str(tmp_path / "w.csv"), "--prob", "p_*", "--fail-above", "0.01"]) == 1
 

@@ -24,6 +24,8 @@ EPILOG = """Examples:
   howsure check --from lm-eval 'samples_*.jsonl' --by task
 
   howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is above)
+
+  howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
 """
 
 
@@ -50,6 +52,14 @@ def check(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,
+    draws: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Glob of columns of draws from a forecast of a number: checks those, not probabilities."),
+    ] = None,
+    quantiles: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Glob of columns of quantiles; their names end in the level (q0.05) or per cent (q5)."),
+    ] = None,
     html: Annotated[Optional[str], typer.Option(help="Write a report to this file.")] = None,  # noqa: UP045
     plot: Annotated[str | None, typer.Option(help="Draw the curve to this .svg, .png or .pdf file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -98,6 +108,36 @@ def check(
     check_outputs(html, plot, inputs=[file] if file else [])
     if plot is not None:
         check_plot_name(plot)
+    if draws is not None or quantiles is not None:
+        from howsure.cli.continuous import check_forecasts, refuse_options
+
+        refused = {
+            "--prob": prob,
+            "--positive": positive,
+            "--logits": logits or None,
+            "--weight": weight,
+            "--groups": groups,
+            "--by": by,
+            "--bins": bins,
+            "--latex": latex or None,
+            "--explain": explain or None,
+            "--fail-above": fail_above,
+            "--demo": demo or None,
+        }
+        refuse_options(refused, "--draws" if draws is not None else "--quantiles")
+        assert file is not None
+        return check_forecasts(
+            file,
+            draws=draws,
+            quantiles=quantiles,
+            true=true,
+            where=where,
+            confidence=confidence,
+            rng=rng,
+            html=html,
+            plot=plot,
+            as_json=as_json,
+        )
     source = demo_table() if demo else file
     if log is not None:
         assert file is not None

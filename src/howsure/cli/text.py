@@ -52,11 +52,12 @@ def _numbers(c: Calibration) -> str:
     if c.auc is not None:
         rows.append(("AUC", f"{c.auc:.4f}", ""))
     for test in c.tests[:1]:
-        rows.append(("calibrated?", f"p {_p(test.p_value)}", "combined test of perfect calibration"))
+        rows.append(("calibrated?", f"p {p_text(test.p_value)}", "combined test of perfect calibration"))
     return aligned(rows)
 
 
 def aligned(rows: list[tuple[str, str, str]]) -> str:
+    """Name, value and remark in columns."""
     first, second = max(len(r[0]) for r in rows), max(len(r[1]) for r in rows)
     made = []
     for name, value, rest in rows:
@@ -114,7 +115,7 @@ def slice_rows(slices: tuple[Slice, ...], most: int, *, with_rows: bool = True) 
         name = s.name if len(s.name) <= width else s.name[: width - 1] + "…"
         rows = f"{x.n:>10,} " if with_rows else ""
         error = f"{x.error.value:>7.4f}  [{x.error.low:.4f}, {x.error.high:.4f}]" if x.error else f"{'–':>7}  {'':<16}"
-        p = "–" if s.adjusted_p_value is None else _p(s.adjusted_p_value).removeprefix("= ")
+        p = "–" if s.adjusted_p_value is None else p_text(s.adjusted_p_value).removeprefix("= ")
         lines.append(f"  {printable(name):<{width}} {rows}{error} {x.bias.gap.value:>+8.4f} {p:>11}")
     if len(slices) > most:
         lines.append(f"  … {len(slices) - most:,} more (--json lists all)")
@@ -142,5 +143,6 @@ def _q(x: float) -> str:
     return f"{x:.1e}" if x < 0.5 else f"1-{1 - x:.0e}"
 
 
-def _p(p: float) -> str:
+def p_text(p: float) -> str:
+    """A p-value with its relation."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"

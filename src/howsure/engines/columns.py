@@ -79,7 +79,7 @@ def pair_columns(
     table: Table, prob: str | None, true: str | None, positive: Any = None, where: str | None = None
 ) -> PairColumns:
     """Find the probability and label columns, and how to read them as numbers."""
-    p = table.column(prob) if prob else _guess(table, PROB_NAMES, "probability", "--prob", skip={true})
+    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "--prob", skip={true})
     t = label_column(table, true, skip={p.name})
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
@@ -91,10 +91,12 @@ def pair_columns(
 
 def label_column(table: Table, true: str | None, skip: set[str]) -> Column:
     """The column of labels, named or guessed."""
-    return table.column(true) if true else _guess(table, TRUE_NAMES, "label", "--true", skip)
+    return table.column(true) if true else guessed_column(table, TRUE_NAMES, "label", "--true", skip)
 
 
-def _guess(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:
+def guessed_column(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:
+    """The one column named like that; none or several are an error that names the option to use."""
+
     def plain(name: str) -> str:
         return re.sub(r"[^a-z0-9]", "", name.lower())
 

@@ -103,9 +103,16 @@ class Table:
         )
 
     def batches(
-        self, expressions: Sequence[str], where: str | None = None, relation: str | None = None
+        self,
+        expressions: Sequence[str],
+        where: str | None = None,
+        relation: str | None = None,
+        rows: int = BATCH_ROWS,
     ) -> Iterator[pa.RecordBatch]:
-        """Evaluate SQL expressions over the rows, in the table's order; `relation` is another reading of its files."""
+        """Evaluate SQL expressions over the rows, in the table's order, about `rows` at a time.
+
+        `relation` is another reading of its files.
+        """
         listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
         condition = f" WHERE {checked_condition(where)}" if where else ""
         cursor = self._connection.cursor()  # so that two readers do not disturb each other
@@ -113,7 +120,7 @@ class Table:
             cursor.register("given", self._given)
         try:
             sql = f"SELECT {listed} FROM {relation or self._relation_sql}{condition}"
-            yield from cursor.sql(sql).to_arrow_reader(BATCH_ROWS)
+            yield from cursor.sql(sql).to_arrow_reader(rows)
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
         finally:

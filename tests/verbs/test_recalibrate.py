@@ -123,7 +123,7 @@ def test_tables_are_arrays(pair, tmp_path):
         ({"method": "vector"}, "'vector' is not for 2 classes"),
         ({"groups": np.zeros(1500)}, "all rows are in one group"),
         ({"groups": [1, 2]}, "lengths differ"),
-        ({"confidence_level": 1}, "strictly between 0 and 1"),
+        ({"confidence_level": 1}, "between 0.01 and 0.9999"),
         ({"prob": "q"}, "with arrays leave them out"),
         ({"rng": "a"}, "`rng` must be a seed"),
     ],

@@ -12,6 +12,7 @@ from howsure.calibration.decompositions import ScoreParts
 from howsure.calibration.discrimination import LabelDistribution
 from howsure.calibration.intervals import Estimate
 from howsure.calibration.perfection import PerfectionTest
+from howsure.calibration.smooth import Curve
 from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Calibration:
     tests: tuple[PerfectionTest, ...]
     band: tuple[Floats, Floats] | None = None
     confidence_level: float = 0.95
+    curve: Curve | None = None
     n_groups: int | None = None
     by: str | None = None
     slices: tuple[Slice, ...] = ()
@@ -166,6 +168,8 @@ class Calibration:
         if self.band is not None:
             for record, low, high in zip(made["bins"], *(side.tolist() for side in self.band), strict=True):
                 record["band_low"], record["band_high"] = low, high
+        if self.curve is not None:
+            made["curve"] = self.curve.to_dict()
         if self.n_groups is not None:
             made["n_groups"] = self.n_groups
         if self.by is not None:

@@ -50,6 +50,10 @@ def check(
         Optional[str],  # noqa: UP045
         typer.Option(help="Bins to draw: rows in each, width:K, or isotonic. Chosen from the data by default."),
     ] = None,
+    curve: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A curve without bins too: kernel, local-linear, neighbours, isotonic, gp."),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,
     draws: Annotated[
@@ -119,6 +123,10 @@ def check(
             "--groups": groups,
             "--by": by,
             "--bins": bins,
+            "--curve": curve,
+            "--normalise": normalise or None,
+            "--from": log,
+            "--like": like,
             "--latex": latex or None,
             "--explain": explain or None,
             "--fail-above": fail_above,
@@ -157,6 +165,7 @@ def check(
         groups=groups,
         by=by,
         bins=bins,
+        curve=curve,
         confidence_level=confidence,
         rng=rng,
         normalise=normalise,

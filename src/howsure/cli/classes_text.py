@@ -28,8 +28,8 @@ def classes_text(m: MulticlassCalibration) -> str:
         textwrap.fill(m.verdict, 80),
         aligned(rows),
         "Each class, worst first:\n" + slice_rows(m.per_class, MOST_CLASSES, with_rows=False),
-        f"Accuracy when only the surest are answered:  {abstain}",
-        "The predicted class's probability. " + bins_table(m.top),
+        f"Accuracy when only the surest share is answered\n  {abstain}",
+        "The predicted class's probability\n" + bins_table(m.top),
         curve(m.top),
     ]
     return "\n\n".join(parts) + "\n"

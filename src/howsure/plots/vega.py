@@ -63,6 +63,18 @@ def curve_layers(c: Calibration) -> list[dict[str, Any]]:
                 },
             }
         )
+    if c.curve is not None:
+        smooth = {"values": c.curve.to_dict()["points"]}
+        at = {"field": "q", "type": "quantitative"}
+        band = {"x": at, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
+        layers += [
+            {"data": smooth, "mark": {"type": "area", "color": ORANGE, "opacity": 0.25}, "encoding": band},
+            {
+                "data": smooth,
+                "mark": {"type": "line", "color": ORANGE, "strokeWidth": 2},
+                "encoding": {"x": at, "y": {"field": "p", "type": "quantitative"}},
+            },
+        ]
     return [
         *layers,
         {

@@ -14,6 +14,7 @@ from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.clusters import ClusterTable
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice, worst_first
+from howsure.calibration.smooth import Curve, smooth_curve
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def check(
     y_prob: Any = None,
     *,
     bins: int | str | None = None,
+    curve: str | None = None,
     sample_weight: Any = None,
     groups: Any = None,
     by: Any = None,
@@ -52,6 +54,8 @@ def check(
     bins : int, "width:K", "isotonic" or None
         The bins drawn: of so many rows each, K of equal width, or the blocks of the isotonic fit. By default the
         number of rows of least leave-one-out risk. The error is estimated on bins of its own.
+    curve : str
+        A curve without bins too: "kernel", "local-linear" (both also ":logit"), "neighbours", "isotonic" or "gp".
     sample_weight : array of whole numbers, shape (n,); or a column's name
         How often each row counts.
     groups : array, shape (n,); or a column's name
@@ -99,7 +103,7 @@ def check(
     generator = _validate.generator(rng)
     width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
     if has_classes(y_true, y_prob, prob):
-        for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive)):
+        for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
             if value is not None:
                 raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
         if logits:
@@ -125,9 +129,11 @@ def check(
                 raise InputError(
                     f"all rows are in one group of {rows.groups_name}; intervals need two groups at least."
                 )
+        smooth = None if curve is None else smooth_curve(sketch, curve, level)
         whole = analyse(
             sketch, bins=bins, confidence_level=level, rng=generator, clusters=whole_table, source=rows.name
         )
+        whole = replace(whole, curve=smooth, notes=(*whole.notes, *_curve_notes(smooth, whole.n_groups)))
         if slices is None:
             return whole
         made = [
@@ -135,6 +141,12 @@ def check(
             for name, s in slices.items()
         ]
         return replace(whole, by=rows.by_name, slices=_slice_table(made))
+
+
+def _curve_notes(curve: Curve | None, n_groups: int | None) -> tuple[str, ...]:
+    if curve is None or n_groups is None:
+        return ()
+    return ("The smooth curve's band treats rows as independent; no version for groups is derived.",)
 
 
 def error_like(

@@ -70,7 +70,7 @@ def test_infinite_log_loss_is_left_out():
 def test_level_and_power_on_clustered_data():
     """300 samples of 100 documents: rejections of a true null at most 7% plus 3 standard errors; power beyond it."""
     rng = np.random.default_rng(30)
-    equal = {"over": 1.4, "under": 0.7213}  # logit factors of the same RMS error, 0.043 (docs/theory.md)
+    equal = {"over": 1.4, "under": 0.7373}  # logit factors of the same RMS error, 0.043 (docs/theory.md)
     null = found = 0
     for _ in range(300):
         y, p, g = documents(100, rng)

@@ -302,28 +302,33 @@ def array(values: Any, name: str) -> NDArray[Any]:
     return made
 
 
-def class_probabilities(values: NDArray[Any], origin: Origin) -> NDArray[np.float64]:
-    """Rows of probabilities, shape (n, K), that sum to one; rounding of single precision is mended."""
+def class_probabilities(values: NDArray[Any], origin: Origin, *, normalise: bool = False) -> NDArray[np.float64]:
+    """Rows of probabilities, shape (n, K), that sum to one: as given, or divided by their sum if asked.
+
+    A sum off by no more than a thousandth is rounding (four decimals, single precision) and is mended.
+    """
     if values.ndim != 2 or values.shape[1] < 2:
         raise InputError(f"`{origin.prob}` must have a column for each of two or more classes; got {values.shape}.")
     if values.dtype.kind not in "fiub":
         raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}.")
     p = values.astype(np.float64)
-    bad = ~((p >= 0.0) & (p <= 1.0 + 1e-6)).all(axis=1)
-    if bad.any():
-        i = int(np.argmax(bad))
-        j = int(np.argmax(~((p[i] >= 0.0) & (p[i] <= 1.0 + 1e-6))))
+    good = (p >= 0.0) & (p <= (np.finfo(np.float64).max if normalise else 1.0 + 1e-6))
+    if not good.all():
+        i, j = divmod(int(np.argmin(good)), p.shape[1])
         what = "is missing or NaN" if np.isnan(p[i, j]) else f"must lie in [0, 1]; got {p[i, j]:.6g}"
         raise BadRow(f"`{origin.prob}` {what} in {origin.at(i)}, class number {j + 1}.", origin.first + i)
     total = p.sum(axis=1)
-    off = np.abs(total - 1.0) > 1e-3
+    off = (total <= 0.0) if normalise else np.abs(total - 1.0) > 1e-3
     if off.any():
         i = int(np.argmax(off))
         raise BadRow(
-            f"the probabilities of a row must sum to 1; those of `{origin.prob}` sum to {total[i]:.6g} in {origin.at(i)}.",
+            f"`{origin.prob}` sums to {total[i]:.6g} in {origin.at(i)}, not to one; divide by the sum first "
+            "(howsure check has --normalise; in Python, normalise=True).",
             origin.first + i,
         )
-    return np.asarray(p / total[:, None])
+    mended = np.abs(total - 1.0) > 1e-12
+    p[mended] /= total[mended, None]
+    return p
 
 
 def class_labels(values: Any, n_classes: int, origin: Origin) -> NDArray[np.int64]:

@@ -381,7 +381,7 @@ def test_contest_is_cross_fitted():
         ([0.2, 0.3], [0, 2], "`y` must be 0 or 1; got 2 in index 1"),
         ([0.2, 0.3], [0], "lengths differ: `X` has 2, `y` has 1"),
         ([], [], "no rows"),
-        ([[0.2, 0.3]], [0], "must sum to 1; those of `X` sum to 0.5 in index 0"),
+        ([[0.2, 0.3]], [0], "sums to 0.5 in index 0, not to one"),
         ([[0.2, 0.3, 0.5]], [3], "class number from 0 to 2; got 3 in index 0"),
         ([[0.2, -0.3, 1.1]], [0], r"must lie in \[0, 1\]; got -0.3 in index 0, class number 2"),
         ([[[0.2]]], [0], r"shape \(n,\) or \(n, classes\)"),

@@ -109,7 +109,7 @@ def test_shell_page_and_gate(rows, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("y", "p", "keywords", "message"),
     [
-        ([0, 1], [[0.5, 0.5], [0.4, 0.4]], {}, r"sums to 0.8 in index 1, not to one; pass --normalise"),
+        ([0, 1], [[0.5, 0.5], [0.4, 0.4]], {}, r"sums to 0.8 in index 1, not to one; divide by the sum"),
         ([0, 2], [[0.5, 0.5], [0.4, 0.6]], {}, r"class numbers from 0 to 1; got .*2.* in index 1"),
         (
             ["a", "x"],
@@ -117,7 +117,7 @@ def test_shell_page_and_gate(rows, tmp_path, capsys):
             {"classes": ["a", "b"]},
             r"is 'x' in index 1, which is none of the classes",
         ),
-        ([0, 1], [[0.5, 0.5], [np.nan, 0.6]], {}, r"missing or NaN in index 1 \(class 1\)"),
+        ([0, 1], [[0.5, 0.5], [np.nan, 0.6]], {}, r"missing or NaN in index 1, class number 1"),
         ([0, 1], [[0.5, 0.5], [-0.1, 1.1]], {}, r"must lie in \[0, 1\]; got -0.1 in index 1"),
         ([0, 1], [[0.5, 0.5], [0.5, 0.5]], {"classes": ["a"]}, "names 1 classes, but `y_prob` has 2 columns"),
         ([0, 1], [[0.5, 0.5], [0.5, 0.5]], {"by": ["a", "b"]}, "does not go with the probabilities of many classes"),

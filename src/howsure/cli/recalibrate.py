@@ -65,10 +65,10 @@ def fit(
 
     It is judged on rows it has not seen; when the gain is not clear, what is saved changes nothing.
     """
-    from howsure.report.writing import check_writable, write_whole
+    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.recalibrate import recalibrate as run_recalibrate
 
-    check_writable(out)
+    check_outputs(out, inputs=[file])
     result = run_recalibrate(
         file,
         method=method,
@@ -108,10 +108,10 @@ def apply(
 
     The table may have any size; rows keep their order and the other columns stay as they are.
     """
-    from howsure.report.writing import check_writable
+    from howsure.report.writing import check_outputs
     from howsure.verbs.recalibrate import apply_recalibrator
 
-    check_writable(out)
+    check_outputs(out, inputs=[file, saved])
     rows, names = apply_recalibrator(saved, file, out, prob=prob, name=name)
     if as_json:
         print(json.dumps({"rows": rows, "columns": names, "written": out}, indent=2, ensure_ascii=False))

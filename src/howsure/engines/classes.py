@@ -20,8 +20,6 @@ from howsure.engines.wide import class_columns
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
-TOLERANCE = 1e-3  # how far from one a row's sum may be: rounding to four decimals, single precision
-
 
 @dataclass(frozen=True)
 class ClassRows:
@@ -65,7 +63,7 @@ def classes_from_arrays(
     coded = None
     if groups is not None:
         coded = numbered(pa.array(given["groups"], from_pandas=True), "groups", origin)
-    return ClassRows(index, _checked(probs, origin, normalise), names, coded, "arrays")
+    return ClassRows(index, _validate.class_probabilities(probs, origin, normalise=normalise), names, coded, "arrays")
 
 
 def classes_from_table(
@@ -107,7 +105,13 @@ def classes_from_table(
         raise InputError(f"`{label.name}` is missing in {origin.at(gold.index(None))}.")
     coded = None if groups is None else numbered(columns[1], groups, origin)
     source = Path(table.name).name if table.files else table.name
-    return ClassRows(_class_numbers(gold, names, origin), _checked(probs, origin, normalise), names, coded, source)
+    return ClassRows(
+        _class_numbers(gold, names, origin),
+        _validate.class_probabilities(probs, origin, normalise=normalise),
+        names,
+        coded,
+        source,
+    )
 
 
 def _nested(column: Any, origin: Origin) -> tuple[tuple[str, ...], Floats]:
@@ -147,26 +151,3 @@ def _class_numbers(gold: list[str], names: tuple[str, ...], origin: Origin) -> I
         raise InputError(
             f"`{origin.true}` is {gold[i]!r} in {origin.at(i)}, which is none of the classes.{_validate.nearest(gold[i], names)}"
         ) from None
-
-
-def _checked(probs: Floats, origin: Origin, normalise: bool) -> Floats:
-    """Probabilities in [0, 1] whose rows sum to one; rows are scaled to it when asked."""
-    good = (probs >= 0.0) & (probs <= (np.inf if normalise else 1.0))
-    if not good.all():
-        i, j = divmod(int(np.argmin(good)), probs.shape[1])
-        value = probs[i, j]
-        said = "is missing or NaN" if np.isnan(value) else f"must lie in [0, 1]; got {value:.6g}"
-        raise InputError(f"`{origin.prob}` {said} in {origin.at(i)} (class {j + 1}).")
-    total = probs.sum(axis=1)
-    if normalise:
-        if total.min() <= 0.0 or not np.isfinite(total).all():
-            raise InputError(f"`{origin.prob}` sums to {total.min():g} in {origin.at(int(np.argmin(total)))}.")
-        return probs / total[:, None]
-    off = np.abs(total - 1.0) > TOLERANCE
-    if off.any():
-        i = int(np.argmax(off))
-        raise InputError(
-            f"`{origin.prob}` sums to {total[i]:.6g} in {origin.at(i)}, not to one; "
-            "pass --normalise (in Python, normalise=True) to divide by the sum."
-        )
-    return probs

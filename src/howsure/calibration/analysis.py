@@ -55,6 +55,7 @@ def analyse(
     if rng is not None and clusters is None:
         band = consistency_band(sketch, drawn, drawn_starts(sketch, drawn, bins), level, rng)
     squared = inferred.squared
+    blocks = _bins.isotonic_starts(sketch)
     return Calibration(
         n=sketch.n,
         base_rate=sketch.n_positive / sketch.n,
@@ -64,9 +65,9 @@ def analyse(
         ece=inferred.ece,
         max_error=float(np.abs(drawn.gap).max()),
         bias=Bias(inferred.gap, inferred.slope, bias.regions(drawn, level)),
-        brier=brier_parts(sketch, drawn),
+        brier=brier_parts(sketch, drawn, blocks),
         brier_interval=inferred.brier,
-        log_loss=log_loss_parts(sketch, drawn),
+        log_loss=log_loss_parts(sketch, drawn, blocks),
         auc=area_under_curve(sketch),
         positives=label_distribution(sketch, 1),
         negatives=label_distribution(sketch, 0),

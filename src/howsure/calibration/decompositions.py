@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from howsure.calibration.bins import Bins, isotonic_starts
+from howsure.calibration.bins import Bins
 from howsure.calibration.sketch import Sketch
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -63,33 +63,33 @@ SPHERICAL = ScoringRule("spherical", lambda x: x / np.hypot(x, 1.0 - x), lambda 
 RULES = {rule.name: rule for rule in (BRIER, LOG, SPHERICAL)}
 
 
-def brier_parts(sketch: Sketch, bins: Bins) -> ScoreParts:
-    """The Brier score, mean (y - q)²."""
+def brier_parts(sketch: Sketch, bins: Bins, blocks: Ints) -> ScoreParts:
+    """The Brier score, mean (y - q)²; `blocks` are the first cells of the isotonic fit's."""
     value = float(np.sum(sketch.sum_ee)) / sketch.n
     calibration = float(np.sum(bins.n * (bins.mean_prob - bins.mean_true) ** 2)) / sketch.n
-    return _parts(sketch, bins, value, calibration, lambda p: p * (1.0 - p), 0)
+    return _parts(sketch, bins, blocks, value, calibration, lambda p: p * (1.0 - p), 0)
 
 
-def log_loss_parts(sketch: Sketch, bins: Bins) -> ScoreParts:
+def log_loss_parts(sketch: Sketch, bins: Bins, blocks: Ints) -> ScoreParts:
     """The log loss, mean -log P(label), in nats."""
     total, infinite = sketch.log_loss
     value = None if infinite else total / sketch.n
     divergence = float(np.sum(bins.n * _divergence(bins.mean_true, bins.mean_prob))) / sketch.n
     calibration = None if infinite or not np.isfinite(divergence) else divergence  # a bin's mean q may round to 0 or 1
-    return _parts(sketch, bins, value, calibration, entropy, infinite)
+    return _parts(sketch, bins, blocks, value, calibration, entropy, infinite)
 
 
 def _parts(
     sketch: Sketch,
     bins: Bins,
+    blocks: Ints,
     value: float | None,
     calibration: float | None,
     impurity: Callable[[Floats], Floats],
     infinite: int,
 ) -> ScoreParts:
-    starts = isotonic_starts(sketch)
-    n = np.add.reduceat(sketch.size, starts)
-    p = np.add.reduceat(sketch.counts[:, 1], starts) / n
+    n = np.add.reduceat(sketch.size, blocks)
+    p = np.add.reduceat(sketch.counts[:, 1], blocks) / n
     recalibrated = float(np.sum(n * impurity(p))) / sketch.n
     uncertainty = float(impurity(np.array([sketch.n_positive / sketch.n]))[0])
     return ScoreParts(

@@ -29,7 +29,8 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 env: $(VENV)/.base
 
 demo: $(VENV)/.base
-	$(BIN)/howsure check --demo --by predicted --html howsure-report.html
+	@echo "Report: howsure-report.html (open it in a browser)"
+	@$(BIN)/howsure check --demo --by predicted --html howsure-report.html
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest

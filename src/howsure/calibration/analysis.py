@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure.calibration import bias, clustered
 from howsure.calibration import bins as _bins
 from howsure.calibration.bins import Bins
-from howsure.calibration.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, ClusterTable, Parts, parts
+from howsure.calibration.clusters import (
+    POSITIVE,
+    ROWS,
+    SUM_Q,
+    SUM_QQ,
+    SUM_QY,
+    ClusterBuilder,
+    ClusterTable,
+    Parts,
+    parts,
+)
 from howsure.calibration.consistency import consistency_band
 from howsure.calibration.decompositions import brier_parts, log_loss_parts
 from howsure.calibration.discrimination import area_under_curve, label_distribution
@@ -25,7 +36,7 @@ from howsure.calibration.intervals import (
 from howsure.calibration.perfection import PerfectionTest, perfection_tests
 from howsure.calibration.result import Bias, Calibration
 from howsure.calibration.sketch import Sketch
-from howsure.kernels.cells import Ints
+from howsure.kernels.cells import Floats, Ints
 
 
 def analyse(
@@ -84,6 +95,22 @@ def filing(sketch: Sketch, bins: int | str | None, confidence_level: float) -> P
     """How the rows behind a sketch are to be filed by group, for `analyse(clusters=)`."""
     drawn = _bins.drawn_bins(sketch, bins, confidence_level)
     return parts(sketch, drawn_starts(sketch, drawn, bins), drawn.from_prob)
+
+
+def cluster_rows(
+    sketch: Sketch,
+    y: NDArray[np.uint8],
+    q: Floats,
+    groups: Ints | None,
+    bins: int | str | None,
+    confidence_level: float,
+) -> ClusterTable | None:
+    """Rows in memory by group, for `analyse(clusters=)`; None without groups."""
+    if groups is None:
+        return None
+    builder = ClusterBuilder(filing(sketch, bins, confidence_level))
+    builder.add(groups.astype(np.uint64), y, q)
+    return builder.finish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.clusters import ClusterBuilder, ClusterTable
+from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.difference import Difference, Filed, mean_difference, squared_error_difference
 from howsure.calibration.result import Calibration
-from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.calibration.sketch import sketch_rows
 from howsure.kernels.cells import Floats, Ints
 
 
@@ -133,9 +132,14 @@ def compare_rows(
     rng: np.random.Generator | None,
 ) -> tuple[tuple[Calibration, ...], tuple[Pair, ...]]:
     """Each model's calibration and every pair's differences, on rows in memory."""
-    sketches = {name: _sketch(y, q) for name, q in probs.items()}
+    sketches = {name: sketch_rows(y, q) for name, q in probs.items()}
     calibrations = tuple(
-        analyse(s, confidence_level=confidence_level, rng=rng, clusters=_clusters(y, probs[name], s, groups))
+        analyse(
+            s,
+            confidence_level=confidence_level,
+            rng=rng,
+            clusters=cluster_rows(s, y, probs[name], groups, None, confidence_level),
+        )
         for name, s in sketches.items()
     )
     if len(y) < 2 or (groups is not None and groups.max() < 1):
@@ -157,20 +161,6 @@ def compare_rows(
             )
         )
     return calibrations, tuple(pairs)
-
-
-def _sketch(y: NDArray[np.uint8], q: Floats) -> Sketch:
-    builder = SketchBuilder()
-    builder.add(y, q)
-    return builder.finish()
-
-
-def _clusters(y: NDArray[np.uint8], q: Floats, sketch: Sketch, groups: Ints | None) -> ClusterTable | None:
-    if groups is None:
-        return None
-    builder = ClusterBuilder(filing(sketch, None, 0.95))
-    builder.add(groups.astype(np.uint64), y, q)
-    return builder.finish()
 
 
 def _log_loss(y: NDArray[np.uint8], q: Floats) -> Floats | None:

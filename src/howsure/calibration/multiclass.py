@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.clusters import ClusterBuilder
+from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice, worst_first
-from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.calibration.sketch import Sketch, sketch_rows
 from howsure.kernels.cells import Floats, Ints
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
@@ -116,14 +115,14 @@ def analyse_classes(
     items = np.arange(n)
     predicted = probs.argmax(axis=1)
     right = (predicted == y).astype(np.uint8)
-    top_sketch = _sketch(right, probs[items, predicted])
+    top_sketch = sketch_rows(right, probs[items, predicted])
     top = _analysed(right, probs[items, predicted], top_sketch, groups, bins, confidence_level, rng, source)
     per_class = []
     for c in range(k):
         q = np.ascontiguousarray(probs[:, c])
         is_c = (y == c).astype(np.uint8)
         per_class.append(
-            (classes[c], _analysed(is_c, q, _sketch(is_c, q), groups, None, confidence_level, None, source))
+            (classes[c], _analysed(is_c, q, sketch_rows(is_c, q), groups, None, confidence_level, None, source))
         )
     adjusted = benjamini_hochberg([c.p_value for _, c in per_class])
     slices = [Slice(name, c, p) for (name, c), p in zip(per_class, adjusted, strict=True)]
@@ -133,7 +132,7 @@ def analyse_classes(
     events = (y[:, None] == np.arange(k)[None, :]).astype(np.uint8).ravel()
     flat = np.ascontiguousarray(probs).ravel()
     pooled_groups = np.repeat(items if groups is None else groups, k)
-    pooled = _analysed(events, flat, _sketch(events, flat), pooled_groups, bins, confidence_level, None, source)
+    pooled = _analysed(events, flat, sketch_rows(events, flat), pooled_groups, bins, confidence_level, None, source)
     true_prob = probs[items, y]
     return MulticlassCalibration(
         n=n,
@@ -160,12 +159,6 @@ def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:
     return RiskCoverage(coverage[shown], accuracy[shown], sketch.mean_q[::-1][shown], area)
 
 
-def _sketch(y: NDArray[np.uint8], q: Floats) -> Sketch:
-    builder = SketchBuilder()
-    builder.add(y, q)
-    return builder.finish()
-
-
 def _analysed(
     y: NDArray[np.uint8],
     q: Floats,
@@ -176,9 +169,5 @@ def _analysed(
     rng: np.random.Generator | None,
     source: str,
 ) -> Calibration:
-    table = None
-    if groups is not None:
-        builder = ClusterBuilder(filing(sketch, bins, level))
-        builder.add(groups.astype(np.uint64), y, q)
-        table = builder.finish()
+    table = cluster_rows(sketch, y, q, groups, bins, level)
     return analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=table, source=source)

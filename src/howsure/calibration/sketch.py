@@ -373,6 +373,13 @@ class _CompiledState:
         return _from_cells(occupied, table[occupied], self._log_tail, self._widths)
 
 
+def sketch_rows(y: NDArray[Any], q: NDArray[Any]) -> Sketch:
+    """The sketch of rows in memory, on this thread."""
+    builder = SketchBuilder()
+    builder.add(y, q)
+    return builder.finish()
+
+
 def is_outgrown(y: NDArray[Any], q: NDArray[Any], origin: Origin = _HERE, *, logits: bool = False) -> bool:
     """Whether these rows alone have too many distinct probabilities for an exact sketch."""
     state = _CompiledState(None)

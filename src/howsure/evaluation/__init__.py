@@ -1,0 +1,1 @@
+"""Labels against labels: confusion, P/R/F, spans, significance, agreement, crowds, splits."""

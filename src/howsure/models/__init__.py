@@ -1,0 +1,1 @@
+"""Models that are fitted, saved without pickle, loaded, and give posteriors."""

@@ -375,3 +375,10 @@ def count(value: int, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"`{name}` must be a whole number of 1 or more; got {value!r}.")
     return int(value)
+
+
+def temperature(t: float) -> float:
+    """A temperature: a finite number above 0."""
+    if not 0.0 < t < float("inf"):
+        raise InputError(f"a temperature must be a finite number above 0; got {t}.")
+    return float(t)

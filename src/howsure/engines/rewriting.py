@@ -56,8 +56,11 @@ def output(path: str) -> Output:
     return Output(target, kind, packed)
 
 
-def with_columns(table: Table, read: Sequence[Column], names: Sequence[str], add: Addition, out: Output) -> int:
-    """Write the table to `out` with new columns `names`, made by `add` from the columns `read`; returns the rows."""
+def with_columns(
+    table: Table, read: Sequence[Column], names: Sequence[str], add: Addition, out: Output, sql_type: str = "DOUBLE"
+) -> int:
+    """Write the table to `out` with new columns `names`, made by `add` from the columns `read` (as `sql_type`);
+    returns the rows."""
     there = {c.name.lower() for c in table.columns}
     for name in names:
         if name.lower() in there:
@@ -67,10 +70,10 @@ def with_columns(table: Table, read: Sequence[Column], names: Sequence[str], add
     try:
         unparsed = table.unparsed()
         if unparsed and unparsed[0] == "json" and out.kind == "json":
-            rows = _extended_records(table, unparsed[1], read, names, add, out, temporary)
+            rows = _extended_records(table, unparsed[1], read, names, add, out, temporary, sql_type)
         else:
             text = unparsed[1] if unparsed and unparsed[0] == "csv" and out.kind in ("csv", "tsv") else None
-            rows = _extended_table(table, text, read, names, add, out, temporary)
+            rows = _extended_table(table, text, read, names, add, out, temporary, sql_type)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
@@ -90,9 +93,10 @@ def _extended_table(
     add: Addition,
     out: Output,
     temporary: str,
+    sql_type: str,
 ) -> int:
     """Columns through Arrow, written batch by batch, so that a bad row is met here and not inside a writer's thread."""
-    expressions = [quoted(c.name) for c in table.columns] + [f"TRY_CAST({quoted(c.name)} AS DOUBLE)" for c in read]
+    expressions = [quoted(c.name) for c in table.columns] + [f"TRY_CAST({quoted(c.name)} AS {sql_type})" for c in read]
     kept = len(table.columns)
     columns = [c.name for c in table.columns] + list(names)
     rows = 0
@@ -163,10 +167,11 @@ def _extended_records(
     add: Addition,
     out: Output,
     temporary: str,
+    sql_type: str,
 ) -> int:
     """JSON records as they are written, with members put in before the closing brace."""
     written = [f"json_extract_string(json, {_json_path(c.name)})" for c in read]
-    values = [f"TRY_CAST({w} AS DOUBLE)" for w in written]
+    values = [f"TRY_CAST({w} AS {sql_type})" for w in written]
     # A line break inside a record is white space between its tokens: JSON strings cannot hold one.
     record = "rtrim(translate(CAST(json AS VARCHAR), chr(10) || chr(13), '  '))"
     opened: Any = gzip.open(temporary, "wb", compresslevel=6) if out.packed else open(temporary, "wb")  # noqa: SIM115

@@ -1,0 +1,107 @@
+"""`howsure classify`: text classifiers that say how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+from howsure.models.classifier import TextClassifier
+
+
+def train_classifier(
+    source: Any,
+    *,
+    method: str = "logistic",
+    text: str | None = None,
+    true: str | None = None,
+    dev: Any = None,
+    positive: str | None = None,
+    emoticons: bool = False,
+    tokens: str = "tweets",
+    min_count: int = 2,
+    strength: float | None = None,
+    penalty: float = 0.0,
+    where: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[TextClassifier, int]:
+    """Train on a table of texts and labels; returns the classifier and the number of rows left out.
+
+    Parameters
+    ----------
+    source, dev : path or data frame
+        Texts to learn from, and to choose the hyperparameter on (best F1).
+    method : "logistic" or "naive-bayes"
+    text, true : str
+        Columns, when they cannot be guessed.
+    emoticons : bool
+        There are no labels: 1 is a text with ":)", which is then taken away (the emoticon trick).
+    tokens : "tweets" or "words"
+    strength, penalty, min_count
+        See `howsure.models.classifier_fitting.fit_classifier`.
+    """
+    from howsure.models.classifier_fitting import fit_classifier
+
+    if emoticons and true is not None:
+        raise InputError("with --emoticons the labels come from the texts: leave --true out.")
+    texts, labels, left_out = _labelled(source, text, true, emoticons, where)
+    held_out = None
+    if dev is not None:
+        dev_texts, dev_labels, dev_left_out = _labelled(dev, text, true, emoticons, None)
+        held_out, left_out = (dev_texts, dev_labels), left_out + dev_left_out
+    if positive is not None and positive not in labels:
+        raise InputError(f'no training text has the label "{positive}".')
+    made = fit_classifier(
+        texts,
+        labels,
+        method=method,
+        dev=held_out,
+        positive=positive,
+        tokens=tokens,
+        min_count=min_count,
+        strength=strength,
+        penalty=penalty,
+        progress=progress,
+    )
+    return made, left_out
+
+
+def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str | None = None) -> tuple[int, list[str]]:
+    """Copy a table with a column `p_<class>` for each class; returns the number of rows and the new names."""
+    from howsure.engines.rewriting import output, with_columns
+    from howsure.engines.tables import Table
+    from howsure.engines.texts import text_column
+
+    target = output(out)
+    names = [f"p_{c}" for c in model.classes]
+    with Table(source) as table:
+        column = table.column(text_column(table, text))
+
+        def add(read: list[Any], first: int) -> Sequence[NDArray[np.float64]]:
+            return list(np.ascontiguousarray(model.posterior(read[0].to_pylist()).marginals().T))
+
+        return with_columns(table, [column], names, add, target, "VARCHAR"), names
+
+
+def load_classifier(path: str | Path) -> TextClassifier:
+    """A classifier that `howsure classify train` saved."""
+    return TextClassifier.load(path)
+
+
+def _labelled(
+    source: Any, text: str | None, true: str | None, emoticons: bool, where: str | None
+) -> tuple[list[str], list[str], int]:
+    from howsure.corpora.tweet_tokens import labelled_by_emoticons
+    from howsure.engines.tables import Table
+    from howsure.engines.texts import read_texts
+
+    with Table(source) as table:
+        rows = read_texts(table, text, true, labelled=not emoticons, where=where)
+    if not emoticons:
+        return rows.texts, rows.labels, rows.left_out
+    numbers, stripped = labelled_by_emoticons(rows.texts)
+    return stripped, [str(n) for n in numbers], rows.left_out

@@ -38,7 +38,7 @@ class Pairable:
 
     def over_labels(self, weight: Floats) -> Floats:
         """Σ_c n_ic weight_c of each item."""
-        return np.bincount(self.item, self.count * weight[self.label], self.n)
+        return np.bincount(self.item, self.count * weight[self.label], self.n).astype(np.float64)
 
     def disagreement(self) -> Floats:
         """The share of each item's pairs of ratings that differ."""
@@ -97,8 +97,8 @@ def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coe
     influence = (on_observed / max(observed, 1e-300) - on_expected / expected) / p.n
     scale = 1.0 if metric == "nominal" else _widest(p, prior, metric)
     low, high = limits_of_ratio(observed, bias * expected, influence, p.groups, confidence_level, scale)
-    seen = (1.0 - observed, 1.0 - bias * expected) if metric == "nominal" else (None, None)
-    return Coefficient(name, 1.0 - observed / (bias * expected), low, high, *seen, p.n)
+    agreed, by_chance = (1.0 - observed, 1.0 - bias * expected) if metric == "nominal" else (None, None)
+    return Coefficient(name, 1.0 - observed / (bias * expected), low, high, agreed, by_chance, p.n)
 
 
 def _nominal(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Floats, Floats]:

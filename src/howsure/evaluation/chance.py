@@ -91,4 +91,4 @@ def mean_share(values: Floats, groups: Ints | None, confidence_level: float) -> 
 def _per_group(influence: Floats, groups: Ints) -> Floats:
     """Sums over each group that is there."""
     codes = np.unique(groups, return_inverse=True)[1]
-    return np.bincount(codes, influence)
+    return np.bincount(codes, influence).astype(np.float64)

@@ -25,7 +25,7 @@ def agreement_text(a: Agreement) -> str:
         parts.append(_items(a))
     if a.crowd is not None:
         parts.append(_crowd(a, a.crowd))
-    said = [f"Left out: {rows:,} labels or rows: {reason}." for reason, rows in a.left_out.items()]
+    said = [f"Left out: {rows:,}, {reason}." for reason, rows in a.left_out.items()]
     said += [f"Note: {printable(note)}" for note in a.notes]
     if said:
         parts.append("\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said))

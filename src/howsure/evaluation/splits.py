@@ -6,8 +6,8 @@ Three ways, each exact about what it promises (docs/split.md):
   first when stratified, so that every label is in proportion too.
 - groups: shuffled by a hash of their names and the seed, laid end to end, and cut; a group goes where its middle lies.
   Of several shuffles the one nearest to the proportions (of rows and, if stratified, labels) is taken.
-- dates: cut between distinct dates, nearest to the proportions. A group that straddles a cut stays in the part that
-  has most of its rows; its other rows are left out.
+- dates: cut between distinct dates, nearest to the proportions. A group that straddles a cut stays in the part of
+  which it is the largest share, which keeps the proportions; its other rows are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from howsure.kernels.cells import Floats, Ints
 
 SHUFFLES = 64
 LEFT_OUT = -1
-STRADDLES = "their group has more rows in another part (groups and dates together)"
+STRADDLES = "their group was put into another part (it straddles a cut between dates)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,12 @@ def split_dates(date: Ints, share: Floats) -> Ints:
 
 
 def without_straddling(part: Ints, groups: Ints, n_parts: int) -> Ints:
-    """Rows of a group outside the part that has most of it (of equals the earliest) are left out."""
+    """Rows of a group outside the part of which it is the largest share (of equals the latest) are left out.
+
+    Not the part that has most of its rows: groups active all the time would all fall to the largest part.
+    """
     n_groups = int(groups.max()) + 1
     counts = np.bincount(groups * n_parts + part, minlength=n_groups * n_parts).reshape(n_groups, n_parts)
-    return np.where(part == counts.argmax(axis=1)[groups], part, LEFT_OUT)
+    share = counts / np.maximum(counts.sum(axis=0), 1)
+    chosen = n_parts - 1 - share[:, ::-1].argmax(axis=1)
+    return np.where(part == chosen[groups], part, LEFT_OUT)

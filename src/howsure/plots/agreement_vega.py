@@ -28,7 +28,7 @@ def coefficient_layers(a: Agreement) -> list[dict[str, Any]]:
         records.insert(0, {"name": "raw agreement", "value": e.value, "low": low, "high": high})
     lowest = min([0.0, *(max(r["low"], -1.0) for r in records)])
     y = {"field": "name", "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 220}}
-    return _intervals(records, y, "agreement (0 is chance, 1 is perfect)", [lowest, 1.0], BLUE)
+    return _intervals(records, y, "agreement (of the coefficients 0 is chance; 1 is perfect)", [lowest, 1.0], BLUE)
 
 
 def annotator_layers(a: Agreement, most: int) -> list[dict[str, Any]]:

@@ -37,9 +37,7 @@ class World:
 
     def joint(self, a, b):
         """P(label of a, label of b) on one item."""
-        return sum(
-            0.5 * np.einsum("t,tk,tl->kl", self.prior, answers[a], answers[b]) for answers in self.by_hardness
-        )
+        return sum(0.5 * np.einsum("t,tk,tl->kl", self.prior, answers[a], answers[b]) for answers in self.by_hardness)
 
     def truth(self, metric):
         """1 - D_o/D_e in the population; annotators are present independently, at the same rate."""
@@ -122,13 +120,20 @@ WORLDS = {
 def table(repetitions):
     """Markdown."""
     columns = ("cohen", "fleiss", "nominal", "ordinal", "interval")
-    lines = ["| data | items | true α | Cohen's κ | Fleiss' κ | α nominal | α ordinal | α interval |", "|---|" + "---|" * 7]
+    lines = [
+        "| data | items | true α | Cohen's κ | Fleiss' κ | α nominal | α ordinal | α interval |",
+        "|---|" + "---|" * 7,
+    ]
     for name, world in WORLDS.items():
         for n in (25, 50, 200, 1000):
             truths, held = coverage(world, n, repetitions, 5, False)
             cells = " | ".join(f"{100 * held[c]:.1f}" for c in columns)
             lines.append(f"| {name} | {n} | {truths['nominal']:.2f} | {cells} |")
-    lines += ["", "| items in groups of 10 | groups | α nominal | ignoring groups | Fleiss' κ | ignoring groups |", "|---|" + "---|" * 5]
+    lines += [
+        "",
+        "| items in groups of 10 | groups | α nominal | ignoring groups | Fleiss' κ | ignoring groups |",
+        "|---|" + "---|" * 5,
+    ]
     for name, world in list(WORLDS.items())[:3]:
         world = World(world.prior, world.accuracy, world.habits, world.missing, 10)
         for n in (200, 500, 2000):

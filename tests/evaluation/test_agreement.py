@@ -183,7 +183,10 @@ def test_share_of_yes_or_no_is_wilsons():
     from scipy.stats import t
 
     z, n, p = t.ppf(0.975, 39), 40 * 39 / 40, 0.75
-    middle, half = (p + z * z / (2 * n)) / (1 + z * z / n), z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
+    middle, half = (
+        (p + z * z / (2 * n)) / (1 + z * z / n),
+        z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2),
+    )
     made = mean_share(values, None, 0.95)
     assert (made.low, made.high) == pytest.approx((middle - half, middle + half))
 

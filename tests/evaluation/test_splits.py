@@ -56,7 +56,9 @@ def test_no_group_is_on_both_sides_and_row_order_makes_no_difference(seed, weigh
     assert sum(made.n_groups) == n_groups
     largest = np.bincount(groups).max()
     wanted = len(groups) * np.array(weights) / sum(weights)
-    assert (np.abs(np.array(list(made.sizes.values())) - wanted) <= largest + 1e-9).all()
+    # A part that would be empty takes a group from another: one size more at most for each of them.
+    slack = largest * (1 + np.sum(wanted < largest))
+    assert (np.abs(np.array(list(made.sizes.values())) - wanted) <= slack + 1e-9).all()
     order = rng.permutation(len(groups))
     again = howsure.split(len(groups), parts=named(weights), groups=names[order], rng=seed)
     assert np.array_equal(again.part, made.part[order])

@@ -153,7 +153,18 @@ def split_groups(groups: Ints, names: Sequence[str], share: Floats, seed: int, s
         if best is None or badness < best[0]:
             best = badness, parts
     assert best is not None
-    return best[1][groups]
+    return _filled(best[1], size, n_parts)[groups]
+
+
+def _filled(parts: Ints, size: Floats, n_parts: int) -> Ints:
+    """A part smaller than the groups may have got none: it gets the smallest of the part that has most groups."""
+    held = np.bincount(parts, minlength=n_parts)
+    for empty in np.flatnonzero(held == 0).tolist():
+        donor = int(held.argmax())
+        inside = np.flatnonzero(parts == donor)
+        parts[inside[size[inside].argmin()]] = empty
+        held = np.bincount(parts, minlength=n_parts)
+    return parts
 
 
 def _badness(parts: Ints, size: Floats, counts: Floats | None, share: Floats) -> float:

@@ -30,7 +30,9 @@ class World:
         self.missing, self.group_size = missing, group_size
         # P(label | true) of each annotator, at easy and hard items (hard: half the accuracy), half of each
         self.answers = [
-            a * f * np.eye(len(prior)) + (1 - a * f) * h for f in (1.0, 0.5) for a, h in zip(self.accuracy, self.habits)
+            a * f * np.eye(len(prior)) + (1 - a * f) * h
+            for f in (1.0, 0.5)
+            for a, h in zip(self.accuracy, self.habits, strict=True)
         ]
         n = len(self.accuracy)
         self.by_hardness = [self.answers[:n], self.answers[n:]]

@@ -85,8 +85,9 @@ def test_dates_are_in_order(seed, weights, grouped):
     try:
         made = howsure.split(n, parts=named(weights), date=date, groups=groups)
     except howsure.InputError as error:
-        assert grouped and "would be empty" in str(error)  # noqa: PT018
-        return
+        if grouped and "would be empty" in str(error):
+            return  # every group is the largest share of some other part
+        raise
     kept = made.part >= 0
     for earlier in range(len(weights) - 1):
         assert date[made.part == earlier].max() < date[made.part == earlier + 1].min()
@@ -106,7 +107,7 @@ def test_dates_are_cut_where_it_is_nearest():
 
 def test_a_straddling_group_goes_where_it_is_the_largest_share():
     #        group a: 3 rows of 8 early, 1 of 2 late; so a is 3/8 of train and 1/2 of test
-    groups, date = list("aaabbbcca") + ["d"], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    groups, date = list("aaabbbccad"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     made = howsure.split(10, parts="train=8,test=2", groups=groups, date=date)
     assert made.part.tolist() == [-1, -1, -1, 0, 0, 0, 0, 0, 1, 1]
     assert sum(made.left_out.values()) == 3

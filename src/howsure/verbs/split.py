@@ -215,7 +215,7 @@ def _made(
     empty = [name for i, name in enumerate(names) if not (part == i).any()]
     if empty:
         raise InputError(
-            f"the part {empty[0]!r} would be empty: some groups are too large for these proportions. "
+            f"the part {empty[0]!r} would be empty: all groups in its dates have a larger share of another part. "
             "Ask for fewer parts, or give it more weight."
         )
     n_groups, dates, counts = None, None, None

@@ -168,3 +168,11 @@ def test_bad_calls(frame, tmp_path, monkeypatch, arguments, message, capsys):
 def test_bad_tables(rows, options, message):
     with pytest.raises(howsure.InputError, match=message):
         howsure.agree(rows, **options)
+
+
+def test_many_numbers_are_not_classes():
+    rng = np.random.default_rng(0)
+    value = rng.integers(100, size=60)
+    made = howsure.agree({c: (value + rng.integers(-2, 3, size=60)).tolist() for c in "abc"}, annotators="a,b,c")
+    assert any("many numbers" in n for n in made.notes)
+    assert made.coefficients[3].value > 0.95 > 0.5 > made.alpha.value

@@ -71,7 +71,7 @@ def _pairs(a: Agreement) -> str:
         "Pairs of annotators, most items in common first"
         if len(a.pairs) > 1
         else f"{_cut(shown[0].a, 30)} and {_cut(shown[0].b, 30)}",
-        f"  {'':<25} {'items':>6} {'agreed':>7} {'chance':>7} {'Cohen κ':>8}  {'interval':<17}",
+        f"  {'':<25} {'items':>6} {'agreed':>7} {'chance':>7} {'Cohen κ':>8}  interval",
     ]
     empty: dict[str, int] = {}
     for p in shown:

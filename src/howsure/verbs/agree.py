@@ -23,6 +23,7 @@ from howsure.evaluation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, 
 from howsure.evaluation.ratings import Ratings
 
 MOST_CLASSES = 100  # of a crowd model; more are numbers rather than classes
+MANY_NUMBERS = 10  # labels with an order, beyond which equality is too much to ask
 MOST_CONFUSION = 50_000_000  # annotators × labels × labels
 
 
@@ -105,6 +106,10 @@ def agree(
         notes.append("Pairs of annotators are left out: there are too many pairs of labels.")
     crowd, why = _crowd(ratings, extra, threshold, wanted, level, generator, progress)
     notes += [*why, *_label_notes(ratings)]
+    if ratings.values is not None and len(ratings.labels) > MANY_NUMBERS:
+        notes.append(
+            "The labels are many numbers: ordinal and interval α count near misses as such, the others do not."
+        )
     alone = len(ratings.items) - pairable.n
     if alone:
         notes.append(f"{alone:,} of {len(ratings.items):,} items have one label only and say nothing about agreement.")

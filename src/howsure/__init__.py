@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.evaluation.agreement_result import Agreement
+    from howsure.evaluation.splits import Split
+    from howsure.verbs.agree import agree
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
+    from howsure.verbs.split import split
 
 __all__ = [
+    "Agreement",
     "Calibration",
     "Comparison",
     "ContinuousCalibration",
@@ -33,25 +38,32 @@ __all__ = [
     "MissingExtra",
     "MulticlassCalibration",
     "Recalibration",
+    "Split",
     "__version__",
+    "agree",
     "check",
     "check_continuous",
     "compare",
     "recalibrate",
     "reproduce",
+    "split",
 ]
 
 _LAZY = {
+    "Agreement": "howsure.evaluation.agreement_result",
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
+    "Split": "howsure.evaluation.splits",
+    "agree": "howsure.verbs.agree",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
     "compare": "howsure.verbs.compare",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
+    "split": "howsure.verbs.split",
 }
 
 

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from howsure._version import __version__
+from howsure.cli.agree import agree
 from howsure.cli.check import check
 from howsure.cli.compare import compare
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.split import split
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -31,9 +33,11 @@ def howsure(
     """How sure is your NLP model, and is it right to be?"""
 
 
+app.command()(agree)
 app.command()(check)
 app.command()(compare)
 app.command()(reproduce)
+app.command()(split)
 app.add_typer(recalibrate, name="recalibrate")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,19 +136,24 @@ def estimated(m: Average, units: Units, confidence_level: float, system: int = 0
 
 
 def class_estimates(
-    m: PerClass, units: Units, rows: Floats, confidence_level: float, system: int = 0
+    m: PerClass, units: Units, rows: Floats, confidence_level: float, shares: Any
 ) -> list[Estimate | None]:
-    """Every class's metric with its interval, None where it is 0/0; `rows` is what it is a share of."""
+    """Every class's metric with its interval, None where it is 0/0.
+
+    `rows` is what it is a share of; `shares` the units' part in that, of which clusters that have any are counted: a class
+    that stands in few clusters has few degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
     if units.clustered and units.n < 2:
         return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]
-    z = quantile(units, confidence_level)
-    var = class_variances(m, units, system)
-    if units.clustered:  # clusters that speak of the class
-        held = (units.gold + units.pred[system]).tocsc()
-        rows = np.diff(held.indptr).astype(np.float64)
+    z = np.full(len(rows), normal_quantile(0.5 + confidence_level / 2))
+    if units.clustered:
+        rows = np.diff(shares.tocsc().indptr).astype(np.float64)
+        z = np.asarray(stdtrit(np.maximum(rows - 1.0, 1.0), 0.5 + confidence_level / 2))
     return [
-        wilson(float(v), float(s), float(r), z) if d else None
-        for v, s, r, d in zip(m.value, var, rows, m.defined, strict=True)
+        wilson(float(v), float(s), float(r), float(q)) if d else None
+        for v, s, r, q, d in zip(m.value, class_variances(m, units), rows, z, m.defined, strict=True)
     ]
 
 

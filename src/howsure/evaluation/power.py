@@ -21,7 +21,7 @@ class Power:
     null_spread: float
     spread: float
     alpha: float = 0.05
-    design_effect: float = 1.0
+    design_effect: float | None = None  # of clusters, where it is known apart
 
     def __repr__(self) -> str:
         needed = self.rows_needed()

@@ -38,6 +38,9 @@ def score_labels(
     beta: float = 1.0,
 ) -> Score:
     """Score a column of label numbers; `groups` number what is dependent."""
+    used = np.unique(np.concatenate([np.unique(gold), np.unique(pred)]))
+    if len(used) < len(labels):
+        gold, pred, labels = np.searchsorted(used, gold), np.searchsorted(used, pred), tuple(labels[i] for i in used)
     units = label_units(gold, (pred,), len(labels), groups)
     t = units.totals()
     made = _tables(units, t, labels, confidence_level, beta)

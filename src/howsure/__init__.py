@@ -18,40 +18,49 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.evaluation.contest import Contest
+    from howsure.evaluation.score import Score
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
+    from howsure.verbs.score import score
 
 __all__ = [
     "Calibration",
     "Comparison",
+    "Contest",
     "ContinuousCalibration",
     "HowsureError",
     "InputError",
     "MissingExtra",
     "MulticlassCalibration",
     "Recalibration",
+    "Score",
     "__version__",
     "check",
     "check_continuous",
     "compare",
     "recalibrate",
     "reproduce",
+    "score",
 ]
 
 _LAZY = {
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
+    "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
+    "Score": "howsure.evaluation.score",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
     "compare": "howsure.verbs.compare",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
+    "score": "howsure.verbs.score",
 }
 
 

@@ -12,6 +12,7 @@ from howsure.cli.check import check
 from howsure.cli.compare import compare
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.score import score
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ def howsure(
 
 app.command()(check)
 app.command()(compare)
+app.command()(score)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")
 

@@ -150,7 +150,9 @@ def _texts(values: NDArray[Any]) -> pa.Array:
         names = [str(v).lower() if values.dtype.kind == "b" else str(v) for v in found.tolist()]
     else:
         return pa.array([None if v is None or v != v else str(v) for v in values.tolist()], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(where.astype(np.int32)), pa.array(names, pa.string())).cast(pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(where.astype(np.int32)), pa.array(names, pa.string())).cast(
+        pa.string()
+    )
 
 
 def _cleaned(

@@ -27,14 +27,18 @@ def _sentence(c: Contest, d: Duel) -> str:
     if d.difference.value == 0.0:
         return f"{d.a} and {d.b} have the same {c.metric_name}."
     needed = d.power.rows_needed()
-    more = "" if needed is None or needed <= c.n else f" If it is real, about {needed:,} rows would show it (power 80%)."
+    more = (
+        "" if needed is None or needed <= c.n else f" If it is real, about {needed:,} rows would show it (power 80%)."
+    )
     return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_text(p)}).{more}"
 
 
 def _limits(c: Contest, d: Duel) -> str:
     if d.difference.low is None or d.difference.high is None:
         return ""
-    ends = sorted(abs(100 * x) if x * d.difference.value >= 0 else -abs(100 * x) for x in (d.difference.low, d.difference.high))
+    ends = sorted(
+        abs(100 * x) if x * d.difference.value >= 0 else -abs(100 * x) for x in (d.difference.low, d.difference.high)
+    )
     return f", {100 * c.confidence_level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
 
 

@@ -110,4 +110,3 @@ def _accuracy_tests(f: Field, i: int, j: int, a_only: int, b_only: int) -> tuple
     design = float(d @ d) / max(a_only + b_only, 1)
     exact = sign_flips(d, one)
     return (() if exact is None else exact) + (cluster_z(d, one),), design or 1.0
-

@@ -127,7 +127,9 @@ def _correction(units: Units) -> float:
     return units.n / (units.n - 1) if units.clustered and units.n > 1 else 1.0
 
 
-def estimated(m: Average, units: Units, confidence_level: float, system: int = 0, rows: float | None = None) -> Estimate:
+def estimated(
+    m: Average, units: Units, confidence_level: float, system: int = 0, rows: float | None = None
+) -> Estimate:
     """An average with its interval; `rows` stand in for the effective number where the variance is 0."""
     if units.clustered and units.n < 2:
         return Estimate(m.value)

@@ -153,7 +153,9 @@ def _label_notes(labels: tuple[str, ...], t: Totals) -> tuple[str, ...]:
         names = [labels[i] for i in np.flatnonzero(which & present(t))]
         if names:
             shown = ", ".join(repr(x) for x in names[:5]) + (", …" if len(names) > 5 else "")
-            notes.append(f"{len(names)} of the {len(labels)} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}.")
+            notes.append(
+                f"{len(names)} of the {len(labels)} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}."
+            )
     if int((t.gold > 0).sum()) == 1:
         notes.append("Gold has a single class: accuracy is its recall, and nothing is learnt about the others.")
     return tuple(notes)

@@ -55,9 +55,7 @@ def _by_binomials(count: Ints, size: int, rng: np.random.Generator) -> Ints:
     return made
 
 
-def _compiled(
-    count: Ints, n: int, statistics: Any, samples: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _compiled(count: Ints, n: int, statistics: Any, samples: int, rng: np.random.Generator) -> NDArray[np.float64]:
     from howsure.kernels.resampled_compiled import alias_table, compile_kernels, fill_weights
 
     compile_kernels()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from howsure.evaluation.contests import Progress
 
 
-@overload
-def compare(y_true: Any, y_probs: Mapping[str, Any] | None = ..., *, y_preds: Mapping[str, Any], **options: Any) -> Contest: ...
-@overload
-def compare(
-    y_true: Any, y_probs: Mapping[str, Any] | None = ..., *, pred: Sequence[str] | str, **options: Any
-) -> Contest: ...
-@overload
-def compare(y_true: Any, y_probs: Mapping[str, Any] | None = ..., **options: Any) -> Comparison: ...
 def compare(
     y_true: Any,
     y_probs: Mapping[str, Any] | None = None,
@@ -110,7 +102,9 @@ def compare(
         from howsure.verbs.compare_labels import compare_labels
 
         if by is not None or key is not None:
-            raise InputError("--by and --key compare probabilities; with --pred give the systems as columns of one table.")
+            raise InputError(
+                "--by and --key compare probabilities; with --pred give the systems as columns of one table."
+            )
         return compare_labels(
             y_true,
             y_preds,

@@ -47,9 +47,7 @@ def compare_labels(
     tags = metric == "span-f1"
     if y_preds is not None:
         _enough(list(y_preds), None if y_probs is None else list(y_probs))
-        rows = from_arrays(
-            y_true, y_preds, groups=groups, sentence=sentence, probs=y_probs, logits=logits, tags=tags
-        )
+        rows = from_arrays(y_true, y_preds, groups=groups, sentence=sentence, probs=y_probs, logits=logits, tags=tags)
     else:
         preds, probs = _names(pred), _names(prob)
         _enough(preds, probs or None)

@@ -71,9 +71,7 @@ def score(
     level = _validate.fraction(confidence_level, "confidence_level")
     weight = _validate.not_negative(beta, "beta")
     if y_pred is not None:
-        rows = from_arrays(
-            y_true, {"y_pred": y_pred}, groups=groups, sentence=sentence, second=second, tags=spans
-        )
+        rows = from_arrays(y_true, {"y_pred": y_pred}, groups=groups, sentence=sentence, second=second, tags=spans)
     else:
         if not (isinstance(y_true, str | Path) or hasattr(y_true, "columns") or hasattr(y_true, "column_names")):
             raise InputError("give the system's labels too: score(y_true, y_pred), or a table with `true` and `pred`.")

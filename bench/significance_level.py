@@ -128,7 +128,14 @@ def main():
     cases = [(d, i) for d in DESIGNS for i in ((False,) if d[0] == "rows" else (False, True))]
     tests = [(d, m, i, args.replicates, k) for k, (m, (d, i)) in enumerate((m, c) for m in METRICS for c in cases)]
     covers = [(d, i, args.replicates, 900 + k) for k, (d, i) in enumerate(cases)]
-    names = ["McNemar, exact", "McNemar, mid-p", "McNemar, normal", "permutation", "paired bootstrap", "interval without 0"]
+    names = [
+        "McNemar, exact",
+        "McNemar, mid-p",
+        "McNemar, normal",
+        "permutation",
+        "paired bootstrap",
+        "interval without 0",
+    ]
     rows, covered = [], []
     with ProcessPoolExecutor() as pool:
         for (d, m, i, *_), made in zip(tests, pool.map(level_of, tests), strict=True):

@@ -57,12 +57,12 @@ def _probabilities(c: Contest) -> list[str]:
     what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
     lines = [
         f"Probabilities {what}",
-        f"  {'':<24} {'RMS error':<25} {'mean q - y':>10}  {'calibrated?':<12} {'Brier':>6}",
+        f"  {'':<20} {'RMS error':<25} {'mean q - y':>10}  {'calibrated?':<12} {'Brier':>6}",
     ]
     for name, k in zip(c.calibration.models, c.calibration.calibrations, strict=True):
         error = "–" if k.error is None else repr(k.error)
         p = "–" if k.p_value is None else f"p {p_text(k.p_value)}"
-        lines.append(f"  {_cut(name, 24):<24} {error:<25} {k.bias.gap.value:>+10.4f}  {p:<12} {k.brier.value:>6.4f}")
+        lines.append(f"  {_cut(name, 20):<20} {error:<25} {k.bias.gap.value:>+10.4f}  {p:<12} {k.brier.value:>6.4f}")
     return lines
 
 

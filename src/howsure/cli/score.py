@@ -89,7 +89,10 @@ def score_text(s: Score) -> str:
 
     groups = "" if s.n_groups is None else f" in {s.n_groups:,} {'clusters' if s.spans else 'groups'}"
     kind = "tokens" if s.spans else "rows"
-    head = [f"{s.n:,} {kind}{groups}", f"  {'token accuracy' if s.spans else 'accuracy':<16} {_cell(s.accuracy)}"]
+    head = [
+        f"{s.n:,} {kind}{groups}",
+        f"  {'token accuracy' if s.spans else 'accuracy':<16} {_cell(s.accuracy)}".rstrip(),
+    ]
     parts = [textwrap.fill(printable(s.verdict), WIDTH), "\n".join(head), _averages(s), _classes(s)]
     if s.confusion is not None:
         parts.append(matrix_text(s.confusion))
@@ -131,7 +134,7 @@ def _classes(s: Score) -> str:
     if len(s.classes) > MOST_CLASSES:
         lines.append(f"  … {len(s.classes) - MOST_CLASSES:,} more (--json lists all)")
     if any(c.note for c in s.classes):
-        lines.append("  * never in gold or never predicted: an empty cell is 0/0, and counts as 0 in macro")
+        lines.append("  * never in gold, or never predicted: – is 0/0, and counts as 0 in macro")
     return "\n".join(lines)
 
 

@@ -50,7 +50,7 @@ def matrix_layers(c: Confusion) -> list[dict[str, Any]]:
         "type": "quantitative",
         "title": "share of gold",
         "scale": {"domain": [0, 1], "range": ["#eef4f9", "#08457e"]},
-        "legend": {"format": "%"},
+        "legend": None,
     }
     layers: list[dict[str, Any]] = [
         {

@@ -201,7 +201,7 @@ def _cleaned(
     used = np.unique(np.concatenate([np.unique(v) for v in every.values()]))
     renumbered = {k: np.searchsorted(used, v) for k, v in every.items()}
     names = tuple(order[i] for i in used)
-    for k in systems:
+    for k in systems if not tags else ():
         _something_shared(names, renumbered["gold"], renumbered[k], named["gold"], named[k])
     groups = np.unique(codes["groups"][keep], return_inverse=True)[1] if "groups" in codes else None
     if groups is not None and groups.max() < 1:

@@ -41,8 +41,11 @@ def test_mcnemar_equals_scipy_and_statsmodels(a, b):
     if a + b:
         assert exact.p_value == pytest.approx(binomtest(a, a + b).pvalue, rel=1e-12)
         assert exact.p_value == pytest.approx(statsmodels_mcnemar([[5, a], [b, 5]], exact=True).pvalue, rel=1e-12)
-    at = 0.0 if a == b else binomtest(min(a, b), a + b, 0.5, "less").pvalue - (
-        binomtest(min(a, b) - 1, a + b, 0.5, "less").pvalue if min(a, b) else 0.0
+    at = (
+        0.0
+        if a == b
+        else binomtest(min(a, b), a + b, 0.5, "less").pvalue
+        - (binomtest(min(a, b) - 1, a + b, 0.5, "less").pvalue if min(a, b) else 0.0)
     )
     assert mid.p_value == pytest.approx(exact.p_value - at, rel=1e-10)
 
@@ -106,7 +109,9 @@ def test_bootstrap_of_accuracy_has_its_exact_law():
     a_only, b_only, both = 9, 4, 27
     gold = np.zeros(40, int)
     a, b = np.repeat([0, 1, 0], [a_only, b_only, both]), np.repeat([1, 0, 0], [a_only, b_only, both])
-    made = paired_bootstrap(contrast(label_units(gold, (a, b), 2, None), "accuracy", None), 200_000, np.random.default_rng(0))
+    made = paired_bootstrap(
+        contrast(label_units(gold, (a, b), 2, None), "accuracy", None), 200_000, np.random.default_rng(0)
+    )
     from scipy.stats import multinomial
 
     law = multinomial(40, [9 / 40, 4 / 40, 27 / 40])

@@ -54,7 +54,11 @@ def test_scores_equal_seqeval(scheme):
     pred = [[t if rng.random() < 0.8 else scheme[rng.integers(0, len(scheme))] for t in s] for s in gold]
     flat = [np.concatenate([np.array(s) for s in x]) for x in (gold, pred)]
     made = howsure.score(*flat, sentence=np.repeat(np.arange(200), lengths), spans=True)
-    for ours, theirs in ((made.micro.precision, precision_score), (made.micro.recall, recall_score), (made.micro.f, f1_score)):
+    for ours, theirs in (
+        (made.micro.precision, precision_score),
+        (made.micro.recall, recall_score),
+        (made.micro.f, f1_score),
+    ):
         assert ours.value == pytest.approx(theirs(gold, pred), abs=1e-12)
     assert made.macro.f.value == pytest.approx(f1_score(gold, pred, average="macro"), abs=1e-12)
     assert made.micro.f.low < made.micro.f.value < made.micro.f.high

@@ -20,9 +20,10 @@ N, B = 100_000, 10_000
 
 
 def timed(f):
-    start = time.perf_counter()
+    """Seconds by the clock, and of processor time on all cores: what the clock would say on one idle core."""
+    start, used = time.perf_counter(), time.process_time()
     f()
-    return time.perf_counter() - start
+    return np.array([time.perf_counter() - start, time.process_time() - used])
 
 
 def labels(rng, classes):
@@ -72,19 +73,21 @@ def main():
     for _, _, f in cases:
         f()  # compiled, or loaded from the cache
     slow = loop(*two, 20)
-    best, best_loop = [np.inf] * len(cases), np.inf
+    best, best_loop = np.full((len(cases), 2), np.inf), np.full(2, np.inf)
     for _ in range(7):
         for i, (_, _, f) in enumerate(cases):
-            best[i] = min(best[i], timed(f))
-        best_loop = min(best_loop, timed(slow) * B / 20)
+            best[i] = np.minimum(best[i], timed(f))
+        best_loop = np.minimum(best_loop, timed(slow) * B / 20)
     print(f"paired bootstrap, B = {B:,}, n = {N:,}\n")
-    for (name, wanted, _), seconds in zip(cases, best, strict=True):
-        asked = "" if wanted is None else f"  (at most {wanted} ms: {'yes' if 1000 * seconds <= wanted else 'NO'})"
-        print(f"  {name:<42} {1000 * seconds:>9.1f} ms{asked}")
-    print(f"  {'NumPy loop, Δaccuracy (scaled from 20)':<42} {1000 * best_loop:>9.0f} ms")
+    print(f"  {'':<42} {'clock':>12} {'processor':>12}")
+    for (name, wanted, _), (clock, used) in zip(cases, 1000 * best, strict=True):
+        asked = "" if wanted is None else f"  (at most {wanted} ms: {'yes' if clock <= wanted else 'NO'})"
+        print(f"  {name:<42} {clock:>9.1f} ms {used:>9.1f} ms{asked}")
     print(
-        f"  ratio, Δaccuracy: {best_loop / best[0]:,.0f} times (at least 1,000: {'yes' if best_loop >= 1000 * best[0] else 'NO'})"
+        f"  {'NumPy loop, Δaccuracy (scaled from 20)':<42} {1000 * best_loop[0]:>9.0f} ms {1000 * best_loop[1]:>9.0f} ms"
     )
+    ratio = best_loop / best[0]
+    print(f"  ratio, Δaccuracy: {ratio[0]:,.0f} times by the clock, {ratio[1]:,.0f} by the processor (at least 1,000)")
 
 
 if __name__ == "__main__":

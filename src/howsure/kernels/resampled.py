@@ -64,25 +64,23 @@ def _compiled(count: Ints, n: int, statistics: Any, samples: int, rng: np.random
     laws = [_poisson(float(v) * share) for v in values]
     sizes = [1 << max(0, (len(law) - 1).bit_length()) for _, law in laws]
     top = 1 << max(0, (len(count) - 1).bit_length())
-    threshold, other = np.zeros(sum(sizes) + top, np.uint64), np.zeros(sum(sizes) + top, np.int64)
+    threshold, other = np.zeros(sum(sizes) + top, np.uint32), np.zeros(sum(sizes) + top, np.int32)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     for at, size, (_, law) in zip(first.tolist(), sizes, laws, strict=False):
         alias_table(law, threshold, other, at, size)
     alias_table(count.astype(np.float64), threshold, other, int(first[-1]), top)
-    low = np.array([k for k, _ in laws], np.int64)
-    mask = np.array(sizes, np.uint64) - np.uint64(1)
-    # A seed a resample: the same numbers whatever the number of threads.
-    seeds = rng.integers(0, 2**64, samples, np.uint64)
-    kind = np.ascontiguousarray(kind, np.int64)
-
-    starts = first[:-1].copy()
+    low = np.array([k for k, _ in laws], np.int64)[kind]
+    mask = (np.array(sizes, np.uint64) - np.uint64(1))[kind]
+    at_first = first[kind]
+    # A state a resample: the same numbers whatever the number of threads.
+    states = rng.integers(0, 2**64, samples, np.uint64)
     made = np.empty((samples, statistics.shape[1]))
 
     def block(start: int) -> None:
-        part = seeds[start : start + BLOCK]
-        weights = np.empty((len(part), len(count)), np.float32)
-        fill_weights(part, n, kind, low, starts, mask, threshold, other, int(first[-1]), np.uint64(top - 1), weights)
-        made[start : start + len(part)] = _product(weights, statistics)
+        part = states[start : start + BLOCK].copy()
+        weights = np.empty((len(count), len(part)), np.float32)
+        fill_weights(part, n, low, at_first, mask, threshold, other, int(first[-1]), np.uint64(top - 1), weights)
+        made[start : start + len(part)] = _product(weights.T, statistics)
 
     with ThreadPoolExecutor(cpu_count() or 1) as pool:
         list(pool.map(block, range(0, samples, BLOCK)))

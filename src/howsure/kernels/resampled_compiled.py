@@ -34,7 +34,7 @@ def alias_table(weight, threshold, other, first, size):
         n_small -= 1
         s = small[n_small]
         g = large[n_large - 1]
-        threshold[first + s] = np.uint64(scaled[s] * 4294967296.0)
+        threshold[first + s] = np.uint32(min(scaled[s] * 4294967296.0, 4294967295.0))
         other[first + s] = g
         scaled[g] -= 1.0 - scaled[s]
         if scaled[g] < 1.0:
@@ -42,43 +42,54 @@ def alias_table(weight, threshold, other, first, size):
             small[n_small] = g
             n_small += 1
     for i in range(n_large):
-        threshold[first + large[i]] = np.uint64(4294967296)
+        threshold[first + large[i]] = np.uint32(4294967295)
         other[first + large[i]] = large[i]
     for i in range(n_small):
         s = small[i]
-        threshold[first + s] = np.uint64(4294967296)
+        threshold[first + s] = np.uint32(4294967295)
         other[first + s] = s
     return size
 
 
 @kernel
-def fill_weights(seeds, n, kind, low, first, mask, threshold, other, top_first, top_mask, weights):
-    """One row of `weights` per seed: how often each cell is drawn, n draws in all.
+def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_mask, weights):
+    """One column of `weights` per state of a generator: how often each cell is drawn, n draws in all.
 
-    `kind` names each cell's Poisson table: its slots begin at `first`, `mask` + 1 of them, its values at `low`. The last
-    table, from `top_first`, draws a cell.
+    A cell's Poisson table has its slots from `first`, `mask` + 1 of them, and its values from `low`. The last table, from
+    `top_first`, draws a cell. Cells are the outer loop, so that a table is read while it is in the cache.
     """
     step = np.uint64(0x9E3779B97F4A7C15)
     m1 = np.uint64(0xBF58476D1CE4E5B9)
     m2 = np.uint64(0x94D049BB133111EB)
-    half = np.uint64(0xFFFFFFFF)
-    for row in range(seeds.size):
-        state = seeds[row]
-        total = n + 1
-        while total > n:  # a total above n is drawn anew
+    totals = np.zeros(states.size, np.int64)
+    for cell in range(low.size):
+        for i in range(states.size):
+            states[i] += step
+            z = states[i]
+            z = (z ^ (z >> np.uint64(30))) * m1
+            z = (z ^ (z >> np.uint64(27))) * m2
+            z = z ^ (z >> np.uint64(31))
+            slot = np.int64((z >> np.uint64(32)) & mask[cell])
+            at = first[cell] + slot
+            alias = np.int64(other[at])  # read whether needed or not: a choice without a branch
+            drawn = (alias if np.uint32(z) >= threshold[at] else slot) + low[cell]
+            weights[cell, i] = drawn
+            totals[i] += drawn
+    for i in range(states.size):
+        state = states[i]
+        total = totals[i]
+        while total > n:  # rare: drawn anew
             total = np.int64(0)
-            for cell in range(kind.size):
+            for cell in range(low.size):
                 state += step
                 z = state
                 z = (z ^ (z >> np.uint64(30))) * m1
                 z = (z ^ (z >> np.uint64(27))) * m2
                 z = z ^ (z >> np.uint64(31))
-                k = kind[cell]
-                slot = np.int64((z >> np.uint64(32)) & mask[k])
-                at = first[k] + slot
-                alias = other[at]  # read whether needed or not: a choice without a branch
-                drawn = (alias if (z & half) >= threshold[at] else slot) + low[k]
-                weights[row, cell] = drawn
+                slot = np.int64((z >> np.uint64(32)) & mask[cell])
+                at = first[cell] + slot
+                drawn = (np.int64(other[at]) if np.uint32(z) >= threshold[at] else slot) + low[cell]
+                weights[cell, i] = drawn
                 total += drawn
         for _ in range(n - total):
             state += step
@@ -87,10 +98,10 @@ def fill_weights(seeds, n, kind, low, first, mask, threshold, other, top_first, 
             z = (z ^ (z >> np.uint64(27))) * m2
             z = z ^ (z >> np.uint64(31))
             slot = np.int64((z >> np.uint64(32)) & top_mask)
-            if (z & half) >= threshold[top_first + slot]:
-                slot = other[top_first + slot]
-            weights[row, slot] += np.float32(1.0)
-    return seeds.size
+            at = top_first + slot
+            cell = np.int64(other[at]) if np.uint32(z) >= threshold[at] else slot
+            weights[cell, i] += np.float32(1.0)
+    return states.size
 
 
 def compile_kernels() -> None:
@@ -99,7 +110,7 @@ def compile_kernels() -> None:
         alias_table,
         fill_weights,
         signatures=(
-            "int64(float64[::1], uint64[::1], int64[::1], int64, int64)",
-            "int64(uint64[::1], int64, int64[::1], int64[::1], int64[::1], uint64[::1], uint64[::1], int64[::1], int64, uint64, float32[:, ::1])",
+            "int64(float64[::1], uint32[::1], int32[::1], int64, int64)",
+            "int64(uint64[::1], int64, int64[::1], int64[::1], uint64[::1], uint32[::1], int32[::1], int64, uint64, float32[:, ::1])",
         ),
     )

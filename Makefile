@@ -43,11 +43,13 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py
 	$(BIN)/python bench/crowd_speed.py
+	$(BIN)/python bench/evaluation_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
 	$(BIN)/python bench/pit_coverage.py --write
 	$(BIN)/python bench/agreement_coverage.py --write
+	$(BIN)/python bench/significance_level.py --write
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic

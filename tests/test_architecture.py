@@ -29,7 +29,7 @@ EXCEPTIONS = {
     (f"calibration/{result}.py", room)
     for result in ("result", "comparison", "continuous")
     for room in ("plots", "report")
-} | {("evaluation/agreement_result.py", "report")}
+} | {(f"evaluation/{result}.py", "report") for result in ("agreement_result", "score", "contest")}
 
 
 def modules():

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
     from howsure.evaluation.agreement_result import Agreement
+    from howsure.evaluation.contest import Contest
+    from howsure.evaluation.score import Score
     from howsure.evaluation.splits import Split
     from howsure.verbs.agree import agree
     from howsure.verbs.check import check
@@ -26,18 +28,21 @@ if TYPE_CHECKING:
     from howsure.verbs.compare import compare
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
+    from howsure.verbs.score import score
     from howsure.verbs.split import split
 
 __all__ = [
     "Agreement",
     "Calibration",
     "Comparison",
+    "Contest",
     "ContinuousCalibration",
     "HowsureError",
     "InputError",
     "MissingExtra",
     "MulticlassCalibration",
     "Recalibration",
+    "Score",
     "Split",
     "__version__",
     "agree",
@@ -46,6 +51,7 @@ __all__ = [
     "compare",
     "recalibrate",
     "reproduce",
+    "score",
     "split",
 ]
 
@@ -53,17 +59,20 @@ _LAZY = {
     "Agreement": "howsure.evaluation.agreement_result",
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
+    "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
     "Split": "howsure.evaluation.splits",
     "agree": "howsure.verbs.agree",
+    "Score": "howsure.evaluation.score",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
     "compare": "howsure.verbs.compare",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
     "split": "howsure.verbs.split",
+    "score": "howsure.verbs.score",
 }
 
 

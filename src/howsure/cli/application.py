@@ -10,9 +10,11 @@ import typer
 from howsure._version import __version__
 from howsure.cli.agree import agree
 from howsure.cli.check import check
+from howsure.cli.classify import classify
 from howsure.cli.compare import compare
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.score import score
 from howsure.cli.split import split
 from howsure.errors import HowsureError
 
@@ -36,9 +38,11 @@ def howsure(
 app.command()(agree)
 app.command()(check)
 app.command()(compare)
+app.command()(score)
 app.command()(reproduce)
 app.command()(split)
 app.add_typer(recalibrate, name="recalibrate")
+app.add_typer(classify, name="classify")
 
 
 def run(arguments: list[str] | None = None) -> int:

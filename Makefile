@@ -1,13 +1,13 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
-# make synthetic-docs  docs/synthetic.md and its figures
+# make synthetic-docs  docs/synthetic.md and its figures      make classifier-study  the table of docs/classify.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: env demo test lint bench coverage synthetic-docs classifier-study clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -53,6 +53,9 @@ coverage: $(VENV)/.test
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic
+
+classifier-study: $(VENV)/.test
+	$(BIN)/python bench/classifier_study.py --write
 
 clean:
 	rm -rf $(VENV) build dist

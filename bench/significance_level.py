@@ -24,7 +24,13 @@ THEORY = Path(__file__).parents[1] / "docs" / "theory.md"
 SHARES = np.array([0.5, 0.3, 0.2])
 TAGS = TagSet.of(["B-x", "I-x", "O"])
 LABELS = ("a", "b", "c")
-DESIGNS = [("rows", 500, 1, 0.0), ("rows", 2000, 1, 0.0), ("documents", 50, 10, 1.0), ("documents", 200, 10, 1.0)]
+DESIGNS = [
+    ("rows", 500, 1, 0.0),
+    ("rows", 2000, 1, 0.0),
+    ("documents", 30, 10, 1.0),
+    ("documents", 50, 10, 1.0),
+    ("documents", 200, 10, 1.0),
+]
 METRICS = ("accuracy", "f1", "macro-f1", "span-f1")
 SAMPLES = 1000
 

@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from howsure.evaluation.agreement import Pairable, fleiss_kappa, krippendorff_alpha
-from howsure.evaluation.pairs import annotator_pairs
+from howsure.evaluation.annotators import judged_annotators
+from howsure.evaluation.crowds import dawid_skene
+from howsure.evaluation.pairs import KAPPAS, annotator_pairs
 from howsure.evaluation.ratings import made_ratings
 
 LEVEL = 0.95
+PAIRWISE = {**{v: k for k, v in KAPPAS.items()}, "Scott's π": "scott"}  # by the coefficient's name
 THEORY = Path(__file__).parents[1] / "docs" / "theory.md"
 START, END = "<!-- agreement: start -->", "<!-- agreement: end -->"
 
@@ -47,10 +50,14 @@ class World:
         pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
         pooled = sum(self.joint(a, b) for a, b in pairs) / len(pairs)
         p = pooled.sum(axis=1)
-        if metric == "cohen":
+        if metric in PAIRWISE.values():
             pooled = self.joint(0, 1)
-            delta = 1.0 - np.eye(k)
-            return 1 - np.sum(delta * pooled) / np.sum(delta * np.outer(pooled.sum(axis=1), pooled.sum(axis=0)))
+            steps = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / (k - 1)
+            delta = {"linear": steps, "quadratic": steps**2}.get(metric, 1.0 - np.eye(k))
+            first, second = pooled.sum(axis=1), pooled.sum(axis=0)
+            if metric == "scott":
+                first = second = (first + second) / 2
+            return 1 - np.sum(delta * pooled) / np.sum(delta * np.outer(first, second))
         if metric in ("nominal", "fleiss"):
             delta = 1.0 - np.eye(k)
         else:
@@ -92,7 +99,7 @@ def ratings_of(world, n, rng, grouped):
 
 def coverage(world, n, repetitions, seed, grouped):
     """Share of intervals that hold the truth, for each coefficient, where it is defined."""
-    truths = {m: world.truth(m) for m in ("cohen", "fleiss", "nominal", "ordinal", "interval")}
+    truths = {m: world.truth(m) for m in (*PAIRWISE.values(), "fleiss", "nominal", "ordinal", "interval")}
     held, made = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     rng = np.random.default_rng(seed)
     for _ in range(repetitions):
@@ -102,11 +109,11 @@ def coverage(world, n, repetitions, seed, grouped):
         found |= {m: krippendorff_alpha(p, m, LEVEL) for m in ("nominal", "ordinal", "interval")}
         pair = next((q for q in annotator_pairs(ratings, LEVEL) if (q.a, q.b) == ("a0", "a1")), None)
         if pair is not None:
-            found["cohen"] = pair.kappa
+            found |= {PAIRWISE[c.name]: c for c in pair.coefficients}
         for name, c in found.items():
             made[name] += c.low is not None
             held[name] += c.low is not None and c.low <= truths[name] <= c.high
-    return truths, {m: held[m] / max(made[m], 1) for m in truths}
+    return truths, {m: held[m] / made[m] if made[m] else None for m in truths}
 
 
 UNIFORM = [1 / 3] * 3
@@ -121,15 +128,15 @@ WORLDS = {
 
 def table(repetitions):
     """Markdown."""
-    columns = ("cohen", "fleiss", "nominal", "ordinal", "interval")
+    columns = ("cohen", "linear", "quadratic", "scott", "fleiss", "nominal", "ordinal", "interval")
     lines = [
-        "| data | items | true α | Cohen's κ | Fleiss' κ | α nominal | α ordinal | α interval |",
-        "|---|" + "---|" * 7,
+        "| data | items | true α | Cohen's κ | linear κ | quadratic κ | Scott's π | Fleiss' κ | α nominal | α ordinal | α interval |",
+        "|---|" + "---|" * 10,
     ]
     for name, world in WORLDS.items():
         for n in (25, 50, 200, 1000):
             truths, held = coverage(world, n, repetitions, 5, False)
-            cells = " | ".join(f"{100 * held[c]:.1f}" for c in columns)
+            cells = " | ".join("–" if held[c] is None else f"{100 * held[c]:.1f}" for c in columns)
             lines.append(f"| {name} | {n} | {truths['nominal']:.2f} | {cells} |")
     lines += [
         "",
@@ -143,7 +150,37 @@ def table(repetitions):
             _, naive = coverage(world, n, repetitions, 6, False)
             shown = " | ".join(f"{100 * h[c]:.1f}" for c in ("nominal", "fleiss") for h in (robust, naive))
             lines.append(f"| {name} | {n // 10} | {shown} |")
+    lines += [
+        "",
+        "| skill of one of 8 annotators, 3 labels | true skill | 50 items | 200 items | 800 items |",
+        "|---|---|---|---|---|",
+    ]
+    lines += skill_lines(max(repetitions // 4, 20))
     return "\n".join(lines)
+
+
+def skill_lines(repetitions):
+    """Coverage of the interval of skill; the truth is the skill in one sample of 40,000 items."""
+    accuracy = [0.9, 0.8, 0.8, 0.7, 0.7, 0.5, 0.2, 0.0]
+    world = World([0.5, 0.3, 0.2], accuracy, [[0.5, 0.3, 0.2]] * 8, 0.1)
+
+    def skills(n, rng):
+        ratings = ratings_of(world, n, rng, False)
+        return {a.name: a for a in judged_annotators(ratings, dawid_skene(ratings), LEVEL, 0.4)}
+
+    truth = skills(40_000, np.random.default_rng(7))
+    held = {n: dict.fromkeys(truth, 0) for n in (50, 200, 800)}
+    for n, counts in held.items():
+        rng = np.random.default_rng(8)
+        for _ in range(repetitions):
+            for name, a in skills(n, rng).items():
+                counts[name] += a.low is not None and a.low <= truth[name].skill <= a.high
+    return [
+        f"| right {accuracy[i]:.0%} of the time, else guessing | {truth[name].skill:.2f} | "
+        + " | ".join(f"{100 * counts[name] / repetitions:.1f}" for counts in held.values())
+        + " |"
+        for i, name in enumerate(sorted(truth))
+    ]
 
 
 if __name__ == "__main__":

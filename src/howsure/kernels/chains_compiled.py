@@ -53,14 +53,38 @@ def times(vector, matrix, out):
     i = 0
     while i + 4 <= n:
         v0, v1, v2, v3 = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
+        r0, r1, r2, r3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
         for j in range(n):
-            out[j] += (v0 * matrix[i, j] + v1 * matrix[i + 1, j]) + (v2 * matrix[i + 2, j] + v3 * matrix[i + 3, j])
+            out[j] += (v0 * r0[j] + v1 * r1[j]) + (v2 * r2[j] + v3 * r3[j])
         i += 4
     while i < n:
-        v0 = vector[i]
+        v0, r0 = vector[i], matrix[i]
         for j in range(n):
-            out[j] += v0 * matrix[i, j]
+            out[j] += v0 * r0[j]
         i += 1
+
+
+@inlined
+def add_products(left, right, length, sums):
+    """sums[i, j] += Σ_t left[t, i] right[t, j] over the first `length` rows, four at a time."""
+    n = sums.shape[0]
+    t = 0
+    while t + 4 <= length:
+        l0, l1, l2, l3 = left[t], left[t + 1], left[t + 2], left[t + 3]
+        r0, r1, r2, r3 = right[t], right[t + 1], right[t + 2], right[t + 3]
+        for i in range(n):
+            v0, v1, v2, v3 = l0[i], l1[i], l2[i], l3[i]
+            row = sums[i]
+            for j in range(n):
+                row[j] += (v0 * r0[j] + v1 * r1[j]) + (v2 * r2[j] + v3 * r3[j])
+        t += 4
+    while t < length:
+        l0, r0 = left[t], right[t]
+        for i in range(n):
+            v0, row = l0[i], sums[i]
+            for j in range(n):
+                row[j] += v0 * r0[j]
+        t += 1
 
 
 @inlined
@@ -137,7 +161,7 @@ def scaled_pairs(
         longest = max(longest, starts[s + 1] - starts[s])
     p = np.empty((longest, n_tags))
     alpha = np.empty((longest, n_tags))
-    beta, b, work = np.empty(n_tags), np.empty(n_tags), np.empty(n_tags)
+    beta, work = np.empty(n_tags), np.empty(n_tags)
     for s in range(first, last):
         a, z = starts[s], starts[s + 1]
         length = z - a
@@ -153,20 +177,19 @@ def scaled_pairs(
             if t == length - 1:
                 log_z[s] = log_total + math.log(total)
             inverse = 1.0 / total
-            if t < length - 1:  # b is still that of t + 1
-                row = a - starts[first] + t
-                for k in range(left.size):
-                    pairs[row, k] = alpha[t, left[k]] * e[left[k], right[k]] * b[right[k]] * inverse
-                for i in range(n_tags):
-                    weight = alpha[t, i] * inverse
-                    for j in range(n_tags):
-                        expected[i, j] += weight * b[j]
-            if t > 0:
-                for j in range(n_tags):
-                    b[j] = p[t, j] * beta[j] * inverse
-                times(b, e_transposed, beta)
             for j in range(n_tags):
                 out[a + t, j] = work[j] * inverse
+            if t > 0:
+                for j in range(n_tags):
+                    p[t, j] = p[t, j] * beta[j] * inverse  # from here on b of t
+                times(p[t], e_transposed, beta)
+            if t < length - 1:
+                row, here, ahead = pairs[a - starts[first] + t], alpha[t], p[t + 1]
+                for j in range(n_tags):
+                    here[j] *= inverse
+                for k in range(left.size):
+                    row[k] = here[left[k]] * e[left[k], right[k]] * ahead[right[k]]
+        add_products(alpha, p[1:], length - 1, expected)
 
 
 @fused_kernel

@@ -1,6 +1,6 @@
 """Every query of a chain against brute force over all tag sequences."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def enumerated(parts, starts, sentence):
     for y in sequences:
         w = parts["initial"][y[0]] + parts["final"][y[-1]]
         w += sum(parts["scores"][a + t, k] for t, k in enumerate(y))
-        w += sum(parts["transitions"][i, j] for i, j in zip(y[:-1], y[1:], strict=True))
+        w += sum(parts["transitions"][i, j] for i, j in pairwise(y))
         log_weight.append(w)
     log_weight = np.array(log_weight)
     top = log_weight.max()

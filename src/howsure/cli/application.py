@@ -12,6 +12,7 @@ from howsure.cli.check import check
 from howsure.cli.compare import compare
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.tagger import tagger
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ app.command()(check)
 app.command()(compare)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")
+app.add_typer(tagger, name="tagger")
 
 
 def run(arguments: list[str] | None = None) -> int:

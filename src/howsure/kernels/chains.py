@@ -16,7 +16,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 MASK = (1 << 64) - 1
 
 
-def padded(flat: NDArray[np.generic], starts: Ints) -> tuple[NDArray[np.generic], Ints]:
+def padded(flat: Floats, starts: Ints) -> tuple[Floats, Ints]:
     """Rows of a ragged batch as (B, L, …), zeros behind each chain; and the chains' lengths."""
     lengths = np.diff(starts)
     made = np.zeros((len(lengths), int(lengths.max(initial=0)), *flat.shape[1:]), flat.dtype)

@@ -114,6 +114,8 @@ class Crf:
             self.settings | {"tags": list(self.tags), "templates": list(self.templates)},
             {
                 "features": packed_names(self.features.names),
+                "lexicon_words": packed_names(list(self.features.lexicon)),
+                "lexicon_classes": packed_names(list(self.features.lexicon.values())),
                 "pair_feature": self.rows.feature[kept].astype(np.int32),
                 "pair_tag": self.rows.row_tag[kept],
                 "weights": (small if np.array_equal(small, self.weights) else self.weights)[kept],
@@ -126,7 +128,8 @@ class Crf:
         """Read what `save` wrote."""
         settings, arrays = load_model(path, "crf", VERSION)
         tags, templates = tuple(settings.pop("tags")), tuple(settings.pop("templates"))
-        features = FeatureTable(unpacked_names(arrays["features"]))
+        lexicon = zip(*(unpacked_names(arrays[f"lexicon_{part}"]) for part in ("words", "classes")), strict=True)
+        features = FeatureTable(unpacked_names(arrays["features"]), dict(lexicon))
         pair_feature = arrays["pair_feature"].astype(np.int64)
         rows = WeightRows.of_pairs(pair_feature, arrays["pair_tag"].astype(np.int64), len(features), len(tags))
         weights = np.zeros(len(rows.row_tag))
@@ -152,9 +155,7 @@ def state_scores(features: TokenFeatures, rows: WeightRows, weights: Floats, n_t
     scores = np.empty((n, n_tags))
 
     def work(first: int, after: int) -> None:
-        crf_compiled.state_scores(
-            features.ptr, features.ids, rows.row_ptr, rows.row_tag, weights, first, after, scores
-        )
+        crf_compiled.state_scores(features.ptr, features.ids, rows.row_ptr, rows.row_tag, weights, first, after, scores)
 
     for_each(work, np.arange(n + 1))
     return scores

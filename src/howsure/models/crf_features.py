@@ -83,9 +83,13 @@ TEMPLATES: dict[str, tuple[Column, ...]] = {
         *((((f"suffix{n}", 0),)) for n in range(1, 6)), (("suffix3", -1),), (("suffix3", 1),), (("suffix2", 0), ("capital", 0))
     ),
     "bias": _columns((("always", 0),)),
+    "lexicon": _columns(
+        (("lexicon", 0),), (("lexicon", -1),), (("lexicon", 1),), (("lexicon", 0), ("capital", 0)),
+        (("lexicon", -1), ("lexicon", 0)), (("lexicon", 0), ("lexicon", 1)),
+    ),
 }  # fmt: skip
 
-SETS = {"basic": ("word",), "advanced": tuple(TEMPLATES)}
+SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t != "lexicon")}
 
 
 def chosen_templates(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -136,8 +140,9 @@ class TokenFeatures:
 class FeatureTable:
     """Numbers features by name; grows while it learns, afterwards unknown features have none."""
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str] = (), lexicon: dict[str, str] | None = None) -> None:
         self.index: dict[str, int] = {n: i for i, n in enumerate(names)}
+        self.lexicon = lexicon or {}
 
     def __len__(self) -> int:
         return len(self.index)
@@ -153,7 +158,7 @@ class FeatureTable:
         """Features of the tokens of sentences that begin at `starts`."""
         seen: dict[str, int] = {}
         types = np.array([seen.setdefault(w, len(seen)) for w in words], np.int64)
-        forms = _Forms(list(seen), types, starts)
+        forms = _Forms(list(seen), types, starts, self.lexicon)
         made = [self._numbers(forms, c, learn) for t in templates for c in TEMPLATES[t]]
         return TokenFeatures.of_columns(made)
 
@@ -165,7 +170,9 @@ class FeatureTable:
             joined = np.where((code < 0) | (other < 0), -1, code * len(more) + other)
             distinct, code = np.unique(joined, return_inverse=True)
             first, second = np.divmod(distinct, len(more))
-            values = ["" if d < 0 else f"{values[a]}|{more[b]}" for d, a, b in zip(distinct, first, second, strict=True)]
+            values = [
+                "" if d < 0 else f"{values[a]}|{more[b]}" for d, a, b in zip(distinct, first, second, strict=True)
+            ]
         head = column.name + "="
         numbers = np.full(len(values) + 1, -1, np.int32)  # the last is that of code -1
         used = np.unique(code[code >= 0])
@@ -180,8 +187,9 @@ class FeatureTable:
 class _Forms:
     """Forms of distinct words, and which each token has at an offset. Values 0 and 1 are before and behind a sentence."""
 
-    def __init__(self, words: list[str], types: Ints, starts: Ints) -> None:
+    def __init__(self, words: list[str], types: Ints, starts: Ints, lexicon: dict[str, str]) -> None:
         self._words, self._types = words, types
+        self._forms = FORMS | {"lexicon": lambda w: lexicon.get(w.lower()) or lexicon.get(plain(w)) or ""}
         self._made: dict[str, tuple[list[str], Ints]] = {}
         lengths = np.diff(starts)
         self._first, self._last = np.repeat(starts[:-1], lengths), np.repeat(starts[1:], lengths)
@@ -193,7 +201,7 @@ class _Forms:
     def _form(self, form: str) -> tuple[list[str], Ints]:
         if form not in self._made:
             place: dict[str, int] = {"<s>": 0, "</s>": 1}
-            make = FORMS[form]
+            make = self._forms[form]
             codes = []
             for w in self._words:
                 value = make(w)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _RUN = re.compile(r"(.)\1{2,}")
-_EMOTICON = re.compile(r"^[<>]?[:;=8xX][\-o*'^]?[()\[\]dDpPoO/\\|@3*]+$|^[()\[\]dD/\\|]+[\-o*'^]?[:;=]$|^<3+$|^[oO^T\-][_.]+[oO^T\-]$|^\^\^$")
+_EMOTICON = re.compile(
+    r"^[<>]?[:;=8xX][\-o*'^]?[()\[\]dDpPoO/\\|@3*]+$|^[()\[\]dD/\\|]+[\-o*'^]?[:;=]$|^<3+$|^[oO^T\-][_.]+[oO^T\-]$|^\^\^$"
+)
 _URL = re.compile(r"^(https?:|www\.|bit\.ly|.*\.(com|org|net|ly|edu|gov)(/|$))", re.IGNORECASE)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,7 +239,7 @@ def sample_of(chain: Chain, messages: Messages, n: int, seed: int) -> NDArray[np
     return made
 
 
-def _compiled():  # type: ignore[no-untyped-def]
+def _compiled() -> Any:
     from howsure.kernels import chains_compiled
 
     chains_compiled.compile_all()

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def backward_step(chain: Chain, m: Messages, token: Ints, tag: Ints, following: Ints) -> Floats:
+def backward_step(chain: Chain, m: Messages, token: Ints, tag: Ints | np.int64, following: Ints | np.int64) -> Floats:
     """P(y_t = tag | y_{t+1} = following) for tokens t that are not last; 0 where `following` is impossible."""
     ahead = m.log_alpha[token + 1, following]
     possible = np.isfinite(ahead)

@@ -58,7 +58,7 @@ class WeightRows:
         return np.repeat(np.arange(len(self.row_ptr) - 1), np.diff(self.row_ptr))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Crf:
     """A CRF that can tag. Made by `crf_training.train_crf`, `Crf.load` or `crfsuite_import.read_crfsuite`."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.models.word_shape import mark, plain, shape, short_shape
+from howsure.models.word_shape import mark, plain, shape, short_shape, unknown_class
 
 Ints = NDArray[np.int64]
 Form = Callable[[str], str]  # "" is no feature
@@ -36,6 +36,7 @@ FORMS: dict[str, Form] = {
     "shape": shape,
     "short": short_shape,
     "mark": mark,
+    "class": unknown_class,
     "length": lambda w: str(min(len(w), 15)),
     "capital": lambda w: "1" if w[:1].isupper() else "0",
     "hyphen": lambda w: "1" if "-" in w[1:-1] else "",
@@ -83,13 +84,14 @@ TEMPLATES: dict[str, tuple[Column, ...]] = {
         *((((f"suffix{n}", 0),)) for n in range(1, 6)), (("suffix3", -1),), (("suffix3", 1),), (("suffix2", 0), ("capital", 0))
     ),
     "bias": _columns((("always", 0),)),
+    "class": _columns((("class", 0),)),
     "lexicon": _columns(
         (("lexicon", 0),), (("lexicon", -1),), (("lexicon", 1),), (("lexicon", 0), ("capital", 0)),
         (("lexicon", -1), ("lexicon", 0)), (("lexicon", 0), ("lexicon", 1)),
     ),
 }  # fmt: skip
 
-SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t != "lexicon")}
+SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in ("class", "lexicon"))}
 
 
 def chosen_templates(names: str | Sequence[str]) -> tuple[str, ...]:

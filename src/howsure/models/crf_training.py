@@ -172,7 +172,7 @@ def adagrad(
     """
     w, sums = np.zeros(len(objective.observed)), np.full(len(objective.observed), 1e-8)
     n = objective.n_sentences
-    before = np.inf
+    lowest, since = np.inf, 0  # the loss is summed while the weights move, so one rise says little
     for epoch in range(1, max_epochs + 1):
         order = rng.permutation(n)
         loss = 0.0
@@ -188,7 +188,8 @@ def adagrad(
         loss += objective.l2 * float(w @ w)
         if progress is not None:
             progress(epoch, loss)
-        if (stop is not None and stop(epoch, w)) or before - loss < tolerance * abs(loss):
+        since = 0 if loss < lowest * (1.0 - tolerance) else since + 1
+        lowest = min(lowest, loss)
+        if (stop is not None and stop(epoch, w)) or since == 3:
             break
-        before = loss
     return w

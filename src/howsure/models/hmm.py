@@ -25,7 +25,7 @@ FLOOR = -100.0  # log of what maximum likelihood calls impossible, so that every
 RARE = "\x00rare"  # a rare word whose class was never seen; no word begins so
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hmm:
     """P(y, x) = Π P(y_t | y_{t-1}) P(x_t | y_t), with a state before the first and behind the last token."""
 

@@ -35,10 +35,10 @@ def short_shape(word: str) -> str:
 
 
 def plain(word: str) -> str:
-    """Small letters, digits as 0, three or more of one letter as two.
+    """Small letters, digits as 0; three or more of one character as two.
 
-    >>> plain("Sooooo"), plain("1999")
-    ('soo', '0000')
+    >>> plain("Sooooo"), plain("1995")
+    ('soo', '00')
     """
     return _RUN.sub(r"\1\1", re.sub(r"\d", "0", word.lower()))
 
@@ -70,7 +70,7 @@ def unknown_class(word: str) -> str:
     """The class of a rare word: its marks and short shape, and for words of letters the last three.
 
     >>> unknown_class("unsurprisingly"), unknown_class("Ouagadougou"), unknown_class("1,234")
-    ('x gly', 'Xx gou', 'd')
+    ('x gly', 'Xx gou', 'd,d')
     """
     looks = mark(word)
     if looks in ("@", "#", "url", "smile"):

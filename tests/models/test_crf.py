@@ -85,6 +85,19 @@ def test_the_optimum_is_crfsuites(trainer, crfsuite):
     assert objective.value_and_gradient(w)[0] == pytest.approx(crfsuite[1], rel=1e-6)
 
 
+def test_our_lbfgs_finds_scipys_optimum(trainer):
+    from scipy.optimize import minimize
+
+    objective = trainer.objective(0.3)
+    theirs = minimize(
+        objective.value_and_gradient, np.zeros(len(objective.observed)), jac=True, method="L-BFGS-B",
+        options={"maxiter": 2000, "maxfun": 9999, "ftol": 1e-15, "gtol": 1e-8},
+    )  # fmt: skip
+    ours = lbfgs(objective, None, 2000, 1e-15, None, None)
+    assert objective.value_and_gradient(ours)[0] == pytest.approx(theirs.fun, rel=1e-9)
+    np.testing.assert_allclose(ours, theirs.x, atol=1e-3)
+
+
 def test_marginals_of_an_imported_model_are_crfsuites(trainer, crfsuite):
     imported = read_crfsuite(crfsuite[0])
     peer = pycrfsuite.Tagger()

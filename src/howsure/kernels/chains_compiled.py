@@ -45,6 +45,38 @@ def exp_below(x):
 
 
 @inlined
+def sum_of(x):
+    """Σ x by four sums side by side: one alone would wait for itself."""
+    n = x.size
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(n // 4):
+        i = 4 * k
+        a += x[i]
+        b += x[i + 1]
+        c += x[i + 2]
+        d += x[i + 3]
+    for i in range(n - n % 4, n):
+        a += x[i]
+    return (a + b) + (c + d)
+
+
+@inlined
+def max_of(x):
+    """The largest, in the same way."""
+    n = x.size
+    a = b = c = d = x[0]
+    for k in range(n // 4):
+        i = 4 * k
+        a = max(a, x[i])
+        b = max(b, x[i + 1])
+        c = max(c, x[i + 2])
+        d = max(d, x[i + 3])
+    for i in range(n - n % 4, n):
+        a = max(a, x[i])
+    return max(max(a, b), max(c, d))
+
+
+@inlined
 def times(vector, matrix, out):
     """out = vector @ matrix, four rows at a time; the inner loop runs along rows and is vectorised."""
     n = vector.size
@@ -93,24 +125,21 @@ def scaled_forward(score, e, e_initial, alpha, p, work):
     length, n_tags = score.shape
     log_total = 0.0
     for t in range(length):
-        top = score[t, 0]
-        for j in range(1, n_tags):
-            top = max(top, score[t, j])
+        score_t, p_t, alpha_t = score[t], p[t], alpha[t]
+        top = max_of(score_t)
         for j in range(n_tags):
-            p[t, j] = exp_below(score[t, j] - top)
+            p_t[j] = exp_below(score_t[j] - top)
         if t == 0:
             for j in range(n_tags):
                 work[j] = e_initial[j]
         else:
             times(alpha[t - 1], e, work)
-        total = 0.0
         for j in range(n_tags):
-            work[j] *= p[t, j]
-        for j in range(n_tags):
-            total += work[j]
+            work[j] *= p_t[j]
+        total = sum_of(work)
         inverse = 1.0 / total
         for j in range(n_tags):
-            alpha[t, j] = work[j] * inverse
+            alpha_t[j] = work[j] * inverse
         log_total += math.log(total) + top
     return log_total
 
@@ -132,11 +161,9 @@ def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first,
         for j in range(n_tags):
             beta[j] = e_final[j]
         for t in range(length - 1, -1, -1):
-            total = 0.0
             for j in range(n_tags):
                 work[j] = alpha[t, j] * beta[j]
-            for j in range(n_tags):
-                total += work[j]
+            total = sum_of(work)
             if t == length - 1:
                 log_z[s] = log_total + math.log(total)
             inverse = 1.0 / total
@@ -169,11 +196,9 @@ def scaled_pairs(
         for j in range(n_tags):
             beta[j] = e_final[j]
         for t in range(length - 1, -1, -1):
-            total = 0.0
             for j in range(n_tags):
                 work[j] = alpha[t, j] * beta[j]
-            for j in range(n_tags):
-                total += work[j]
+            total = sum_of(work)
             if t == length - 1:
                 log_z[s] = log_total + math.log(total)
             inverse = 1.0 / total

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from howsure.kernels.chains_compiled import add_products, scaled_forward, times
+from howsure.kernels.chains_compiled import add_products, scaled_forward, sum_of, times
 from howsure.kernels.compiling import fused_kernel, inlined, ready
 
 
@@ -93,11 +93,9 @@ def loss_and_expectations(
         for j in range(n_tags):
             beta[j] = 1.0
         for t in range(length - 1, -1, -1):
-            total = 0.0
             for j in range(n_tags):
                 work[j] = alpha[t, j] * beta[j]
-            for j in range(n_tags):
-                total += work[j]
+            total = sum_of(work)
             if t == length - 1:
                 loss += math.log(total)
             inverse = 1.0 / total
@@ -115,6 +113,17 @@ def loss_and_expectations(
     return loss
 
 
+@fused_kernel
+def regularised(gradient, observed, weight, l2, movable):
+    """Expected counts become the gradient, in place; returns Σ w²."""
+    square = 0.0
+    for i in range(weight.size):
+        square += weight[i] * weight[i]
+    for i in range(weight.size):
+        gradient[i] = (gradient[i] - observed[i] + 2.0 * l2 * weight[i]) if movable[i] else 0.0
+    return square
+
+
 def compile_all() -> None:
     """Compile or load the kernels of this file."""
 
@@ -127,10 +136,12 @@ def compile_all() -> None:
         state_scores,
         state_expectations,
         loss_and_expectations,
+        regularised,
         signatures=(
             f"void({rows}, {array('float64', 1)}, int64, int64, float64[:, ::1])",
             f"void({rows}, {matrix}, int64, int64, float64[::1])",
             f"float64({rows}, {array('float64', 1)}, {matrix}, {matrix}, {matrix}, {array('int64', 1)}, "
             f"{array('int64', 1)}, {array('int64', 1)}, float64[::1], float64[:, ::1])",
+            f"float64(float64[::1], {array('float64', 1)}, {array('float64', 1)}, float64, {array('boolean', 1)})",
         ),
     )

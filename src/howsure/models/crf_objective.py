@@ -61,14 +61,11 @@ class CrfObjective:
         else:
             with ThreadPoolExecutor(threads) as pool:
                 parts = list(pool.map(lambda s: self.part(w, s), self._shares))
-        loss = sum(p[0] for p in parts) + self.l2 * float(w @ w)
         gradient = parts[0][1]
         for _, more in parts[1:]:
             gradient += more
-        gradient -= self.observed
-        gradient += 2.0 * self.l2 * w
-        gradient *= self.movable
-        return loss, gradient
+        square = crf_compiled.regularised(gradient, self.observed, w, self.l2, self.movable)
+        return sum(p[0] for p in parts) + self.l2 * square, gradient
 
     def part(self, w: Floats, sentences: Ints) -> tuple[float, Floats]:
         """Negative log-likelihood of some sentences and the expected counts of every parameter."""

@@ -14,6 +14,7 @@ from howsure.models.crf import Crf
 from howsure.models.crf_features import FeatureTable, TokenFeatures, chosen_templates
 from howsure.models.crf_objective import CrfObjective
 from howsure.models.crf_penalty import PenalisedObjective
+from howsure.models.lbfgs import minimise
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -123,36 +124,20 @@ def lbfgs(
     stop: Stop | None,
     threads: int | None = None,
 ) -> Floats:
-    """The weights of least loss, by SciPy's L-BFGS."""
-    from scipy.optimize import minimize
+    """The weights of least loss."""
 
-    done = 0
-
-    def after(intermediate_result: Any) -> None:
-        nonlocal done
-        done += 1
+    def after(i: int, loss: float, w: Floats) -> bool:
         if progress is not None:
-            progress(done, float(intermediate_result.fun))
-        if stop is not None and stop(done, intermediate_result.x):
-            raise StopIteration
+            progress(i, loss)
+        return stop is not None and stop(i, w)
 
-    w0 = np.zeros(len(objective.observed)) if from_weights is None else from_weights
-    found = minimize(
+    return minimise(
         lambda w: objective.value_and_gradient(w, threads),
-        w0,
-        jac=True,
-        method="L-BFGS-B",
-        callback=after,
-        options={
-            "maxiter": max_iterations,
-            "maxfun": 10 * max_iterations,
-            "maxcor": 6,
-            "ftol": tolerance,
-            "gtol": 1e-9,
-        },
+        np.zeros(len(objective.observed)) if from_weights is None else from_weights,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        after=after,
     )
-    made: Floats = found.x
-    return made
 
 
 def adagrad(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels import chains
-from howsure.kernels.sharing import for_each, portions
+from howsure.kernels.sharing import cores, for_each, portions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -182,18 +183,29 @@ def pair_parts(
         return messages.marginals, messages.log_z, expected
     compiled = _compiled()
     s = _Scaled.of(chain)
-    buffer = np.empty((0, len(left)))
-    for first, after in portions(chain.starts, PART):
-        a, z = int(chain.starts[first]), int(chain.starts[after])
-        if len(buffer) < z - a:
-            buffer = np.empty((z - a, len(left)))
-        rows = buffer[: z - a]
+    parts = portions(chain.starts, PART)
+    widest = max(int(chain.starts[after] - chain.starts[first]) for first, after in parts)
+    threads = min(cores(), len(parts))
+    buffers = [np.empty((widest, len(left))) for _ in range(threads)]
+    sums = [np.empty((n_tags, n_tags)) for _ in range(threads)]
+
+    def work(place: int, first: int, after: int) -> None:
+        rows = buffers[place][: int(chain.starts[after] - chain.starts[first])]
+        sums[place][:] = 0.0
         compiled.scaled_pairs(
             chain.scores, chain.starts, s.e, s.e_transposed, s.e_initial, s.e_final, first, after, out, log_z,
-            left, right, rows, expected,
+            left, right, rows, sums[place],
         )  # fmt: skip
-        inner = np.flatnonzero(~lasts[a:z])
-        consume(inner + a, rows[inner])
+
+    with ThreadPoolExecutor(threads) as pool:
+        for a in range(0, len(parts), threads):
+            together = parts[a : a + threads]
+            list(pool.map(lambda item: work(item[0], *item[1]), enumerate(together)))
+            for place, (first, after) in enumerate(together):  # in order, whatever finished first
+                begin, end = int(chain.starts[first]), int(chain.starts[after])
+                inner = np.flatnonzero(~lasts[begin:end])
+                consume(inner + begin, buffers[place][inner])
+                expected += sums[place]
     return out, log_z + s.constant, expected * s.e
 
 

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.posteriors.chain import ChainPosterior
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
+    from howsure.verbs.tagger import apply_tagger, check_tagger, train_tagger
 
 __all__ = [
     "Calibration",
+    "ChainPosterior",
     "Comparison",
     "ContinuousCalibration",
     "HowsureError",
@@ -34,24 +37,31 @@ __all__ = [
     "MulticlassCalibration",
     "Recalibration",
     "__version__",
+    "apply_tagger",
     "check",
     "check_continuous",
+    "check_tagger",
     "compare",
     "recalibrate",
     "reproduce",
+    "train_tagger",
 ]
 
 _LAZY = {
     "Calibration": "howsure.calibration.result",
+    "ChainPosterior": "howsure.posteriors.chain",
     "Comparison": "howsure.calibration.comparison",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
+    "apply_tagger": "howsure.verbs.tagger",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
+    "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
+    "train_tagger": "howsure.verbs.tagger",
 }
 
 

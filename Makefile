@@ -1,13 +1,18 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
-# make synthetic-docs  docs/synthetic.md and its figures      make classifier-study  the table of docs/classify.md
+# make synthetic-docs    docs/synthetic.md and its figures
+# Studies on the corpora of HOWSURE_DATA:
+# make classifier-study  the table of docs/classify.md
+# make tagger-study      docs/taggers-study.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs classifier-study clean
+.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: classifier-study
+.PHONY: tagger-study
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -44,6 +49,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py
 	$(BIN)/python bench/crowd_speed.py
 	$(BIN)/python bench/evaluation_speed.py
+	$(BIN)/python bench/chain_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
@@ -56,6 +62,9 @@ synthetic-docs: $(VENV)/.base
 
 classifier-study: $(VENV)/.test
 	$(BIN)/python bench/classifier_study.py --write
+
+tagger-study: $(VENV)/.base
+	$(BIN)/python bench/tagger_study.py
 
 clean:
 	rm -rf $(VENV) build dist

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from howsure.evaluation.contest import Contest
     from howsure.evaluation.score import Score
     from howsure.evaluation.splits import Split
+    from howsure.posteriors.chain import ChainPosterior
     from howsure.verbs.agree import agree
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from howsure.verbs.reproduce import reproduce
     from howsure.verbs.score import score
     from howsure.verbs.split import split
+    from howsure.verbs.tagger import apply_tagger, check_tagger, train_tagger
 
 __all__ = [
     "Agreement",
     "Calibration",
+    "ChainPosterior",
     "Comparison",
     "Contest",
     "ContinuousCalibration",
@@ -46,18 +49,22 @@ __all__ = [
     "Split",
     "__version__",
     "agree",
+    "apply_tagger",
     "check",
     "check_continuous",
+    "check_tagger",
     "compare",
     "recalibrate",
     "reproduce",
     "score",
     "split",
+    "train_tagger",
 ]
 
 _LAZY = {
     "Agreement": "howsure.evaluation.agreement_result",
     "Calibration": "howsure.calibration.result",
+    "ChainPosterior": "howsure.posteriors.chain",
     "Comparison": "howsure.calibration.comparison",
     "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
@@ -66,13 +73,16 @@ _LAZY = {
     "Split": "howsure.evaluation.splits",
     "agree": "howsure.verbs.agree",
     "Score": "howsure.evaluation.score",
+    "apply_tagger": "howsure.verbs.tagger",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
+    "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
     "split": "howsure.verbs.split",
     "score": "howsure.verbs.score",
+    "train_tagger": "howsure.verbs.tagger",
 }
 
 

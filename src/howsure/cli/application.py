@@ -16,6 +16,7 @@ from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.cli.score import score
 from howsure.cli.split import split
+from howsure.cli.tagger import tagger
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ app.command()(reproduce)
 app.command()(split)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(classify, name="classify")
+app.add_typer(tagger, name="tagger")
 
 
 def run(arguments: list[str] | None = None) -> int:

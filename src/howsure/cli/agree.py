@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 if TYPE_CHECKING:
     from howsure.evaluation.agreement_result import Agreement
-    from howsure.evaluation.crowds import Progress
 
 
 def agree(
@@ -64,6 +60,7 @@ def agree(
     """
     from howsure.cli.agree_text import agreement_text
     from howsure.cli.output import say
+    from howsure.cli.progress import progress
     from howsure.errors import InputError
     from howsure.report.agree_page import agreement_page
     from howsure.report.writing import check_outputs, write_whole
@@ -74,7 +71,7 @@ def agree(
         from howsure.engines.rewriting import output
 
         output(posteriors)  # its name must tell a format
-    with _progress() as progress:
+    with progress("Dawid-Skene") as moved:
         made = run_agree(
             file,
             item=item,
@@ -90,7 +87,7 @@ def agree(
             smoothing=smoothing,
             confidence_level=confidence,
             rng=rng,
-            progress=progress,
+            progress=moved,
         )
     if posteriors is not None and made.crowd is None:
         raise InputError(f"there are no probabilities to write: {made.notes[0]}")
@@ -113,19 +110,3 @@ def _write_posteriors(made: Agreement, path: str) -> None:
 
     assert made.crowd is not None
     write_columns(posterior_rows(made.ratings, made.crowd.model), output(path))
-
-
-@contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """A bar on a terminal, gone when the work is done."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Dawid-Skene", total=None)
-        yield lambda done, most: bar.update(
-            task, completed=done, description=f"Dawid-Skene, iteration {done} of ≤ {most}"
-        )

@@ -61,7 +61,8 @@ def compare(
       howsure compare predictions.csv --true gold --pred a,b --prob pa,pb --metric macro-f1 --groups doc
     """
     from howsure.cli.contest_text import contest_text
-    from howsure.cli.output import quiet_progress, say
+    from howsure.cli.output import say
+    from howsure.cli.progress import quiet_progress
     from howsure.evaluation.contest import Contest
     from howsure.plots.vega import check_plot_name, overlaid_figure, rendered
     from howsure.report.comparison_page import comparison_page

@@ -2,6 +2,7 @@
 
     python bench/coref_study.py            # prints, and writes docs/coref-study.md
     python bench/coref_study.py --quick    # one seed, prints only
+    python bench/coref_study.py --keep X   # keeps each part in the folder X, and takes from there what is done
 """
 
 from __future__ import annotations
@@ -172,19 +173,33 @@ def page(results, costs, gap, seeds):
     return "\n".join(lines)
 
 
+def kept(folder, name, work, *arguments):
+    """The result of work, from the folder if it is there."""
+    file = None if folder is None else folder / f"{name}.json"
+    if file is not None and file.exists():
+        return json.loads(file.read_text())
+    made = work(*arguments)
+    if file is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(made))
+    return made
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--keep", type=Path)
+    given = parser.parse_args()
+    quick, keep = given.quick, given.keep
     seeds = 1 if quick else 3
     results, costs = [], None
-    gap = gap_study()
+    gap = kept(keep, "gap", gap_study)
     print("\n".join(gap), flush=True)
     for scheme, mentions in SETTINGS:
         parts = {p: gum_documents(p, scheme) for p in ("train", "dev", "test")}
-        results.append(run_setting(scheme, mentions, seeds, parts))
+        results.append(kept(keep, f"{scheme}-{mentions}", run_setting, scheme, mentions, seeds, parts))
         if (scheme, mentions) == ("ontogum", "gold"):
-            costs = run_costs(parts)
+            costs = kept(keep, "costs", run_costs, parts)
     text = page(results, costs, gap, seeds)
     print(text)
     if not quick:

@@ -8,10 +8,10 @@ WOMEN, MEN, THINGS = ("Mary", "Susan", "Linda"), ("Robert", "Paul", "Peter"), ("
 
 
 def story(seed, n_sentences=8):
-    """People do things to things; pronouns mean the last one of their gender, 'it' the last thing."""
+    """People do things to things; a pronoun means the last one of its gender, one time in four any earlier one."""
     rng = np.random.default_rng(seed)
     words, upos, xpos, relation, heads, starts, mentions = [], [], [], [], [], [0], []
-    last = {}
+    last, met = {}, {}
 
     def put(word, u, x, r):
         words.append(word)
@@ -23,12 +23,13 @@ def story(seed, n_sentences=8):
         begin = len(words)
         gender = rng.choice(["f", "m"])
         if gender in last and rng.random() < 0.5:
-            entity = last[gender]
+            entity = last[gender] if rng.random() < 0.75 else str(rng.choice(met[gender]))
             put("She" if gender == "f" else "He", "PRON", "PRP", "nsubj")
         else:
             entity = str(rng.choice(WOMEN if gender == "f" else MEN))
             put(entity, "PROPN", "NNP", "nsubj")
         last[gender] = entity
+        met.setdefault(gender, []).append(entity)
         mentions.append(Mention(begin, begin + 1, entity))
         put("saw", "VERB", "VBD", "root")
         if "n" in last and rng.random() < 0.4:
@@ -65,8 +66,8 @@ def as_conllu(document):
     lines = [f"# newdoc id = {document.name}", "# global.Entity = GRP-etype"]
     for sentence in document.sentences():
         for k in range(sentence.start, sentence.stop):
-            text = "".join(f"({m.entity}-x" + (")" if m.end == k + 1 else "") for m in opens.get(k, []))
-            text += "".join(f"{m.entity})" for m in closes.get(k, []) if m.start != k)
+            text = "".join(f"{m.entity})" for m in closes.get(k, []) if m.start != k)
+            text += "".join(f"({m.entity}-x" + (")" if m.end == k + 1 else "") for m in opens.get(k, []))
             head = document.heads[k] - sentence.start + 1 if document.heads[k] >= 0 else 0
             c = document.columns
             row = [k - sentence.start + 1, document.words[k], c["lemma"][k], c["upos"][k], c["xpos"][k], "_", head]

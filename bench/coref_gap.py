@@ -16,7 +16,9 @@ def plain(document):
     """A GUM document without its parse; its mentions those found without one, with GUM's entities."""
     bare = document.with_(columns={}, heads=None)
     gold = {(m.start, m.end): m.entity for m in document.mentions}
-    found = [Mention(m.start, m.end, gold.get((m.start, m.end), f"none{k}")) for k, m in enumerate(plain_mentions(bare))]
+    found = [
+        Mention(m.start, m.end, gold.get((m.start, m.end), f"none{k}")) for k, m in enumerate(plain_mentions(bare))
+    ]
     return bare.with_(mentions=tuple(found))
 
 

@@ -1,6 +1,6 @@
 """Exact pair probabilities beside 1,000 compiled samples with pair counting; resolving; memory. One run, best of several.
 
-    python bench/coref_speed.py
+python bench/coref_speed.py
 """
 
 from __future__ import annotations
@@ -66,7 +66,12 @@ def document(n):
         relation += ["nsubj", "root", "obj", "punct"]
         heads += [begin + 1, -1, begin + 1, begin + 1]
         starts.append(len(words))
-    columns = {"upos": tuple(upos), "xpos": tuple(upos), "relation": tuple(relation), "lemma": tuple(w.lower() for w in words)}
+    columns = {
+        "upos": tuple(upos),
+        "xpos": tuple(upos),
+        "relation": tuple(relation),
+        "lemma": tuple(w.lower() for w in words),
+    }
     return Document("made-up", tuple(words), np.array(starts), columns, np.array(heads))
 
 

@@ -1,8 +1,8 @@
 """The study of docs/coref-study.md: OntoGUM and GUM, three seeds; calibration, sampling, error costs; GAP.
 
-    python bench/coref_study.py            # prints, and writes docs/coref-study.md
-    python bench/coref_study.py --quick    # one seed, prints only
-    python bench/coref_study.py --keep X   # keeps each part in the folder X, and takes from there what is done
+python bench/coref_study.py            # prints, and writes docs/coref-study.md
+python bench/coref_study.py --quick    # one seed, prints only
+python bench/coref_study.py --keep X   # keeps each part in the folder X, and takes from there what is done
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from coref_gap import gap_study
 
+from coref_gap import gap_study
 from howsure.corpora.ontogum import gum_documents
 from howsure.evaluation.coreference import coreference_scores
 from howsure.models.coref import fit_coref, gold_clusters
@@ -105,7 +105,9 @@ def run_setting(scheme, mentions, seeds, parts):
                 k = check_coref(warm, parts["test"], by="mention-type")
                 out["sampling"] = [s.to_dict() for s in k.sampling]
                 out["by type"] = [s.to_dict() for s in k.pairs.slices]
-                out["by distance"] = [s.to_dict() for s in check_coref(warm, parts["test"], by="distance", samples=()).pairs.slices]
+                out["by distance"] = [
+                    s.to_dict() for s in check_coref(warm, parts["test"], by="distance", samples=()).pairs.slices
+                ]
         out["seeds"].append(row)
         print(scheme, mentions, seed, json.dumps(row["dev minimum_risk"]["conll"]), json.dumps(row["test minimum_risk"]["conll"]),
               f"{wall:.0f} s wall, {cpu:.0f} s CPU", flush=True)  # fmt: skip

@@ -52,9 +52,7 @@ def story(seed, n_sentences=8):
         "relation": tuple(relation),
         "lemma": tuple(w.lower() for w in words),
     }
-    return Document(
-        f"story{seed}", tuple(words), np.array(starts), columns, np.array(heads), mentions=tuple(mentions)
-    )
+    return Document(f"story{seed}", tuple(words), np.array(starts), columns, np.array(heads), mentions=tuple(mentions))
 
 
 def as_conllu(document):

@@ -34,7 +34,12 @@ def tiny():
     xpos = "DT JJ NN IN DT NN , NNP NNP , VBD PRP VBZ NNP POS NN .".split()
     relation = "det amod nsubj case det nmod punct appos flat punct root nsubj ccomp nmod:poss case obj punct".split()
     heads = [2, 2, 10, 5, 5, 2, 7, 2, 7, 2, -1, 12, 10, 15, 13, 12, 10]
-    columns = {"upos": tuple(upos), "xpos": tuple(xpos), "relation": tuple(relation), "lemma": tuple(w.lower() for w in words)}
+    columns = {
+        "upos": tuple(upos),
+        "xpos": tuple(xpos),
+        "relation": tuple(relation),
+        "lemma": tuple(w.lower() for w in words),
+    }
     return Document("tiny", tuple(words), np.array([0, len(words)]), columns, np.array(heads))
 
 
@@ -64,7 +69,14 @@ def test_heads_are_what_the_rest_hangs_on():
 
 def test_relations_by_hand():
     d = tiny()
-    mentions = [Mention(0, 6, ""), Mention(4, 6, ""), Mention(7, 9, ""), Mention(11, 12, ""), Mention(13, 15, ""), Mention(13, 16, "")]
+    mentions = [
+        Mention(0, 6, ""),
+        Mention(4, 6, ""),
+        Mention(7, 9, ""),
+        Mention(11, 12, ""),
+        Mention(13, 15, ""),
+        Mention(13, 16, ""),
+    ]
     mentions = ordered(d, mentions)
     texts = [" ".join(d.words[m.start : m.end]) for m in mentions]
     p = Pairs(attributes(d, mentions))
@@ -197,7 +209,7 @@ def test_temperature_is_found_where_the_loss_is_least():
 def test_bad_documents(model):
     d = story(1)
     for wrong in (Mention(2, 9, "x"), Mention(30, 999, "x"), Mention(3, 3, "x")):
-        with pytest.raises(InputError, match="outside its (sentence|.* tokens)"):
+        with pytest.raises(InputError, match=r"outside its (sentence|.* tokens)"):
             model.posterior(d, [wrong])
     with pytest.raises(InputError, match="no mentions; find them with --mentions predicted"):
         model.posterior(d.with_(mentions=None))

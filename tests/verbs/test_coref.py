@@ -29,7 +29,9 @@ def folder(tmp_path_factory):
         for k in seeds:
             (root / part / f"story{k}.conllu").write_text(as_conllu(story(k)))
     model = str(root / "coref.npz")
-    assert run(["coref", "train", str(root / "train"), "--dev", str(root / "dev"), "--mentions", "gold", "-o", model]) == 0
+    assert (
+        run(["coref", "train", str(root / "train"), "--dev", str(root / "dev"), "--mentions", "gold", "-o", model]) == 0
+    )
     return root
 
 
@@ -61,7 +63,10 @@ def test_resolve_writes_probabilities_and_samples(folder, tmp_path, capsys):
         assert a < b
         assert p == pytest.approx(direct.posterior.pair(a, b), abs=1e-6)
     assert sorted(k for c in made["clusters"] for k in c) == list(range(len(d.mentions)))
-    assert run(["coref", "resolve", str(folder / "coref.npz"), str(source), "--mentions", "predicted", "-o", str(out)]) == 0
+    assert (
+        run(["coref", "resolve", str(folder / "coref.npz"), str(source), "--mentions", "predicted", "-o", str(out)])
+        == 0
+    )
     assert len(json.loads(out.read_text())["mentions"]) == len(d.mentions)
     capsys.readouterr()
 

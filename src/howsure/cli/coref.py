@@ -193,7 +193,9 @@ def _check_text(k: CorefCheck) -> str:
 
 def scores_table(s: CoreferenceScores) -> str:
     """A line for each metric, in percent."""
-    lines = [f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {100 * s.confidence_level:g}% interval of F1"]
+    lines = [
+        f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {100 * s.confidence_level:g}% interval of F1"
+    ]
     for m in s.scores:
         recall, precision = (f"{100 * x.value:.2f}" if x is not None else "" for x in (m.recall, m.precision))
         limits = "" if m.f1.low is None or m.f1.high is None else f"[{100 * m.f1.low:.2f}, {100 * m.f1.high:.2f}]"
@@ -244,7 +246,7 @@ class _Bar:
             self.bar.stop()
 
 
-EXAMPLES = {
+EXAMPLES: dict[Callable[..., int], str] = {
     train: """Examples:
 
   howsure coref train train/ --dev dev/ --mentions gold -o coref.npz

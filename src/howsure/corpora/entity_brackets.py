@@ -80,7 +80,6 @@ class BracketReader:
         whole += [max(pieces, key=lambda m: (-m[1] - m[0], -m[0])) for pieces in split.values()]
         return tuple(Mention(start, -minus_end, name, kind) for start, minus_end, _, name, kind in sorted(whole))
 
-
     def _check_nesting(self, whole: list[tuple[int, int, int, str, str]]) -> None:
         around: list[tuple[int, str]] = []  # end and name of the mentions that the next one is inside of
         for start, minus_end, _, name, _ in whole:

@@ -16,7 +16,9 @@ from howsure.errors import InputError
 TOKEN = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*|['’]\w+|\S")
 CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.I)
 COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
-PRONOUN_WORDS = frozenset("he him his himself she her hers herself it its they them their i me my we us our you your".split())
+PRONOUN_WORDS = frozenset(
+    "he him his himself she her hers herself it its they them their i me my we us our you your".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,9 @@ def _item(row: dict[str, str]) -> GapItem:
         inside = [k for k, (x, y) in enumerate(at) if x < end and y > begin]
         spans[name] = (inside[0], inside[-1] + 1)
     document = Document(row["ID"], tuple(words), sentence_starts(words, spans.values()))
-    return GapItem(document, spans["Pronoun"], spans["A"], spans["B"], row["A-coref"] == "TRUE", row["B-coref"] == "TRUE")
+    return GapItem(
+        document, spans["Pronoun"], spans["A"], spans["B"], row["A-coref"] == "TRUE", row["B-coref"] == "TRUE"
+    )
 
 
 def tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:

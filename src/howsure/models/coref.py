@@ -22,7 +22,11 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 KIND, VERSION = "coref", 1
 MENTIONS = ("gold", "predicted")
 NO_COSTS = (0.0, 0.0, 0.0)
-ERROR_COSTS = (3.0, 1.0, 0.1)  # of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein)
+ERROR_COSTS = (
+    3.0,
+    1.0,
+    0.1,
+)  # of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein)
 COMPILED_FROM = 20_000  # pairs
 FEW_SINGLETONS = 0.1  # share of entities; a scheme that leaves out singletons has a few by accident
 

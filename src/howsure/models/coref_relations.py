@@ -166,7 +166,9 @@ def _syntax(p: Pairs) -> Ints:
     """0 nothing, 1 apposition, 2 subject and predicate noun, 3 conjuncts, 4 same verb, 5 antecedent governs from above."""
     a = p.a
     bases = [r.split(":")[0] for r in a.relation]
-    subject, conjunct, apposed = (np.array([b == name for b in bases], dtype=bool) for name in ("nsubj", "conj", "appos"))
+    subject, conjunct, apposed = (
+        np.array([b == name for b in bases], dtype=bool) for name in ("nsubj", "conj", "appos")
+    )
     gi, gj, hi, hj = a.governor_at[p.i], a.governor_at[p.j], a.head[p.i], a.head[p.j]
     below = gi == hj
     code = np.where((gi == gj) & (gi >= 0), 4, np.where(below, 5, 0))

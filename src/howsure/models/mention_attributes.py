@@ -137,14 +137,14 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
         }
         for name, value in row.items():
             made[name].append(value)
-    small = {name: np.array(made.pop(name), dtype=np.uint8) for name in ("kind", "role")}
     return Attributes(
         start=np.array([m.start for m in mentions], dtype=np.int64),
         end=np.array([m.end for m in mentions], dtype=np.int64),
         head=at,
         sentence=sentences[at] if len(at) else np.zeros(0, np.int64),
         governor_at=np.array(made.pop("governor_at"), dtype=np.int64),
-        **small,
+        kind=np.array(made.pop("kind"), dtype=np.uint8),
+        role=np.array(made.pop("role"), dtype=np.uint8),
         **made,  # type: ignore[arg-type]
     )
 
@@ -183,7 +183,7 @@ def _kind(
     else:
         kind = "other"
     gender = _gender(word, span, kind)
-    number = "p" if "Number=Plur" in features[h] or xpos[h].endswith("S") and xpos[h].startswith("NN") else "s"
+    number = "p" if "Number=Plur" in features[h] or xpos[h] in ("NNS", "NNPS") else "s"
     if any(w in ("and", "&") for w in span) and kind != "other" and " and " in " ".join(span):
         number = "p" if kind == "proper" else number
     return kind, gender, number, "3"

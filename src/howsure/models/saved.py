@@ -33,7 +33,8 @@ def save_model(
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **{HEADER: np.frombuffer(about.encode(), dtype=np.uint8)}, **arrays)
+            content: dict[str, Any] = {HEADER: np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
+            np.savez_compressed(file, **content)
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:

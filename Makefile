@@ -1,13 +1,13 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
-# make synthetic-docs  docs/synthetic.md and its figures
+# make synthetic-docs  docs/synthetic.md and its figures     make coref-study  docs/coref-study.md (needs HOWSURE_DATA)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: env demo test lint bench coverage synthetic-docs coref-study clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -42,6 +42,7 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py
+	$(BIN)/python bench/coref_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
@@ -49,6 +50,9 @@ coverage: $(VENV)/.test
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic
+
+coref-study: $(VENV)/.base
+	$(BIN)/python bench/coref_study.py
 
 clean:
 	rm -rf $(VENV) build dist

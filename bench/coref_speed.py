@@ -87,8 +87,15 @@ def resolve():
         p.minimum_risk()
 
     work()
-    print(f"a document of 1,000 mentions, mentions found, features, exact pairs and clustering: "
-          f"{min(timed(work) for _ in range(3)):.2f} s (asked: under 1)")  # fmt: skip
+    walls, cpus = [], []
+    for _ in range(5):
+        cpu = time.process_time()
+        walls.append(timed(work))
+        cpus.append(time.process_time() - cpu)
+    print(
+        "a document of 1,000 mentions, mentions found, features, exact pairs and clustering: "
+        f"{min(walls):.2f} s ({min(cpus):.2f} s of CPU; asked: under 1)"
+    )
 
 
 MEMORY = """

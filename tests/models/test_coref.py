@@ -212,13 +212,14 @@ def test_bad_documents(model):
         with pytest.raises(InputError, match=r"outside its (sentence|.* tokens)"):
             model.posterior(d, [wrong])
     with pytest.raises(InputError, match="no mentions; find them with --mentions predicted"):
-        model.posterior(d.with_(mentions=None))
+        model.candidates(d.with_(mentions=None), "gold")
     with pytest.raises(InputError, match="no dependency parse"):
         model.candidates(d.with_(heads=None), "predicted")
     with pytest.raises(InputError, match="gold or predicted"):
         model.candidates(d, "guessed")
     with pytest.raises(InputError, match="no document has mentions"):
         fit_coref([d.with_(mentions=())])
+    assert len(model.posterior(d.with_(mentions=None))) == len(d.mentions)  # found in the parse
     empty = model.posterior(d.with_(mentions=()))
     assert len(empty) == 0
     assert empty.pairs().shape == (0, 0)

@@ -72,7 +72,10 @@ def resolve(
     model: Annotated[str, typer.Argument(help="The model that `howsure coref train` wrote.")],
     documents: Annotated[str, typer.Argument(help=SOURCE)],
     out: Annotated[str, typer.Option("--out", "-o", help="Write here: .jsonl, or .conll for CoNLL-2012.")],
-    mentions: Annotated[Optional[str], typer.Option(help="gold or predicted; by default as trained.")] = None,  # noqa: UP045
+    mentions: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="gold or predicted; by default as trained, or found if none are given."),
+    ] = None,
     samples: Annotated[int, typer.Option(help="Sampled clusterings to add to each document.")] = 0,
     decoder: Annotated[str, typer.Option(help="minimum-risk or best (best antecedents).")] = "minimum-risk",
     rng: Annotated[int, typer.Option(help="Seed; a document's samples depend on it and the name.")] = 0,

@@ -14,7 +14,6 @@ from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 
 TOKEN = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*|['’]\w+|\S")
-CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.I)
 COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
 PRONOUN_WORDS = frozenset(
     "he him his himself she her hers herself it its they them their i me my we us our you your".split()

@@ -22,7 +22,7 @@ from howsure import _validate
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.models.coref_relations import RELATIONS, relation_codes
-from howsure.models.mention_attributes import KINDS, Attributes, attributes
+from howsure.models.mention_attributes import Attributes, attributes
 
 MENTION_TEMPLATES = (
     "head first last before after length relation governor determiner agreement tag seen position nested inside".split()
@@ -171,6 +171,3 @@ def _nested(a: Attributes) -> list[str]:
             for k in members:
                 longer[k], shorter[k] = size[k] < top, size[k] > least
     return [f"{i:d}{h:d}{x:d}{y:d}" for i, h, x, y in zip(inside, holds, longer, shorter, strict=True)]
-
-
-N_KINDS = len(KINDS)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.models.mention_attributes import KINDS, Attributes
+from howsure.models.mention_attributes import Attributes
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint8]
@@ -247,6 +247,3 @@ def relation_codes(a: Attributes, names: Sequence[str]) -> Codes:
     for k, name in enumerate(names):
         made[:, k] = RELATIONS[name](p)
     return made
-
-
-PRONOUN_FROM = KINDS.index("i")

@@ -5,8 +5,8 @@ from __future__ import annotations
 # Pronoun → (citation form, gender, number, person). Gender: m, f, n (thing), a (a person, either), or "" unknown.
 PRONOUNS: dict[str, tuple[str, str, str, str]] = {}
 for _forms, _said in (
-    ("i me my mine myself m'", ("i", "a", "s", "1")),
-    ("we us our ours ourselves 's-us", ("we", "a", "p", "1")),
+    ("i me my mine myself", ("i", "a", "s", "1")),
+    ("we us our ours ourselves", ("we", "a", "p", "1")),
     ("you your yours yourself yourselves ya y' u ur thou thee thy", ("you", "a", "", "2")),
     ("he him his himself 'im", ("he", "m", "s", "3")),
     ("she her hers herself", ("she", "f", "s", "3")),

@@ -148,7 +148,7 @@ def page(results, costs, gap, seeds):
     lines += ["", "Training, features included:", "", "| data | mentions | wall, s | CPU, s |", "|---|---|---|---|"]
     for r in results:
         lines.append(f"| {r['scheme']} | {r['mentions']} | {max(s['wall'] for s in r['seeds']):.0f} | {max(s['cpu'] for s in r['seeds']):.0f} |")  # fmt: skip
-    lines += ["", "(the slowest seed.)", "", "## Calibration, before and after temperature", "",
+    lines += ["", "(the slowest seed. CPU time is one core's; wall time grows with whatever else the machine is doing.)", "", "## Calibration, before and after temperature", "",
               "All pairs of mentions of each test document, seed 0; the temperature is fitted on dev.", "",
               "| data | mentions | temperature | t | pairs: RMS error | interval | mean q - mean y | slope | Brier | new?: RMS error | interval |", "|---|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for r in results:

@@ -5,6 +5,7 @@
 # Studies on the corpora of HOWSURE_DATA:
 # make classifier-study  the table of docs/classify.md
 # make tagger-study      docs/taggers-study.md
+# make coref-study       docs/coref-study.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,6 +14,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: env demo test lint bench coverage synthetic-docs clean
 .PHONY: classifier-study
 .PHONY: tagger-study
+.PHONY: coref-study
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -50,6 +52,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/crowd_speed.py
 	$(BIN)/python bench/evaluation_speed.py
 	$(BIN)/python bench/chain_speed.py
+	$(BIN)/python bench/coref_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
@@ -65,6 +68,9 @@ classifier-study: $(VENV)/.test
 
 tagger-study: $(VENV)/.base
 	$(BIN)/python bench/tagger_study.py
+
+coref-study: $(VENV)/.base
+	$(BIN)/python bench/coref_study.py
 
 clean:
 	rm -rf $(VENV) build dist

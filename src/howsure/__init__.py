@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     from howsure.evaluation.splits import Split
     from howsure.posteriors.chain import ChainPosterior
     from howsure.verbs.agree import agree
+    from howsure.evaluation.coreference import coreference_scores
+    from howsure.models.coref import CorefModel
+    from howsure.posteriors.antecedents import AntecedentPosterior
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
+    from howsure.verbs.coref import resolve, score_coref, train_coref
+    from howsure.verbs.coref_check import check_coref
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
     from howsure.verbs.score import score
@@ -35,11 +40,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agreement",
+    "AntecedentPosterior",
     "Calibration",
     "ChainPosterior",
     "Comparison",
     "Contest",
     "ContinuousCalibration",
+    "CorefModel",
     "HowsureError",
     "InputError",
     "MissingExtra",
@@ -53,7 +60,9 @@ __all__ = [
     "check",
     "check_continuous",
     "check_tagger",
+    "check_coref",
     "compare",
+    "coreference_scores",
     "recalibrate",
     "reproduce",
     "score",
@@ -63,11 +72,19 @@ __all__ = [
 
 _LAZY = {
     "Agreement": "howsure.evaluation.agreement_result",
+    "resolve",
+    "score_coref",
+    "train_coref",
+]
+
+_LAZY = {
+    "AntecedentPosterior": "howsure.posteriors.antecedents",
     "Calibration": "howsure.calibration.result",
     "ChainPosterior": "howsure.posteriors.chain",
     "Comparison": "howsure.calibration.comparison",
     "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
+    "CorefModel": "howsure.models.coref",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
     "Split": "howsure.evaluation.splits",
@@ -77,12 +94,17 @@ _LAZY = {
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
     "check_tagger": "howsure.verbs.tagger",
+    "check_coref": "howsure.verbs.coref_check",
     "compare": "howsure.verbs.compare",
+    "coreference_scores": "howsure.evaluation.coreference",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
     "split": "howsure.verbs.split",
     "score": "howsure.verbs.score",
     "train_tagger": "howsure.verbs.tagger",
+    "resolve": "howsure.verbs.coref",
+    "score_coref": "howsure.verbs.coref",
+    "train_coref": "howsure.verbs.coref",
 }
 
 

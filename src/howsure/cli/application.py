@@ -12,6 +12,7 @@ from howsure.cli.agree import agree
 from howsure.cli.check import check
 from howsure.cli.classify import classify
 from howsure.cli.compare import compare
+from howsure.cli.coref import coref
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.cli.score import score
@@ -45,6 +46,7 @@ app.command()(split)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(classify, name="classify")
 app.add_typer(tagger, name="tagger")
+app.add_typer(coref, name="coref")
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -100,7 +100,7 @@ def _evaluate(
         average = weights(nlp)
         average = {k: v.copy() for k, v in average.items()}
     value = (2 * found["ewt"].las + found["gum"].las + found["ewt upper"].las + 2 * found["ewt"].xpos) / 6
-    line: dict[str, Any] = {"step": step, "value": value, "words per second": round(speed), "losses": losses}
+    line: dict[str, Any] = {"step": step, "value": value, "words per second": round(speed), "losses": {k: round(float(v), 1) for k, v in losses.items()}}
     line |= {name: part.to_dict() for name, part in found.items()}
     with open(home / "log.jsonl", "a", encoding="utf-8") as log:
         log.write(json.dumps(line) + "\n")

@@ -47,7 +47,9 @@ class Lemmatiser:
 
     @classmethod
     def from_dict(cls, kept: dict[str, Any], known: Vocabulary) -> Lemmatiser:
-        endings = {tag: {e: (int(cut), str(add)) for e, (cut, add) in rules.items()} for tag, rules in kept["endings"].items()}
+        endings = {
+            tag: {e: (int(cut), str(add)) for e, (cut, add) in rules.items()} for tag, rules in kept["endings"].items()
+        }
         return cls(kept["exact"], kept["folded"], endings, known)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def language() -> type[Any]:
 
     class CaselessEnglish(English):  # type: ignore[misc]
         class Defaults(English.Defaults):  # type: ignore[misc]
-            lex_attr_getters: dict[int, Callable[[str], Any]] = {
+            lex_attr_getters: ClassVar[dict[int, Callable[[str], Any]]] = {
                 **English.Defaults.lex_attr_getters,
                 PREFIX: prefix,
                 SUFFIX: suffix,

@@ -34,7 +34,12 @@ def scores(nlp: Any, gold: list[Sentence], how: str = "as is") -> Scores:
     from spacy.tokens import Doc
 
     docs = (
-        Doc(nlp.vocab, words=list(s.cased(how)), spaces=list(s.spaces), sent_starts=[True] + [False] * (len(s.words) - 1))
+        Doc(
+            nlp.vocab,
+            words=list(s.cased(how)),
+            spaces=list(s.spaces),
+            sent_starts=[True] + [False] * (len(s.words) - 1),
+        )
         for s in gold
     )
     n = upos = xpos = features = uas = las = 0

@@ -16,7 +16,9 @@ RULES = 1  # raise when the rules change: cached parses then are made anew
 
 # Prefixes that the treebanks leave joined to their word: "non-trivial" is one word, "well-known" three.
 JOINED = "anti co counter cross e ex inter intra mid micro mini multi non over post pre pro psycho re semi socio sub ultra un"
-ONE_WORD = re.compile(rf"(?:(?:{'|'.join(JOINED.split())})-[^\W\d_]+|\d{{3}}-\d{{3}}-\d{{4}}|[<>]{{2,}})$", re.IGNORECASE)
+ONE_WORD = re.compile(
+    rf"(?:(?:{'|'.join(JOINED.split())})-[^\W\d_]+|\d{{3}}-\d{{3}}-\d{{4}}|[<>]{{2,}})$", re.IGNORECASE
+)
 SPLIT_WORDS = {"wanna": ("wan", "na"), "gotta": ("got", "ta"), "lotta": ("lot", "ta"), "gimme": ("gim", "me")}
 ABBREVIATIONS = ("al.", "Ft.", "Nos.", "Fig.", "vs.", "pp.", "approx.", "Dept.", "Capt.", "Col.", "Lt.", "Maj.", "Sgt.")
 PREFIXES = (r"[!?]{2,}", r"<<+", r">>+", r"\*{2,}", r"-{2,}", r"={2,}", r"_{2,}", r"~{2,}")
@@ -116,11 +118,9 @@ def pieces(text: str, longest: int = LONGEST_PIECE) -> Iterator[str]:
     while len(text) - at > longest:
         end = at + longest
         for pattern in BREAKS:
-            last = None
-            for last in pattern.finditer(text, at + longest // 2, end):
-                pass
-            if last is not None:
-                end = last.end()
+            places = [found.end() for found in pattern.finditer(text, at + longest // 2, end)]
+            if places:
+                end = places[-1]
                 break
         yield text[at:end]
         at = end

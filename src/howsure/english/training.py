@@ -100,11 +100,18 @@ def _evaluate(
         average = weights(nlp)
         average = {k: v.copy() for k, v in average.items()}
     value = (2 * found["ewt"].las + found["gum"].las + found["ewt upper"].las + 2 * found["ewt"].xpos) / 6
-    line: dict[str, Any] = {"step": step, "value": value, "words per second": round(speed), "losses": {k: round(float(v), 1) for k, v in losses.items()}}
+    line: dict[str, Any] = {
+        "step": step,
+        "value": value,
+        "words per second": round(speed),
+        "losses": {k: round(float(v), 1) for k, v in losses.items()},
+    }
     line |= {name: part.to_dict() for name, part in found.items()}
     with open(home / "log.jsonl", "a", encoding="utf-8") as log:
         log.write(json.dumps(line) + "\n")
-    print(step, f"{value:.3f}", *(f"{k} {v!r}" for k, v in found.items()), f"{speed:.0f} words/s", sep="\n  ", flush=True)
+    print(
+        step, f"{value:.3f}", *(f"{k} {v!r}" for k, v in found.items()), f"{speed:.0f} words/s", sep="\n  ", flush=True
+    )
     if value > best:
         _save(home / "best.npz", average)
         return value

@@ -59,6 +59,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "english":
+        return import_module("howsure.english")
     if name not in _LAZY:
         raise AttributeError(f"module 'howsure' has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)

@@ -162,6 +162,19 @@ def test_other_pipelines_by_object():
     assert document.heads is None
 
 
+def test_other_pipelines_by_name_have_parses_of_their_own(shipped, tmp_path):
+    text = "One here. Two there; three. " * 10
+    for marks, n_sentences in ((["."], 20), ([";"], 11)):
+        rules = spacy.blank("en")
+        rules.add_pipe("sentencizer", config={"punct_chars": marks})
+        rules.to_disk(tmp_path / marks[0])
+        for _ in range(2):  # made, then found
+            (document,) = parse([text], model=str(tmp_path / marks[0]))
+            assert document.n_sentences == n_sentences
+            assert original_text(document) == text
+    assert len(list(shipped.rglob("*.conllu.gz"))) == 2
+
+
 @pytest.mark.parametrize(
     ("texts", "options", "message"),
     [

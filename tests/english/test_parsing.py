@@ -31,6 +31,7 @@ def same(a, b):
     assert a.starts.tolist() == b.starts.tolist()
     assert a.heads.tolist() == b.heads.tolist()
     assert a.space_after.tolist() == b.space_after.tolist()
+    assert (a.metadata, a.sentence_metadata) == (b.metadata, b.sentence_metadata)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=60), max_size=5))
@@ -119,6 +120,14 @@ def test_parses_are_kept_and_found(shipped, monkeypatch):
     assert [d.name for d in second] == ["other", "b"]
     for a, b in zip(first, second, strict=True):
         same(a, b)
+
+
+def test_a_column_without_values_is_found_again(shipped):
+    text = "... !!! ??? " * 30
+    (first,), (second,) = parse([text]), parse([text])
+    assert len(list(shipped.rglob("*.conllu.gz"))) == 1
+    assert set(first.column("features")) == {"_"}
+    same(first, second)
 
 
 def test_a_damaged_cache_is_made_anew(shipped):

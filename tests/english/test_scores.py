@@ -36,7 +36,7 @@ def test_scores_by_hand():
     rules = spacy.blank("en")
 
     def answer(doc):
-        tagged = Doc(
+        return Doc(
             doc.vocab,
             words=[t.text for t in doc],
             pos=["DET", "NOUN", "NOUN", "PUNCT"],
@@ -45,7 +45,6 @@ def test_scores_by_hand():
             heads=[1, 2, 2, 0],
             deps=["det", "nsubj:outer", "ROOT", "punct"],
         )
-        return tagged
 
     spacy.Language.component("answer", func=answer)
     rules.add_pipe("answer")

@@ -2,7 +2,7 @@
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
 # make synthetic-docs  docs/synthetic.md and its figures
-# make english-model  train the English pipeline (70 minutes on a core; goes on where it stopped); english-scores  score it
+# make english-model  train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

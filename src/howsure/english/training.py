@@ -23,7 +23,7 @@ from howsure.english.shipped import export
 from howsure.english.training_data import Sentence, batches, example, sentences, treebank
 
 SEED = 20150917
-STEPS = 6400
+STEPS = 6000
 WORDS_PER_BATCH = 1600
 PEAK_RATE, WARM_UP, LAST_SHARE = 0.0015, 300, 0.02
 DROPOUT = 0.2

@@ -6,6 +6,7 @@
 # make classifier-study  the table of docs/classify.md
 # make tagger-study      docs/taggers-study.md
 # make coref-study       docs/coref-study.md
+# make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -15,6 +16,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
+.PHONY: english-model english-scores
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -71,6 +73,12 @@ tagger-study: $(VENV)/.base
 
 coref-study: $(VENV)/.base
 	$(BIN)/python bench/coref_study.py
+
+english-model: $(VENV)/.test
+	$(BIN)/python -m howsure.english.training build/english --export src/howsure/english/model
+
+english-scores: $(VENV)/.test
+	$(BIN)/python bench/english_scores.py --write
 
 clean:
 	rm -rf $(VENV) build dist

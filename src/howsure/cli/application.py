@@ -13,6 +13,7 @@ from howsure.cli.check import check
 from howsure.cli.classify import classify
 from howsure.cli.compare import compare
 from howsure.cli.coref import coref
+from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.cli.score import score
@@ -41,6 +42,7 @@ app.command()(agree)
 app.command()(check)
 app.command()(compare)
 app.command()(score)
+app.command()(parse)
 app.command()(reproduce)
 app.command()(split)
 app.add_typer(recalibrate, name="recalibrate")

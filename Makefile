@@ -7,6 +7,7 @@
 # make tagger-study      docs/taggers-study.md
 # make coref-study       docs/coref-study.md
 # make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
+# make english-coref     train the coreference weights that ship, on automatic parses, and score them
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -16,7 +17,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
-.PHONY: english-model english-scores
+.PHONY: english-model english-scores english-coref
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -79,6 +80,10 @@ english-model: $(VENV)/.test
 
 english-scores: $(VENV)/.test
 	$(BIN)/python bench/english_scores.py --write
+
+english-coref: $(VENV)/.test
+	$(BIN)/python -m howsure.english.coref_training src/howsure/english/model/coref.npz
+	$(BIN)/python bench/english_coref.py --write
 
 clean:
 	rm -rf $(VENV) build dist

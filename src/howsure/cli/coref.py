@@ -69,9 +69,16 @@ def train(
 
 
 def resolve(
-    model: Annotated[str, typer.Argument(help="The model that `howsure coref train` wrote.")],
-    documents: Annotated[str, typer.Argument(help=SOURCE)],
     out: Annotated[str, typer.Option("--out", "-o", help="Write here: .jsonl, or .conll for CoNLL-2012.")],
+    model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(help="The model that `howsure coref train` wrote; with --text, the one that ships by default."),
+    ] = None,
+    documents: Annotated[Optional[str], typer.Argument(help=SOURCE)] = None,  # noqa: UP045
+    text: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Raw English instead of documents: a text file, a folder of them, or - for stdin."),
+    ] = None,
     mentions: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="gold or predicted; by default as trained, or found if none are given."),
@@ -90,11 +97,20 @@ def resolve(
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.coref import resolve as run_resolve
 
-    check_outputs(out, inputs=[documents, model])
+    if (documents is None) == (text is None) or (model is None and text is None):
+        raise InputError("give a model and documents, or raw text with --text.")
+    check_outputs(out, inputs=[f for f in (documents, model, text) if f is not None and f != "-"])
     failures: list[InputError] = []
-    made = run_resolve(
-        model, documents, mentions=mentions, samples=samples, decoder=decoder, rng=rng, failures=failures
-    )
+    given: Any = documents
+    used: Any = model
+    if text is not None:
+        from howsure.english.coreference import coref_model
+        from howsure.verbs.parse import parsed
+
+        given = list(parsed(text, progress=True))
+        used = coref_model() if model is None else model
+        mentions = mentions or "predicted"
+    made = run_resolve(used, given, mentions=mentions, samples=samples, decoder=decoder, rng=rng, failures=failures)
     if out.endswith(".conll"):
         text = conll2012_text([r.document for r in made], [r.entities() for r in made])
     else:

@@ -22,6 +22,7 @@ from howsure.errors import InputError, MissingExtra
 
 SHIPPED = Path(__file__).parent / "model"
 WEIGHTS, LEMMAS, VOCABULARY = "weights.npz", "lemmas.json", "vocabulary"
+COREFERENCE = "coref.npz"
 
 
 @dataclass(frozen=True, slots=True)

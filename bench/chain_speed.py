@@ -7,6 +7,7 @@ Times are the best of several rounds. Training is measured in CPU seconds on one
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import sys
@@ -134,7 +135,7 @@ def crf():
     names, f = trainer.table.names, trainer.features
     items = [[names[i] for i in f.ids[f.ptr[t] : f.ptr[t + 1]]] for t in range(len(f))]
     peer = pycrfsuite.Trainer(verbose=False)
-    for a, z in zip(starts[:-1], starts[1:], strict=True):
+    for a, z in itertools.pairwise(starts):
         peer.append(items[a:z], tags[a:z])
     iterations = 12
     peer.set_params({"c1": 0.0, "c2": 0.1, "max_iterations": iterations, "delta": 1e-12, "epsilon": 1e-12})
@@ -167,7 +168,7 @@ def crf():
             np.concatenate([[0], np.cumsum([len(x) for x in numbered])]),
             np.array([i for x in numbered for i in x], np.int32),
         )
-        sequences = [pycrfsuite.ItemSequence(items[a:z]) for a, z in zip(few[:-1], few[1:], strict=True)]
+        sequences = [pycrfsuite.ItemSequence(items[a:z]) for a, z in itertools.pairwise(few)]
         labels = tagger.labels()
 
         def loop():

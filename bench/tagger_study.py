@@ -169,7 +169,7 @@ def ablation():
 
 def matched():
     """The CRF with what the HMM sees (words, and the class of a word), on as many sentences as give its accuracy."""
-    train, dev, _ = text("ewt")
+    _train, dev, _ = text("ewt")
     generative = hmm("ewt")
     target = accuracy(generative.posterior(dev[0], dev[1]), dev[2])
     found = []
@@ -201,7 +201,7 @@ def compare_events(rows):
 def calibration():
     generative, discriminative, n = matched()
     a, gold, group = on("ewt", generative, 2)
-    b, gold_b, _ = on("ewt", discriminative, 2)
+    b, _gold_b, _ = on("ewt", discriminative, 2)
     # Tags by name: the two models number them differently.
     shared = [t for t in a.tags if t in b.tags]
     qa, qb = a.marginals()[:, a.codes(shared)], b.marginals()[:, b.codes(shared)]

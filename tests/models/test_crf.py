@@ -1,6 +1,6 @@
 """The CRF against CRFsuite, against enumeration and against finite differences."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pycrfsuite
@@ -148,13 +148,11 @@ def test_loss_and_gradient_by_enumeration():
     dense = np.zeros((len(trainer.table), len(trainer.tags)))
     dense[rows.feature, rows.row_tag] += states
     brute = 0.2 * float(w @ w)
-    for a, z in zip(starts[:-1], starts[1:], strict=True):
+    for a, z in pairwise(starts):
         score = np.array([dense[f.ids[f.ptr[t] : f.ptr[t + 1]]].sum(axis=0) for t in range(a, z)])
         weight = {}
         for y in product(range(len(trainer.tags)), repeat=int(z - a)):
-            weight[y] = sum(score[i, k] for i, k in enumerate(y)) + sum(
-                transitions[i, j] for i, j in zip(y[:-1], y[1:], strict=True)
-            )
+            weight[y] = sum(score[i, k] for i, k in enumerate(y)) + sum(transitions[i, j] for i, j in pairwise(y))
         brute += np.logaddexp.reduce(list(weight.values())) - weight[tuple(trainer.gold[a:z].tolist())]
         if len(weight) > 70_000:
             break

@@ -173,7 +173,7 @@ def matched():
     generative = hmm("ewt")
     target = accuracy(generative.posterior(dev[0], dev[1]), dev[2])
     found = []
-    for n in (2000, 3500, 6000):
+    for n in (6000, 9000, 12_544):
         model = crf("ewt", "word,class", 0.1, 0.0, n)
         found.append((abs(accuracy(model.posterior(dev[0], dev[1]), dev[2]) - target), n, model))
     return generative, min(found, key=lambda f: f[0])[2], min(found, key=lambda f: f[0])[1]
@@ -206,7 +206,7 @@ def calibration():
     shared = [t for t in a.tags if t in b.tags]
     qa, qb = a.marginals()[:, a.codes(shared)], b.marginals()[:, b.codes(shared)]
     y = gold[:, None] == a.codes(shared)[None, :]
-    yield f"The CRF sees what the HMM sees (the word, and the class of a word) and is trained on {n:,} of 12,544 sentences.\n"
+    yield f"The CRF sees what the HMM sees (the word, and the class of a word) and is trained on {n:,} of 12,544 sentences, the number whose accuracy on dev is nearest the HMM's.\n"
     yield "| EWT test | accuracy | RMS error, predicted tag | RMS error, all (token, tag) events |\n|---|---|---|---|"
     for label, model, q in (("HMM", generative, qa), ("CRF", discriminative, qb)):
         every = error(y.ravel(), q.ravel(), np.repeat(group, len(shared)))

@@ -336,7 +336,8 @@ HEAD = """# Taggers on real text
 
 Written by `make tagger-study` (bench/tagger_study.py). Accuracy is that of the tag of largest marginal. Errors are RMS calibration
 errors with 95% intervals; sentences (tweets) are what is independent. Splits: DATA folders' own; WSJ by file (0001-0149, 0150-0174,
-0175-0199); a third of GUM's training documents. CRFs: l2 = 0.1 unless said, L-BFGS, at most 60 iterations.
+0175-0199); a third of GUM's training documents. CRFs: l2 = 0.1 unless said, L-BFGS, at most 60 iterations (80 in
+the sections on tweets, features and newswire), which on EWT is short of convergence.
 """
 
 

@@ -18,7 +18,8 @@ def checked_chain(
     scores: Any, transitions: Any, starts: Any, initial: Any, final: Any, tags: Sequence[str] | None
 ) -> tuple[Chain, tuple[str, ...]]:
     """The chain in canonical arrays, and its tags' names."""
-    s, move = _numbers(scores, "scores", 2), _numbers(transitions, "transitions", 2)
+    s, top = _scores(scores)
+    move = _numbers(transitions, "transitions", 2)
     n_tags = s.shape[1]
     if n_tags < 1 or n_tags > 30_000:
         raise InputError(f"`scores` must have a column for each of 1 to 30,000 tags; got {n_tags}.")
@@ -30,13 +31,25 @@ def checked_chain(
         if made.shape != (n_tags,):
             raise InputError(f"`{name}` must have shape ({n_tags},), as scores has tags; got {made.shape}.")
         ends.append(made)
-    impossible = np.isneginf(s.max(axis=1))
+    impossible = np.isneginf(top)
     if impossible.any():
         raise InputError(f"`scores` forbids every tag of token {int(np.argmax(impossible))}.")
     names = tuple(str(i) for i in range(n_tags)) if tags is None else tuple(str(t) for t in tags)
     if len(names) != n_tags or len(set(names)) < n_tags:
         raise InputError(f"`tags` must name {n_tags} different tags; got {len(names)}, {len(set(names))} different.")
     return Chain(s, _starts(starts, len(s)), move, *ends), names
+
+
+def _scores(values: Any) -> tuple[Floats, Floats]:
+    """The scores and each token's largest: one pass that finds NaN and infinity too."""
+    made = values if isinstance(values, np.ndarray) and values.dtype == np.float64 else None
+    if made is None or made.ndim != 2 or not made.shape[1]:
+        made = _numbers(values, "scores", 2)
+    made = np.ascontiguousarray(made)
+    top: Floats = made.max(axis=1) if made.shape[1] else np.zeros(len(made))
+    if not (top <= 1e100).all():
+        _numbers(made, "scores", 2)  # says where
+    return made, top
 
 
 def _numbers(values: Any, name: str, dimensions: int) -> Floats:

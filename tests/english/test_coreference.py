@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("spacy")
 
-from howsure.cli.application import run  # noqa: E402
-from howsure.corpora.conllu import conllu_documents  # noqa: E402
-from howsure.english import parse, with_coreference  # noqa: E402
-from howsure.english.reparsing import reparsed  # noqa: E402
-from howsure.english.shipped import model  # noqa: E402
+from howsure.cli.application import run
+from howsure.corpora.conllu import conllu_documents
+from howsure.english import parse, with_coreference
+from howsure.english.reparsing import reparsed
+from howsure.english.shipped import model
 
 STORY = (
     "President Anna Vold spoke in Norland on Monday. She said that her army would not attack. "

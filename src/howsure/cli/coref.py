@@ -41,11 +41,12 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Train a mention-ranking model on documents with gold entities."""
+    from howsure.cli.progress import progress
     from howsure.report.writing import check_outputs
     from howsure.verbs.coref import train_coref
 
     check_outputs(out, inputs=[documents])
-    with _Bar("training") as bar:
+    with progress("training") as moved:
         made = train_coref(
             documents,
             dev=dev,
@@ -55,7 +56,7 @@ def train(
             epochs=epochs,
             without=_names(without),
             rng=rng,
-            progress=bar,
+            progress=moved,
         )
     made.model.save(out)
     if as_json:
@@ -240,29 +241,6 @@ def _json(value: dict[str, Any]) -> None:
 
 def _say(text: str) -> None:
     print(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
-
-
-class _Bar:
-    """Progress on stderr, on a terminal only."""
-
-    def __init__(self, said: str) -> None:
-        self.said = said
-        self.bar: Any = None
-
-    def __enter__(self) -> Callable[[int, int], None] | None:
-        if not sys.stderr.isatty():
-            return None
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        task = self.bar.add_task(self.said, total=None)
-        return lambda done, total: self.bar.update(task, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
 
 
 EXAMPLES: dict[Callable[..., int], str] = {

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -77,11 +74,12 @@ def train(
 ) -> int:
     """Train a hidden Markov model or a conditional random field."""
     from howsure.cli.output import say
+    from howsure.cli.progress import progress
     from howsure.report.writing import check_outputs
     from howsure.verbs.tagger import train_tagger
 
     check_outputs(out, inputs=[*files, *([dev] if dev else [])])
-    with _progress(iterations) as progress:
+    with progress("training") as moved:
         made = train_tagger(
             kind,
             files,
@@ -96,7 +94,7 @@ def train(
             max_iterations=iterations,
             calibration_penalty=calibration_penalty,
             temperature=temperature,
-            progress=progress,
+            progress=lambda what, i, loss: moved(i, iterations, f"{what}, loss {loss:,.0f}"),
         )
     made.tagger.save(out)
     if as_json:
@@ -201,20 +199,6 @@ def apply(
 for _command, _examples in ((train, TRAIN_EPILOG), (check, CHECK_EPILOG), (apply, APPLY_EPILOG)):
     _command.__doc__ = inspect.cleandoc(_command.__doc__ or "") + "\n\n" + _examples
     tagger.command()(_command)
-
-
-@contextmanager
-def _progress(iterations: int) -> Iterator[Any]:
-    """A bar on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("training", total=iterations)
-        yield lambda what, i, loss: bar.update(task, completed=i, description=f"{what}, loss {loss:,.0f}")
 
 
 def training_text(made: TaggerTraining) -> str:

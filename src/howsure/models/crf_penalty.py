@@ -1,8 +1,7 @@
 """A penalty on miscalibration, added to the CRF's loss.
 
-Over all (token, tag) events with q above `LEAST`, K soft bins at equal distances share each event linearly between the two
-nearest: P = Σ_b D_b² / n_b, with D_b = Σ w_b(q) (q - y) and n_b = Σ w_b(q): the binned squared calibration error times the
-number of events. Its gradient flows through the marginals: for c = ∂P/∂q, ∂P/∂θ = Cov(Σ_t c_t(y_t), features), which is
+Over all (token, tag) events with q above `LEAST`: the soft calibration error (`kernels/soft_calibration.py`) times the number
+of events. Its gradient flows through the marginals: for c = ∂P/∂q, ∂P/∂θ = Cov(Σ_t c_t(y_t), features), which is
 the derivative in ε of the expected features when the scores are shifted by ε c; taken by a central difference.
 """
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels import crf_compiled
+from howsure.kernels.soft_calibration import soft_calibration_error
 from howsure.models.crf import state_scores
 from howsure.models.crf_objective import CrfObjective
 from howsure.posteriors.chain import ChainPosterior
@@ -19,7 +19,6 @@ from howsure.posteriors.chain import ChainPosterior
 Floats = NDArray[np.float64]
 
 LEAST = 1e-3
-N_BINS = 15
 STEP = 1e-3
 
 
@@ -57,16 +56,7 @@ def penalty(q: Floats, gold: NDArray[np.int64]) -> tuple[float, Floats]:
     """The penalty and its gradient in q, (tokens, T)."""
     token, tag = np.nonzero(q >= LEAST)
     x = q[token, tag]
-    e = x - (gold[token] == tag)
-    place = x * (N_BINS - 1)
-    low = np.minimum(place.astype(np.int64), N_BINS - 2)
-    up = place - low
-    n = np.bincount(low, 1.0 - up, N_BINS) + np.bincount(low + 1, up, N_BINS)
-    d = np.bincount(low, (1.0 - up) * e, N_BINS) + np.bincount(low + 1, up * e, N_BINS)
-    ratio = np.divide(d, n, out=np.zeros(N_BINS), where=n > 0)
+    value, by_q = soft_calibration_error((gold[token] == tag).astype(np.float64), x)
     slope = np.zeros_like(q)
-    # ∂/∂q: the weights move by ∓(K - 1) and the residual by one.
-    made = 2.0 * (ratio[low] * (1.0 - up) + ratio[low + 1] * up)
-    made += (N_BINS - 1) * (2.0 * e * (ratio[low + 1] - ratio[low]) - (ratio[low + 1] ** 2 - ratio[low] ** 2))
-    slope[token, tag] = made
-    return float(np.sum(ratio * d)), slope
+    slope[token, tag] = by_q * len(x)
+    return value * len(x), slope

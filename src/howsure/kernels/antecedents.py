@@ -1,0 +1,159 @@
+"""Exact queries of the antecedent model, and its samples, in NumPy.
+
+A[i, k] = P(a_i = k) for k < i, new[i] = P(a_i = NEW), rows independent. A clustering is the connected components of
+the edges (i, a_i). Later mentions never merge earlier clusters, so Q[i, :i] = A[i, :i] Q[:i, :i].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BLOCK = 48
+
+
+def pair_probabilities(a: Any, block: int = BLOCK) -> Floats:
+    """Q[i, j] = P(i and j are in one cluster): symmetric, unit diagonal. `a` is dense or CSR, strictly lower.
+
+    Rows s … e at once: with L the block of A on the diagonal, (I - L) Q[s:e, :s] = A[s:e, :s] Q[:s, :s], one matrix
+    product and a triangular solve; inside the block row by row. Nothing is subtracted, so relative precision is kept.
+    """
+    from scipy.linalg import solve_triangular
+
+    n = a.shape[0]
+    q = np.zeros((n, n))
+    for s in range(0, n, block):
+        e = min(s + block, n)
+        local = dense(a[s:e, s:e])
+        inner = np.eye(e - s)
+        if s:
+            before = a[s:e, :s]
+            left = before @ q[:s, :s]
+            # (I - L) x = b by forward substitution: the diagonal is one, the rest -L.
+            left = solve_triangular(-local, left, lower=True, unit_diagonal=True, check_finite=False)
+            q[s:e, :s] = left
+            q[:s, s:e] = left.T
+            cross = before @ left.T
+        for r in range(1, e - s):
+            row = local[r, :r] @ inner[:r, :r]
+            if s:
+                row += cross[r, :r]
+            inner[r, :r] = row
+            inner[:r, r] = row
+        q[s:e, s:e] = inner
+    return np.minimum(q, 1.0, out=q)
+
+
+def root_probabilities(a: Any, new: Floats) -> Floats:
+    """R[i, r] = P(the first mention of i's cluster is r): (I - A) R = diag(new)."""
+    from scipy.linalg import solve_triangular
+
+    n = len(new)
+    solved: Floats = solve_triangular(-dense(a), np.diag(new), lower=True, unit_diagonal=True, check_finite=False)
+    return np.tril(solved.reshape(n, n))
+
+
+def dense(a: Any) -> Floats:
+    """A slice of a dense or sparse matrix as an array."""
+    made: Floats = a.toarray() if hasattr(a, "toarray") else a
+    return made
+
+
+def tempered_rows(values: Floats, new: Floats, starts: Ints, counts: Ints, t: float) -> tuple[Floats, Floats]:
+    """Each row's probabilities to the power 1/t, summing to one again. Rows are runs of `values`."""
+    rows = np.repeat(np.arange(len(new)), counts)
+    largest = np.maximum(new, _row_reduce(np.maximum, values, starts, counts))
+    with np.errstate(divide="ignore"):
+        log_top = np.log(largest)
+        log_new, log_values = (np.log(new) - log_top) / t, (np.log(values) - log_top[rows]) / t
+    new_power, power = np.exp(log_new), np.exp(log_values)
+    total = new_power + np.bincount(rows, power, len(new))
+    return power / total[rows], new_power / total
+
+
+def softmax_rows(values: Floats, new: Floats, starts: Ints, counts: Ints) -> tuple[Floats, Floats]:
+    """Scores to probabilities, row by row; -inf is a score too."""
+    rows = np.repeat(np.arange(len(new)), counts)
+    largest = np.maximum(new, _row_reduce(np.maximum, values, starts, counts))
+    power, new_power = np.exp(values - largest[rows]), np.exp(new - largest)
+    total = new_power + np.bincount(rows, power, len(new))
+    return power / total[rows], new_power / total
+
+
+def _row_reduce(reduce: Any, values: Floats, starts: Ints, counts: Ints) -> Floats:
+    made = np.full(len(starts), -np.inf)
+    some = counts > 0
+    if some.any():
+        made[some] = reduce.reduceat(values, starts[some])
+    return made
+
+
+def uniforms(key: int, samples: Ints, mention: int) -> Floats:
+    """The uniform number of each (sample, mention) in the stream `key`: counter-based, so any part can be drawn alone."""
+    with np.errstate(over="ignore"):
+        x = np.uint64(key) + samples.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        x = mixed(x) ^ (np.uint64(mention) * np.uint64(0xD1B54A32D192ED03) + np.uint64(0x8CB92BA72F3D8DD7))
+        return (mixed(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+def sampled_roots(
+    values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, n: int, key: int, needed: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """The first mention of each needed mention's cluster in n samples, shape (n, N); -1 where nobody needed to know.
+
+    Antecedents are drawn from the last mention to the first, only for mentions that a needed one leads up to.
+    Column numbers are in `columns`, or 0, 1, … in every row when it is empty.
+    """
+    size = len(new)
+    wanted = np.zeros((n, size), bool)
+    wanted[:, needed] = True
+    antecedent = np.full((n, size), -1, np.int32)
+    for i in range(size - 1, -1, -1):
+        who = np.flatnonzero(wanted[:, i])
+        if not len(who):
+            continue
+        row = values[starts[i] : starts[i] + counts[i]]
+        picked = picks(uniforms(key, who, i), row, float(new[i]))
+        links = picked >= 0
+        if links.any():
+            ahead = picked[links] if not len(columns) else columns[starts[i] + picked[links]]
+            antecedent[who[links], i] = ahead
+            wanted[who[links], ahead] = True
+    roots = np.full((n, size), -1, np.int32)
+    rows = np.arange(n)
+    for i in range(size):
+        ahead = antecedent[:, i]
+        roots[:, i] = np.where(wanted[:, i], np.where(ahead < 0, i, roots[rows, ahead]), -1)
+    return roots
+
+
+def picks(u: Floats, row: Floats, new: float) -> Ints:
+    """Which entry of the row each u falls on; -1 is NEW. NEW comes first, then the row in order."""
+    if not len(row):
+        return np.full(len(u), -1)
+    found = np.searchsorted(np.cumsum(np.concatenate([[new], row])), u, side="right") - 1
+    # Rounding may leave the sum below u: the last entry with any probability then takes it.
+    last = int(np.flatnonzero(row)[-1]) if row.any() else -1
+    return np.minimum(found, last)
+
+
+def pair_frequencies(roots: NDArray[np.int32]) -> Floats:
+    """The share of samples in which each two mentions are together."""
+    n, size = roots.shape
+    together = np.zeros((size, size))
+    for sample in roots:
+        together += sample[:, None] == sample[None, :]
+    return together / n

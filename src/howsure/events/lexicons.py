@@ -89,9 +89,7 @@ class Lexicon:
         while at < n:
             for parts, number in table.get(words[at].lower(), ()):
                 end = at + len(parts)
-                if end > n or not all(
-                    _same(p, w, caseless) for p, w in zip(parts, words[at:end], strict=True)
-                ):
+                if end > n or not all(_same(p, w, caseless) for p, w in zip(parts, words[at:end], strict=True)):
                     continue
                 if upos is not None and upos[at] == "PRON":
                     continue
@@ -129,7 +127,9 @@ def shipped(name: str) -> Path:
 def shipped_names(columns: Sequence[str]) -> list[str]:
     """The names of the lexicons in the package that have these columns."""
     folder = Path(str(files("howsure.data") / "lexicons"))
-    return sorted(p.stem for p in folder.glob("*.csv") if p.open(encoding="utf-8").readline().strip().split(",") == list(columns))
+    return sorted(
+        p.stem for p in folder.glob("*.csv") if p.open(encoding="utf-8").readline().strip().split(",") == list(columns)
+    )
 
 
 @cache

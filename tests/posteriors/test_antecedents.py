@@ -127,6 +127,11 @@ def test_blocks_do_not_matter(block):
         by_row[i, :i] = by_row[:i, i] = a[i, :i] @ by_row[:i, :i]
     np.testing.assert_allclose(kernels.pair_probabilities(a, block), by_row, rtol=1e-12, atol=0)
     np.testing.assert_allclose(kernels.pair_probabilities(csr_array(a), block), by_row, rtol=1e-12, atol=0)
+    for size in (1, 2, 5, 8, 130):  # the compiled versions work in fours
+        part = np.ascontiguousarray(a[:size, :size])
+        np.testing.assert_allclose(antecedents_compiled.dense_pairs(part), by_row[:size, :size], rtol=1e-12, atol=0)
+    for given_a in (a, csr_array(a)):
+        np.testing.assert_allclose(AntecedentPosterior(given_a).pairs(), by_row, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -136,7 +141,8 @@ def test_compiled_samples_equal_numpy_samples_draw_for_draw(sparse):
     needed = np.zeros(60, bool)
     needed[[5, 40, 59]] = True
     for some in (np.ones(60, bool), needed):
-        arguments = (posterior._values, posterior._columns, posterior._starts, posterior._counts, new, 300, 99, some)
+        arguments = (posterior._values, posterior._columns, posterior._starts, posterior._counts)
+        arguments = (*arguments, posterior.new, 300, 99, some)
         plain, compiled = kernels.sampled_roots(*arguments), antecedents_compiled.sampled_roots(*arguments)
         np.testing.assert_array_equal(plain, compiled)
     np.testing.assert_allclose(

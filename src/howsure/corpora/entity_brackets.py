@@ -24,7 +24,7 @@ class BracketReader:
         self.entity_at = names.index("GRP") if "GRP" in names else names.index("eid") if "eid" in names else 0
         self.type_at = names.index("etype") if "etype" in names else None
         self.open: dict[str, list[tuple[int, int, str, str]]] = {}
-        self.found: list[tuple[int, int, str, str, str]] = []  # start, end, entity, type, parts' key
+        self.found: list[tuple[int, int, int, str, str, str]] = []  # start, -end, order, entity, type, parts' key
         self.order = 0
 
     def read(self, value: str, token: int, where: str) -> None:
@@ -42,10 +42,10 @@ class BracketReader:
                 kind = "" if self.type_at is None or self.type_at >= len(fields) else fields[self.type_at]
                 name, parts = _parts(entity)
                 if closed:
-                    self.found.append((token, token + 1, name, kind, parts))
+                    self.found.append((token, -token - 1, self.order, name, kind, parts))
                 else:
                     self.open.setdefault(name, []).append((self.order, token, kind, parts))
-                    self.order += 1
+                self.order += 1
             else:
                 fields = ended.split("-")
                 name, parts = _parts(fields[0] if len(fields) == 1 else fields[min(self.entity_at, len(fields) - 1)])
@@ -54,23 +54,26 @@ class BracketReader:
                     raise InputError(f'{where}: entity "{name}" is closed but was not opened.')
                 # Brackets of one entity nest: the last opened closes first; parts of a split mention close by number.
                 pick = next((i for i in reversed(range(len(waiting))) if waiting[i][3] == parts), len(waiting) - 1)
-                _, start, kind, parts = waiting.pop(pick)
-                self.found.append((start, token + 1, name, kind, parts))
+                order, start, kind, parts = waiting.pop(pick)
+                self.found.append((start, -token - 1, order, name, kind, parts))
 
     def mentions(self, source: str) -> tuple[Mention, ...]:
-        """All mentions by position, the longer first where several begin together."""
+        """All mentions by position, the longer first where several begin together, then as they were opened."""
         left = [name for name, waiting in self.open.items() if waiting]
         if left:
             raise InputError(f'{source}: entity "{left[0]}" is opened but never closed.')
-        whole = [Mention(s, e, n, k) for s, e, n, k, parts in self.found if not parts]
-        split: dict[tuple[str, int], list[Mention]] = {}
+        whole: list[tuple[int, int, int, str, str]] = []
+        split: dict[tuple[str, int], list[tuple[int, int, int, str, str]]] = {}
         numbers: dict[str, int] = {}
-        for start, end, name, kind, parts in sorted(m for m in self.found if m[4]):
+        for start, minus_end, order, name, kind, parts in sorted(self.found):
+            if not parts:
+                whole.append((start, minus_end, order, name, kind))
+                continue
             if parts.startswith("1/"):
                 numbers[name] = numbers.get(name, 0) + 1
-            split.setdefault((name, numbers.get(name, 0)), []).append(Mention(start, end, name, kind))
-        whole += [max(pieces, key=lambda m: (m.end - m.start, -m.start)) for pieces in split.values()]
-        return tuple(sorted(whole, key=lambda m: (m.start, -m.end)))
+            split.setdefault((name, numbers.get(name, 0)), []).append((start, minus_end, order, name, kind))
+        whole += [max(pieces, key=lambda m: (-m[1] - m[0], -m[0])) for pieces in split.values()]
+        return tuple(Mention(start, -minus_end, name, kind) for start, minus_end, _, name, kind in sorted(whole))
 
 
 def _parts(entity: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BLOCK = 48
+BLOCK = 256
 
 
 def pair_probabilities(a: Any, block: int = BLOCK) -> Floats:
@@ -40,7 +40,8 @@ def pair_probabilities(a: Any, block: int = BLOCK) -> Floats:
             q[:s, s:e] = left.T
             cross = before @ left.T
         for r in range(1, e - s):
-            row = local[r, :r] @ inner[:r, :r]
+            # Small products without BLAS, whose threads cost more than they save.
+            row = np.einsum("k,kj->j", local[r, :r], inner[:r, :r])
             if s:
                 row += cross[r, :r]
             inner[r, :r] = row

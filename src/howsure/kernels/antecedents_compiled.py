@@ -97,12 +97,75 @@ def _pair_frequencies(roots):
     return together
 
 
+@kernel
+def _dense_pairs(a):
+    """Four rows at a time, so that each earlier row of Q is read once for the four, two earlier rows at a time."""
+    n = a.shape[0]
+    q = np.zeros((n, n), np.float64)
+    for s in range(0, n, 4):
+        e = min(s + 4, n)
+        if e - s == 4:
+            q0, q1, q2, q3 = q[s], q[s + 1], q[s + 2], q[s + 3]
+            for k in range(0, s - 1, 2):
+                u, v = q[k], q[k + 1]
+                a0, a1, a2, a3 = a[s, k], a[s + 1, k], a[s + 2, k], a[s + 3, k]
+                b0, b1, b2, b3 = a[s, k + 1], a[s + 1, k + 1], a[s + 2, k + 1], a[s + 3, k + 1]
+                for j in range(s):
+                    x, y = u[j], v[j]
+                    q0[j] += a0 * x + b0 * y
+                    q1[j] += a1 * x + b1 * y
+                    q2[j] += a2 * x + b2 * y
+                    q3[j] += a3 * x + b3 * y
+        else:
+            for i in range(s, e):
+                for k in range(s):
+                    u, w = q[k], a[i, k]
+                    for j in range(s):
+                        q[i, j] += w * u[j]
+        for i in range(s, e):
+            for k in range(s, i):  # antecedents inside the four
+                w = a[i, k]
+                for j in range(s):
+                    q[i, j] += w * q[k, j]
+            for j in range(s, i):
+                total = 0.0
+                for k in range(s):
+                    total += a[i, k] * q[j, k]
+                for k in range(s, i):
+                    total += a[i, k] * q[k, j]
+                q[i, j] = total
+                q[j, i] = total
+            q[i, i] = 1.0
+        for j in range(s):
+            for i in range(s, e):
+                q[j, i] = q[i, j]
+    return q
+
+
+@kernel
+def _sparse_pairs(values, columns, starts, counts):
+    n = len(starts)
+    q = np.zeros((n, n), np.float64)
+    for i in range(n):
+        row = q[i]
+        for k in range(starts[i], starts[i] + counts[i]):
+            w, u = values[k], q[columns[k]]
+            for j in range(i):
+                row[j] += w * u[j]
+        for j in range(i):
+            q[j, i] = row[j]
+        row[i] = 1.0
+    return q
+
+
 _ROOTS = "int32[:,::1](float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64, uint64, boolean[::1])"
 
 
 def sampled_roots(values, columns, starts, counts, new, n, key, needed):
     """As `kernels.antecedents.sampled_roots`."""
     ready(_mixed, _sampled_roots, signatures=("uint64(uint64)", _ROOTS))
+    # Compiled for arrays that may be written to; a read-only one is copied.
+    values, new = (x if x.flags.writeable else x.copy() for x in (values, new))
     return _sampled_roots(values, columns, starts, counts, new, n, np.uint64(key), needed)
 
 
@@ -110,3 +173,15 @@ def pair_frequencies(roots):
     """As `kernels.antecedents.pair_frequencies`."""
     ready(_pair_frequencies, signatures=("float64[:,::1](int32[:,::1])",))
     return _pair_frequencies(roots)
+
+
+def dense_pairs(a):
+    """As `kernels.antecedents.pair_probabilities`, of a dense matrix."""
+    ready(_dense_pairs, signatures=("float64[:,::1](float64[:,::1])",))
+    return _dense_pairs(a if a.flags.writeable else a.copy())
+
+
+def sparse_pairs(values, columns, starts, counts):
+    """As `kernels.antecedents.pair_probabilities`, of a sparse matrix given row by row."""
+    ready(_sparse_pairs, signatures=("float64[:,::1](float64[::1], int64[::1], int64[::1], int64[::1])",))
+    return _sparse_pairs(values if values.flags.writeable else values.copy(), columns, starts, counts)

@@ -15,6 +15,7 @@ ROOMS = {
     "posteriors": {"kernels"},
     "corpora": set(),
     "models": {"posteriors", "corpora", "kernels"},
+    "english": {"corpora", "models", "posteriors", "kernels"},
     "engines": {"calibration", "evaluation", "kernels"},
     "plots": {"calibration", "evaluation", "kernels"},
     "report": {"plots", "calibration", "evaluation", "kernels"},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
+    from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
 
@@ -37,6 +38,7 @@ __all__ = [
     "check",
     "check_continuous",
     "compare",
+    "parse",
     "recalibrate",
     "reproduce",
 ]
@@ -50,6 +52,7 @@ _LAZY = {
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
     "compare": "howsure.verbs.compare",
+    "parse": "howsure.verbs.parse",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
 }

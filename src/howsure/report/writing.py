@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from howsure.errors import InputError
 
@@ -53,18 +55,28 @@ def make_folder(path: str) -> Path:
 
 def write_whole(path: str, content: bytes) -> None:
     """Write beside the target, then rename over it: a reader sees the old file or the new one."""
+    try:
+        with whole_file(path) as file:
+            file.write(content)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}.") from None
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[IO[bytes]]:
+    """A file to write in pieces: it takes the target's place when all is written, and vanishes if anything fails."""
     target = Path(path).resolve()  # through a link, not over it
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)  # mkstemp's files are private
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # mkstemp's files are private
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,21 @@
+"""Raw English text to sentences, tags and dependencies: a small spaCy pipeline of our own that ships with the package."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from howsure.english.parsing import parse
+    from howsure.english.spaces import original_text
+
+__all__ = ["original_text", "parse"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "parse":
+        from howsure.english.parsing import parse
+
+        return parse
+    if name == "original_text":
+        from howsure.english.spaces import original_text
+
+        return original_text
+    raise AttributeError(f"module 'howsure.english' has no attribute {name!r}")

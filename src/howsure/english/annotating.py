@@ -1,0 +1,146 @@
+"""One stretch of text through a pipeline, and the stretches of a document back together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from howsure.corpora.document import Document
+from howsure.english.shipped import Model
+from howsure.english.spaces import misc_entry
+from howsure.english.tokens import Tokens, tokens
+
+COLUMNS = ("lemma", "upos", "xpos", "features", "relation")
+MOST_REMEMBERED = 200_000
+
+Parsed = dict[str, Any]  # plain lists, so that it travels between processes as JSON
+
+
+def annotated(model: Model, texts: Iterable[str]) -> Iterator[Parsed]:
+    """Each text's words, white space, sentences and annotations; heads count from the text's first word, -1 for roots."""
+    from spacy.tokens import Doc
+
+    cut = [tokens(model.tokenise, text) for text in texts]
+    docs = (
+        Doc(
+            model.nlp.vocab,
+            words=t.words,
+            spaces=[bool(space) for space in t.after],
+            sent_starts=[True if new else None for new in t.new_paragraphs()],
+        )
+        for t in cut
+        if t.words
+    )
+    # By hand, one component after the other: `nlp.pipe` would go through its error handlers for every document.
+    done = model.nlp.pipe(docs, batch_size=64)
+    for t in cut:
+        yield _parsed(model, t, next(done)) if t.words else {"words": [], "after": [], "before": t.before}
+
+
+def _parsed(model: Model, t: Tokens, doc: Any) -> Parsed:
+    from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+
+    n = len(doc)
+    table = doc.to_array([SENT_START, HEAD, DEP, POS, TAG, MORPH, LEMMA])
+    found: Parsed = {"words": t.words, "after": t.after, "before": t.before}
+    starts = table[:, 0] == 1
+    starts[0] = True
+    relation = None
+    if doc.has_annotation("DEP"):
+        heads = table[:, 1].astype(np.int64) + np.arange(n)
+        relation = np.array(_strings(doc, table[:, 2]), dtype=object)
+        heads, relation = _one_root(heads, relation, np.cumsum(starts))
+        found["heads"] = heads.tolist()
+        found["relation"] = relation.tolist()
+    if doc.has_annotation("POS"):
+        found["upos"] = _strings(doc, table[:, 3])
+    if doc.has_annotation("TAG"):
+        found["xpos"] = _strings(doc, table[:, 4])
+    if doc.has_annotation("MORPH"):
+        found["features"] = _strings(doc, table[:, 5])
+    if model.lemmas is not None and "xpos" in found:
+        found["lemma"] = _lemmas(model, t.words, found["xpos"])
+    elif doc.has_annotation("LEMMA"):
+        found["lemma"] = _strings(doc, table[:, 6])
+    found["starts"] = np.flatnonzero(starts).tolist()
+    return found
+
+
+def _strings(doc: Any, column: np.ndarray) -> list[str]:
+    """The text of each code; what is empty is "_"."""
+    codes, inverse = np.unique(column, return_inverse=True)
+    names = [doc.vocab.strings[int(c)] or "_" for c in codes]
+    return [names[i] for i in inverse.tolist()]
+
+
+_REMEMBERED: dict[tuple[int, str, str], str] = {}
+
+
+def _lemmas(model: Model, words: list[str], tags: list[str]) -> list[str]:
+    """Lemmas, each looked up once: most words of a text are repetitions."""
+    if len(_REMEMBERED) > MOST_REMEMBERED:
+        _REMEMBERED.clear()
+    made = []
+    which, lemmas = id(model.lemmas), model.lemmas
+    for word, tag in zip(words, tags, strict=True):
+        lemma = _REMEMBERED.get((which, word, tag))
+        if lemma is None and lemmas is not None:
+            lemma = _REMEMBERED[which, word, tag] = lemmas.lemma(word, tag)
+        made.append(lemma or word)
+    return made
+
+
+def _one_root(heads: np.ndarray, relation: np.ndarray, sentence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Trees: one root a sentence, no head outside it. Further roots hang on the first, as parataxis."""
+    own = np.arange(len(heads))
+    roots = (heads == own) | (sentence[heads] != sentence)
+    heads = np.where(roots, -1, heads)
+    at = np.flatnonzero(roots)
+    _, first = np.unique(sentence[at], return_index=True)
+    main = np.zeros(len(heads), dtype=np.int64)
+    main[at[first]] = 1
+    anchor = np.full(int(sentence[-1]) + 1, -1)
+    anchor[sentence[at[first]]] = at[first]
+    extra = roots & (main == 0)
+    heads[extra] = anchor[sentence[extra]]
+    relation[extra & np.isin(relation, ("ROOT", "root"))] = "parataxis"
+    relation[main == 1] = "root"
+    return heads, relation
+
+
+def joined(name: str, parts: list[Parsed], metadata: dict[str, str]) -> Document:
+    """The stretches of one text as a document."""
+    words: list[str] = []
+    after: list[str] = []
+    before = ""
+    heads: list[int] = []
+    starts: list[int] = []
+    columns: dict[str, list[str]] = {}
+    with_words = [p for p in parts if p["words"]]
+    for part in parts:
+        if after:
+            after[-1] += part["before"]
+        else:
+            before += part["before"]
+        at = len(words)
+        words.extend(part["words"])
+        after.extend(part["after"])
+        starts.extend(at + s for s in part.get("starts", ()))
+        heads.extend(h + at if h >= 0 else -1 for h in part.get("heads", ()))
+    for column in COLUMNS:
+        if with_words and all(column in p for p in with_words):
+            columns[column] = [v for p in with_words for v in p[column]]
+    misc = [misc_entry("" if i else before, space) for i, space in enumerate(after)]
+    if any(m != "_" for m in misc):
+        columns["misc"] = misc
+    return Document(
+        name,
+        tuple(words),
+        np.array([*starts, len(words)] if words else [0], dtype=np.int64),
+        {k: tuple(v) for k, v in columns.items()},
+        np.array(heads, dtype=np.int64) if with_words and len(heads) == len(words) else None,
+        np.array([bool(space) for space in after], dtype=bool),
+        metadata,
+    )

@@ -1,0 +1,225 @@
+"""Raw English text to documents with tags, lemmas and dependencies, as a stream: any number, any length, all cores."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from howsure import _validate
+from howsure.corpora.document import Document
+from howsure.english.annotating import Parsed, joined
+from howsure.english.cache import ParseCache, cache_folder
+from howsure.english.progress import Meter
+from howsure.english.shipped import Model, known_words, model_version, spacy_module
+from howsure.english.shipped import model as load
+from howsure.english.tokens import LONGEST_PIECE, pieces
+from howsure.english.vocabulary import MOST_UNKNOWN, Vocabulary
+from howsure.english.workers import Here, Workers
+from howsure.errors import InputError
+
+# Below this many batches of text (of 20,000 characters each) the work is done before another process is up.
+FEW_BATCHES = 12
+AHEAD = 4  # batches in flight for each job
+
+
+def parse(
+    texts: Iterable[str | tuple[str, str] | Document] | str,
+    *,
+    model: Any = None,
+    cache: bool | str | Path = True,
+    jobs: int | None = None,
+    progress: bool = False,
+    total: int | None = None,
+) -> Iterator[Document]:
+    """Parse English texts; documents come out in the order of the texts, as they are ready.
+
+    Parameters
+    ----------
+    texts : iterable of str, (name, str) or Document; or one str
+        A `Document` that has heads is passed on as it is; one without is parsed from its text.
+    model : str, spaCy pipeline or None
+        The pipeline that ships; or the name of any installed spaCy pipeline, or one already loaded.
+    cache : bool or path
+        Whether, or in which folder, parses are kept for the next run; by default the user's cache folder.
+    jobs : int or None
+        Processes; by default one for each core, and none but this one for little text.
+    progress : bool
+        Draw a bar on stderr where that is a terminal; `total` is the number of characters to come, where it is known.
+
+    Yields
+    ------
+    Document
+        Words, `space_after`, sentences, `heads`, and the columns "lemma", "upos", "xpos", "features", "relation"; "misc"
+        tells the white space, so that `original_text(document)` is the text to the letter. `metadata["note"]` says so
+        where most words are unknown to the model.
+
+    Notes
+    -----
+    Texts longer than 20,000 characters are parsed in stretches cut at empty lines or ends of sentences; a stretch's end
+    is a sentence's end. An empty line ends a sentence too. The outcome does not depend on `jobs`.
+    """
+    given = [texts] if isinstance(texts, str) else texts
+    ready, name, version = _chosen(model)
+    keeper = None
+    if version is not None and cache is not False:
+        keeper = ParseCache(cache_folder(None if cache is True else cache), version)
+    n_jobs = _cores() if jobs is None else _validate.count(jobs, "jobs")
+    known = ready.known if ready is not None else known_words(name)
+    stream = _Stream(ready, name, 1 if ready is not None else n_jobs, keeper, known)
+    return stream.run(given, Meter(progress, total))
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A document in the making: finished, or its text and where the parses of its stretches will be."""
+
+    name: str
+    done: Document | None = None
+    text: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    parts: list[tuple[_Batch, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Stretches of text that go through the pipeline together."""
+
+    texts: list[str] = field(default_factory=list)
+    size: int = 0
+    result: Future[list[Parsed]] | None = None
+
+
+class _Stream:
+    def __init__(
+        self, ready: Model | None, name: str | None, jobs: int, keeper: ParseCache | None, known: Vocabulary | None
+    ) -> None:
+        self.ready, self.name, self.jobs, self.keeper, self.known = ready, name, jobs, keeper, known
+        self.pending: deque[_Pending] = deque()
+        self.open = _Batch()
+        self.waiting: list[_Batch] = []  # full, and nobody chosen yet to do them
+        self.in_flight: deque[_Batch] = deque()
+        self.runner: Here | Workers | None = None
+        self.meter = Meter(False)
+
+    def run(self, texts: Iterable[Any], meter: Meter) -> Iterator[Document]:
+        self.meter = meter
+        try:
+            with meter:
+                for number, item in enumerate(texts, 1):
+                    self._take(number, item)
+                    yield from self._finished(wait=len(self.in_flight) > AHEAD * self.jobs)
+                if self.open.texts:
+                    self._send(self.open)
+                self._start(few=True)
+                while self.pending:
+                    yield from self._finished(wait=True)
+        finally:
+            if self.runner is not None:
+                self.runner.close()
+
+    def _take(self, number: int, item: Any) -> None:
+        made = _named(item, number)
+        if made.done is None:
+            found = self.keeper.get(made.text) if self.keeper is not None else None
+            if found is not None:
+                self.meter.add(len(made.text))
+                made.done = found.with_(name=made.name, metadata=found.metadata | made.metadata)
+        if made.done is None:
+            for piece in pieces(made.text):
+                if self.open.texts and self.open.size + len(piece) > LONGEST_PIECE:
+                    self._send(self.open)
+                    self.open = _Batch()
+                made.parts.append((self.open, len(self.open.texts)))
+                self.open.texts.append(piece)
+                self.open.size += len(piece)
+        self.pending.append(made)
+
+    def _send(self, batch: _Batch) -> None:
+        self.waiting.append(batch)
+        if self.runner is not None or len(self.waiting) > FEW_BATCHES:
+            self._start(few=False)
+
+    def _start(self, few: bool) -> None:
+        """Hands what waits to a pool, or does it here when it is little."""
+        if not self.waiting:
+            return
+        if self.runner is None:
+            if few or self.jobs == 1:
+                self.runner = Here(self.ready if self.ready is not None else load(self.name))
+            else:
+                self.runner = Workers(self.name, self.jobs)
+        for batch in self.waiting:
+            batch.result = self.runner.submit(batch.texts)
+            batch.result.add_done_callback(partial(self._count, batch.size))
+            self.in_flight.append(batch)
+        self.waiting = []
+
+    def _count(self, size: int, _: Any) -> None:
+        self.meter.add(size)
+
+    def _finished(self, wait: bool) -> Iterator[Document]:
+        """Documents at the head of the line that are ready; with `wait`, one at least is waited for."""
+        while self.pending:
+            first = self.pending[0]
+            results = [batch.result for batch, _ in first.parts]
+            if first.done is None and any(r is None or not (wait or r.done()) for r in results):
+                return
+            self.pending.popleft()
+            document = first.done if first.done is not None else self._made(first)
+            wait = False
+            while self.in_flight and self.in_flight[0].result is not None and self.in_flight[0].result.done():
+                self.in_flight.popleft()
+            yield document
+
+    def _made(self, made: _Pending) -> Document:
+        parts = [batch.result.result()[at] for batch, at in made.parts if batch.result is not None]
+        document = joined(made.name, parts, {})
+        if self.known is not None:
+            unknown = self.known.unknown_share(document.words)
+            if unknown is not None and unknown > MOST_UNKNOWN:
+                document.metadata["note"] = (
+                    f"{100 * unknown:.0f}% of the words are unknown to the model; is this English?"
+                )
+        if self.keeper is not None:
+            self.keeper.put(made.text, document)
+        return document.with_(metadata=document.metadata | made.metadata)
+
+
+def _named(item: Any, number: int) -> _Pending:
+    if isinstance(item, Document):
+        if item.heads is not None:
+            return _Pending(item.name, done=item)
+        made = _Pending(item.name, text=item.text(), metadata=item.metadata)
+    elif isinstance(item, str):
+        made = _Pending(f"text-{number}", text=item)
+    elif isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item):
+        made = _Pending(item[0], text=item[1])
+    else:
+        raise InputError(
+            f"text {number} must be a string, a pair (name, text) or a Document; got {type(item).__name__}."
+        )
+    try:
+        made.text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"{made.name}: character {error.start + 1:,} is half a surrogate pair, not text.") from None
+    return made
+
+
+def _chosen(model: Any) -> tuple[Model | None, str | None, str | None]:
+    """A pipeline already loaded, or the name of one that is loaded when there is something to parse; its version."""
+    spacy_module()
+    if model is None or isinstance(model, str):
+        return None, model, model_version(model)
+    if not hasattr(model, "pipe") or not hasattr(model, "vocab"):
+        raise InputError(f"`model` must be a spaCy pipeline or the name of one; got {type(model).__name__}.")
+    return Model(model, "given", model.tokenizer), None, None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,144 @@
+"""The shape of the English pipeline: tagger, morphology and UD parser over one small convolutional encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+WIDTH = 112
+COMPONENTS = ("tok2vec", "tagger", "morphologizer", "parser")
+LABELLED = ("tagger", "morphologizer", "parser")
+
+# Words become four hashed features. Prefix and suffix ignore case, so that ALL-CAPS text shares what was learnt from
+# ordinary text; the shape keeps the case.
+FEATURES = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+ROWS = (7000, 3000, 3000, 1000)
+
+
+def prefix(word: str) -> str:
+    """The first three characters in lower case."""
+    return word[:3].lower()
+
+
+def suffix(word: str) -> str:
+    """The last three characters in lower case."""
+    return word[-3:].lower()
+
+
+@cache
+def language() -> type[Any]:
+    """English with prefixes and suffixes that ignore case."""
+    from spacy.attrs import PREFIX, SUFFIX
+    from spacy.lang.en import English
+
+    class CaselessEnglish(English):  # type: ignore[misc]
+        class Defaults(English.Defaults):  # type: ignore[misc]
+            lex_attr_getters: ClassVar[dict[int, Callable[[str], Any]]] = {
+                **English.Defaults.lex_attr_getters,
+                PREFIX: prefix,
+                SUFFIX: suffix,
+            }
+
+    return CaselessEnglish
+
+
+def configuration() -> dict[str, Any]:
+    """The components and their models, as a spaCy configuration."""
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": WIDTH, "upstream": "*"}
+    tagger = {"@architectures": "spacy.Tagger.v2", "tok2vec": listener, "nO": None, "normalize": False}
+    return {
+        "nlp": {"lang": "en", "pipeline": list(COMPONENTS)},
+        "components": {
+            "tok2vec": {
+                "factory": "tok2vec",
+                "model": {
+                    "@architectures": "spacy.Tok2Vec.v2",
+                    "embed": {
+                        "@architectures": "spacy.MultiHashEmbed.v2",
+                        "width": WIDTH,
+                        "attrs": list(FEATURES),
+                        "rows": list(ROWS),
+                        "include_static_vectors": False,
+                    },
+                    "encode": {
+                        "@architectures": "spacy.MaxoutWindowEncoder.v2",
+                        "width": WIDTH,
+                        "depth": 4,
+                        "window_size": 1,
+                        "maxout_pieces": 3,
+                    },
+                },
+            },
+            "tagger": {"factory": "tagger", "model": tagger},
+            "morphologizer": {"factory": "morphologizer", "model": tagger},
+            "parser": {
+                "factory": "parser",
+                "min_action_freq": 10,
+                "model": {
+                    "@architectures": "spacy.TransitionBasedParser.v2",
+                    "state_type": "parser",
+                    "extra_state_tokens": True,
+                    "hidden_width": 96,
+                    "maxout_pieces": 2,
+                    "use_upper": True,
+                    "tok2vec": listener,
+                    "nO": None,
+                },
+            },
+        },
+    }
+
+
+def blank_pipeline(labels: Path | None = None, examples: Callable[[], Any] | None = None) -> Any:
+    """The pipeline with random weights, its outputs sized for the label files of a folder (or for `examples`)."""
+    settings = configuration()
+    if labels is not None:
+        settings["initialize"] = {
+            "components": {
+                name: {"labels": {"@readers": "spacy.read_labels.v1", "path": str(labels / f"{name}.json")}}
+                for name in LABELLED
+            }
+        }
+    nlp = language().from_config(settings)
+    nlp.initialize(examples if examples is not None else lambda: [_toy_example(nlp)])
+    return nlp
+
+
+def parameters(nlp: Any) -> dict[str, tuple[Any, str]]:
+    """Every weight array by a stable name: component, number of the layer, name of the weight → (layer, weight)."""
+    found = {}
+    for name in COMPONENTS:
+        for i, node in enumerate(nlp.get_pipe(name).model.walk()):
+            for param in node.param_names:
+                if node.has_param(param):
+                    found[f"{name}.{i}.{param}"] = (node, param)
+    return found
+
+
+def weights(nlp: Any) -> dict[str, np.ndarray]:
+    """The weights by name."""
+    return {key: np.asarray(node.get_param(param)) for key, (node, param) in parameters(nlp).items()}
+
+
+def set_weights(nlp: Any, arrays: dict[str, np.ndarray]) -> None:
+    """Replaces all weights; names and shapes must be those of the pipeline."""
+    slots = parameters(nlp)
+    if slots.keys() != arrays.keys():
+        raise ValueError("the weights are not of this pipeline")
+    for key, (node, param) in slots.items():
+        if node.get_param(param).shape != arrays[key].shape:
+            raise ValueError(f"the weights {key} have another shape")
+        node.set_param(param, np.ascontiguousarray(arrays[key], dtype=np.float32))
+
+
+def _toy_example(nlp: Any) -> Any:
+    """One word: spaCy asks for an example even when all sizes are known."""
+    from spacy.tokens import Doc
+    from spacy.training import Example
+
+    reference = Doc(nlp.vocab, words=["Yes"], tags=["UH"], pos=["INTJ"], heads=[0], deps=["ROOT"])
+    return Example(Doc(nlp.vocab, words=["Yes"]), reference)

@@ -1,0 +1,98 @@
+"""What parsing gives back: the documents, and what there is to say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from howsure.corpora.document import Document
+
+SHOWN = ("word", "lemma", "upos", "xpos", "relation")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTexts:
+    """Parsed documents in order; `notes` are (name, note) of those that look unlike what the model knows."""
+
+    documents: tuple[Document, ...]
+    model: str
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+    def __getitem__(self, at: int) -> Document:
+        return self.documents[at]
+
+    def __repr__(self) -> str:
+        return f"ParsedTexts({self.verdict})"
+
+    @property
+    def n_words(self) -> int:
+        return sum(len(d) for d in self.documents)
+
+    @property
+    def n_sentences(self) -> int:
+        return sum(d.n_sentences for d in self.documents)
+
+    @property
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        return tuple((d.name, d.metadata["note"]) for d in self.documents if "note" in d.metadata)
+
+    @property
+    def verdict(self) -> str:
+        return summary(len(self), self.n_sentences, self.n_words, len(self.notes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, documents in columns."""
+        return {
+            "verdict": self.verdict,
+            "model": self.model,
+            "n_documents": len(self),
+            "n_sentences": self.n_sentences,
+            "n_words": self.n_words,
+            "notes": [{"document": name, "note": note} for name, note in self.notes],
+            "documents": [document_dict(d) for d in self.documents],
+        }
+
+    def _repr_html_(self) -> str:
+        """The verdict and the first sentence."""
+        first = next((d for d in self.documents if len(d)), None)
+        if first is None:
+            return f"<p><b>{escape(self.verdict)}</b></p>"
+        part = next(first.sentences())
+        names = [n for n in SHOWN if n == "word" or n in first.columns]
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{n}</th>"
+            + "".join(f"<td>{escape(v)}</td>" for v in first.column(n)[part])
+            + "</tr>"
+            for n in names
+        )
+        return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
+
+
+def summary(n_documents: int, n_sentences: int, n_words: int, n_notes: int) -> str:
+    """One line about any number of documents."""
+
+    def counted(n: int, what: str) -> str:
+        return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+    said = ", ".join(counted(*x) for x in ((n_documents, "document"), (n_sentences, "sentence"), (n_words, "word")))
+    return said + (f"; {n_notes:,} with words mostly unknown to the model" if n_notes else "") + "."
+
+
+def document_dict(document: Document) -> dict[str, Any]:
+    """A document as plain data: columns of equal length."""
+    return {
+        "name": document.name,
+        "metadata": document.metadata,
+        "words": list(document.words),
+        "starts": document.starts.tolist(),
+        "heads": None if document.heads is None else document.heads.tolist(),
+        "space_after": None if document.space_after is None else document.space_after.tolist(),
+        **{name: list(values) for name, values in document.columns.items()},
+    }

@@ -33,7 +33,6 @@ def annotated(model: Model, texts: Iterable[str]) -> Iterator[Parsed]:
         for t in cut
         if t.words
     )
-    # By hand, one component after the other: `nlp.pipe` would go through its error handlers for every document.
     done = model.nlp.pipe(docs, batch_size=64)
     for t in cut:
         yield _parsed(model, t, next(done)) if t.words else {"words": [], "after": [], "before": t.before}

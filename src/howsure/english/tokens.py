@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 LONGEST_PIECE = 20_000
@@ -86,12 +87,17 @@ def _exceptions(rules: dict[str, list[dict[int, str]]]) -> dict[str, list[dict[i
     return made
 
 
+# spaCy's time grows with the square of a run without white space: a longer one is cut first.
+LONG_RUN, SHORT_RUNS = re.compile(r"\S{1001}"), re.compile(r"\S{1,1000}\s*|\s+")
+
+
 def tokens(tokenise: Any, text: str) -> Tokens:
     """The words of a text; runs of white space belong to the word before them."""
     words: list[str] = []
     after: list[str] = []
     before = ""
-    for token in tokenise(text):
+    stretches = SHORT_RUNS.findall(text) if LONG_RUN.search(text) else (text,)
+    for token in chain.from_iterable(map(tokenise, stretches)):
         if token.is_space:
             space = token.text_with_ws
         else:

@@ -1,0 +1,334 @@
+"""`howsure explore`: how many documents per period describe an actor's attack, and how sure is that number?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from howsure import _validate
+from howsure._version import __version__
+from howsure.corpora.dated import DatedText
+from howsure.errors import InputError
+from howsure.events import lexicons
+from howsure.events.exploration import Exploration
+from howsure.events.periods import all_periods, check_period
+from howsure.events.rules import rule_set
+from howsure.events.storage import FORMAT, has_part, join_parts, part_name, read_manifest, write_manifest
+from howsure.report.writing import make_folder
+from howsure.verbs.explore_blocks import Work
+from howsure.verbs.explore_corpus import Corpus, open_corpus
+from howsure.verbs.explore_workers import Here, Seconds, Workers
+
+BLOCK = 32  # documents; the unit of work that is kept or done again, whatever the number of workers
+FEW = 4  # blocks that are done before another process is up
+Progress = Callable[[int, int], None]
+
+
+def explore(
+    source: Any = None,
+    *,
+    actors: str | None = None,
+    only: Sequence[str] = (),
+    verbs: str | Sequence[str] = "attack",
+    every: str = "quarter",
+    out: str | Path | None = None,
+    rules: str = "paper",
+    samples: int = 400,
+    rng: int = 0,
+    temperature: float = 1.0,
+    model: str | None = None,
+    coref: str | None = None,
+    text: str | None = None,
+    date: str | None = None,
+    id: str | None = None,
+    title: str | None = None,
+    where: str | None = None,
+    metadata: str | None = None,
+    encoding: str = "utf-8",
+    format: str | None = None,
+    workers: int | None = None,
+    cache: bool | str = True,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Exploration:
+    """Count, per period, the documents that describe an entity of an actor as the agent of a verb.
+
+    Parameters
+    ----------
+    source : path, data frame or None
+        A folder of text files, a table, a Reuters, MUC or CoNLL-U folder or file; None is the corpus that ships.
+    actors : str
+        A lexicon of the package ("countries", "muc-organisations") or a CSV file with code, name and words.
+    only : sequence of str
+        Keep these actors alone. Words of the others are not looked for.
+    verbs : str or sequence of str
+        Lemmas ("attack,bomb"), a lexicon of the package ("violence") or a CSV file with a column lemma.
+    every : str
+        day, week, month, quarter or year.
+    out : path or None
+        The folder of the results, made if need be. A run that was interrupted goes on there. By default a temporary
+        one.
+    rules : str
+        "paper" (subjects and agents) or "wide" (also shared, controlled and participles' subjects).
+    samples : int
+        Clusterings drawn per document. With 400, a count's Monte Carlo error is 5% of its posterior sd.
+    rng : int
+        The seed. A document's draws depend on it and on the document's id alone.
+    temperature : float
+        Flattens (above 1) or sharpens (below 1) the coreference posterior.
+    model, coref : str or None
+        Another English pipeline, another coreference model; "none" and "simple" are baselines.
+    text, date, id, title, where
+        Columns of a table, and an SQL condition.
+    metadata, encoding, format
+        For folders of text: a CSV file with file and date, the encoding; what the source is, where that is not plain.
+    workers : int or None
+        Processes; by default one for each core, and this one alone for little work. Results do not depend on it.
+    cache : bool or str
+        Whether (or where) parses are kept for the next run.
+    again : bool
+        Do everything anew, even where `out` holds the results.
+    progress : callable or None
+        Told the number of documents done and of all.
+
+    Returns
+    -------
+    Exploration
+        `.timeline(actor)`, `.compare(a, b)`, `.totals()`; the tables are in `.folder`.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> found = howsure.explore()
+    >>> found.timeline(found.totals()[0][0])[0].n_documents > 0
+    True
+    """
+    lexicon = lexicons.actors(actors or ("stories" if source is None else "countries"))
+    lexicon = lexicon.only(only) if only else lexicon
+    rule_set(rules)
+    if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
+        raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
+    corpus = open_corpus(
+        source,
+        text=text,
+        date=date,
+        id=id,
+        title=title,
+        where=where,
+        metadata=metadata,
+        encoding=encoding,
+        format=format,
+    )
+    work = Work(
+        tuple((a.code, a.name, a.words) for a in lexicon.actors),
+        lexicons.verbs(verbs),
+        rules,
+        _validate.count(samples, "samples"),
+        rng,
+        _validate.temperature(temperature),
+        model,
+        coref,
+        cache,
+    )
+    n_workers = None if workers is None else _validate.count(workers, "workers")
+    period = check_period(every)
+    census = _census(corpus)
+    all_periods(census.days, period)  # complains about a span of dates that cannot be meant
+    folder = Path(tempfile.mkdtemp(prefix="howsure-explore-")) if out is None else make_folder(str(out))
+    manifest = _manifest(corpus, census, work, period, lexicon.name)
+    done = _check_folder(folder, manifest, again)
+    if done is not None:
+        return done
+    timing = _run(folder, corpus, census, work, n_workers, progress)
+    join_parts(folder, census.parts, manifest | {"complete": True} | _after(folder, census))
+    return Exploration(folder, read_manifest(folder) or {}, timing)
+
+
+@dataclass(slots=True)
+class _Census:
+    """One pass over the corpus before the work: parts, dates, what is wrong."""
+
+    parts: list[str] = field(default_factory=list)
+    days: list[Any] = field(default_factory=list)
+    n: int = 0
+    undated: dict[str, int] = field(default_factory=dict)
+    future: int = 0
+    html: int = 0
+    parsed: int = 0
+
+
+def _census(corpus: Corpus) -> _Census:
+    from datetime import date as day_type
+
+    made, seen, today = _Census(), set(), day_type.today()
+    for number, block in enumerate(_blocks(corpus)):
+        digest = hashlib.blake2b(digest_size=8)
+        for t in block:
+            if t.id in seen:
+                raise InputError(f"two documents have the id {t.id!r}; ids are unique. Name another column with --id.")
+            seen.add(t.id)
+            digest.update(f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0".encode("utf-8", "replace"))
+            if t.document is not None and t.document.heads is not None:
+                digest.update(t.document.heads.tobytes())
+            made.n += 1
+            made.html += t.was_html
+            made.parsed += t.document is not None
+            if t.date is None:
+                made.undated[_kind(t.undated)] = made.undated.get(_kind(t.undated), 0) + 1
+            else:
+                made.days.append(t.date)
+                made.future += t.date > today
+        made.parts.append(part_name(number, digest.hexdigest()))
+    if not made.n:
+        raise InputError(f"{corpus.name} holds no documents.")
+    return made
+
+
+def _kind(reason: str) -> str:
+    """Reasons that differ only in the value at fault are one kind."""
+    if reason.startswith("there is no day"):
+        return "impossible date"
+    return "not a date" if "is not a date" in reason else reason.split(" (")[0]
+
+
+def _blocks(corpus: Corpus) -> Iterator[list[DatedText]]:
+    block: list[DatedText] = []
+    for t in corpus:
+        block.append(t)
+        if len(block) == BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _manifest(corpus: Corpus, census: _Census, work: Work, every: str, lexicon: str) -> dict[str, Any]:
+    words = json.dumps(work.actors).encode()
+    model = work.model
+    if census.parsed < census.n:
+        from howsure.english.shipped import model_version
+
+        model = model_version(work.model)
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "complete": False,
+        "corpus": corpus.name,
+        "settings": {
+            "actors": lexicon,
+            "lexicon": hashlib.blake2b(words, digest_size=8).hexdigest(),
+            "verbs": list(work.verbs),
+            "rules": work.rules,
+            "samples": work.samples,
+            "seed": work.seed,
+            "temperature": work.temperature,
+            "model": model,
+            "coref": work.coref,
+            "every": every,
+        },
+        "fingerprint": hashlib.blake2b("\n".join(census.parts).encode(), digest_size=16).hexdigest(),
+        "n_documents": census.n,
+        "n_undated": sum(census.undated.values()),
+        "undated": dict(sorted(census.undated.items())),
+        "n_future": census.future,
+        "n_html": census.html,
+        "first": str(min(census.days)) if census.days else None,
+        "last": str(max(census.days)) if census.days else None,
+        "actors": [{"code": code, "name": name} for code, name, _ in work.actors],
+    }
+
+
+def _check_folder(folder: Path, manifest: dict[str, Any], again: bool) -> Exploration | None:
+    """The results that are there already, if they are these; an error if they are others; None if there is work."""
+    if again:
+        shutil.rmtree(folder / "parts", ignore_errors=True)
+        (folder / "manifest.json").unlink(missing_ok=True)
+    kept = read_manifest(folder)
+    if kept is None:
+        others = [p.name for p in folder.iterdir() if p.name != "parts" and not p.name.startswith(".")]
+        if others and not (folder / "parts").is_dir() and not again:
+            raise InputError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the results.")
+    else:
+        if kept.get("version") != manifest["version"]:
+            raise InputError(
+                f"{folder} holds results of howsure {kept.get('version')}, and this is {manifest['version']}: "
+                "choose another --out, or do it anew with --again."
+            )
+        old, new = dict(kept["settings"]), dict(manifest["settings"])
+        if kept.get("complete"):
+            old["every"] = new["every"]  # periods are made from the tables
+        differ = [k for k in new if old.get(k) != new[k]]
+        if differ:
+            raise InputError(
+                f"{folder} holds a run with other settings ({differ[0]}: {old.get(differ[0])}, not {new[differ[0]]}): "
+                "choose another --out, or do it anew with --again."
+            )
+        if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
+            if kept["settings"]["every"] != manifest["settings"]["every"]:
+                kept["settings"]["every"] = manifest["settings"]["every"]
+                write_manifest(folder, kept)
+            return Exploration(folder, kept)
+    write_manifest(folder, manifest)
+    return None
+
+
+def _run(
+    folder: Path, corpus: Corpus, census: _Census, work: Work, workers: int | None, progress: Progress | None
+) -> dict[str, float]:
+    """Does the blocks that are not there yet."""
+    began = time.perf_counter()
+    missing = {i for i, name in enumerate(census.parts) if not has_part(folder, name)}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n = workers or (1 if len(missing) <= FEW else cores)
+    runner: Here | Workers = Here(folder, work) if n == 1 else Workers(folder, work, n)
+    spent: dict[str, float] = {"parsing": 0.0, "resolving": 0.0, "asking": 0.0}
+    flying: dict[Future[Seconds], int] = {}
+    done = census.n - sum(min(BLOCK, census.n - BLOCK * i) for i in missing)
+
+    def landed(until: int) -> int:
+        count = 0
+        while len(flying) > until:
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                count += flying.pop(future)
+                for key, value in future.result().items():
+                    spent[key] += value
+        return count
+
+    try:
+        if progress is not None:
+            progress(done, census.n)
+        for i, block in enumerate(_blocks(corpus)):
+            if i not in missing:
+                continue
+            flying[runner.submit(census.parts[i], block)] = len(block)
+            done += landed(0 if n == 1 else 2 * n)
+            if progress is not None:
+                progress(done, census.n)
+        done += landed(0)
+        if progress is not None:
+            progress(done, census.n)
+    finally:
+        runner.close()
+    return spent | {"total": time.perf_counter() - began, "documents": float(sum(1 for _ in missing) and census.n)}
+
+
+def _after(folder: Path, census: _Census) -> dict[str, Any]:
+    """What is known only when all documents have been gone through."""
+    import pyarrow.parquet as pq
+
+    reasons: dict[str, int] = {}
+    for name in census.parts:
+        for reason in pq.read_table(folder / "parts" / name / "documents.parquet", columns=["failure"])["failure"].to_pylist():
+            if reason:
+                reasons[reason] = reasons.get(reason, 0) + 1
+    kinds = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
+    return {"n_failed": sum(reasons.values()), "failures": dict(kinds[:20])}

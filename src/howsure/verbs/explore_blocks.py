@@ -1,0 +1,273 @@
+"""One block of documents from text to rows of the results: parse, resolve, ask. A document that fails is recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from howsure.corpora.dated import DatedText
+from howsure.corpora.document import Document, Mention
+from howsure.errors import HowsureError
+from howsure.events.baselines import no_links, simple_links
+from howsure.events.documents import DocumentEvents, Resolved, document_events
+from howsure.events.lexicons import Actor, Lexicon
+from howsure.events.rules import rule_set
+from howsure.events.storage import Rows
+from howsure.models.mentions import detect_mentions
+from howsure.posteriors.antecedents import AntecedentPosterior
+
+Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked of every document; travels to other processes as JSON."""
+
+    actors: tuple[tuple[str, str, tuple[str, ...]], ...]
+    verbs: tuple[str, ...]
+    rules: str
+    samples: int
+    seed: int
+    temperature: float
+    model: str | None
+    coref: str | None
+    cache: bool | str = True
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> Work:
+        actors = tuple((code, name, tuple(words)) for code, name, words in given["actors"])
+        return cls(**{**given, "actors": actors, "verbs": tuple(given["verbs"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of a block, and the seconds spent on parsing, on resolving and on the rest."""
+
+    rows: Rows
+    parsing: float
+    resolving: float
+    asking: float
+
+
+@cache
+def _lexicon(work: Work) -> Lexicon:
+    return Lexicon("given", tuple(Actor(*a) for a in work.actors))
+
+
+def linker(name: str | None) -> Linker:
+    """The coreference model: the one that ships (None), a file, or a baseline by name."""
+    if name == "none":
+        return no_links
+    if name == "simple":
+        return simple_links
+    from howsure.models.coref import load_coref  # type: ignore[import-not-found]
+
+    return load_coref(name).posterior  # type: ignore[no-any-return]
+
+
+def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
+    """The rows of a block's documents."""
+    began = time.perf_counter()
+    parsed = _parsed(texts, work)
+    done_parsing = time.perf_counter()
+    rows: Rows = {"documents": [], "events": [], "pairs": [], "chains": []}
+    resolving = asking = 0.0
+    link, lexicon, rules = linker(work.coref), _lexicon(work), rule_set(work.rules)
+    for given, document in zip(texts, parsed, strict=True):
+        failure = given.failure
+        found: DocumentEvents | None = None
+        if isinstance(document, str):
+            failure = document
+        elif document is not None and not failure:
+            try:
+                start = time.perf_counter()
+                resolved = _resolved(document, link, work.temperature)
+                middle = time.perf_counter()
+                found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed)
+                resolving += middle - start
+                asking += time.perf_counter() - middle
+            except Exception as error:
+                failure = _reason(error)
+        known = document if isinstance(document, Document) else None
+        _add_rows(rows, given, known, found, failure, lexicon)
+    return Block(rows, done_parsing - began, resolving, asking)
+
+
+def _resolved(document: Document, link: Linker, temperature: float) -> Resolved:
+    mentions = document.mentions if document.mentions is not None else detect_mentions(document)
+    ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
+    posterior = link(document, ordered)
+    return Resolved(
+        document,
+        np.array([m.start for m in ordered], dtype=np.int64),
+        np.array([m.end for m in ordered], dtype=np.int64),
+        posterior.tempered(temperature),
+    )
+
+
+def _parsed(texts: Sequence[DatedText], work: Work) -> list[Document | str | None]:
+    """A parse of each text, why there is none, or None where the text has failed before."""
+    made: list[Document | str | None] = [t.document for t in texts]
+    wanted = [i for i, t in enumerate(texts) if t.document is None and not t.failure]
+    if not wanted:
+        return made
+    from howsure.english.parsing import parse
+
+    def parses(items: Iterable[int]) -> list[Document]:
+        pairs = [(texts[i].id, texts[i].text) for i in items]
+        return list(parse(pairs, model=work.model, cache=work.cache, jobs=1))
+
+    try:
+        found: list[Document | str] = list(parses(wanted))
+    except HowsureError:
+        raise  # no model, no spaCy: nothing to do with the documents
+    except Exception:
+        found = []
+        for i in wanted:
+            try:
+                found += parses([i])
+            except Exception as error:
+                found.append(_reason(error))
+    for i, document in zip(wanted, found, strict=True):
+        empty = isinstance(document, Document) and not len(document)
+        made[i] = "no words" if empty else document
+    return made
+
+
+def _reason(error: Exception) -> str:
+    return " ".join((str(error) if isinstance(error, HowsureError) else f"{type(error).__name__}: {error}").split())
+
+
+def _add_rows(
+    rows: Rows, given: DatedText, document: Document | None, found: DocumentEvents | None, failure: str, lexicon: Lexicon
+) -> None:
+    hit = found is not None and bool(found.actors)
+    starts, ends = _offsets(document, given.text) if hit and document is not None else (None, None)
+    rows["documents"].append(
+        {
+            "id": given.id,
+            "date": given.date,
+            "title": given.title or None,
+            "undated": given.undated or None,
+            "failure": failure or None,
+            "n_tokens": None if document is None else len(document),
+            "n_mentions": None if found is None else found.n_mentions,
+            "n_agents": None if found is None else found.n_agents,
+            "text": given.text,
+            "token_starts": starts,
+            "token_ends": ends,
+            "sentence_starts": document.starts[:-1].tolist() if hit and document is not None else None,
+        }
+    )
+    if found is None or document is None:
+        return
+    codes = [a.code for a in lexicon.actors]
+    says = {r.name: r.says for name in ("paper", "wide") for r in rule_set(name)}
+    rows["events"] += [
+        {
+            "id": given.id,
+            "date": given.date,
+            "actor": codes[e.actor],
+            "probability": e.probability,
+            "law": list(e.law),
+            "best": e.best,
+        }
+        for e in found.actors
+    ]
+    rows["pairs"] += [{"id": given.id, "a": codes[a], "b": codes[b], "both": p} for a, b, p in found.pairs]
+    for c in found.chains:
+        agent = " ".join(document.words[c.agent[0] : c.agent[1]])
+        rows["chains"].append(
+            {
+                "id": given.id,
+                "actor": codes[c.actor],
+                "probability": c.probability,
+                "agent_start": c.agent[0],
+                "agent_end": c.agent[1],
+                "verb": c.verb,
+                "lemma": document.columns["lemma"][c.verb].lower(),
+                "rule": c.rule,
+                "why": f'"{agent}" {says[c.rule]} "{document.words[c.verb]}"',
+                "described": [
+                    {"start": d.mention[0], "end": d.mention[1], "word": d.word, "why": d.why, "together": d.together}
+                    for d in c.described
+                ],
+                "links": [
+                    {
+                        "later_start": later[0],
+                        "later_end": later[1],
+                        "earlier_start": earlier[0],
+                        "earlier_end": earlier[1],
+                        "probability": p,
+                    }
+                    for later, earlier, p in c.links
+                ],
+                "uncertain": c.uncertain,
+                "with_link": c.with_link,
+                "without_link": c.without_link,
+                "best": c.best,
+            }
+        )
+
+
+def _offsets(document: Document, text: str) -> tuple[list[int], list[int]]:
+    """Where each token begins and ends in the text; a token that is not there to the letter is empty."""
+    starts, ends, at = [], [], 0
+    for word in document.words:
+        found = text.find(word, at)
+        if found < 0 or found - at > 200:
+            starts.append(at)
+            ends.append(at)
+            continue
+        at = found + len(word)
+        starts.append(found)
+        ends.append(at)
+    return starts, ends
+
+
+def packed(text: DatedText) -> dict[str, Any]:
+    """A text as plain data, for JSON."""
+    document = text.document
+    return {
+        "id": text.id,
+        "text": text.text,
+        "date": None if text.date is None else text.date.isoformat(),
+        "title": text.title,
+        "undated": text.undated,
+        "failure": text.failure,
+        "document": None
+        if document is None
+        else {
+            "words": document.words,
+            "starts": document.starts.tolist(),
+            "columns": document.columns,
+            "heads": None if document.heads is None else document.heads.tolist(),
+            "mentions": None if document.mentions is None else [[m.start, m.end, m.entity] for m in document.mentions],
+        },
+    }
+
+
+def unpacked(given: dict[str, Any]) -> DatedText:
+    """The text again."""
+    d = given["document"]
+    document = d and Document(
+        given["id"],
+        tuple(d["words"]),
+        np.array(d["starts"], dtype=np.int64),
+        {k: tuple(v) for k, v in d["columns"].items()},
+        None if d["heads"] is None else np.array(d["heads"], dtype=np.int64),
+        mentions=None if d["mentions"] is None else tuple(Mention(*m) for m in d["mentions"]),
+    )
+    day = None if given["date"] is None else date.fromisoformat(given["date"])
+    return DatedText(
+        given["id"], given["text"], day, given["title"], given["undated"], given["failure"], document=document
+    )

@@ -10,6 +10,7 @@ import typer
 from howsure._version import __version__
 from howsure.cli.check import check
 from howsure.cli.compare import compare
+from howsure.cli.explore import explore
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
@@ -34,6 +35,7 @@ def howsure(
 
 app.command()(check)
 app.command()(compare)
+app.command()(explore)
 app.command()(parse)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")

@@ -85,7 +85,10 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEvents:
-    """What the rules find in a document: actors, pairs of actors with P(both), chains."""
+    """What the rules find in a document: actors, pairs of actors with P(both), chains.
+
+    `n_mentions` is -1 where the mentions were not looked for.
+    """
 
     actors: tuple[ActorEvents, ...]
     pairs: tuple[tuple[int, int, float], ...]
@@ -99,12 +102,23 @@ class _Matter:
     """The mentions that matter; beyond the document's own come agents that are none, each alone."""
 
     mention: Ints  # number of each; -1 for an agent that is no mention
+    token: Ints  # the head of each
     span: list[tuple[int, int]]
     low: Ints  # the least and the largest actor that describes it; no actor: low > high
     high: Ints
     is_agent: NDArray[np.bool_]
     evidence: list[list[Evidence]]
     agent: list[list[Agent]]
+
+
+def without_entities(
+    document: Document, lexicon: Lexicon, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]
+) -> DocumentEvents | None:
+    """The empty answer of a document without an agent or without an actor; None where entities have to be known."""
+    found = agents(document, verbs, rules)
+    if found and evidence(document, lexicon):
+        return None
+    return DocumentEvents((), (), (), -1, len(found))
 
 
 def document_events(
@@ -160,6 +174,7 @@ def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n
     told = [by_token.get(t, []) for t in tokens]
     return _Matter(
         np.array(wanted + [-1] * len(alone), dtype=np.int64),
+        np.array(tokens, dtype=np.int64),
         [(int(resolved.starts[m]), int(resolved.ends[m])) for m in wanted] + [(t, t + 1) for t in alone],
         np.array([min((e.actor for e in t), default=n_actors) for t in told], dtype=np.int64),
         np.array([max((e.actor for e in t), default=-1) for t in told], dtype=np.int64),
@@ -188,7 +203,10 @@ def _best_roots(posterior: AntecedentPosterior, matter: _Matter) -> Ints:
 
 
 def _agents_actors(roots: Ints, matter: _Matter) -> tuple[Ints, NDArray[np.bool_]]:
-    """For each sample and agent the one actor of its entity, or -1; and whether it is the entity's first agent."""
+    """For each sample and agent the one actor of its entity, or -1; and whether it is the entity's first agent.
+
+    Mentions that nest around one head ("the men", "the men who came") are one agent: the first of an actor counts.
+    """
     columns = np.flatnonzero(matter.is_agent)
     speaking = np.flatnonzero(matter.high >= 0)
     none = np.iinfo(np.int64).max
@@ -201,6 +219,8 @@ def _agents_actors(roots: Ints, matter: _Matter) -> tuple[Ints, NDArray[np.bool_
         actor[:, k] = np.where(low == high, high, -1)
         if k:
             first[:, k] = ~(roots[:, columns[:k]] == roots[:, j : j + 1]).any(axis=1)
+            nested = np.flatnonzero(matter.token[columns[:k]] == matter.token[j])
+            first[:, k] &= ~(actor[:, nested] == actor[:, k : k + 1]).any(axis=1)
     return actor, first
 
 
@@ -244,7 +264,11 @@ def _chains(
                     bool(best[0, k] == c),
                 )
             )
-    return tuple(sorted(made, key=lambda chain: (chain.actor, -chain.probability, chain.agent)))
+    made.sort(key=lambda chain: (chain.actor, -chain.probability, chain.agent))
+    likeliest: dict[tuple[int, int], Chain] = {}
+    for chain in made:  # of mentions that nest around one head, the likeliest
+        likeliest.setdefault((chain.actor, chain.verb), chain)
+    return tuple(likeliest.values())
 
 
 def _links(resolved: Resolved, matter: _Matter, agent: int, described: int, avoid: set[int]) -> tuple[Link, ...]:

@@ -159,7 +159,15 @@ class Exploration:
             "manifest": self.manifest,
             "every": every or self.every,
             "totals": [
-                {"actor": c, "name": self.name(c), "mean": law.mean, "sd": law.sd, "low95": low, "high95": high, "best": best}
+                {
+                    "actor": c,
+                    "name": self.name(c),
+                    "mean": law.mean,
+                    "sd": law.sd,
+                    "low95": low,
+                    "high95": high,
+                    "best": best,
+                }
                 for c, law in totals
                 for low, high in [law.interval(0.95)]
                 for best in [sum(h.best > 0 for h in self.hits[c] if h.date is not None)]

@@ -61,7 +61,10 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("lemma", pa.string()),
             ("rule", pa.string()),
             ("why", pa.string()),
-            ("described", pa.list_(pa.struct([*SPAN, ("word", pa.int32()), ("why", pa.string()), ("together", pa.float64())]))),
+            (
+                "described",
+                pa.list_(pa.struct([*SPAN, ("word", pa.int32()), ("why", pa.string()), ("together", pa.float64())])),
+            ),
             (
                 "links",
                 pa.list_(
@@ -99,7 +102,9 @@ def write_part(folder: Path, name: str, rows: Rows) -> None:
         beside = Path(tempfile.mkdtemp(dir=parts, prefix=".making-"))
         try:
             for table, schema in SCHEMAS.items():
-                pq.write_table(pa.Table.from_pylist(rows.get(table, []), schema), beside / f"{table}.parquet", compression="zstd")
+                pq.write_table(
+                    pa.Table.from_pylist(rows.get(table, []), schema), beside / f"{table}.parquet", compression="zstd"
+                )
             os.replace(beside, parts / name)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)

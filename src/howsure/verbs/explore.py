@@ -176,7 +176,9 @@ def _census(corpus: Corpus) -> _Census:
             if t.id in seen:
                 raise InputError(f"two documents have the id {t.id!r}; ids are unique. Name another column with --id.")
             seen.add(t.id)
-            digest.update(f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0".encode("utf-8", "replace"))
+            digest.update(
+                f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0".encode("utf-8", "replace")
+            )
             if t.document is not None and t.document.heads is not None:
                 digest.update(t.document.heads.tobytes())
             made.n += 1
@@ -327,7 +329,9 @@ def _after(folder: Path, census: _Census) -> dict[str, Any]:
 
     reasons: dict[str, int] = {}
     for name in census.parts:
-        for reason in pq.read_table(folder / "parts" / name / "documents.parquet", columns=["failure"])["failure"].to_pylist():
+        for reason in pq.read_table(folder / "parts" / name / "documents.parquet", columns=["failure"])[
+            "failure"
+        ].to_pylist():
             if reason:
                 reasons[reason] = reasons.get(reason, 0) + 1
     kinds = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))

@@ -15,7 +15,7 @@ from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
 from howsure.errors import HowsureError
 from howsure.events.baselines import no_links, simple_links
-from howsure.events.documents import DocumentEvents, Resolved, document_events
+from howsure.events.documents import DocumentEvents, Resolved, document_events, without_entities
 from howsure.events.lexicons import Actor, Lexicon
 from howsure.events.rules import rule_set
 from howsure.events.storage import Rows
@@ -63,15 +63,18 @@ def _lexicon(work: Work) -> Lexicon:
     return Lexicon("given", tuple(Actor(*a) for a in work.actors))
 
 
+@cache
 def linker(name: str | None) -> Linker:
     """The coreference model: the one that ships (None), a file, or a baseline by name."""
     if name == "none":
         return no_links
     if name == "simple":
         return simple_links
-    from howsure.models.coref import load_coref  # type: ignore[import-not-found]
+    from howsure.english.shipped import SHIPPED
+    from howsure.models.coref import CorefModel
 
-    return load_coref(name).posterior  # type: ignore[no-any-return]
+    path = SHIPPED / "coref.npz" if name is None else name
+    return CorefModel.load(path).posterior
 
 
 def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
@@ -90,11 +93,15 @@ def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
         elif document is not None and not failure:
             try:
                 start = time.perf_counter()
-                resolved = _resolved(document, link, work.temperature)
-                middle = time.perf_counter()
-                found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed)
-                resolving += middle - start
-                asking += time.perf_counter() - middle
+                found = without_entities(document, lexicon, work.verbs, rules)
+                asking += time.perf_counter() - start
+                if found is None:
+                    start = time.perf_counter()
+                    resolved = _resolved(document, link, work.temperature)
+                    middle = time.perf_counter()
+                    found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed)
+                    resolving += middle - start
+                    asking += time.perf_counter() - middle
             except Exception as error:
                 failure = _reason(error)
         known = document if isinstance(document, Document) else None
@@ -104,7 +111,8 @@ def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
 
 def _resolved(document: Document, link: Linker, temperature: float) -> Resolved:
     mentions = document.mentions if document.mentions is not None else detect_mentions(document)
-    ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
+    once = {(m.start, m.end): m for m in reversed(mentions)}
+    ordered = sorted(once.values(), key=lambda m: (m.start, -m.end))
     posterior = link(document, ordered)
     return Resolved(
         document,
@@ -148,7 +156,12 @@ def _reason(error: Exception) -> str:
 
 
 def _add_rows(
-    rows: Rows, given: DatedText, document: Document | None, found: DocumentEvents | None, failure: str, lexicon: Lexicon
+    rows: Rows,
+    given: DatedText,
+    document: Document | None,
+    found: DocumentEvents | None,
+    failure: str,
+    lexicon: Lexicon,
 ) -> None:
     hit = found is not None and bool(found.actors)
     starts, ends = _offsets(document, given.text) if hit and document is not None else (None, None)
@@ -160,7 +173,7 @@ def _add_rows(
             "undated": given.undated or None,
             "failure": failure or None,
             "n_tokens": None if document is None else len(document),
-            "n_mentions": None if found is None else found.n_mentions,
+            "n_mentions": None if found is None or found.n_mentions < 0 else found.n_mentions,
             "n_agents": None if found is None else found.n_agents,
             "text": given.text,
             "token_starts": starts,

@@ -18,7 +18,18 @@ from howsure.corpora.muc import muc_texts
 from howsure.corpora.reuters import reuters_texts
 from howsure.errors import InputError
 
-DATE_NAMES = ["date", "day", "published", "publishedat", "publicationdate", "pubdate", "datepublished", "timestamp", "created", "createdat"]
+DATE_NAMES = [
+    "date",
+    "day",
+    "published",
+    "publishedat",
+    "publicationdate",
+    "pubdate",
+    "datepublished",
+    "timestamp",
+    "created",
+    "createdat",
+]
 ID_NAMES = ["id", "docid", "documentid", "url", "guid", "name"]
 TITLE_NAMES = ["title", "headline"]
 FORMATS = ("text", "table", "reuters", "muc", "conllu")

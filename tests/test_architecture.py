@@ -16,6 +16,7 @@ ROOMS = {
     "corpora": set(),
     "models": {"posteriors", "corpora", "kernels"},
     "english": {"corpora", "models", "posteriors", "kernels"},
+    "events": {"posteriors", "corpora", "models", "kernels"},
     "engines": {"calibration", "evaluation", "kernels"},
     "plots": {"calibration", "evaluation", "kernels"},
     "report": {"plots", "calibration", "evaluation", "kernels"},

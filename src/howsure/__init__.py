@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.events.exploration import Exploration
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
+    from howsure.verbs.explore import explore
     from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
@@ -29,6 +31,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "ContinuousCalibration",
+    "Exploration",
     "HowsureError",
     "InputError",
     "MissingExtra",
@@ -38,6 +41,7 @@ __all__ = [
     "check",
     "check_continuous",
     "compare",
+    "explore",
     "parse",
     "recalibrate",
     "reproduce",
@@ -47,11 +51,13 @@ _LAZY = {
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
     "ContinuousCalibration": "howsure.calibration.continuous",
+    "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
     "compare": "howsure.verbs.compare",
+    "explore": "howsure.verbs.explore",
     "parse": "howsure.verbs.parse",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",

@@ -11,9 +11,11 @@ from howsure._version import __version__
 from howsure.cli.check import check
 from howsure.cli.compare import compare
 from howsure.cli.explore import explore
+from howsure.cli.label import label
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.top import top
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -36,6 +38,8 @@ def howsure(
 app.command()(check)
 app.command()(compare)
 app.command()(explore)
+app.command()(top)
+app.command()(label)
 app.command()(parse)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")

@@ -6,7 +6,7 @@ from typing import Any
 
 from howsure.plots.vega import PALETTE, SCHEMA
 
-BANDS = (("95", 0.16), ("80", 0.22), ("50", 0.3))
+BANDS = (("95", 0.12), ("80", 0.13), ("50", 0.15))
 
 
 def timeline_layers(timelines: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -17,9 +17,9 @@ def timeline_layers(timelines: dict[str, list[dict[str, Any]]]) -> list[dict[str
         "field": "actor",
         "title": None,
         "scale": {"domain": names, "range": [PALETTE[i % len(PALETTE)] for i in range(len(names))]},
-        "legend": {"orient": "top", "symbolLimit": 50},
+        "legend": {"orient": "top", "symbolLimit": 50, "symbolOpacity": 1},
     }
-    x = {"field": "start", "type": "temporal", "title": None, "axis": {"labelOverlap": True}}
+    x = {"field": "start", "type": "temporal", "title": None, "axis": {"labelOverlap": True, "grid": False}}
     tooltip = [{"field": "actor"}, {"field": "period"}] + [
         {"field": field, "title": title, "format": form}
         for field, title, form in (
@@ -34,10 +34,10 @@ def timeline_layers(timelines: dict[str, list[dict[str, Any]]]) -> list[dict[str
     layers: list[dict[str, Any]] = [
         {
             "data": data,
-            "mark": {"type": "area", "opacity": opacity, "interpolate": "monotone", "line": False},
+            "mark": {"type": "area", "opacity": opacity},
             "encoding": {
                 "x": x,
-                "y": {"field": f"low{level}", "type": "quantitative", "title": "documents"},
+                "y": {"field": f"low{level}", "type": "quantitative", "title": "documents", "axis": {"tickMinStep": 1}},
                 "y2": {"field": f"high{level}"},
                 "color": colour,
             },
@@ -52,7 +52,7 @@ def timeline_layers(timelines: dict[str, list[dict[str, Any]]]) -> list[dict[str
         },
         {
             "data": data,
-            "mark": {"type": "line", "strokeWidth": 2.2, "interpolate": "monotone"},
+            "mark": {"type": "line", "strokeWidth": 2.2},
             "encoding": {"x": x, "y": {"field": "mean", "type": "quantitative"}, "color": colour},
         },
         {

@@ -173,7 +173,9 @@ def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touc
 _F32, _F64, _U64 = "float32[::1]", "float64[::1]", "uint64"
 _DOCUMENT = "uint8[::1], uint64[:,::1], uint8[:,::1], int64[:,::1]"
 _SCORES = f"void({_DOCUMENT}, {_F32}, {_U64}, {_F64}, {_F64})"
-_TRAIN = f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
+_TRAIN = (
+    f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
+)
 _SHARED = (
     ("int64(uint64, uint64)", _at),
     (f"void(uint8[::1], uint64[:,::1], {_F32}, {_U64}, float64[:,::1], float64[:,::1], {_F64})", _tables),

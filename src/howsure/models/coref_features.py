@@ -94,15 +94,15 @@ def vocabulary(documents: Iterable[Document], least: int) -> frozenset[str]:
     return frozenset(w for w, c in counts.items() if c >= least)
 
 
-def features(document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates) -> Features:
+def features(
+    document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates
+) -> Features:
     """The features of a document's mentions, which must be in document order."""
     a = attributes(document, mentions)
     tags = document.columns.get("xpos") or document.columns.get("upos") or ("_",) * len(document)
 
     def word(values: Sequence[str], at: Iterable[int]) -> list[str]:
-        return [
-            v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in zip(values, at, strict=True)
-        ]
+        return [v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in zip(values, at, strict=True)]
 
     columns: dict[str, list[str]] = {
         "head": word(a.lemma, a.head.tolist()),
@@ -112,9 +112,7 @@ def features(document: Document, mentions: Sequence[Mention], known: frozenset[s
         "after": word(a.after, a.end.tolist()),
         "length": [str(x) for x in np.searchsorted(LENGTHS, a.end - a.start, side="right")],
         "relation": a.relation,
-        "governor": [
-            f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)
-        ],
+        "governor": [f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)],
         "determiner": a.determiner,
         "agreement": ["/".join(x) for x in zip(a.gender, a.number, a.person, strict=True)],
         "tag": a.tag,

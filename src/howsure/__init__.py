@@ -18,19 +18,26 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.evaluation.coreference import coreference_scores
     from howsure.events.exploration import Exploration
+    from howsure.models.coref import CorefModel
+    from howsure.posteriors.antecedents import AntecedentPosterior
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
+    from howsure.verbs.coref import resolve, score_coref, train_coref
+    from howsure.verbs.coref_check import check_coref
     from howsure.verbs.explore import explore
     from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
 
 __all__ = [
+    "AntecedentPosterior",
     "Calibration",
     "Comparison",
     "ContinuousCalibration",
+    "CorefModel",
     "Exploration",
     "HowsureError",
     "InputError",
@@ -40,27 +47,39 @@ __all__ = [
     "__version__",
     "check",
     "check_continuous",
+    "check_coref",
     "compare",
+    "coreference_scores",
     "explore",
     "parse",
     "recalibrate",
     "reproduce",
+    "resolve",
+    "score_coref",
+    "train_coref",
 ]
 
 _LAZY = {
+    "AntecedentPosterior": "howsure.posteriors.antecedents",
     "Calibration": "howsure.calibration.result",
     "Comparison": "howsure.calibration.comparison",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "Exploration": "howsure.events.exploration",
+    "CorefModel": "howsure.models.coref",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
     "check": "howsure.verbs.check",
     "check_continuous": "howsure.verbs.check_continuous",
+    "check_coref": "howsure.verbs.coref_check",
     "compare": "howsure.verbs.compare",
     "explore": "howsure.verbs.explore",
     "parse": "howsure.verbs.parse",
+    "coreference_scores": "howsure.evaluation.coreference",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
+    "resolve": "howsure.verbs.coref",
+    "score_coref": "howsure.verbs.coref",
+    "train_coref": "howsure.verbs.coref",
 }
 
 

@@ -10,6 +10,7 @@ import typer
 from howsure._version import __version__
 from howsure.cli.check import check
 from howsure.cli.compare import compare
+from howsure.cli.coref import coref
 from howsure.cli.explore import explore
 from howsure.cli.label import label
 from howsure.cli.parse import parse
@@ -43,6 +44,7 @@ app.command()(label)
 app.command()(parse)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")
+app.add_typer(coref, name="coref")
 
 
 def run(arguments: list[str] | None = None) -> int:

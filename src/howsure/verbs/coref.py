@@ -1,0 +1,268 @@
+"""`howsure coref train`, `resolve` and `score`: coreference whose answers are probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.corpora.coref_documents import read_documents
+from howsure.corpora.document import Document, Mention
+from howsure.errors import InputError
+from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
+from howsure.models.coref import CorefModel, fit_coref, gold_clusters
+from howsure.models.coref_temperature import fit_temperature
+from howsure.posteriors.antecedents import AntecedentPosterior
+
+DECODERS = ("minimum-risk", "best")
+LEAST_SHOWN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class CorefTraining:
+    """A trained model and how it does on the dev documents."""
+
+    model: CorefModel
+    n_documents: int
+    n_mentions: int
+    dev: CoreferenceScores | None = None
+    temperature: float = 1.0
+    objective: str = "likelihood"
+
+    def __repr__(self) -> str:
+        return f"CorefTraining({self.model!r}, dev {self.dev!r})"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        said = f"Trained on {self.n_mentions:,} {self.model.mentions} mentions in {self.n_documents:,} documents."
+        if self.dev is None:
+            return said + " Without --dev the temperature is 1."
+        return f"{said} On dev: {self.dev.verdict} Temperature {self.temperature:.3f}, fitted for the {self.objective}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "verdict": self.verdict,
+            "n_documents": self.n_documents,
+            "n_mentions": self.n_mentions,
+            "mentions": self.model.mentions,
+            "temperature": self.temperature,
+            "training": self.model.settings,
+            "dev": None if self.dev is None else self.dev.to_dict(),
+        }
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p><b>{escape(self.verdict)}</b></p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A document's mentions, their posterior and the clustering chosen."""
+
+    document: Document
+    mentions: tuple[Mention, ...]
+    posterior: AntecedentPosterior
+    clusters: NDArray[np.int64]
+    samples: NDArray[np.int32] | None = None
+
+    def __repr__(self) -> str:
+        return f"Resolved({self.document.name!r}: {len(self.mentions):,} mentions, {len(np.unique(self.clusters)):,} entities)"
+
+    def entities(self, *, singletons: bool = False) -> tuple[Mention, ...]:
+        """The mentions with the entity each was put in; those alone only if asked for."""
+        counts = np.bincount(self.clusters, minlength=len(self.clusters)) if len(self.clusters) else self.clusters
+        return tuple(
+            Mention(m.start, m.end, str(c), m.type)
+            for m, c in zip(self.mentions, self.clusters.tolist(), strict=True)
+            if singletons or counts[c] > 1
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """One line of `howsure coref resolve`: mentions, clusters, pair probabilities of 0.05 or more, samples."""
+        q = self.posterior.pairs()
+        i, j = np.nonzero(np.tril(q, -1) >= LEAST_SHOWN)
+        words = self.document.words
+        made: dict[str, Any] = {
+            "document": self.document.name,
+            "mentions": [
+                {
+                    "start": m.start,
+                    "end": m.end,
+                    "text": " ".join(words[m.start : m.end]),
+                    "cluster": int(c),
+                    "p_new": round(float(p), 6),
+                    "expected_size": round(float(s), 4),
+                }
+                for m, c, p, s in zip(
+                    self.mentions, self.clusters, self.posterior.new, self.posterior.expected_sizes(), strict=True
+                )
+            ],
+            "clusters": _members(self.clusters),
+            "n_entities": self.posterior.n_entities().to_dict(),
+            "pairs": [[int(b), int(a), round(float(q[a, b]), 6)] for a, b in zip(i, j, strict=True)],
+        }
+        if self.samples is not None:
+            made["samples"] = self.samples.tolist()
+        return made
+
+
+def _members(clusters: NDArray[np.int64]) -> list[list[int]]:
+    made: dict[int, list[int]] = {}
+    for k, c in enumerate(clusters.tolist()):
+        made.setdefault(c, []).append(k)
+    return list(made.values())
+
+
+def documents_of(source: Any, *, gold: bool = False) -> tuple[list[Document], list[InputError]]:
+    """Documents from a path, a split's name, a document or a sequence of them; with `gold`, those with mentions."""
+    if isinstance(source, str | Path):
+        documents, errors = read_documents(source)
+    else:
+        documents, errors = [source] if isinstance(source, Document) else list(source), []
+    if not documents:
+        raise InputError("there are no documents.")
+    if gold and not any(d.mentions for d in documents):
+        raise InputError(f"none of the {len(documents)} documents has mentions: gold entities are needed.")
+    return documents, errors
+
+
+def train_coref(
+    train: Any,
+    *,
+    dev: Any = None,
+    mentions: str = "gold",
+    objective: str = "likelihood",
+    costs: bool = False,
+    epochs: int = 4,
+    without: Iterable[str] = (),
+    rng: np.random.Generator | int | None = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> CorefTraining:
+    """Train a mention-ranking model; with `dev`, fit its temperature there and score it.
+
+    Parameters
+    ----------
+    train, dev : path, "gum:train" or "ontogum:train", or documents
+        With gold mentions and, for the features, parses.
+    mentions : "gold" or "predicted"
+        What is clustered: the given mentions, or those found in the parses.
+    objective : "likelihood" or "brier"
+        What the temperature is fitted for.
+    costs : bool
+        Train with error costs; usual, and bad for calibration.
+    without : names of feature templates to leave out.
+    """
+    documents, errors = documents_of(train, gold=True)
+    held = None if dev is None else documents_of(dev, gold=True)
+    errors = [*errors, *(held[1] if held else [])]
+    if errors:
+        raise errors[0]
+    documents = [d for d in documents if d.mentions]
+    model = fit_coref(
+        documents, mentions=mentions, costs=costs, epochs=epochs, without=without, rng=rng, progress=progress
+    )
+    n_mentions = sum(len(d.mentions or ()) for d in documents)
+    if held is None:
+        return CorefTraining(model, len(documents), n_mentions)
+    known = [d for d in held[0] if d.mentions]
+    given = [model.candidates(d) for d in known]
+    posteriors = [model.posterior(d, m, temperature=1.0) for d, m in zip(known, given, strict=True)]
+    gold = [gold_clusters(d, m) for d, m in zip(known, given, strict=True)]
+    t = fit_temperature(posteriors, gold, objective)
+    model = model.with_temperature(t)
+    resolved = [
+        Resolved(d, m, p.tempered(t), p.tempered(t).minimum_risk())
+        for d, m, p in zip(known, given, posteriors, strict=True)
+    ]
+    return CorefTraining(model, len(documents), n_mentions, scores_of(resolved, model), t, objective)
+
+
+def resolve(
+    model: CorefModel | str | Path,
+    documents: Any,
+    *,
+    mentions: str | None = None,
+    samples: int = 0,
+    decoder: str = "minimum-risk",
+    rng: np.random.Generator | int | None = 0,
+    failures: list[InputError] | None = None,
+) -> list[Resolved]:
+    """The posterior and a clustering of each document.
+
+    With a list as `failures`, documents that cannot be resolved are added to it and the others go on; without, the
+    first is an error.
+    """
+    used = model if isinstance(model, CorefModel) else CorefModel.load(model)
+    if decoder not in DECODERS:
+        raise InputError(f"a decoder is {' or '.join(DECODERS)}; got {decoder!r}.")
+    if samples:
+        _validate.count(samples, "samples")
+    given, errors = documents_of(documents)
+    made = []
+    for document in given:
+        try:
+            found = used.candidates(document, mentions)
+            posterior = used.posterior(document, found)
+        except InputError as error:
+            errors.append(error)
+            continue
+        clusters = posterior.minimum_risk() if decoder == "minimum-risk" else posterior.best()
+        drawn = posterior.samples(samples, rng) if samples else None
+        made.append(Resolved(document, found, posterior, clusters, drawn))
+    if errors and (failures is None or not made):
+        raise errors[0]
+    if failures is not None:
+        failures += errors
+    return made
+
+
+def scores_of(resolved: Sequence[Resolved], model: CorefModel, **options: Any) -> CoreferenceScores:
+    """Scores of resolved documents that have gold mentions."""
+    keep = model.keeps_singletons
+    return coreference_scores(
+        [(mention_pairs(r.document.mentions or ()), mention_pairs(r.entities(singletons=keep))) for r in resolved],
+        **options,
+    )
+
+
+def mention_pairs(mentions: Iterable[Mention]) -> list[tuple[tuple[int, int], str]]:
+    """Spans with their entities."""
+    return [((m.start, m.end), m.entity) for m in mentions]
+
+
+def score_coref(
+    gold: Any,
+    system: Any,
+    *,
+    n_bootstrap: int = 1000,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+) -> CoreferenceScores:
+    """Predicted against gold entities, documents matched by name; intervals by drawing documents anew."""
+    keys, errors = documents_of(gold)
+    responses, more = documents_of(system)
+    if errors or more:
+        raise [*errors, *more][0]
+    by_name = {d.name: d for d in responses}
+    if len(by_name) < len(responses):
+        raise InputError("two documents of the system have one name.")
+    extra = set(by_name) - {d.name for d in keys}
+    for key in keys:
+        if key.name not in by_name:
+            raise InputError(f'the system has no document "{key.name}".{_validate.nearest(key.name, sorted(by_name))}')
+        if len(key) != len(by_name[key.name]):
+            raise InputError(
+                f'document "{key.name}" has {len(key):,} tokens in gold and {len(by_name[key.name]):,} in the system.'
+            )
+    if extra:
+        raise InputError(f'gold has no document "{sorted(extra)[0]}".')
+    pairs = [(mention_pairs(k.mentions or ()), mention_pairs(by_name[k.name].mentions or ())) for k in keys]
+    return coreference_scores(pairs, n_bootstrap=n_bootstrap, confidence_level=confidence_level, rng=rng)

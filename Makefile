@@ -2,12 +2,13 @@
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
 # make synthetic-docs  docs/synthetic.md and its figures
+# make english-model  train the English pipeline (70 minutes on a core; goes on where it stopped); english-scores  score it
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: env demo test lint bench coverage synthetic-docs english-model english-scores clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -49,6 +50,12 @@ coverage: $(VENV)/.test
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic
+
+english-model: $(VENV)/.test
+	$(BIN)/python -m howsure.english.training build/english --export src/howsure/english/model
+
+english-scores: $(VENV)/.test
+	$(BIN)/python bench/english_scores.py --write
 
 clean:
 	rm -rf $(VENV) build dist

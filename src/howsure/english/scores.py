@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from howsure.english.training_data import Sentence
@@ -10,7 +10,7 @@ from howsure.english.training_data import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Percentages over all words, punctuation included; LAS compares the whole relation, with its subtype."""
+    """Percentages over all words, punctuation included; LAS compares the whole relation, `las_universal` without its subtype."""
 
     n_words: int
     upos: float
@@ -18,6 +18,7 @@ class Scores:
     features: float
     uas: float
     las: float
+    las_universal: float
 
     def __repr__(self) -> str:
         return (
@@ -26,7 +27,7 @@ class Scores:
         )
 
     def to_dict(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in ("n_words", "upos", "xpos", "features", "uas", "las")}
+        return asdict(self)
 
 
 def scores(nlp: Any, gold: list[Sentence], how: str = "as is") -> Scores:
@@ -42,7 +43,7 @@ def scores(nlp: Any, gold: list[Sentence], how: str = "as is") -> Scores:
         )
         for s in gold
     )
-    n = upos = xpos = features = uas = las = 0
+    n = upos = xpos = features = uas = las = las_universal = 0
     for sentence, doc in zip(gold, nlp.pipe(docs, batch_size=256), strict=True):
         n += len(doc)
         for i, token in enumerate(doc):
@@ -52,4 +53,5 @@ def scores(nlp: Any, gold: list[Sentence], how: str = "as is") -> Scores:
             right = token.head.i == sentence.heads[i]
             uas += right
             las += right and token.dep_ == sentence.deps[i]
-    return Scores(n, *(100 * k / n for k in (upos, xpos, features, uas, las)))
+            las_universal += right and token.dep_.partition(":")[0] == sentence.deps[i].partition(":")[0]
+    return Scores(n, *(100 * k / n for k in (upos, xpos, features, uas, las, las_universal)))

@@ -1,6 +1,6 @@
 """Trains the English pipeline on EWT and GUM, with checkpoints: killed work goes on where it stopped.
 
-    python -m howsure.english.training FOLDER [--steps N]
+    python -m howsure.english.training FOLDER [--steps N] [--export FOLDER]
 
 FOLDER keeps `checkpoint.npz` (weights, Adam's moments, averages, step), `labels/`, `best.npz` (averaged weights
 with the best development score) and `log.jsonl`.
@@ -19,6 +19,7 @@ import numpy as np
 
 from howsure.english.pipeline import LABELLED, blank_pipeline, language, parameters, set_weights, weights
 from howsure.english.scores import scores
+from howsure.english.shipped import export
 from howsure.english.training_data import Sentence, batches, example, sentences, treebank
 
 SEED = 20150917
@@ -156,5 +157,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Trains the English pipeline; a killed run goes on where it stopped.")
     parser.add_argument("folder")
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--export", help="folder to write the finished model to")
     arguments = parser.parse_args()
     train(arguments.folder, arguments.steps)
+    if arguments.export:
+        export(arguments.folder, arguments.export)

@@ -39,7 +39,7 @@ class CountLaw:
     @property
     def sd(self) -> float:
         k = np.arange(len(self.probabilities)) + self.least
-        return float(np.sqrt(max(0.0, self.probabilities @ (k - self.mean) ** 2)))
+        return float(np.sqrt(np.maximum(0.0, self.probabilities @ (k - self.mean) ** 2)))
 
     def quantile(self, level: float) -> int:
         """The least k with P(count ≤ k) ≥ level."""

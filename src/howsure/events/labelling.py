@@ -100,7 +100,7 @@ def draw(found: Exploration, actor: str, n: int, seed: int = 0) -> list[Question
     made = []
     for h in sorted(by_stratum):
         picked = rng.permutation(len(by_stratum[h]))[: shares[h]]
-        made += [Question(*by_stratum[h][i][:1], code, by_stratum[h][i][1], h) for i in picked.tolist()]
+        made += [Question(by_stratum[h][i][0], code, by_stratum[h][i][1], h) for i in picked.tolist()]
     return [made[i] for i in rng.permutation(len(made))]
 
 

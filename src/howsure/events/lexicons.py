@@ -102,7 +102,7 @@ class Lexicon:
 
 def _spellings(word: str) -> set[tuple[str, ...]]:
     """A name cut at spaces, and cut at hyphens too: texts are tokenised either way. A final 's is a token."""
-    at_spaces = []
+    at_spaces: list[str] = []
     for part in word.split():
         stem = re.fullmatch(r"(.+)(['’]s)", part)
         at_spaces += [stem[1], stem[2]] if stem else [part]

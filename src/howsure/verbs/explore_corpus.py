@@ -138,7 +138,7 @@ def _spaced(document: Document) -> str:
         return original_text(document).strip()
     if document.space_after is None:
         return " ".join(document.words)
-    parts = []
+    parts: list[str] = []
     for number, part in enumerate(document.sentences()):
         metadata = document.sentence_metadata[number] if document.sentence_metadata else {}
         if parts and any(k.startswith("newpar") for k in metadata):

@@ -9,7 +9,6 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -127,12 +126,10 @@ def shipped(name: str) -> Path:
 def shipped_names(columns: Sequence[str]) -> list[str]:
     """The names of the lexicons in the package that have these columns."""
     folder = Path(str(files("howsure.data") / "lexicons"))
-    return sorted(
-        p.stem for p in folder.glob("*.csv") if p.open(encoding="utf-8").readline().strip().split(",") == list(columns)
-    )
+    first = {p.stem: p.read_text(encoding="utf-8").splitlines()[0] for p in folder.glob("*.csv")}
+    return sorted(name for name, header in first.items() if header.split(",") == list(columns))
 
 
-@cache
 def actors(name: str) -> Lexicon:
     """A lexicon of actors: one of the package ("countries") or a CSV file with code, name and words."""
     path = _lexicon_path(name, COLUMNS, "--actors")

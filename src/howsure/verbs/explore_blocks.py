@@ -50,7 +50,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The rows of a block, and the seconds spent on parsing, on resolving and on the rest."""
+    """The rows of a block, and the seconds of CPU time spent on parsing, on resolving and on the rest."""
 
     rows: Rows
     parsing: float
@@ -79,9 +79,9 @@ def linker(name: str | None) -> Linker:
 
 def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
     """The rows of a block's documents."""
-    began = time.perf_counter()
+    began = time.process_time()
     parsed = _parsed(texts, work)
-    done_parsing = time.perf_counter()
+    done_parsing = time.process_time()
     rows: Rows = {"documents": [], "events": [], "pairs": [], "chains": []}
     resolving = asking = 0.0
     link, lexicon, rules = linker(work.coref), _lexicon(work), rule_set(work.rules)
@@ -92,16 +92,16 @@ def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
             failure = document
         elif document is not None and not failure:
             try:
-                start = time.perf_counter()
+                start = time.process_time()
                 found = without_entities(document, lexicon, work.verbs, rules)
-                asking += time.perf_counter() - start
+                asking += time.process_time() - start
                 if found is None:
-                    start = time.perf_counter()
-                    resolved = _resolved(document, link, work.temperature)
-                    middle = time.perf_counter()
+                    start = time.process_time()
+                    resolved = resolved_document(document, link, work.temperature)
+                    middle = time.process_time()
                     found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed)
                     resolving += middle - start
-                    asking += time.perf_counter() - middle
+                    asking += time.process_time() - middle
             except Exception as error:
                 failure = _reason(error)
         known = document if isinstance(document, Document) else None
@@ -109,7 +109,8 @@ def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
     return Block(rows, done_parsing - began, resolving, asking)
 
 
-def _resolved(document: Document, link: Linker, temperature: float) -> Resolved:
+def resolved_document(document: Document, link: Linker, temperature: float) -> Resolved:
+    """A parsed document with its mentions (its own, or those found) and their posterior, tempered."""
     mentions = document.mentions if document.mentions is not None else detect_mentions(document)
     once = {(m.start, m.end): m for m in reversed(mentions)}
     ordered = sorted(once.values(), key=lambda m: (m.start, -m.end))

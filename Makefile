@@ -8,7 +8,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs english-model english-scores clean
+.PHONY: env demo test lint bench coverage synthetic-docs english-model english-scores muc-study stories clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -32,6 +32,7 @@ env: $(VENV)/.base
 demo: $(VENV)/.base
 	@echo "Report: howsure-report.html (open it in a browser)"
 	@$(BIN)/howsure check --demo --by predicted --html howsure-report.html
+	@$(BIN)/howsure explore
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
@@ -56,6 +57,13 @@ english-model: $(VENV)/.test
 
 english-scores: $(VENV)/.test
 	$(BIN)/python bench/english_scores.py --write
+
+# The study of docs/muc-study.md, and the parses of the embedded stories after a new English model.
+muc-study: $(VENV)/.test
+	$(BIN)/python bench/muc_study.py
+
+stories: $(VENV)/.test
+	$(BIN)/python bench/write_stories.py
 
 clean:
 	rm -rf $(VENV) build dist

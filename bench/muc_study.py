@@ -66,7 +66,10 @@ def answers(arguments, lexicon):
         said = {codes[e.actor] for e in evidence(document, lexicon)}
         for setting, (verb_set, rule_name) in SETTINGS.items():
             lemmas, rules = verbs(verb_set), rule_set(rule_name)
-            has_verb = any(w.lower() in lemmas and u == "VERB" for w, u in zip(document.column("lemma"), document.column("upos"), strict=True))
+            has_verb = any(
+                w.lower() in lemmas and u == "VERB"
+                for w, u in zip(document.column("lemma"), document.column("upos"), strict=True)
+            )
             reach[setting][document.name] = (said, has_verb, bool(agents(document, lemmas, rules)))
             if without_entities(document, lexicon, lemmas, rules) is not None:
                 continue
@@ -82,7 +85,11 @@ def answers(arguments, lexicon):
 
 def calibration_row(pairs, required, optional, kinds):
     """Pairs with a positive probability: is q right? Groups are documents."""
-    kept = [(k, v[0]) for k, v in pairs.items() if v[0] > 0 and not (is_gold(optional, k, kinds) and not is_gold(required, k, kinds))]
+    kept = [
+        (k, v[0])
+        for k, v in pairs.items()
+        if v[0] > 0 and not (is_gold(optional, k, kinds) and not is_gold(required, k, kinds))
+    ]
     y = np.array([is_gold(required, k, kinds) for k, _ in kept], dtype=int)
     q = np.array([p for _, p in kept])
     return howsure.check(y, q, groups=np.array([k[0] for k, _ in kept]))
@@ -98,16 +105,29 @@ def coverage(texts, pairs, required, kinds, reachable_only):
     days = list(day.values())
     rows = []
     for code in sorted({c for _, c in pairs} | {c for _, c in required}):
-        hits = [Hit(d, day[d], p, tuple(law), best) for (d, c), (p, best, law) in pairs.items() if c == code and d in day]
+        hits = [
+            Hit(d, day[d], p, tuple(law), best) for (d, c), (p, best, law) in pairs.items() if c == code and d in day
+        ]
         truth = Counter(
             day[d].replace(day=1)
             for (d, c) in required
-            if c == code and d in day and is_gold(required, (d, c), kinds) and (not reachable_only or pairs.get((d, c), (0,))[0] > 0)
+            if c == code
+            and d in day
+            and is_gold(required, (d, c), kinds)
+            and (not reachable_only or pairs.get((d, c), (0,))[0] > 0)
         )
         for count in timeline(hits, days, "month"):
             n = truth.get(count.start, 0)
             if n or count.mean > 0:
-                rows.append((n, count.best, count.mean, *(low <= n <= high for low, high in count.intervals.values()), count.normal[0] <= n <= count.normal[1]))
+                rows.append(
+                    (
+                        n,
+                        count.best,
+                        count.mean,
+                        *(low <= n <= high for low, high in count.intervals.values()),
+                        count.normal[0] <= n <= count.normal[1],
+                    )
+                )
     return np.array(rows, dtype=float)
 
 
@@ -209,7 +229,11 @@ def section(setting, kinds, texts, found, reach, required, optional):
         for t in TEMPERATURES:
             rows = coverage(texts, found[setting, t], required, kinds, reachable)
             cells = len(rows)
-            shares = [f"{rows[:, k].mean():.2f} [{a:.2f}, {b:.2f}]" for k in range(3, 7) for a, b in [wilson(rows[:, k].sum(), cells)]]
+            shares = [
+                f"{rows[:, k].mean():.2f} [{a:.2f}, {b:.2f}]"
+                for k in range(3, 7)
+                for a, b in [wilson(rows[:, k].sum(), cells)]
+            ]
             exact = (rows[:, 0] == rows[:, 1]).mean()
             lines.append(
                 f"| {t:g} | {'reachable' if reachable else 'all'} | {cells} | " + " | ".join(shares)
@@ -227,7 +251,9 @@ def section(setting, kinds, texts, found, reach, required, optional):
 def squared_errors(pairs, texts, required, optional, kinds):
     """How much of the squared error over all pairs the posterior itself expects."""
     names = {t.id for t in texts}
-    keys = {k for k in pairs if pairs[k][0] > 0} | {k for k in required if is_gold(required, k, kinds) and k[0] in names}
+    keys = {k for k in pairs if pairs[k][0] > 0} | {
+        k for k in required if is_gold(required, k, kinds) and k[0] in names
+    }
     keys = [k for k in sorted(keys) if is_gold(required, k, kinds) or not is_gold(optional, k, kinds)]
     q = np.array([pairs.get(k, (0.0,))[0] for k in keys])
     y = np.array([is_gold(required, k, kinds) for k in keys], dtype=float)

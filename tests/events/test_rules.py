@@ -96,7 +96,9 @@ def test_passive_subjects_are_victims_and_by_names_the_agent():
 
 
 def test_a_bare_participle_is_passive_and_an_active_verb_has_no_agent_with_by():
-    bare = parsed("towns/town/NOUN/NNS/0/root attacked/attack/VERB/VBN/1/acl by/by/ADP/IN/4/case Iraq/Iraq/PROPN/NNP/2/obl")
+    bare = parsed(
+        "towns/town/NOUN/NNS/0/root attacked/attack/VERB/VBN/1/acl by/by/ADP/IN/4/case Iraq/Iraq/PROPN/NNP/2/obl"
+    )
     assert [a.token for a in agents(bare, {"attack"})] == [3]
     night = parsed(
         "Iraq/Iraq/PROPN/NNP/2/nsubj attacked/attack/VERB/VBD/0/root by/by/ADP/IN/4/case night/night/NOUN/NN/2/obl"

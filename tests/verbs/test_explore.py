@@ -70,7 +70,9 @@ def test_killed_ten_times_and_resumed_gives_the_same_result(many_stories, tmp_pa
     rng, kills = random.Random(0), 0
     wait = 0.8
     while kills < 10:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         time.sleep(wait * (0.5 + rng.random()))
         if process.poll() is not None:  # it was done before it could be killed: torn down for the next kill
             (torn / "manifest.json").unlink()
@@ -143,7 +145,9 @@ def test_tokens_point_into_the_text(found):
         verb = d["text"][d["token_starts"][c["verb"]] : d["token_ends"][c["verb"]]]
         assert verb.lower().startswith("attack")
         assert 0 < c["probability"] <= 1
-        assert d["text"][d["token_starts"][c["agent_start"]] : d["token_ends"][c["agent_end"] - 1]] in c["why"] + d["text"]
+        assert (
+            d["text"][d["token_starts"][c["agent_start"]] : d["token_ends"][c["agent_end"] - 1]] in c["why"] + d["text"]
+        )
 
 
 def test_ranking_by_probability_and_by_uncertainty(found):

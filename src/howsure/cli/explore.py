@@ -246,6 +246,8 @@ def notes(found: Exploration) -> list[str]:
         made.append(f"{m['n_html']:,} documents were HTML; tags were taken off.")
     if m["corpus"] == "stories":
         made.append("the stories ship with howsure; their countries and events are made up.")
+    if m["settings"]["coref"] == "simple":
+        made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
     made.append(
         "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/explore.md)."
     )

@@ -142,7 +142,9 @@ def _seen(path: Path) -> bool:
 
 
 class _Text(HTMLParser):
-    BLOCKS = frozenset(("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "section", "title"))
+    BLOCKS = frozenset(
+        ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "section", "title")
+    )
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -24,7 +24,7 @@ from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
 from howsure.events.storage import FORMAT, has_part, join_parts, part_name, read_manifest, write_manifest
 from howsure.report.writing import make_folder
-from howsure.verbs.explore_blocks import Work
+from howsure.verbs.explore_blocks import Work, coref_version
 from howsure.verbs.explore_corpus import Corpus, open_corpus
 from howsure.verbs.explore_workers import Here, Seconds, Workers
 
@@ -86,7 +86,7 @@ def explore(
     temperature : float
         Flattens (above 1) or sharpens (below 1) the coreference posterior.
     model, coref : str or None
-        Another English pipeline, another coreference model; "none" and "simple" are baselines.
+        Another English pipeline, another coreference model; "none" and "simple" are baselines (see docs/explore.md).
     text, date, id, title, where
         Columns of a table, and an SQL condition.
     metadata, encoding, format
@@ -234,7 +234,7 @@ def _manifest(corpus: Corpus, census: _Census, work: Work, every: str, lexicon: 
             "seed": work.seed,
             "temperature": work.temperature,
             "model": model,
-            "coref": work.coref,
+            "coref": coref_version(work.coref),
             "every": every,
         },
         "fingerprint": hashlib.blake2b("\n".join(census.parts).encode(), digest_size=16).hexdigest(),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
-from howsure.errors import HowsureError
+from howsure.errors import HowsureError, InputError
 from howsure.events.baselines import no_links, simple_links
 from howsure.events.documents import DocumentEvents, Resolved, document_events, without_entities
 from howsure.events.lexicons import Actor, Lexicon
@@ -23,6 +26,7 @@ from howsure.models.mentions import detect_mentions
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
+BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +70,32 @@ def _lexicon(work: Work) -> Lexicon:
 @cache
 def linker(name: str | None) -> Linker:
     """The coreference model: the one that ships (None), a file, or a baseline by name."""
-    if name == "none":
-        return no_links
-    if name == "simple":
-        return simple_links
-    from howsure.english.shipped import SHIPPED
+    chosen = coref_path(name)
+    if isinstance(chosen, str):
+        return BASELINES[chosen]
     from howsure.models.coref import CorefModel
 
-    path = SHIPPED / "coref.npz" if name is None else name
-    return CorefModel.load(path).posterior
+    return CorefModel.load(chosen).posterior
+
+
+def coref_path(name: str | None) -> Path | str:
+    """The file of a coreference model, or the name of a baseline; "simple" where no model ships."""
+    if name in BASELINES:
+        return str(name)
+    if name is None:
+        shipped = Path(str(files("howsure.english"))) / "model" / "coref.npz"
+        return shipped if shipped.is_file() else "simple"
+    if not Path(name).is_file():
+        raise InputError(f"--coref: there is no file {name} (and {' and '.join(BASELINES)} are the baselines).")
+    return Path(name)
+
+
+def coref_version(name: str | None) -> str:
+    """What identifies the links: a baseline's name, or a file's hash."""
+    chosen = coref_path(name)
+    if isinstance(chosen, str):
+        return chosen
+    return f"{chosen.stem}-{hashlib.blake2b(chosen.read_bytes(), digest_size=8).hexdigest()}"
 
 
 def block_rows(texts: Sequence[DatedText], work: Work) -> Block:

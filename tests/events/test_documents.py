@@ -1,6 +1,6 @@
 """Document posteriors against enumeration of all clusterings, and chains."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -131,7 +131,7 @@ def chains_by_enumeration(a, i, j):
                 yield (m, *rest)
 
     def value(path):
-        return np.prod([a[x, y] for x, y in zip(path, path[1:], strict=False)])
+        return np.prod([a[x, y] for x, y in pairwise(path)])
 
     return max(value(p) * value(q) for p in climbs(i) for q in climbs(j) if p[-1] == q[-1])
 

@@ -35,7 +35,7 @@ def test_a_pronoun_in_capitals_is_no_country():
 
 
 def test_first_marks_the_words_of_one_name():
-    assert actors("countries").find("the United States of America".split()).first.tolist() == [0, 1, 1, 1, 1]
+    assert actors("countries").find(["the", "United", "States", "of", "America"]).first.tolist() == [0, 1, 1, 1, 1]
 
 
 @pytest.mark.corpus

@@ -276,7 +276,7 @@ def test_a_full_disk_says_so_and_keeps_what_is_done(many_stories, tmp_path, monk
         real(table, where, **options)
 
     monkeypatch.setattr(storage.pq, "write_table", full)
-    with pytest.raises(InputError, match="No space left on device. What is done so far is kept"):
+    with pytest.raises(InputError, match=r"No space left on device\. What is done so far is kept"):
         howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", workers=1)
     monkeypatch.setattr(storage.pq, "write_table", real)
     kept = sorted(p.name for p in (tmp_path / "r" / "parts").iterdir())

@@ -59,8 +59,9 @@ def explore(
     temperature: Annotated[float, typer.Option(help="Flatten (above 1) or sharpen the coreference posterior.")] = 1.0,
     model: Annotated[Optional[str], typer.Option(help="Another English pipeline.")] = None,  # noqa: UP045
     coref: Annotated[
-        Optional[str], typer.Option(help="Another coreference model; none and simple are baselines.")
-    ] = None,  # noqa: UP045
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Another coreference model; none and simple are baselines."),
+    ] = None,
     workers: Annotated[Optional[int], typer.Option(help="Processes; results do not depend on it.")] = None,  # noqa: UP045
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep parses for the next run.")] = True,
     again: Annotated[bool, typer.Option("--again", help="Do everything anew.")] = False,
@@ -79,14 +80,19 @@ def explore(
       howsure explore wire.parquet --text body --date published --actors my-groups.csv --verbs attack,bomb --out results/
     """
     from howsure.cli.output import say
+    from howsure.events import lexicons
     from howsure.plots.timeline_vega import timeline_figure
     from howsure.plots.vega import check_plot_name, rendered
     from howsure.report.writing import check_outputs, write_whole
+    from howsure.verbs.explore import default_actors
     from howsure.verbs.explore import explore as run_explore
 
     check_outputs(plot, csv_file, inputs=[] if source is None else [source])
     if plot is not None:
         check_plot_name(plot)
+    lexicon = lexicons.actors(actors or default_actors(source))
+    for name in _listed(actor):
+        lexicon.number(name)  # complains now, not after the work
     with _Bar() as bar:
         found = run_explore(
             source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
@@ -112,7 +113,7 @@ def explore(
     >>> found.timeline(found.totals()[0][0])[0].n_documents > 0
     True
     """
-    lexicon = lexicons.actors(actors or ("stories" if source is None else "countries"))
+    lexicon = lexicons.actors(actors or default_actors(source))
     lexicon = lexicon.only(only) if only else lexicon
     rule_set(rules)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
@@ -143,7 +144,7 @@ def explore(
     period = check_period(every)
     census = _census(corpus)
     all_periods(census.days, period)  # complains about a span of dates that cannot be meant
-    folder = Path(tempfile.mkdtemp(prefix="howsure-explore-")) if out is None else make_folder(str(out))
+    folder = _temporary_folder() if out is None else make_folder(str(out))
     manifest = _manifest(corpus, census, work, period, lexicon.name)
     done = _check_folder(folder, manifest, again)
     if done is not None:
@@ -151,6 +152,18 @@ def explore(
     timing = _run(folder, corpus, census, work, n_workers, progress)
     join_parts(folder, census.parts, manifest | {"complete": True} | _after(folder, census))
     return Exploration(folder, read_manifest(folder) or {}, timing)
+
+
+def default_actors(source: Any) -> str:
+    """The lexicon that is meant where none is named."""
+    return "stories" if source is None else "countries"
+
+
+def _temporary_folder() -> Path:
+    """A folder that is there until the program ends."""
+    made = tempfile.TemporaryDirectory(prefix="howsure-explore-")
+    atexit.register(made.cleanup)
+    return Path(made.name)
 
 
 @dataclass(slots=True)

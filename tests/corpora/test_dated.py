@@ -15,7 +15,14 @@ from howsure.errors import InputError
 @given(st.dates(date(1000, 1, 1)))
 def test_every_day_is_read_in_every_way_it_is_written(day):
     named = f"{day.day}-{day.strftime('%b').upper()}-{day.year} 15:01:01.79"
-    for written in (day.isoformat(), f"{day} 10:00", f"{day}T10:00Z", day.strftime("%Y%m%d"), day.strftime("%Y/%m/%d"), named):
+    for written in (
+        day.isoformat(),
+        f"{day} 10:00",
+        f"{day}T10:00Z",
+        day.strftime("%Y%m%d"),
+        day.strftime("%Y/%m/%d"),
+        named,
+    ):
         assert parsed_date(written) == day
     assert date_in_name(f"paper_{day.strftime('%Y_%m_%d')}_p2.txt") == (day, "")
     assert date_in_name(f"{day.strftime('%Y%m%d')}/a.txt") == (day, "")

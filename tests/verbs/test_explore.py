@@ -158,6 +158,33 @@ def test_ranking_by_probability_and_by_uncertainty(found):
     assert all(d.chains[0].sentence for d in ranked_documents(found, "VAL", limit=3))
 
 
+def test_plot_draws_each_actor_with_its_bands(found):
+    pytest.importorskip("matplotlib").use("agg")
+    axes = found.plot("VAL", "KES")
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["Valdoria", "Kessia"]
+    assert axes.lines[1].get_ydata().tolist() == [c.mean for c in found.timeline("VAL")]
+    assert len(axes.collections) == 6
+    import matplotlib.pyplot as plt
+
+    plt.close(axes.figure)
+
+
+def test_ctrl_c_stops_quietly_and_the_run_goes_on_later(many_stories, tmp_path):
+    command = [sys.executable, "-m", "howsure", "explore", str(many_stories), "--actors", "stories"]
+    command += ["--coref", "simple", "--out", str(tmp_path / "r"), "--workers", "2"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while process.poll() is None and not any((tmp_path / "r" / "parts").glob("0*")):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate()[1]
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    assert Exploration.open(tmp_path / "r").manifest["n_documents"] == 360
+
+
 def conllu(name, day, words):
     lines = [f"# newdoc id = {name}"] + ([f"# meta::date = {day}"] if day else [])
     return "\n".join(lines + words) + "\n\n"

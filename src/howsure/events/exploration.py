@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from howsure.events.counts import CountLaw, difference_count, document_count
 from howsure.events.periods import check_period
 from howsure.events.storage import read_manifest, read_table
 from howsure.events.timeline import Count, Hit, PeriodComparison, comparison, timeline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from howsure.events.ranking import RankedDocument
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,21 @@ class Exploration:
 
     def _both(self, a: str, b: str) -> dict[str, float]:
         return {r["id"]: r["both"] for r in read_table(self.folder, "pairs") if {r["a"], r["b"]} == {a, b}}
+
+    def top(self, actor: str | None = None, *, uncertain: bool = False, limit: int = 10) -> list[RankedDocument]:
+        """Documents with events, the most probable first or the least certain first, with sentences and links."""
+        from howsure.events.ranking import ranked_documents
+
+        return ranked_documents(self, actor, uncertain=uncertain, limit=_validate.count(limit, "limit"))
+
+    def plot(self, *actors: str, every: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the actors' counts over time (by default the most frequent one's) on Matplotlib axes; returns them."""
+        from howsure.plots.matplotlib_timeline import draw_timelines
+
+        chosen = [self.code(a) for a in actors] or [code for code, _ in self.totals()[:1]]
+        if not chosen:
+            raise InputError("there are no events to draw.")
+        return draw_timelines({self.name(c): self.timeline(c, every) for c in chosen}, ax)
 
     @property
     def verdict(self) -> str:

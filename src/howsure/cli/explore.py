@@ -242,14 +242,14 @@ def notes(found: Exploration) -> list[str]:
     made = []
     if m["n_undated"]:
         why = ", ".join(f"{n:,} {reason}" for reason, n in m["undated"].items())
-        made.append(f"{m['n_undated']:,} documents have no date ({why}): they are in the results, not in the periods.")
+        made.append(f"{_documents(m['n_undated'])} without a date ({why}): in the results, not in the periods.")
     if m["n_failed"]:
         why = "; ".join(f"{n:,}: {reason}" for reason, n in list(m["failures"].items())[:3])
-        made.append(f"{m['n_failed']:,} documents could not be used ({why}).")
+        made.append(f"{_documents(m['n_failed'])} could not be used ({why}).")
     if m["n_future"]:
-        made.append(f"{m['n_future']:,} documents are dated in the future.")
+        made.append(f"{_documents(m['n_future'])} dated in the future.")
     if m["n_html"]:
-        made.append(f"{m['n_html']:,} documents were HTML; tags were taken off.")
+        made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
     if m["corpus"] == "stories":
         made.append("the stories ship with howsure; their countries and events are made up.")
     if m["settings"]["coref"] == "simple":
@@ -258,6 +258,10 @@ def notes(found: Exploration) -> list[str]:
         "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/explore.md)."
     )
     return made
+
+
+def _documents(n: int) -> str:
+    return f"{n:,} document{'' if n == 1 else 's'}"
 
 
 def timelines_csv(found: Exploration) -> str:

@@ -188,8 +188,9 @@ def summary(texts, found, required, optional):
             for r in (False, True)
         }
         share = 100 * explained(found[setting, 1.0], texts, required, optional, kinds)
+        gap = {t: f"{(q[t] - y).mean():+.3f}" for t in TEMPERATURES}
         made += [
-            f"- **{setting}** ({len(keys)} pairs): calibration error {said[1.0]} at temperature 1, {said[2.0]} at 2, {said[0.5]} at ½.",
+            f"- **{setting}** ({len(keys)} pairs): mean q - observed {gap[1.0]} at temperature 1, {gap[2.0]} at 2; calibration error {said[1.0]} at temperature 1, {said[2.0]} at 2, {said[0.5]} at ½.",
             f"  The 95% intervals hold {held[1.0, False]:.0f}% of all monthly gold counts ({held[2.0, False]:.0f}% at 2, {held[0.5, False]:.0f}% at ½) and",
             f"  {held[1.0, True]:.0f}% of the reachable ones ({held[2.0, True]:.0f}% at 2, {held[0.5, True]:.0f}% at ½). Σ q(1-q) is {share:.0f}% of the squared error.",
         ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ACTORS = 12
 MOST_PERIODS = 40
+FEW_TO_TIME = 200  # documents; fewer are not timed
 
 
 def explore(
@@ -201,6 +202,8 @@ def exploration_text(found: Exploration, chosen: list[str]) -> str:
     parts += [_timeline_table(found, code) for code in chosen]
     if len(chosen) == 2:
         parts.append(_comparison_table(found, *chosen))
+    if found.timing.get("documents", 0) >= FEW_TO_TIME:
+        parts.append(textwrap.fill(run_time(found.timing), 80))
     parts += [textwrap.fill(n, 80, initial_indent="Note: ", subsequent_indent="  ") for n in notes(found)]
     return "\n\n".join(parts) + "\n"
 
@@ -258,6 +261,16 @@ def notes(found: Exploration) -> list[str]:
         "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/explore.md)."
     )
     return made
+
+
+def run_time(timing: dict[str, float]) -> str:
+    """How long it took, and on what."""
+    n, total = timing["documents"], max(timing["total"], 1e-9)
+    after = timing["resolving"] + timing["asking"]
+    return (
+        f"{n:,.0f} documents in {total:,.0f} s, {n / total:,.1f} a second. CPU time: {timing['parsing']:,.0f} s for parsing, "
+        f"{after:,.0f} s for all that follows."
+    )
 
 
 def _documents(n: int) -> str:

@@ -247,6 +247,8 @@ def _run(
     flying: dict[Future[Seconds], int] = {}
     done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
 
+    kept = done
+
     def landed(until: int) -> int:
         count = 0
         while len(flying) > until:
@@ -271,7 +273,7 @@ def _run(
             progress(done, found.n)
     finally:
         runner.close()
-    return spent | {"total": time.perf_counter() - began, "documents": float(sum(1 for _ in missing) and found.n)}
+    return spent | {"total": time.perf_counter() - began, "documents": float(done - kept)}
 
 
 def _after(folder: Path, found: Census) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from howsure.corpora.folder import corpus_path
 from howsure.corpora.muc import muc_keys, muc_texts
 from howsure.english.parsing import parse
 from howsure.english.shipped import model_version
-from howsure.events.documents import document_events, without_entities
+from howsure.events.documents import asked, document_events
 from howsure.events.lexicons import actors, verbs
 from howsure.events.rules import agents, evidence, rule_set
 from howsure.events.timeline import Hit, timeline
@@ -72,12 +72,13 @@ def answers(arguments, lexicon):
                 for w, u in zip(document.column("lemma"), document.column("upos"), strict=True)
             )
             reach[setting][document.name] = (said, has_verb, bool(agents(document, lemmas, rules)))
-            if without_entities(document, lexicon, lemmas, rules) is not None:
+            known = asked(document, lexicon, lemmas, rules)
+            if not known.needs_entities:
                 continue
             resolved = resolved or resolved_document(document, link, 1.0)
             for t in TEMPERATURES:
                 made = type(resolved)(document, resolved.starts, resolved.ends, resolved.posterior.tempered(t))
-                for e in document_events(made, lexicon, lemmas, rules, describe=False).actors:
+                for e in document_events(made, lexicon, lemmas, rules, describe=False, known=known).actors:
                     found[setting, t][document.name, codes[e.actor]] = (e.probability, e.best, e.law)
         spent += time.process_time() - start
     print(f"{time.process_time() - began:.0f} s of CPU, {spent:.0f} s after parsing")

@@ -18,7 +18,7 @@ from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
 from howsure.errors import HowsureError, InputError
 from howsure.events.baselines import no_links, simple_links
-from howsure.events.documents import DocumentEvents, Resolved, document_events, without_entities
+from howsure.events.documents import DocumentEvents, Resolved, asked, document_events
 from howsure.events.lexicons import Actor, Lexicon
 from howsure.events.rules import rule_set
 from howsure.events.storage import Rows
@@ -115,19 +115,20 @@ def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
         elif document is not None and not failure:
             try:
                 start = time.process_time()
-                found = without_entities(document, lexicon, work.verbs, rules)
+                known = asked(document, lexicon, work.verbs, rules)
                 asking += time.process_time() - start
-                if found is None:
+                found = DocumentEvents((), (), (), -1, len(known.agents))
+                if known.needs_entities:
                     start = time.process_time()
                     resolved = resolved_document(document, link, work.temperature)
                     middle = time.process_time()
-                    found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed)
+                    found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed, known=known)
                     resolving += middle - start
                     asking += time.process_time() - middle
             except Exception as error:
                 failure = _reason(error)
-        known = document if isinstance(document, Document) else None
-        add_rows(rows, given, known, found, failure, lexicon)
+        parse = document if isinstance(document, Document) else None
+        add_rows(rows, given, parse, found, failure, lexicon)
     return Block(rows, done_parsing - began, resolving, asking)
 
 

@@ -8,6 +8,7 @@
 # make coref-study       docs/coref-study.md
 # make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
 # make english-coref     train the coreference weights that ship, on automatic parses, and score them
+# make muc-study         docs/muc-study.md                  make stories  the embedded stories' parses, after a new model
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -18,6 +19,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: tagger-study
 .PHONY: coref-study
 .PHONY: english-model english-scores english-coref
+.PHONY: muc-study stories
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -41,6 +43,7 @@ env: $(VENV)/.base
 demo: $(VENV)/.base
 	@echo "Report: howsure-report.html (open it in a browser)"
 	@$(BIN)/howsure check --demo --by predicted --html howsure-report.html
+	@$(BIN)/howsure explore
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
@@ -84,6 +87,13 @@ english-scores: $(VENV)/.test
 english-coref: $(VENV)/.test
 	$(BIN)/python -m howsure.english.coref_training src/howsure/english/model/coref.npz
 	$(BIN)/python bench/english_coref.py --write
+
+# The study of docs/muc-study.md, and the parses of the embedded stories after a new English model.
+muc-study: $(VENV)/.test
+	$(BIN)/python bench/muc_study.py
+
+stories: $(VENV)/.test
+	$(BIN)/python bench/write_stories.py
 
 clean:
 	rm -rf $(VENV) build dist

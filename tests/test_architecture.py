@@ -16,6 +16,7 @@ ROOMS = {
     "corpora": set(),
     "models": {"posteriors", "corpora", "kernels"},
     "english": {"corpora", "models", "posteriors", "kernels"},
+    "events": {"posteriors", "corpora", "models", "kernels"},
     "engines": {"calibration", "evaluation", "kernels"},
     "plots": {"calibration", "evaluation", "kernels"},
     "report": {"plots", "calibration", "evaluation", "kernels"},
@@ -31,6 +32,7 @@ EXCEPTIONS = {
     for result in ("result", "comparison", "continuous")
     for room in ("plots", "report")
 } | {(f"evaluation/{result}.py", "report") for result in ("agreement_result", "score", "contest")}
+EXCEPTIONS |= {("events/exploration.py", "plots")}
 
 
 def modules():

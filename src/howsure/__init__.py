@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from howsure.evaluation.coreference import coreference_scores
     from howsure.evaluation.score import Score
     from howsure.evaluation.splits import Split
+    from howsure.events.exploration import Exploration
     from howsure.models.coref import CorefModel
     from howsure.posteriors.antecedents import AntecedentPosterior
     from howsure.posteriors.chain import ChainPosterior
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from howsure.verbs.compare import compare
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
+    from howsure.verbs.explore import explore
     from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
@@ -51,6 +53,7 @@ __all__ = [
     "Contest",
     "ContinuousCalibration",
     "CorefModel",
+    "Exploration",
     "HowsureError",
     "InputError",
     "MissingExtra",
@@ -69,6 +72,7 @@ __all__ = [
     "check_tagger",
     "compare",
     "coreference_scores",
+    "explore",
     "parse",
     "recalibrate",
     "reproduce",
@@ -91,6 +95,7 @@ _LAZY = {
     "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "CorefModel": "howsure.models.coref",
+    "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
     "Score": "howsure.evaluation.score",
@@ -105,6 +110,7 @@ _LAZY = {
     "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
     "coreference_scores": "howsure.evaluation.coreference",
+    "explore": "howsure.verbs.explore",
     "parse": "howsure.verbs.parse",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",

@@ -13,12 +13,15 @@ from howsure.cli.check import check
 from howsure.cli.classify import classify
 from howsure.cli.compare import compare
 from howsure.cli.coref import coref
+from howsure.cli.explore import explore
+from howsure.cli.label import label
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.cli.score import score
 from howsure.cli.split import split
 from howsure.cli.tagger import tagger
+from howsure.cli.top import top
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -42,6 +45,9 @@ app.command()(agree)
 app.command()(check)
 app.command()(compare)
 app.command()(score)
+app.command()(explore)
+app.command()(top)
+app.command()(label)
 app.command()(parse)
 app.command()(reproduce)
 app.command()(split)

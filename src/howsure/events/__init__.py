@@ -1,0 +1,1 @@
+"""From parsed documents to counts over time: lexicons, event rules, document posteriors, periods, samples for labelling."""

@@ -1,0 +1,303 @@
+"""The events of one document: for each actor the probability that there is one, and the law of how many there are.
+
+Only the mentions that matter are asked for: those that are described as some actor, and those that are agents. Their
+entities are drawn from the posterior over clusterings, independently, from a stream that belongs to the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.corpora.document import Document
+from howsure.errors import InputError
+from howsure.events.chains import Link, given_link, likeliest_chain
+from howsure.events.lexicons import Lexicon
+from howsure.events.rules import RULES, Agent, AgentRule, Evidence, agents, evidence, span_heads
+from howsure.posteriors.antecedents import AntecedentPosterior
+
+Ints = NDArray[np.int64]
+
+LEAST_CHAIN = 0.01  # chains below this probability are not told one by one
+LEAST_CONDITIONED = 0.05  # and what hangs on a link is computed from this probability on
+LARGEST_CONDITIONED = 2_000  # mentions; beyond, what hangs on a link is not computed
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A parsed document with its mentions (spans of tokens) and the posterior over their clusterings."""
+
+    document: Document
+    starts: Ints
+    ends: Ints
+    posterior: AntecedentPosterior
+
+    def __post_init__(self) -> None:
+        if not len(self.starts) == len(self.ends) == len(self.posterior):
+            raise InputError(
+                f'document "{self.document.name}": {len(self.starts)} mentions, but a posterior of {len(self.posterior)}.'
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ActorEvents:
+    """`law[k]` = P(k entities of the actor are agents); `probability` = P(one or more); `best` by the one best clustering."""
+
+    actor: int
+    probability: float
+    law: tuple[float, ...]
+    best: int
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A mention described as the actor: the word that says so and why, and P(it is in the agent's entity)."""
+
+    mention: tuple[int, int]
+    word: int
+    why: str
+    together: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An agent that counts for an actor, with this probability.
+
+    `described` are the mentions that say so, the likeliest first; `links` join the agent to the first of them.
+    `uncertain` is the link nearest ½ in probability: with it the document's event has probability `with_link`, without
+    it `without_link`.
+    """
+
+    actor: int
+    probability: float
+    agent: tuple[int, int]
+    verb: int
+    rule: str
+    described: tuple[Described, ...]
+    links: tuple[tuple[tuple[int, int], tuple[int, int], float], ...]
+    uncertain: int | None = None
+    with_link: float | None = None
+    without_link: float | None = None
+    best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEvents:
+    """What the rules find in a document: actors, pairs of actors with P(both), chains.
+
+    `n_mentions` is -1 where the mentions were not looked for.
+    """
+
+    actors: tuple[ActorEvents, ...]
+    pairs: tuple[tuple[int, int, float], ...]
+    chains: tuple[Chain, ...]
+    n_mentions: int
+    n_agents: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Matter:
+    """The mentions that matter; beyond the document's own come agents that are none, each alone."""
+
+    mention: Ints  # number of each; -1 for an agent that is no mention
+    token: Ints  # the head of each
+    span: list[tuple[int, int]]
+    low: Ints  # the least and the largest actor that describes it; no actor: low > high
+    high: Ints
+    is_agent: NDArray[np.bool_]
+    evidence: list[list[Evidence]]
+    agent: list[list[Agent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the parse alone says: agents of the verbs, and words of actors (looked for only where there are agents)."""
+
+    agents: list[Agent]
+    evidence: list[Evidence]
+
+    @property
+    def needs_entities(self) -> bool:
+        """Whether anything hangs on who is who."""
+        return bool(self.agents and self.evidence)
+
+
+def asked(
+    document: Document, lexicon: Lexicon, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]
+) -> Asked:
+    """Agents and actors of a parsed document, before its entities are known."""
+    found = agents(document, verbs, rules)
+    return Asked(found, evidence(document, lexicon) if found else [])
+
+
+def document_events(
+    resolved: Resolved,
+    lexicon: Lexicon,
+    verbs: Collection[str],
+    rules: tuple[AgentRule, ...] = RULES["paper"],
+    n_samples: int = 400,
+    seed: int = 0,
+    describe: bool = True,
+    known: Asked | None = None,
+) -> DocumentEvents:
+    """The events of one document. Without `describe` its chains are left out; `known` is what `asked` has said."""
+    said = known or asked(resolved.document, lexicon, verbs, rules)
+    if not said.needs_entities:
+        return DocumentEvents((), (), (), len(resolved.starts), len(said.agents))
+    matter = _that_matter(resolved, said.agents, said.evidence, len(lexicon.actors))
+    roots = _roots(resolved.posterior, matter, n_samples, seed)
+    actor, first = _agents_actors(roots, matter)
+    best_actor, best_first = _agents_actors(_best_roots(resolved.posterior, matter), matter)
+    possible = np.unique(np.concatenate([actor[actor >= 0], best_actor[best_actor >= 0]]))
+    counts = {int(c): ((actor == c) & first).sum(axis=1) for c in possible}
+    made = tuple(
+        ActorEvents(
+            c,
+            float(np.mean(k > 0)),
+            tuple((np.bincount(k) / n_samples).tolist()),
+            int(((best_actor == c) & best_first).sum()),
+        )
+        for c, k in counts.items()
+    )
+    pairs = []
+    for a, b in ((a, b) for a in counts for b in counts if a < b):
+        both = float(np.mean((counts[a] > 0) & (counts[b] > 0)))
+        if both > 0.0:
+            pairs.append((a, b, both))
+    chains = _chains(resolved, matter, roots, actor, best_actor, n_samples, seed) if describe else ()
+    return DocumentEvents(made, tuple(pairs), chains, len(resolved.starts), len(said.agents))
+
+
+def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n_actors: int) -> _Matter:
+    heads = span_heads(resolved.document, resolved.starts, resolved.ends)
+    by_token: dict[int, list[Evidence]] = {}
+    for e in said:
+        by_token.setdefault(e.token, []).append(e)
+    agent_at: dict[int, list[Agent]] = {}
+    for a in found:
+        agent_at.setdefault(a.token, []).append(a)
+    wanted = np.flatnonzero(np.isin(heads, [*by_token, *agent_at])).tolist()
+    alone = [t for t in agent_at if t not in set(heads[wanted].tolist())]
+    tokens = [int(heads[m]) for m in wanted] + alone
+    told = [by_token.get(t, []) for t in tokens]
+    return _Matter(
+        np.array(wanted + [-1] * len(alone), dtype=np.int64),
+        np.array(tokens, dtype=np.int64),
+        [(int(resolved.starts[m]), int(resolved.ends[m])) for m in wanted] + [(t, t + 1) for t in alone],
+        np.array([min((e.actor for e in t), default=n_actors) for t in told], dtype=np.int64),
+        np.array([max((e.actor for e in t), default=-1) for t in told], dtype=np.int64),
+        np.array([t in agent_at for t in tokens]),
+        told,
+        [agent_at.get(t, []) for t in tokens],
+    )
+
+
+def _roots(posterior: AntecedentPosterior, matter: _Matter, n: int, seed: int) -> Ints:
+    """The entity of each mention that matters in each sample, shape (n, M); agents that are no mention have their own."""
+    own = np.arange(len(matter.mention)) + len(posterior)
+    inside = matter.mention >= 0
+    made = np.broadcast_to(own, (n, len(own))).copy()
+    if inside.any():
+        made[:, inside] = posterior.ask(matter.mention[inside], n, seed)
+    return made
+
+
+def _best_roots(posterior: AntecedentPosterior, matter: _Matter) -> Ints:
+    best = posterior.best()
+    own = np.arange(len(matter.mention)) + len(posterior)
+    inside = matter.mention >= 0
+    own[inside] = best[matter.mention[inside]]
+    return own[None, :]
+
+
+def _agents_actors(roots: Ints, matter: _Matter) -> tuple[Ints, NDArray[np.bool_]]:
+    """For each sample and agent the one actor of its entity, or -1; and whether it is the entity's first agent.
+
+    Mentions that nest around one head ("the men", "the men who came") are one agent: the first of an actor counts.
+    """
+    columns = np.flatnonzero(matter.is_agent)
+    speaking = np.flatnonzero(matter.high >= 0)
+    none = np.iinfo(np.int64).max
+    actor = np.full((len(roots), len(columns)), -1, np.int64)
+    first = np.ones((len(roots), len(columns)), bool)
+    for k, j in enumerate(columns.tolist()):
+        same = roots[:, speaking] == roots[:, j : j + 1]
+        low = np.where(same, matter.low[speaking], none).min(axis=1, initial=none)
+        high = np.where(same, matter.high[speaking], -1).max(axis=1, initial=-1)
+        actor[:, k] = np.where(low == high, high, -1)
+        if k:
+            first[:, k] = ~(roots[:, columns[:k]] == roots[:, j : j + 1]).any(axis=1)
+            nested = np.flatnonzero(matter.token[columns[:k]] == matter.token[j])
+            first[:, k] &= ~(actor[:, nested] == actor[:, k : k + 1]).any(axis=1)
+    return actor, first
+
+
+def _chains(
+    resolved: Resolved, matter: _Matter, roots: Ints, actor: Ints, best: Ints, n_samples: int, seed: int
+) -> tuple[Chain, ...]:
+    made = []
+    columns = np.flatnonzero(matter.is_agent).tolist()
+    for k, j in enumerate(columns):
+        for c in np.unique(actor[:, k][actor[:, k] >= 0]).tolist():
+            is_event = actor[:, k] == c
+            probability = float(is_event.mean())
+            if probability < LEAST_CHAIN:
+                continue
+            described = []
+            for e in np.flatnonzero((matter.low <= c) & (matter.high >= c)).tolist():
+                together = float((is_event & (roots[:, e] == roots[:, j])).mean())
+                word = next((x for x in matter.evidence[e] if x.actor == c), None)
+                if together > 0.0 and word is not None:
+                    described.append((e, Described(matter.span[e], word.word, word.why, together)))
+            described.sort(key=lambda d: (-d[1].together, d[1].mention))
+            others = set(
+                matter.mention[(matter.low <= matter.high) & ((matter.low != c) | (matter.high != c))].tolist()
+            )
+            links = _links(resolved, matter, j, described[0][0], others)
+            worth = links if probability >= LEAST_CONDITIONED else ()
+            uncertain, yes, no = _hangs_on(resolved.posterior, matter, worth, c, n_samples, seed)
+            spans = list(zip(resolved.starts.tolist(), resolved.ends.tolist(), strict=True))
+            a = matter.agent[j][0]
+            made.append(
+                Chain(
+                    c,
+                    probability,
+                    matter.span[j],
+                    a.verb,
+                    a.rule,
+                    tuple(d for _, d in described),
+                    tuple((spans[x.later], spans[x.earlier], x.probability) for x in links),
+                    uncertain,
+                    yes,
+                    no,
+                    bool(best[0, k] == c),
+                )
+            )
+    made.sort(key=lambda chain: (chain.actor, -chain.probability, chain.agent))
+    likeliest: dict[tuple[int, int], Chain] = {}
+    for chain in made:  # of mentions that nest around one head, the likeliest
+        likeliest.setdefault((chain.actor, chain.verb), chain)
+    return tuple(likeliest.values())
+
+
+def _links(resolved: Resolved, matter: _Matter, agent: int, described: int, avoid: set[int]) -> tuple[Link, ...]:
+    i, j = int(matter.mention[agent]), int(matter.mention[described])
+    return likeliest_chain(resolved.posterior, i, j, avoid) if i >= 0 and j >= 0 else ()
+
+
+def _hangs_on(
+    posterior: AntecedentPosterior, matter: _Matter, links: tuple[Link, ...], actor: int, n: int, seed: int
+) -> tuple[int | None, float | None, float | None]:
+    """The link nearest ½, and the probability of the document's event with and without it."""
+    if not links or len(posterior) > LARGEST_CONDITIONED:
+        return None, None, None
+    at = min(range(len(links)), key=lambda i: (abs(links[i].probability - 0.5), i))
+    answers = []
+    for taken in (True, False):
+        changed = given_link(posterior, links[at], taken)
+        found, _ = _agents_actors(_roots(changed, matter, n, seed), matter)
+        answers.append(float((found == actor).any(axis=1).mean()))
+    return at, answers[0], answers[1]

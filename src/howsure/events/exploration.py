@@ -1,0 +1,206 @@
+"""What `howsure explore` gives back: results on disk, and the questions they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from howsure import _validate
+from howsure.errors import InputError
+from howsure.events.counts import CountLaw, difference_count, document_count
+from howsure.events.periods import check_period
+from howsure.events.storage import read_manifest, read_table
+from howsure.events.timeline import Count, Hit, PeriodComparison, comparison, timeline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from howsure.events.ranking import RankedDocument
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """Events of actors over time, with the uncertainty of coreference.
+
+    `folder` holds the tables (docs/explore.md); `manifest` says what they were made from. `timeline(actor)` and
+    `compare(a, b)` are computed from the tables when asked for, for any period.
+    """
+
+    folder: Path
+    manifest: dict[str, Any] = field(repr=False)
+    timing: dict[str, float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Exploration:
+        """Results that were made before."""
+        manifest = read_manifest(folder)
+        if manifest is None:
+            raise InputError(f"{folder} holds no results of howsure explore: there is no manifest.json.")
+        if not manifest.get("complete"):
+            raise InputError(f"the run in {folder} was interrupted; run the same howsure explore again to finish it.")
+        return cls(Path(folder), manifest)
+
+    def __repr__(self) -> str:
+        return f"Exploration({self.verdict})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(self.name(code))}</td><td>{law.mean:.1f}</td><td>{'–'.join(map(str, law.interval(0.95)))}</td></tr>"
+            for code, law in self.totals()
+        )
+        return (
+            f"<p>{escape(self.verdict)}</p><table><tr><th>actor</th><th>documents</th><th>95%</th></tr>{rows}</table>"
+        )
+
+    @property
+    def every(self) -> str:
+        """The period that the run was asked for."""
+        return str(self.manifest["settings"]["every"])
+
+    @cached_property
+    def hits(self) -> dict[str, list[Hit]]:
+        """The documents with a positive probability (or one-best count), by actor."""
+        made: dict[str, list[Hit]] = {}
+        for row in read_table(self.folder, "events"):
+            hit = Hit(row["id"], row["date"], row["probability"], tuple(row["law"]), row["best"])
+            made.setdefault(row["actor"], []).append(hit)
+        return made
+
+    @cached_property
+    def days(self) -> list[date]:
+        """The dates of all documents that could be used and have one."""
+        rows = read_table(self.folder, "documents", ["date", "failure"])
+        return [r["date"] for r in rows if r["date"] is not None and not r["failure"]]
+
+    @cached_property
+    def actor_names(self) -> dict[str, str]:
+        """Actors' names by their codes."""
+        return {a["code"]: a["name"] for a in self.manifest["actors"]}
+
+    def name(self, code: str) -> str:
+        """An actor's name."""
+        return self.actor_names.get(code, code)
+
+    def code(self, actor: str) -> str:
+        """An actor's code, from its code or name in any case."""
+        for code, name in self.actor_names.items():
+            if actor.lower() in (code.lower(), name.lower()):
+                return code
+        found = [code for code, _ in self.totals()] or list(self.actor_names)
+        raise InputError(f"the results have no actor `{actor}`.{_validate.nearest(actor, found)}")
+
+    def total(self, actor: str) -> CountLaw:
+        """The law of the number of documents with an event of the actor, over all dated documents."""
+        hits = self.hits.get(self.code(actor), [])
+        return document_count(np.array([h.probability for h in hits if h.date is not None]))
+
+    def totals(self) -> list[tuple[str, CountLaw]]:
+        """Actors with any event, the most frequent first."""
+        made = [
+            (code, document_count(np.array([h.probability for h in hits if h.date is not None])))
+            for code, hits in self.hits.items()
+        ]
+        return sorted((m for m in made if m[1].mean > 0), key=lambda m: (-m[1].mean, m[0]))
+
+    def timeline(self, actor: str, every: str | None = None) -> list[Count]:
+        """The actor's counts in every period."""
+        return timeline(self.hits.get(self.code(actor), []), self.days, check_period(every or self.every))
+
+    def compare(self, a: str, b: str, every: str | None = None) -> list[PeriodComparison]:
+        """Two actors, period by period: P(n_A > n_B)."""
+        codes = self.code(a), self.code(b)
+        if codes[0] == codes[1]:
+            raise InputError(f"two different actors are compared; both are {codes[0]}.")
+        hits = [self.hits.get(code, []) for code in codes]
+        return comparison(hits[0], hits[1], self._both(*codes), self.days, check_period(every or self.every))
+
+    def compare_all(self, a: str, b: str) -> CountLaw:
+        """The law of n_A - n_B over all dated documents."""
+        codes = self.code(a), self.code(b)
+        p, q = ({h.document: h.probability for h in self.hits.get(c, []) if h.date is not None} for c in codes)
+        both = self._both(*codes)
+        names = sorted(p.keys() | q.keys())
+        joint = np.array([both.get(d, 0.0) for d in names])
+        only_a = np.array([p.get(d, 0.0) for d in names]) - joint
+        only_b = np.array([q.get(d, 0.0) for d in names]) - joint
+        return difference_count(np.maximum(only_a, 0.0), np.maximum(only_b, 0.0))
+
+    def _both(self, a: str, b: str) -> dict[str, float]:
+        return {r["id"]: r["both"] for r in read_table(self.folder, "pairs") if {r["a"], r["b"]} == {a, b}}
+
+    def top(self, actor: str | None = None, *, uncertain: bool = False, limit: int = 10) -> list[RankedDocument]:
+        """Documents with events, the most probable first or the least certain first, with sentences and links."""
+        from howsure.events.ranking import ranked_documents
+
+        return ranked_documents(self, actor, uncertain=uncertain, limit=_validate.count(limit, "limit"))
+
+    def plot(self, *actors: str, every: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the actors' counts over time (by default the most frequent one's) on Matplotlib axes; returns them."""
+        from howsure.plots.matplotlib_timeline import draw_timelines
+
+        chosen = [self.code(a) for a in actors] or [code for code, _ in self.totals()[:1]]
+        if not chosen:
+            raise InputError("there are no events to draw.")
+        return draw_timelines({self.name(c): self.timeline(c, every) for c in chosen}, ax)
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in words."""
+        n, failed, undated = (self.manifest[k] for k in ("n_documents", "n_failed", "n_undated"))
+        verbs = self.manifest["settings"]["verbs"]
+        what = f'agents of "{verbs[0]}"' if len(verbs) == 1 else f"agents of {len(verbs)} verbs"
+        left = [f"{undated:,} undated" if undated else "", f"{failed:,} failed" if failed else ""]
+        extra = f" ({', '.join(x for x in left if x)})" if any(left) else ""
+        totals = self.totals()
+        if not totals:
+            return f"No {what} among the actors in {n:,} documents{extra}."
+        code, law = totals[0]
+        low, high = law.interval(0.95)
+        others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 else ""
+        return (
+            f"{n:,} document{'' if n == 1 else 's'}{extra}: {what} are most often of {self.name(code)}, in {law.mean:.1f} documents "
+            f"(95% between {low} and {high}){others}."
+        )
+
+    def to_dict(self, actors: Sequence[str] | None = None, every: str | None = None) -> dict[str, Any]:
+        """Everything that is printed: totals, and the timelines of the named actors (by default, of all with events)."""
+        totals = self.totals()
+        chosen = [self.code(a) for a in actors] if actors else [code for code, _ in totals]
+        made: dict[str, Any] = {
+            "verdict": self.verdict,
+            "manifest": self.manifest,
+            "every": every or self.every,
+            "totals": [
+                {
+                    "actor": c,
+                    "name": self.name(c),
+                    "mean": law.mean,
+                    "sd": law.sd,
+                    "low95": low,
+                    "high95": high,
+                    "best": best,
+                }
+                for c, law in totals
+                for low, high in [law.interval(0.95)]
+                for best in [sum(h.best > 0 for h in self.hits[c] if h.date is not None)]
+            ],
+            "timelines": {c: [count.to_dict() for count in self.timeline(c, every)] for c in chosen},
+        }
+        if actors and len(chosen) == 2:
+            law = self.compare_all(*chosen)
+            made["comparison"] = {
+                "a": chosen[0],
+                "b": chosen[1],
+                "p_more": law.above(0),
+                "p_fewer": float(1.0 - law.above(-1)),
+                "periods": [p.to_dict() for p in self.compare(chosen[0], chosen[1], every)],
+            }
+        return made

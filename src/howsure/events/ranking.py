@@ -1,0 +1,118 @@
+"""Documents by probability or by uncertainty, with the sentences and the links that the answer hangs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from howsure.events.exploration import Exploration
+from howsure.events.storage import read_table
+
+
+@dataclass(frozen=True, slots=True)
+class RankedChain:
+    """A chain of a document in words: its probability, why it counts, the sentences, the links."""
+
+    probability: float
+    why: str
+    sentence: str
+    described: tuple[str, ...]
+    links: tuple[str, ...]
+    hangs_on: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "probability": self.probability,
+            "why": self.why,
+            "sentence": self.sentence,
+            "described": list(self.described),
+            "links": list(self.links),
+            "hangs_on": self.hangs_on,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """A document with its event's probability, the one-best answer and its chains."""
+
+    id: str
+    date: date | None
+    title: str
+    actor: str
+    probability: float
+    best: int
+    chains: tuple[RankedChain, ...]
+
+    def __repr__(self) -> str:
+        return f"RankedDocument({self.id!r}, {self.actor}, probability {self.probability:.2f})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "date": None if self.date is None else self.date.isoformat(),
+            "title": self.title,
+            "actor": self.actor,
+            "probability": self.probability,
+            "best": self.best,
+            "chains": [c.to_dict() for c in self.chains],
+        }
+
+
+def ranked_documents(
+    found: Exploration, actor: str | None = None, *, uncertain: bool = False, limit: int = 10
+) -> list[RankedDocument]:
+    """Documents with events, the most probable first, or the nearest to one half."""
+    wanted = None if actor is None else found.code(actor)
+    rows = [r for r in read_table(found.folder, "events") if wanted is None or r["actor"] == wanted]
+
+    def order(row: dict[str, Any]) -> tuple[float, str, str]:
+        p = row["probability"]
+        return (abs(p - 0.5) if uncertain else -p), row["id"], row["actor"]
+
+    rows = sorted(rows, key=order)[:limit]
+    keys = {(r["id"], r["actor"]) for r in rows}
+    names = {r["id"] for r in rows}
+    documents = {d["id"]: d for d in read_table(found.folder, "documents") if d["id"] in names}
+    chains: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for c in read_table(found.folder, "chains"):
+        if (c["id"], c["actor"]) in keys:
+            chains.setdefault((c["id"], c["actor"]), []).append(c)
+    return [
+        RankedDocument(
+            r["id"],
+            r["date"],
+            documents[r["id"]]["title"] or "",
+            r["actor"],
+            r["probability"],
+            r["best"],
+            tuple(_chain(documents[r["id"]], c) for c in chains.get((r["id"], r["actor"]), [])),
+        )
+        for r in rows
+    ]
+
+
+def _chain(document: dict[str, Any], chain: dict[str, Any]) -> RankedChain:
+    def span(start: int, end: int) -> str:
+        return " ".join(document["text"][document["token_starts"][start] : document["token_ends"][end - 1]].split())
+
+    described = [
+        f'"{span(d["start"], d["end"])}" ({_how(d["why"], span(d["word"], d["word"] + 1))}, together {d["together"]:.2f})'
+        for d in chain["described"]
+    ]
+    links = [
+        f'"{span(k["later_start"], k["later_end"])}" → "{span(k["earlier_start"], k["earlier_end"])}" {k["probability"]:.2f}'
+        for k in chain["links"]
+    ]
+    hangs_on = ""
+    if chain["uncertain"] is not None:
+        with_, without = chain["with_link"], chain["without_link"]
+        hangs_on = f"{links[chain['uncertain']]}: with it {with_:.2f}, without {without:.2f}"
+    starts = document["sentence_starts"]
+    first = max(s for s in starts if s <= chain["verb"])
+    end = min([s for s in starts if s > chain["verb"]], default=len(document["token_starts"]))
+    return RankedChain(chain["probability"], chain["why"], span(first, end), tuple(described), tuple(links), hangs_on)
+
+
+def _how(why: str, word: str) -> str:
+    return "its head" if why == "head" else f'{why} "{word}"'

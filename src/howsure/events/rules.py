@@ -1,0 +1,172 @@
+"""The event rules of the paper (§6.1) as data, and where they fire in a parsed document.
+
+An entity counts for actor c when one of its mentions is described as c, no other actor is among its mentions, and one of
+its mentions is the agent of a listed verb. The first and the last of these are read off the parse here; entities come
+later (`documents.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.corpora.document import Document
+from howsure.errors import InputError
+from howsure.events.lexicons import Lexicon
+
+Ints = NDArray[np.int64]
+
+# A word of the lexicon describes a mention when it is its head, or depends on its head by one of these relations;
+# subtypes (nmod:poss, nmod:of) included.
+MODIFIERS = ("amod", "nmod", "compound")
+SUBJECTS = ("nsubj", "csubj")
+RELATIVE = frozenset({"who", "which", "that", "whom"})
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRule:
+    """How a verb's agent is found: climb from the verb by a relation of its own (`up`), then go down by one of `down`.
+
+    Without `up` the search starts at the verb; without `down` the word reached is the agent. `marker` is the lemma of
+    a preposition that the agent must have; `passive` says whether the verb must be passive (or must not). A verb is
+    climbed from only when it has no subject of its own, or when that is a relative pronoun and `relative` is set.
+    """
+
+    name: str
+    says: str
+    down: tuple[str, ...] = ()
+    up: tuple[str, ...] = ()
+    marker: str = ""
+    passive: bool | None = None
+    relative: bool = False
+    participle: bool = False
+
+
+SUBJECT = AgentRule("subject", "is the subject of", down=("nsubj",), passive=False)
+AGENT = AgentRule("agent", "is the agent of passive", down=("obl:agent",))
+BY_AGENT = AgentRule("agent", "is the agent of passive", down=("obl",), marker="by", passive=True)
+RELATIVE_CLAUSE = AgentRule("relative", "is the noun of the relative clause of", up=("acl:relcl",), relative=True)
+SHARED = AgentRule("shared", "is the subject of the verb that is joined to", down=("nsubj",), up=("conj",))
+CONTROLLED = AgentRule("controlled", "is the subject of the verb that governs", down=("nsubj",), up=("xcomp",))
+PARTICIPLE = AgentRule("participle", "is the noun that is modified by", up=("acl",), participle=True)
+
+RULES: dict[str, tuple[AgentRule, ...]] = {
+    # The paper's subject and agent. A relative pronoun that is the subject stands for the noun of its clause: mention
+    # detection after OntoNotes leaves relative pronouns out.
+    "paper": (SUBJECT, AGENT, BY_AGENT, RELATIVE_CLAUSE),
+    # Subjects that basic dependencies do not spell out: "entered and attacked", "tried to attack", "men attacking".
+    "wide": (SUBJECT, AGENT, BY_AGENT, RELATIVE_CLAUSE, SHARED, CONTROLLED, PARTICIPLE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """`token` is the agent of the verb at `verb`, by the rule so named."""
+
+    token: int
+    verb: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The word at `word` says that the head at `token` belongs to actor number `actor`; `why` is "head" or a relation."""
+
+    token: int
+    actor: int
+    word: int
+    why: str
+
+
+def rule_set(name: str) -> tuple[AgentRule, ...]:
+    """Rules by the name of their set."""
+    if name not in RULES:
+        raise InputError(f"--rules: there is no set `{name}`.{_validate.nearest(name, RULES)}")
+    return RULES[name]
+
+
+def agents(document: Document, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]) -> list[Agent]:
+    """The agents of the listed verbs, in order of the text; each token and verb once."""
+    heads, relation, lemma, upos = _columns(document)
+    found: dict[tuple[int, int], Agent] = {}
+    if set(verbs).isdisjoint(map(str.lower, set(lemma))):
+        return []  # most documents, told at once
+    for v in (i for i, word in enumerate(lemma) if upos[i] == "VERB" and word.lower() in verbs):
+        children = np.flatnonzero(heads == v).tolist()
+        passive = any(relation[c] in ("nsubj:pass", "aux:pass", "csubj:pass") for c in children)
+        participle = document.columns.get("xpos", ("",) * len(document))[v] == "VBN" and not _finite(children, relation)
+        for rule in rules:
+            if rule.passive is not None and rule.passive != (passive or (participle and rule.passive)):
+                continue
+            for token in _reached(document, v, children, rule, heads, relation):
+                found.setdefault((token, v), Agent(token, v, rule.name))
+    return [found[key] for key in sorted(found)]
+
+
+def _reached(
+    document: Document, v: int, children: list[int], rule: AgentRule, heads: Ints, relation: tuple[str, ...]
+) -> list[int]:
+    start = v
+    if rule.up:
+        if relation[v] not in rule.up or heads[v] < 0:
+            return []
+        own = [c for c in children if relation[c].startswith(SUBJECTS)]
+        if rule.relative:
+            if not any(relation[c] == "nsubj" and document.words[c].lower() in RELATIVE for c in own):
+                return []
+        elif own or any(relation[c] == "aux:pass" for c in children):
+            return []
+        if rule.participle and document.columns.get("xpos", ("VBG",) * len(document))[v] != "VBG":
+            return []
+        start = int(heads[v])
+        children = np.flatnonzero(heads == start).tolist()
+    if not rule.down:
+        return [start]
+    reached = [c for c in children if relation[c] in rule.down]
+    if rule.marker:
+        lemma = document.columns["lemma"]
+        reached = [
+            c
+            for c in reached
+            if any(relation[k] == "case" and lemma[k].lower() == rule.marker for k in np.flatnonzero(heads == c))
+        ]
+    return reached
+
+
+def _finite(children: list[int], relation: tuple[str, ...]) -> bool:
+    """Whether a form in -ed has an auxiliary or a subject: a bare one ("the town attacked by …") is passive."""
+    return any(relation[c].startswith(("aux", "nsubj")) for c in children)
+
+
+def evidence(document: Document, lexicon: Lexicon) -> list[Evidence]:
+    """Every head that a word of the lexicon describes, in order of the text."""
+    heads, relation, _, upos = _columns(document)
+    where = lexicon.find(document.words, upos)
+    made = []
+    for t in np.flatnonzero(where.actor >= 0).tolist():
+        actor = int(where.actor[t])
+        made.append(Evidence(t, actor, t, "head"))
+        h = int(heads[t])
+        if h >= 0 and where.first[h] != where.first[t] and relation[t].split(":")[0] in MODIFIERS:
+            made.append(Evidence(h, actor, t, relation[t]))
+    return sorted(made, key=lambda e: (e.token, e.word))
+
+
+def span_heads(document: Document, starts: Ints, ends: Ints) -> Ints:
+    """The head of each span: its first word whose own head lies outside."""
+    heads, *_ = _columns(document)
+    made = np.array(starts, dtype=np.int64)
+    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        inside = heads[start:end]
+        made[i] = start + int(np.argmax((inside < start) | (inside >= end)))
+    return made
+
+
+def _columns(document: Document) -> tuple[Ints, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    if document.heads is None or any(c not in document.columns for c in ("relation", "lemma", "upos")):
+        raise InputError(f'document "{document.name}" is not parsed: it needs lemmas, tags, heads and relations.')
+    return document.heads, document.columns["relation"], document.columns["lemma"], document.columns["upos"]

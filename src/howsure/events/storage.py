@@ -1,0 +1,188 @@
+"""Results on disk: four Parquet tables and a manifest, written in parts so that killed work goes on where it stopped.
+
+A part holds the tables of one block of documents. It is a folder that appears under its name only when it is whole, and
+the name holds a hash of the block, so a part is used again exactly when its documents are the same. When all parts are
+there they are joined, in order, and removed. Format: docs/explore.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from howsure.errors import InputError
+
+FORMAT = 1
+SPAN = [("start", pa.int32()), ("end", pa.int32())]
+SCHEMAS: dict[str, pa.Schema] = {
+    "documents": pa.schema(
+        [
+            ("id", pa.string()),
+            ("date", pa.date32()),
+            ("title", pa.string()),
+            ("undated", pa.string()),
+            ("failure", pa.string()),
+            ("n_tokens", pa.int32()),
+            ("n_mentions", pa.int32()),
+            ("n_agents", pa.int32()),
+            ("text", pa.string()),
+            ("token_starts", pa.list_(pa.int32())),
+            ("token_ends", pa.list_(pa.int32())),
+            ("sentence_starts", pa.list_(pa.int32())),
+        ]
+    ),
+    "events": pa.schema(
+        [
+            ("id", pa.string()),
+            ("date", pa.date32()),
+            ("actor", pa.string()),
+            ("probability", pa.float64()),
+            ("law", pa.list_(pa.float64())),
+            ("best", pa.int32()),
+        ]
+    ),
+    "pairs": pa.schema([("id", pa.string()), ("a", pa.string()), ("b", pa.string()), ("both", pa.float64())]),
+    "chains": pa.schema(
+        [
+            ("id", pa.string()),
+            ("actor", pa.string()),
+            ("probability", pa.float64()),
+            ("agent_start", pa.int32()),
+            ("agent_end", pa.int32()),
+            ("verb", pa.int32()),
+            ("lemma", pa.string()),
+            ("rule", pa.string()),
+            ("why", pa.string()),
+            (
+                "described",
+                pa.list_(pa.struct([*SPAN, ("word", pa.int32()), ("why", pa.string()), ("together", pa.float64())])),
+            ),
+            (
+                "links",
+                pa.list_(
+                    pa.struct(
+                        [
+                            ("later_start", pa.int32()),
+                            ("later_end", pa.int32()),
+                            ("earlier_start", pa.int32()),
+                            ("earlier_end", pa.int32()),
+                            ("probability", pa.float64()),
+                        ]
+                    )
+                ),
+            ),
+            ("uncertain", pa.int32()),
+            ("with_link", pa.float64()),
+            ("without_link", pa.float64()),
+            ("best", pa.bool_()),
+        ]
+    ),
+}
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def part_name(number: int, digest: str) -> str:
+    """The name of a block's part."""
+    return f"{number:06d}-{digest}"
+
+
+def write_part(folder: Path, name: str, rows: Rows) -> None:
+    """The tables of one block, whole or not at all."""
+    parts = folder / "parts"
+    try:
+        parts.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(dir=parts, prefix=".making-"))
+        try:
+            for table, schema in SCHEMAS.items():
+                pq.write_table(
+                    pa.Table.from_pylist(rows.get(table, []), schema), beside / f"{table}.parquet", compression="zstd"
+                )
+            os.replace(beside, parts / name)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+    except OSError as error:
+        if (parts / name).is_dir():  # another process was first: its part is the same
+            return
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}. What is done so far is kept.") from None
+
+
+def has_part(folder: Path, name: str) -> bool:
+    """Whether the part is there, whole."""
+    return (folder / "parts" / name).is_dir()
+
+
+def join_parts(folder: Path, names: Sequence[str], manifest: dict[str, Any]) -> None:
+    """One file per table from the parts in order; then the manifest, which makes the results complete."""
+    try:
+        for table, schema in SCHEMAS.items():
+            beside = folder / f".{table}.parquet"
+            with pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+                for group in _grouped(folder, names, table):
+                    writer.write_table(group)
+            os.replace(beside, folder / f"{table}.parquet")
+        write_manifest(folder, manifest)
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}. What is done so far is kept.") from None
+    shutil.rmtree(folder / "parts", ignore_errors=True)
+
+
+def _grouped(folder: Path, names: Sequence[str], table: str, rows: int = 20_000) -> Iterator[pa.Table]:
+    """The parts' rows in tables of a fixed number of rows, whatever the parts' sizes."""
+    kept: list[pa.Table] = []
+    size = 0
+    for name in names:
+        part = pq.read_table(folder / "parts" / name / f"{table}.parquet", schema=SCHEMAS[table])
+        kept.append(part)
+        size += len(part)
+        while size >= rows:
+            whole = pa.concat_tables(kept)
+            yield whole.slice(0, rows).combine_chunks()
+            kept, size = [whole.slice(rows)], size - rows
+    yield pa.concat_tables(kept).combine_chunks() if kept else SCHEMAS[table].empty_table()
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """The manifest, whole or not at all."""
+    beside = folder / ".manifest.json"
+    beside.write_text(json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(beside, folder / "manifest.json")
+
+
+def read_manifest(folder: str | Path) -> dict[str, Any] | None:
+    """The manifest of a results folder; None where there is none."""
+    path = Path(folder) / "manifest.json"
+    if not path.is_file():
+        return None
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{path} is damaged; run howsure explore again into another folder.") from None
+    if not isinstance(made, dict) or "format" not in made or "settings" not in made:
+        raise InputError(f"{path} is not a manifest of howsure explore.")
+    if made["format"] != FORMAT:
+        raise InputError(
+            f"{folder} holds results in format {made['format']} (howsure {made.get('version', '?')}); "
+            f"this version reads format {FORMAT}: run howsure explore again into another folder."
+        )
+    return made
+
+
+def read_table(folder: str | Path, table: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """The rows of one of the tables."""
+    path = Path(folder) / f"{table}.parquet"
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path, columns=list(columns) if columns else None).to_pylist()
+    except FileNotFoundError:
+        raise InputError(f"the results in {folder} are not complete: there is no {path.name}.") from None
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}.") from None
+    return rows

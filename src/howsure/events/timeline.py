@@ -1,0 +1,166 @@
+"""Counts over time with their uncertainty: what Figure 6 of the paper draws, for any actor and period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from howsure.events.counts import LEVELS, NORMAL, CountLaw, difference_count, document_count, entity_count, more_than
+from howsure.events.periods import all_periods, period_name, period_start
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One document and actor: the probability of an event, the law of the number of entities, the one best count."""
+
+    document: str
+    date: date | None
+    probability: float
+    law: tuple[float, ...]
+    best: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The law of a count in one period, told in numbers; `n_documents` is how many documents the period has."""
+
+    period: str
+    start: date
+    n_documents: int
+    mean: float
+    sd: float
+    intervals: dict[float, tuple[int, int]]
+    normal: tuple[float, float]
+    best: int
+    more_than_before: float | None
+    entities_mean: float
+    entities_sd: float
+    entities_interval: tuple[int, int]
+    entities_best: int
+
+    def __repr__(self) -> str:
+        low, high = self.intervals[0.95]
+        return f"Count({self.period}: {self.mean:.2f} documents, 95% between {low} and {high}, one-best {self.best})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers by name, flat: what the CSV file and the page hold."""
+        made: dict[str, Any] = {
+            "period": self.period,
+            "start": self.start.isoformat(),
+            "documents": self.n_documents,
+            "mean": self.mean,
+            "sd": self.sd,
+        }
+        for level, (low, high) in self.intervals.items():
+            made |= {f"low{100 * level:.0f}": low, f"high{100 * level:.0f}": high}
+        low95, high95 = self.entities_interval
+        return made | {
+            "normal_low": self.normal[0],
+            "normal_high": self.normal[1],
+            "best": self.best,
+            "more_than_before": self.more_than_before,
+            "entities_mean": self.entities_mean,
+            "entities_sd": self.entities_sd,
+            "entities_low95": low95,
+            "entities_high95": high95,
+            "entities_best": self.entities_best,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodComparison:
+    """Two actors in one period: P(n_A > n_B), P(n_A < n_B), and the difference with its interval."""
+
+    period: str
+    start: date
+    more: float
+    fewer: float
+    difference: float
+    interval: tuple[int, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "period": self.period,
+            "start": self.start.isoformat(),
+            "p_more": self.more,
+            "p_fewer": self.fewer,
+            "p_equal": max(0.0, 1.0 - self.more - self.fewer),
+            "difference": self.difference,
+            "low95": self.interval[0],
+            "high95": self.interval[1],
+        }
+
+
+def timeline(hits: Sequence[Hit], days: Sequence[date], every: str) -> list[Count]:
+    """One actor's counts in every period; `days` are the dates of all documents, hit or not."""
+    starts = all_periods(days, every)
+    of = _by_period(hits, every)
+    sizes: dict[date, int] = {}
+    for day in days:
+        start = period_start(day, every)
+        sizes[start] = sizes.get(start, 0) + 1
+    made: list[Count] = []
+    before: CountLaw | None = None
+    for start in starts:
+        here = of.get(start, [])
+        law = document_count(np.array([h.probability for h in here]))
+        entities = entity_count([h.law for h in here])
+        made.append(
+            Count(
+                period_name(start, every),
+                start,
+                sizes.get(start, 0),
+                law.mean,
+                law.sd,
+                {level: law.interval(level) for level in LEVELS},
+                (law.mean - NORMAL * law.sd, law.mean + NORMAL * law.sd),
+                sum(h.best > 0 for h in here),
+                None if before is None else more_than(law, before),
+                entities.mean,
+                entities.sd,
+                entities.interval(0.95),
+                sum(h.best for h in here),
+            )
+        )
+        before = law
+    return made
+
+
+def comparison(
+    a: Sequence[Hit], b: Sequence[Hit], both: Mapping[str, float], days: Sequence[date], every: str
+) -> list[PeriodComparison]:
+    """Two actors, period by period; `both` is P(both have an event) for each document where that is above 0."""
+    of_a, of_b = _by_period(a, every), _by_period(b, every)
+    made = []
+    for start in all_periods(days, every):
+        p = {h.document: h.probability for h in of_a.get(start, [])}
+        q = {h.document: h.probability for h in of_b.get(start, [])}
+        names = sorted(p.keys() | q.keys())
+        joint = np.array([both.get(d, 0.0) for d in names])
+        only_a = np.maximum(np.array([p.get(d, 0.0) for d in names]) - joint, 0.0)
+        only_b = np.maximum(np.array([q.get(d, 0.0) for d in names]) - joint, 0.0)
+        law = difference_count(only_a, only_b)
+        n = len(names)
+        made.append(
+            PeriodComparison(
+                period_name(start, every),
+                start,
+                law.above(0),
+                float(law.probabilities[:n].sum()),
+                law.mean,
+                law.interval(0.95),
+            )
+        )
+    return made
+
+
+def _by_period(hits: Sequence[Hit], every: str) -> dict[date, list[Hit]]:
+    made: dict[date, list[Hit]] = {}
+    for hit in hits:
+        if hit.date is not None:
+            made.setdefault(period_start(hit.date, every), []).append(hit)
+    return made

@@ -1,0 +1,291 @@
+"""`howsure explore`: how many documents per period describe an actor's attack, and how sure is that number?"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+from typing import Any
+
+from howsure import _validate
+from howsure._version import __version__
+from howsure.errors import InputError
+from howsure.events import lexicons
+from howsure.events.exploration import Exploration
+from howsure.events.periods import all_periods, check_period
+from howsure.events.rules import rule_set
+from howsure.events.storage import FORMAT, has_part, join_parts, read_manifest, write_manifest
+from howsure.report.writing import make_folder
+from howsure.verbs.explore_blocks import Work, coref_version
+from howsure.verbs.explore_census import BLOCK, Census, blocks, census
+from howsure.verbs.explore_corpus import Corpus, open_corpus
+from howsure.verbs.explore_workers import Here, Seconds, Workers
+
+FEW = 4  # blocks that are done before another process is up
+Progress = Callable[[int, int], None]
+
+
+def explore(
+    source: Any = None,
+    *,
+    actors: str | None = None,
+    only: Sequence[str] = (),
+    verbs: str | Sequence[str] = "attack",
+    every: str = "quarter",
+    out: str | Path | None = None,
+    rules: str = "paper",
+    samples: int = 400,
+    rng: int = 0,
+    temperature: float = 1.0,
+    model: str | None = None,
+    coref: str | None = None,
+    text: str | None = None,
+    date: str | None = None,
+    id: str | None = None,
+    title: str | None = None,
+    where: str | None = None,
+    metadata: str | None = None,
+    encoding: str = "utf-8",
+    format: str | None = None,
+    workers: int | None = None,
+    cache: bool | str = True,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Exploration:
+    """Count, per period, the documents that describe an entity of an actor as the agent of a verb.
+
+    Parameters
+    ----------
+    source : path, data frame or None
+        A folder of text files, a table, a Reuters, MUC or CoNLL-U folder or file; None is the corpus that ships.
+    actors : str
+        A lexicon of the package ("countries", "muc-organisations") or a CSV file with code, name and words.
+    only : sequence of str
+        Keep these actors alone. Words of the others are not looked for.
+    verbs : str or sequence of str
+        Lemmas ("attack,bomb"), a lexicon of the package ("violence") or a CSV file with a column lemma.
+    every : str
+        day, week, month, quarter or year.
+    out : path or None
+        The folder of the results, made if need be. A run that was interrupted goes on there. By default a temporary
+        one.
+    rules : str
+        "paper" (subjects and agents) or "wide" (also shared, controlled and participles' subjects).
+    samples : int
+        Clusterings drawn per document. With 400, a count's Monte Carlo error is 5% of its posterior sd.
+    rng : int
+        The seed. A document's draws depend on it and on the document's id alone.
+    temperature : float
+        Flattens (above 1) or sharpens (below 1) the coreference posterior.
+    model, coref : str or None
+        Another English pipeline, another coreference model; "none" and "simple" are baselines (see docs/explore.md).
+    text, date, id, title, where
+        Columns of a table, and an SQL condition.
+    metadata, encoding, format
+        For folders of text: a CSV file with file and date, the encoding; what the source is, where that is not plain.
+    workers : int or None
+        Processes; by default one for each core, and this one alone for little work. Results do not depend on it.
+    cache : bool or str
+        Whether (or where) parses are kept for the next run.
+    again : bool
+        Do everything anew, even where `out` holds the results.
+    progress : callable or None
+        Told the number of documents done and of all.
+
+    Returns
+    -------
+    Exploration
+        `.timeline(actor)`, `.compare(a, b)`, `.totals()`; the tables are in `.folder`.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> found = howsure.explore()
+    >>> found.timeline(found.totals()[0][0])[0].n_documents > 0
+    True
+    """
+    lexicon = lexicons.actors(actors or default_actors(source))
+    lexicon = lexicon.only(only) if only else lexicon
+    rule_set(rules)
+    if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
+        raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
+    corpus = open_corpus(
+        source,
+        text=text,
+        date=date,
+        id=id,
+        title=title,
+        where=where,
+        metadata=metadata,
+        encoding=encoding,
+        format=format,
+    )
+    work = Work(
+        tuple((a.code, a.name, a.words) for a in lexicon.actors),
+        lexicons.verbs(verbs),
+        rules,
+        _validate.count(samples, "samples"),
+        rng,
+        _validate.temperature(temperature),
+        model,
+        coref,
+        cache,
+    )
+    n_workers = None if workers is None else _validate.count(workers, "workers")
+    period = check_period(every)
+    found = census(corpus)
+    all_periods(found.days, period)  # complains about a span of dates that cannot be meant
+    folder = _temporary_folder() if out is None else make_folder(str(out))
+    manifest = _manifest(corpus, found, work, period, lexicon.name)
+    done = _check_folder(folder, manifest, again)
+    if done is not None:
+        return done
+    timing = _run(folder, corpus, found, work, n_workers, progress)
+    join_parts(folder, found.parts, manifest | {"complete": True} | _after(folder, found))
+    return Exploration(folder, read_manifest(folder) or {}, timing)
+
+
+def default_actors(source: Any) -> str:
+    """The lexicon that is meant where none is named."""
+    return "stories" if source is None else "countries"
+
+
+def _temporary_folder() -> Path:
+    """A folder that is there until the program ends."""
+    made = tempfile.TemporaryDirectory(prefix="howsure-explore-")
+    atexit.register(made.cleanup)
+    return Path(made.name)
+
+
+def _manifest(corpus: Corpus, found: Census, work: Work, every: str, lexicon: str) -> dict[str, Any]:
+    words = json.dumps(work.actors).encode()
+    model = work.model
+    if found.parsed < found.n:
+        from howsure.english.shipped import model_version
+
+        model = model_version(work.model)
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "complete": False,
+        "corpus": corpus.name,
+        "settings": {
+            "actors": lexicon,
+            "lexicon": hashlib.blake2b(words, digest_size=8).hexdigest(),
+            "verbs": list(work.verbs),
+            "rules": work.rules,
+            "samples": work.samples,
+            "seed": work.seed,
+            "temperature": work.temperature,
+            "model": model,
+            "coref": coref_version(work.coref),
+            "every": every,
+        },
+        "fingerprint": hashlib.blake2b("\n".join(found.parts).encode(), digest_size=16).hexdigest(),
+        "n_documents": found.n,
+        "n_undated": sum(found.undated.values()),
+        "undated": dict(sorted(found.undated.items())),
+        "n_future": found.future,
+        "n_html": found.html,
+        "first": str(min(found.days)) if found.days else None,
+        "last": str(max(found.days)) if found.days else None,
+        "actors": [{"code": code, "name": name} for code, name, _ in work.actors],
+    }
+
+
+def _check_folder(folder: Path, manifest: dict[str, Any], again: bool) -> Exploration | None:
+    """The results that are there already, if they are these; an error if they are others; None if there is work."""
+    if again:
+        shutil.rmtree(folder / "parts", ignore_errors=True)
+        (folder / "manifest.json").unlink(missing_ok=True)
+    kept = read_manifest(folder)
+    if kept is None:
+        others = [p.name for p in folder.iterdir() if p.name != "parts" and not p.name.startswith(".")]
+        if others and not (folder / "parts").is_dir() and not again:
+            raise InputError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the results.")
+    else:
+        if kept.get("version") != manifest["version"]:
+            raise InputError(
+                f"{folder} holds results of howsure {kept.get('version')}, and this is {manifest['version']}: "
+                "choose another --out, or do it anew with --again."
+            )
+        old, new = dict(kept["settings"]), dict(manifest["settings"])
+        if kept.get("complete"):
+            old["every"] = new["every"]  # periods are made from the tables
+        differ = [k for k in new if old.get(k) != new[k]]
+        if differ:
+            raise InputError(
+                f"{folder} holds a run with other settings ({differ[0]}: {old.get(differ[0])}, not {new[differ[0]]}): "
+                "choose another --out, or do it anew with --again."
+            )
+        if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
+            if kept["settings"]["every"] != manifest["settings"]["every"]:
+                kept["settings"]["every"] = manifest["settings"]["every"]
+                write_manifest(folder, kept)
+            return Exploration(folder, kept)
+    write_manifest(folder, manifest)
+    return None
+
+
+def _run(
+    folder: Path, corpus: Corpus, found: Census, work: Work, workers: int | None, progress: Progress | None
+) -> dict[str, float]:
+    """Does the blocks that are not there yet."""
+    began = time.perf_counter()
+    missing = {i for i, name in enumerate(found.parts) if not has_part(folder, name)}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n = workers or (1 if len(missing) <= FEW else cores)
+    runner: Here | Workers = Here(folder, work) if n == 1 else Workers(folder, work, n)
+    spent: dict[str, float] = {"parsing": 0.0, "resolving": 0.0, "asking": 0.0}
+    flying: dict[Future[Seconds], int] = {}
+    done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
+
+    kept = done
+
+    def landed(until: int) -> int:
+        count = 0
+        while len(flying) > until:
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                count += flying.pop(future)
+                for key, value in future.result().items():
+                    spent[key] += value
+        return count
+
+    try:
+        if progress is not None:
+            progress(done, found.n)
+        for i, block in enumerate(blocks(corpus)):
+            if i not in missing:
+                continue
+            flying[runner.submit(found.parts[i], block)] = len(block)
+            done += landed(0 if n == 1 else 2 * n)
+            if progress is not None:
+                progress(done, found.n)
+        done += landed(0)
+        if progress is not None:
+            progress(done, found.n)
+    finally:
+        runner.close()
+    return spent | {"total": time.perf_counter() - began, "documents": float(done - kept)}
+
+
+def _after(folder: Path, found: Census) -> dict[str, Any]:
+    """What is known only when all documents have been gone through."""
+    import pyarrow.parquet as pq
+
+    reasons: dict[str, int] = {}
+    for name in found.parts:
+        for reason in pq.read_table(folder / "parts" / name / "documents.parquet", columns=["failure"])[
+            "failure"
+        ].to_pylist():
+            if reason:
+                reasons[reason] = reasons.get(reason, 0) + 1
+    kinds = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
+    return {"n_failed": sum(reasons.values()), "failures": dict(kinds[:20])}

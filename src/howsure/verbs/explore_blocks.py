@@ -1,0 +1,218 @@
+"""One block of documents from text to rows of the results: parse, resolve, ask. A document that fails is recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from howsure.corpora.dated import DatedText
+from howsure.corpora.document import Document, Mention
+from howsure.errors import HowsureError, InputError
+from howsure.events.baselines import no_links, simple_links
+from howsure.events.documents import DocumentEvents, Resolved, asked, document_events
+from howsure.events.lexicons import Actor, Lexicon
+from howsure.events.rules import rule_set
+from howsure.events.storage import Rows
+from howsure.models.mentions import detect_mentions
+from howsure.posteriors.antecedents import AntecedentPosterior
+from howsure.verbs.explore_rows import add_rows
+
+Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
+BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked of every document; travels to other processes as JSON."""
+
+    actors: tuple[tuple[str, str, tuple[str, ...]], ...]
+    verbs: tuple[str, ...]
+    rules: str
+    samples: int
+    seed: int
+    temperature: float
+    model: str | None
+    coref: str | None
+    cache: bool | str = True
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> Work:
+        actors = tuple((code, name, tuple(words)) for code, name, words in given["actors"])
+        return cls(**{**given, "actors": actors, "verbs": tuple(given["verbs"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of a block, and the seconds of CPU time spent on parsing, on resolving and on the rest."""
+
+    rows: Rows
+    parsing: float
+    resolving: float
+    asking: float
+
+
+@cache
+def _lexicon(work: Work) -> Lexicon:
+    return Lexicon("given", tuple(Actor(*a) for a in work.actors))
+
+
+@cache
+def linker(name: str | None) -> Linker:
+    """The coreference model: the one that ships (None), a file, or a baseline by name."""
+    chosen = coref_path(name)
+    if isinstance(chosen, str):
+        return BASELINES[chosen]
+    from howsure.models.coref import CorefModel
+
+    return CorefModel.load(chosen).posterior
+
+
+def coref_path(name: str | None) -> Path | str:
+    """The file of a coreference model, or the name of a baseline; "simple" where no model ships."""
+    if name in BASELINES:
+        return str(name)
+    if name is None:
+        shipped = Path(str(files("howsure.english"))) / "model" / "coref.npz"
+        return shipped if shipped.is_file() else "simple"
+    if not Path(name).is_file():
+        raise InputError(f"--coref: there is no file {name} (and {' and '.join(BASELINES)} are the baselines).")
+    return Path(name)
+
+
+def coref_version(name: str | None) -> str:
+    """What identifies the links: a baseline's name, or a file's hash."""
+    chosen = coref_path(name)
+    if isinstance(chosen, str):
+        return chosen
+    return f"{chosen.stem}-{hashlib.blake2b(chosen.read_bytes(), digest_size=8).hexdigest()}"
+
+
+def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
+    """The rows of a block's documents."""
+    began = time.process_time()
+    parsed = _parsed(texts, work)
+    done_parsing = time.process_time()
+    rows: Rows = {"documents": [], "events": [], "pairs": [], "chains": []}
+    resolving = asking = 0.0
+    link, lexicon, rules = linker(work.coref), _lexicon(work), rule_set(work.rules)
+    for given, document in zip(texts, parsed, strict=True):
+        failure = given.failure
+        found: DocumentEvents | None = None
+        if isinstance(document, str):
+            failure = document
+        elif document is not None and not failure:
+            try:
+                start = time.process_time()
+                known = asked(document, lexicon, work.verbs, rules)
+                asking += time.process_time() - start
+                found = DocumentEvents((), (), (), -1, len(known.agents))
+                if known.needs_entities:
+                    start = time.process_time()
+                    resolved = resolved_document(document, link, work.temperature)
+                    middle = time.process_time()
+                    found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed, known=known)
+                    resolving += middle - start
+                    asking += time.process_time() - middle
+            except Exception as error:
+                failure = _reason(error)
+        parse = document if isinstance(document, Document) else None
+        add_rows(rows, given, parse, found, failure, lexicon)
+    return Block(rows, done_parsing - began, resolving, asking)
+
+
+def resolved_document(document: Document, link: Linker, temperature: float) -> Resolved:
+    """A parsed document with its mentions (its own, or those found) and their posterior, tempered."""
+    mentions = document.mentions if document.mentions is not None else detect_mentions(document)
+    once = {(m.start, m.end): m for m in reversed(mentions)}
+    ordered = sorted(once.values(), key=lambda m: (m.start, -m.end))
+    posterior = link(document, ordered)
+    return Resolved(
+        document,
+        np.array([m.start for m in ordered], dtype=np.int64),
+        np.array([m.end for m in ordered], dtype=np.int64),
+        posterior.tempered(temperature),
+    )
+
+
+def _parsed(texts: Sequence[DatedText], work: Work) -> list[Document | str | None]:
+    """A parse of each text, why there is none, or None where the text has failed before."""
+    made: list[Document | str | None] = [t.document for t in texts]
+    wanted = [i for i, t in enumerate(texts) if t.document is None and not t.failure]
+    if not wanted:
+        return made
+    from howsure.english.parsing import parse
+
+    def parses(items: Iterable[int]) -> list[Document]:
+        pairs = [(texts[i].id, texts[i].text) for i in items]
+        return list(parse(pairs, model=work.model, cache=work.cache, jobs=1))
+
+    try:
+        found: list[Document | str] = list(parses(wanted))
+    except HowsureError:
+        raise  # no model, no spaCy: nothing to do with the documents
+    except Exception:
+        found = []
+        for i in wanted:
+            try:
+                found += parses([i])
+            except Exception as error:
+                found.append(_reason(error))
+    for i, document in zip(wanted, found, strict=True):
+        empty = isinstance(document, Document) and not len(document)
+        made[i] = "no words" if empty else document
+    return made
+
+
+def _reason(error: Exception) -> str:
+    return " ".join((str(error) if isinstance(error, HowsureError) else f"{type(error).__name__}: {error}").split())
+
+
+def packed(text: DatedText) -> dict[str, Any]:
+    """A text as plain data, for JSON."""
+    document = text.document
+    return {
+        "id": text.id,
+        "text": text.text,
+        "date": None if text.date is None else text.date.isoformat(),
+        "title": text.title,
+        "undated": text.undated,
+        "failure": text.failure,
+        "document": None
+        if document is None
+        else {
+            "words": document.words,
+            "starts": document.starts.tolist(),
+            "columns": document.columns,
+            "heads": None if document.heads is None else document.heads.tolist(),
+            "mentions": None if document.mentions is None else [[m.start, m.end, m.entity] for m in document.mentions],
+        },
+    }
+
+
+def unpacked(given: dict[str, Any]) -> DatedText:
+    """The text again."""
+    d = given["document"]
+    document = d and Document(
+        given["id"],
+        tuple(d["words"]),
+        np.array(d["starts"], dtype=np.int64),
+        {k: tuple(v) for k, v in d["columns"].items()},
+        None if d["heads"] is None else np.array(d["heads"], dtype=np.int64),
+        mentions=None if d["mentions"] is None else tuple(Mention(*m) for m in d["mentions"]),
+    )
+    day = None if given["date"] is None else date.fromisoformat(given["date"])
+    return DatedText(
+        given["id"], given["text"], day, given["title"], given["undated"], given["failure"], document=document
+    )

@@ -1,0 +1,193 @@
+"""Where `howsure explore` gets its documents: a folder, a table, Reuters, MUC, CoNLL-U, or the stories that ship."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from howsure import _validate
+from howsure.corpora.conllu import conllu_documents
+from howsure.corpora.dated import DatedText, date_or_reason, text_folder, usable
+from howsure.corpora.document import Document
+from howsure.corpora.lines import numbered_lines
+from howsure.corpora.muc import muc_texts
+from howsure.corpora.reuters import reuters_texts
+from howsure.errors import InputError
+
+DATE_NAMES = [
+    "date",
+    "day",
+    "published",
+    "publishedat",
+    "publicationdate",
+    "pubdate",
+    "datepublished",
+    "timestamp",
+    "created",
+    "createdat",
+]
+ID_NAMES = ["id", "docid", "documentid", "url", "guid", "name"]
+TITLE_NAMES = ["title", "headline"]
+FORMATS = ("text", "table", "reuters", "muc", "conllu")
+PARSED_DATES = ("date", "dateCreated", "dateModified")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents that can be gone through any number of times."""
+
+    name: str
+    read: Callable[[], Iterator[DatedText]]
+
+    def __iter__(self) -> Iterator[DatedText]:
+        return self.read()
+
+
+def stories() -> Corpus:
+    """The stories that ship with the package, with their parses: events and countries are made up."""
+    path = Path(str(files("howsure.data") / "stories.conllu"))
+    return Corpus("stories", lambda: _conllu([path]))
+
+
+def open_corpus(
+    source: Any,
+    *,
+    text: str | None = None,
+    date: str | None = None,
+    id: str | None = None,
+    title: str | None = None,
+    where: str | None = None,
+    metadata: str | None = None,
+    encoding: str = "utf-8",
+    format: str | None = None,
+) -> Corpus:
+    """The corpus that a source names. What a path holds is told from its files unless `format` says it."""
+    if source is None:
+        return stories()
+    if format is not None and format not in FORMATS:
+        raise InputError(f"--format: there is no format `{format}`.{_validate.nearest(format, FORMATS)}")
+    if not isinstance(source, str | Path):
+        return Corpus("table", lambda: _table(source, text, date, id, title, where))
+    path = Path(source)
+    kind = format or _kind(path)
+    if kind != "text" and metadata is not None:
+        raise InputError("--metadata goes with a folder of text files.")
+    if kind != "table" and any(v is not None for v in (text, date, id, title, where)):
+        raise InputError("--text, --date, --id, --title and --where name columns of a table; this is no table.")
+    if kind == "reuters":
+        return Corpus("reuters", lambda: reuters_texts(path))
+    if kind == "muc":
+        return Corpus("muc", lambda: muc_texts(path))
+    if kind == "conllu":
+        paths = [path] if path.is_file() else sorted(path.rglob("*.conllu"))
+        return Corpus(path.stem, lambda: _conllu(paths))
+    if kind == "table":
+        return Corpus(path.stem, lambda: _table(str(source), text, date, id, title, where))
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise InputError(f"--encoding: there is no encoding {encoding!r}.") from None
+    if path.is_file():
+        raise InputError(f"{path} is one text; give the folder that holds the texts.")
+    dates = _dates(metadata) if metadata is not None else None
+    return Corpus(path.name, lambda: text_folder(path, encoding, dates))
+
+
+def _kind(path: Path) -> str:
+    if path.is_dir():
+        endings = {p.suffix.lower() for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")}
+        if not endings:
+            raise InputError(f"the folder {str(path)!r} holds no files.")
+        for ending, kind in ((".sgm", "reuters"), (".xhtml", "muc"), (".conllu", "conllu")):
+            if ending in endings:
+                return kind
+        tables = {".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather"}
+        return "table" if endings <= tables else "text"
+    if path.suffix.lower() in (".sgm", ".conllu"):
+        return "reuters" if path.suffix.lower() == ".sgm" else "conllu"
+    if path.suffix.lower() in (".txt", ".text", ".html", ".htm"):
+        if not path.exists():
+            raise InputError(f"there is no file {str(path)!r}.")
+        return "text"
+    return "table"
+
+
+def _conllu(paths: list[Path]) -> Iterator[DatedText]:
+    for path in paths:
+        for document in conllu_documents(numbered_lines(path), str(path), path.stem):
+            given = next((document.metadata[k] for k in PARSED_DATES if document.metadata.get(k)), None)
+            day, undated = date_or_reason(given)
+            failure = ""
+            if document.heads is None or any(c not in document.columns for c in ("lemma", "upos", "relation")):
+                failure = "not parsed: it needs lemmas, tags, heads and relations"
+            text = _spaced(document)
+            yield DatedText(
+                document.name, text, day, document.metadata.get("title", ""), undated, failure, document=document
+            )
+
+
+def _spaced(document: Document) -> str:
+    """The words, spaced as the parse tells, sentences that begin a paragraph apart by an empty line."""
+    if "misc" in document.columns and any("SpacesAfter" in m for m in document.columns["misc"]):
+        from howsure.english.spaces import original_text
+
+        return original_text(document).strip()
+    if document.space_after is None:
+        return " ".join(document.words)
+    parts: list[str] = []
+    for number, part in enumerate(document.sentences()):
+        metadata = document.sentence_metadata[number] if document.sentence_metadata else {}
+        if parts and any(k.startswith("newpar") for k in metadata):
+            parts[-1] = parts[-1].rstrip() + "\n\n"
+        parts += [w + " " * bool(s) for w, s in zip(document.words[part], document.space_after[part], strict=True)]
+        if parts and not parts[-1].endswith(" "):
+            parts[-1] += " "
+    return "".join(parts).rstrip()
+
+
+def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
+    """File → (date, title) from a CSV file with the columns file and date, and perhaps title."""
+    path = Path(metadata)
+    if not path.is_file():
+        raise InputError(f"--metadata: there is no file {metadata}.")
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            header = list(reader.fieldnames or [])
+            for needed in ("file", "date"):
+                if needed not in header:
+                    raise InputError(f"{metadata} has no column `{needed}`.{_validate.nearest(needed, header)}")
+            return {row["file"]: (row["date"], row.get("title") or "") for row in reader}
+    except UnicodeDecodeError:
+        raise InputError(f"{metadata} is not UTF-8 text; save it as UTF-8.") from None
+
+
+def _table(
+    source: Any, text: str | None, date: str | None, id: str | None, title: str | None, where: str | None
+) -> Iterator[DatedText]:
+    from howsure.engines.columns import guessed_column
+    from howsure.engines.tables import Table, quoted
+    from howsure.engines.texts import text_column
+
+    with Table(source) as table:
+        names = {"text": text_column(table, text)}
+        given = table.column(date).name if date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name
+        names["date"] = given
+        for role, wanted, guesses in (("id", id, ID_NAMES), ("title", title, TITLE_NAMES)):
+            found = wanted and table.column(wanted).name
+            found = found or next((c.name for c in table.columns if c.name.lower().replace("_", "") in guesses), None)
+            if found and found not in names.values():
+                names[role] = found
+        expressions = [f"CAST({quoted(n)} AS VARCHAR)" for n in names.values()]
+        number = 0
+        for batch in table.batches(expressions, where=where):
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                number += 1
+                values = dict(zip(names, row, strict=True))
+                day, undated = date_or_reason(values["date"])
+                identity = values.get("id") or f"row-{number}"
+                yield usable(identity, values["text"] or "", day, undated, values.get("title") or "")

@@ -1,0 +1,96 @@
+"""`howsure explore`, `top` and `label` as typed."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from howsure.cli.application import run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "stories"
+    assert run(["explore", "--coref", "simple", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_text_fits_the_terminal_and_says_what_is_left_out(capsys):
+    assert run(["explore", "--coref", "simple", "--actor", "VAL,KES", "--every", "year"]) == 0
+    said = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert "made up" in said
+    assert "uncertainty of coreference alone" in said
+    assert "VAL against KES" in said
+
+
+def test_json_csv_and_plot_agree(results, tmp_path, capsys):
+    table, picture = tmp_path / "c.csv", tmp_path / "c.svg"
+    arguments = ["explore", "--coref", "simple", "--out", str(results), "--json", "--actor", "VAL,KES"]
+    assert run([*arguments, "--csv", str(table), "--plot", str(picture)]) == 0
+    made = json.loads(capsys.readouterr().out)
+    rows = [r for r in csv.DictReader(io.StringIO(table.read_text())) if r["actor"] == "VAL"]
+    assert [float(r["mean"]) for r in rows] == [c["mean"] for c in made["timelines"]["VAL"]]
+    assert len(rows) == 8
+    assert made["comparison"]["periods"][0]["period"] == "2021-Q1"
+    assert picture.read_text().startswith("<svg")
+    assert "Valdoria" in picture.read_text()
+
+
+def test_top_by_uncertainty(results, capsys):
+    assert run(["top", str(results), "--actor", "VAL", "--uncertain", "--limit", "2"]) == 0
+    said = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert "hangs on" in said
+    assert run(["top", str(results), "--json"]) == 0
+    documents = json.loads(capsys.readouterr().out)["documents"]
+    assert len(documents) == 10
+    assert documents[0]["probability"] == 1.0
+
+
+def test_label_asks_undoes_resumes_and_reports(results, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nn\nu\nz\ny\nq\n"))
+    assert run(["label", str(results), "--actor", "VAL", "-n", "10"]) == 0
+    said = capsys.readouterr()
+    assert "2 of 60 documents labelled" in said.out
+    assert "Answer y, n, u (undo)" in said.err
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert run(["label", str(results), "--actor", "VAL", "-n", "10"]) == 0
+    assert "[3 of 10]" in capsys.readouterr().err
+    assert run(["label", str(results), "--actor", "VAL", "-n", "10", "--report", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_labelled"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explore", "--actors", "contries"], "Did you mean `countries`"),
+        (["explore", "--every", "fortnight"], "no period `fortnight`"),
+        (["explore", "--verbs", "two words"], "--verbs takes lemmas"),
+        (["explore", "--rules", "papr"], "Did you mean `paper`"),
+        (["explore", "--samples", "0"], "`samples` must be a whole number"),
+        (["explore", "--temperature", "0"], "temperature must be"),
+        (["explore", "--actor", "NARNIA"], "no actor `NARNIA`"),
+        (["explore", "--only", "NARNIA"], "no actor `NARNIA`"),
+        (["explore", "--plot", "x.gif"], "--plot must name"),
+        (["explore", "nothing.csv"], "there is no file"),
+        (["explore", "--coref", "no.npz"], "--coref: there is no file no.npz"),
+        (["top", "nothing"], "no results"),
+        (["label", "nothing"], "no results"),
+    ],
+)
+def test_mistakes_are_one_clear_line(arguments, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_time_tells_speed_and_where_the_time_went():
+    from howsure.cli.explore import run_time
+
+    said = run_time({"documents": 1500, "total": 60.0, "parsing": 100.0, "resolving": 4.0, "asking": 2.0})
+    assert said == "1,500 documents in 60 s, 25.0 a second. CPU time: 100 s for parsing, 6 s for all that follows."

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
     from howsure.verbs.explore import explore
+    from howsure.verbs.page import page
     from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
+    from howsure.verbs.serve import serve
 
 __all__ = [
     "AntecedentPosterior",
@@ -51,11 +53,13 @@ __all__ = [
     "compare",
     "coreference_scores",
     "explore",
+    "page",
     "parse",
     "recalibrate",
     "reproduce",
     "resolve",
     "score_coref",
+    "serve",
     "train_coref",
 ]
 
@@ -73,12 +77,14 @@ _LAZY = {
     "check_coref": "howsure.verbs.coref_check",
     "compare": "howsure.verbs.compare",
     "explore": "howsure.verbs.explore",
+    "page": "howsure.verbs.page",
     "parse": "howsure.verbs.parse",
     "coreference_scores": "howsure.evaluation.coreference",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
     "resolve": "howsure.verbs.coref",
     "score_coref": "howsure.verbs.coref",
+    "serve": "howsure.verbs.serve",
     "train_coref": "howsure.verbs.coref",
 }
 

@@ -13,9 +13,11 @@ from howsure.cli.compare import compare
 from howsure.cli.coref import coref
 from howsure.cli.explore import explore
 from howsure.cli.label import label
+from howsure.cli.page import page
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.serve import serve
 from howsure.cli.top import top
 from howsure.errors import HowsureError
 
@@ -41,6 +43,8 @@ app.command()(compare)
 app.command()(explore)
 app.command()(top)
 app.command()(label)
+app.command()(page)
+app.command()(serve)
 app.command()(parse)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")

@@ -46,18 +46,23 @@ def explorer_charts() -> dict[str, dict[str, Any]]:
     }
     ends = {"minExtent": 44, "maxExtent": 44}  # charts under each other are in line
     y = {"type": "quantitative", "title": "documents", "axis": {"tickMinStep": 1, "format": "~s", **ends}}
+    # Few periods have a block each, as wide as the period; many (`run`) an area.
     bands = [
         {
-            "name": f"band{level}",
+            "name": f"{kind}{level}",
             "data": data,
-            "mark": {"type": "area", "opacity": opacity, "clip": True},
+            "mark": {"type": mark, "opacity": opacity, "clip": True},
             "encoding": {
-                "x": _x(),
+                **x,
                 "y": {"field": f"low{level}", **y},
                 "y2": {"field": f"high{level}"},
                 "color": colour,
             },
         }
+        for kind, mark, x in (
+            ("block", "rect", {"x": _x("start"), "x2": {"field": "end"}}),
+            ("run", "area", {"x": _x()}),
+        )
         for level, opacity in BANDS
     ]
     lines = [
@@ -111,17 +116,18 @@ def explorer_charts() -> dict[str, dict[str, Any]]:
             },
         },
     }
+    bare = {"labels": False, "ticks": False, "domain": False, "grid": False, **ends}
     whole = {
         "data": data,
         "mark": {"type": "area", "opacity": 0.35, "line": {"strokeWidth": 1.2}},
         "encoding": {
             "x": _x(),
-            "y": {"field": "mean", "type": "quantitative", "title": None, "stack": None, "axis": None},
+            "y": {"field": "mean", "type": "quantitative", "title": " ", "stack": None, "axis": bare},
             "color": colour,
         },
     }
     return {
         "timeline": _specification(300, [_chosen(), *bands, *lines]),
-        "versus": _specification(84, [versus, _chosen()]),
-        "whole": _specification(40, [_chosen(BLUE), whole]),
+        "versus": _specification(104, [versus, _chosen()]),
+        "whole": _specification(66, [_chosen(BLUE), whole]),
     }

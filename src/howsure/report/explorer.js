@@ -61,7 +61,7 @@
     made.a = actor("a");
     made.b = actor("b") === made.a ? "" : actor("b");
     if (PERIODS.includes(p.get("every")) && !tooMany.has(p.get("every"))) made.every = p.get("every");
-    if (p.get("sort") in SORTS) made.sort = p.get("sort");
+    if (Object.hasOwn(SORTS, p.get("sort") || "")) made.sort = p.get("sort");
     made.words = p.get("words") || "";
     made.verbs = (p.get("verbs") || "").split(",").filter((l) => data.lemmas.includes(l));
     made.best = p.get("best") !== "off";
@@ -113,7 +113,12 @@
   async function draw() {
     const mine = ++turn, values = datasets(), periods = now.periods;
     const whole = periods.length ? [periods[0].start * DAY, periods[periods.length - 1].end * DAY] : [0, DAY];
-    at("versus-part").hidden = !state.b;
+    at("versus-part").hidden = !state.b || !periods.length;
+    if (!periods.length) {
+      at("timeline").textContent = "No document has a date, so there is nothing to draw over time.";
+      root.dataset.drawn = "yes";
+      return;
+    }
     for (const name of ["timeline", "versus", "whole"]) {
       if (name === "versus" && !state.b) continue;
       const spec = structuredClone(specs[name]);
@@ -121,7 +126,8 @@
       spec.params[0].value = name === "whole" ? null : shownTime();
       spec.params[1].value = whole;
       if (name === "timeline") {
-        spec.layer = spec.layer.filter((l) => (state.best || l.name !== "best") && (periods.length <= POINTS || l.name !== "points"));
+        const left = [state.best ? null : "best", ...(periods.length > POINTS ? ["points", "block"] : ["run"])].filter(Boolean);
+        spec.layer = spec.layer.filter((l) => !left.some((n) => l.name?.startsWith(n)));
       }
       const zoomed = name === "whole" && state.zoom ? [{ start: state.zoom[0] * DAY, end: state.zoom[1] * DAY }] : [];
       if (name === "whole") spec.datasets = { ...values, chosen: zoomed };

@@ -135,6 +135,8 @@
       if (mine !== turn) return made.finalize();
       charts[name]?.finalize();
       charts[name] = made;
+      // The element is described as a whole, and the table has the numbers: the marks would only be noise to a listener.
+      at(name).querySelector("svg").setAttribute("aria-hidden", "true");
     }
     root.dataset.drawn = "yes";
   }
@@ -206,19 +208,18 @@
   // What the pointer (or the choice) is on, in words.
   function read(period) {
     const inside = period ? now.periods.indexOf(period) : state.from === null ? -1 : now.periods.findIndex((p) => p.start === state.from && p.end === state.to);
-    const parts = [];
-    if (inside >= 0) {
-      const p = now.periods[inside];
-      parts.push(el("b", {}, p.name), ` ${one(p.documents)}`);
-      for (const s of now.series) {
-        const x = s.line[inside];
-        parts.push(el("span", { class: "swatch " + s.role }), `${s.actor.name} ${fixed(x.mean)} (95% ${x.low95}–${x.high95}), one-best ${x.best}`);
-      }
-      if (now.versus) parts.push(` · P(more ${now.series[0].actor.name}) ${fixed(now.versus.periods[inside].p_more)}, P(more ${now.series[1].actor.name}) ${fixed(now.versus.periods[inside].p_fewer)}`);
-    } else {
-      parts.push(el("b", {}, "All periods"));
-      for (const s of now.series) parts.push(el("span", { class: "swatch " + s.role }), `${s.actor.name} ${fixed(s.total.mean)} (95% ${s.total.low}–${s.total.high})`);
-      if (now.versus) parts.push(` · P(more ${now.series[0].actor.name}) ${fixed(now.versus.all.p_more)}, P(more ${now.series[1].actor.name}) ${fixed(now.versus.all.p_fewer)}`);
+    const p = now.periods[inside], name = p ? p.name : "All periods";
+    const parts = [el("span", {}, el("b", {}, name), p ? ` ${one(p.documents)}` : "")];
+    for (const s of now.series) {
+      const x = p ? s.line[inside] : null;
+      const said = x ? `${fixed(x.mean)} (95% ${x.low95}–${x.high95}), one-best ${x.best}` : `${fixed(s.total.mean)} (95% ${s.total.low}–${s.total.high})`;
+      parts.push(el("span", {}, el("span", { class: "swatch " + s.role }), `${s.actor.name} ${said}`));
+    }
+    if (now.versus) {
+      const v = p ? now.versus.periods[inside] : now.versus.all, [a, b] = now.series;
+      const share = (role, who, q) => el("span", {}, el("span", { class: "swatch " + role }), `${who} ${fixed(q)}`);
+      at("versus-title").replaceChildren(el("span", {}, "Who has more? ", el("b", {}, name)),
+        share("A", a.actor.name, v.p_more), share("equal", "as many", Math.max(0, 1 - v.p_more - v.p_fewer)), share("B", b.actor.name, v.p_fewer));
     }
     at("readout").replaceChildren(...parts);
   }
@@ -410,7 +411,6 @@
     at("zoom-out").hidden = !state.zoom;
     const names = now.series.map((s) => el("span", {}, el("span", { class: "swatch " + s.role }), s.actor.name));
     at("legend").replaceChildren(...names, el("span", { class: "hint" }, "line: expected count; bands: 50, 80, 95%" + (state.best ? "; dashed: one-best" : "")));
-    at("versus-title").replaceChildren(...(state.b ? ["Who has more? ", el("span", { class: "swatch A" }), now.series[0].actor.name, " ", el("span", { class: "swatch equal" }), "as many ", el("span", { class: "swatch B" }), now.series[1].actor.name] : []));
     const bounds = now.series.reduce((sum, s) => sum + s.events.bounds, 0);
     at("bounds").textContent = bounds ? `${one(bounds)} with several chains of these verbs and others too: the likeliest chain's probability stands for them, which is a lower bound.` : "";
     const total = now.series[0].total;

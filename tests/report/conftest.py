@@ -101,7 +101,13 @@ def write_results():
                             "links": []
                             if sure
                             else [
-                                {"later_start": 3, "later_end": 4, "earlier_start": 0, "earlier_end": 2, "probability": q}
+                                {
+                                    "later_start": 3,
+                                    "later_end": 4,
+                                    "earlier_start": 0,
+                                    "earlier_end": 2,
+                                    "probability": q,
+                                }
                             ]
                         }
                         | {"uncertain": None if sure else 0, "with_link": None if sure else 1.0}

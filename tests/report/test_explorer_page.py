@@ -141,7 +141,9 @@ def test_a_click_lists_the_documents_of_the_period(visit, made, some_results):
     assert listed(page) == [f"Story {h.document[1:]}" for h in best]
     page.select_option("#sort", "uncertain")
     unsure = sorted(wanted, key=lambda h: abs(h.probability - 0.5))
-    until(page, "(t) => document.querySelector('#list .title').textContent === t", arg=f"Story {unsure[0].document[1:]}")
+    until(
+        page, "(t) => document.querySelector('#list .title').textContent === t", arg=f"Story {unsure[0].document[1:]}"
+    )
     assert listed(page) == [f"Story {h.document[1:]}" for h in unsure]
     # The same period again lets it go.
     page.mouse.click(*at_period(page, "2020-06"))
@@ -219,7 +221,10 @@ def test_actors_switch(visit, stories):
     assert "Kessia" in page.locator("#readout").inner_text() != before
     page.select_option("#b", "VAL")
     page.wait_for_selector("#versus svg")
-    assert re.fullmatch(r"Who has more\? All periods\s+Kessia 0\.\d\d\s+as many 0\.\d\d\s+Valdoria 0\.\d\d", page.locator("#versus-title").inner_text())
+    assert re.fullmatch(
+        r"Who has more\? All periods\s+Kessia 0\.\d\d\s+as many 0\.\d\d\s+Valdoria 0\.\d\d",
+        page.locator("#versus-title").inner_text(),
+    )
     page.select_option("#a", "VAL")  # no actor is compared with itself
     assert page.evaluate("howsure.state().b") == ""
     page.uncheck("#best")
@@ -273,7 +278,8 @@ def test_exports_hold_what_is_shown(visit, made, some_results):
         assert float(row["p_more"]) == pytest.approx(p, abs=1e-9)
     name, content = download("#svg")
     assert name.endswith(".svg")
-    assert content.startswith(b"<svg") and content.count(b"<svg") == 3
+    assert content.startswith(b"<svg")
+    assert content.count(b"<svg") == 3
     name, content = download("#png")
     assert name.endswith(".png")
     assert content.startswith(b"\x89PNG")
@@ -289,7 +295,9 @@ def test_citation_says_what_it_rests_on(visit, stories):
     until(page, "document.getElementById('cite').textContent === 'Copied'")
     assert page.evaluate("navigator.clipboard.readText()") == said
     trust = page.locator("#trust").inner_text()
-    assert "coreference" in trust and "parser" in trust and "Not measured" in trust
+    assert "coreference" in trust
+    assert "parser" in trust
+    assert "Not measured" in trust
 
 
 def test_theme_switches_the_charts(visit, stories):
@@ -306,7 +314,15 @@ def hostile_stories():
         text = f"{bad.replace(' ', '_')} men came; they attacked. {bad}"
         words = text.split()
         text = " ".join([words[0], words[1], words[2], *words[3:]])
-        made.append((bad + str(i), date(2020, 1 + i, 1), bad, text, [("X" + bad, 0.4, 0, [(bad, 0.4)]), ("Y", 0.7, 1, [("raid", 0.7)])]))
+        made.append(
+            (
+                bad + str(i),
+                date(2020, 1 + i, 1),
+                bad,
+                text,
+                [("X" + bad, 0.4, 0, [(bad, 0.4)]), ("Y", 0.7, 1, [("raid", 0.7)])],
+            )
+        )
     return made
 
 
@@ -332,7 +348,9 @@ def test_a_hostile_corpus_runs_nothing(visit, tmp_path, write_results):
 
 
 def test_an_empty_result_explains_itself(visit, tmp_path, write_results):
-    results = write_results(tmp_path / "none", {"NOR": "Norland"}, [("a", date(2020, 1, 1), "A", "Nothing here at all.", [])])
+    results = write_results(
+        tmp_path / "none", {"NOR": "Norland"}, [("a", date(2020, 1, 1), "A", "Nothing here at all.", [])]
+    )
     howsure.page(results, tmp_path / "none.html")
     page = visit(f"file://{tmp_path / 'none.html'}")
     assert page.trouble == []
@@ -342,7 +360,9 @@ def test_an_empty_result_explains_itself(visit, tmp_path, write_results):
 
 def test_undated_documents_alone(visit, tmp_path, write_results):
     results = write_results(
-        tmp_path / "un", {"NOR": "Norland"}, [("a", None, "A", "Northern men came; they attacked.", [("NOR", 0.5, 1, [("attack", 0.5)])])]
+        tmp_path / "un",
+        {"NOR": "Norland"},
+        [("a", None, "A", "Northern men came; they attacked.", [("NOR", 0.5, 1, [("attack", 0.5)])])],
     )
     howsure.page(results, tmp_path / "un.html")
     page = visit(f"file://{tmp_path / 'un.html'}")
@@ -368,7 +388,9 @@ def test_answers_of_people_are_drawn(visit, tmp_path, some_results):
     import shutil
 
     results = shutil.copytree(some_results, tmp_path / "read")
-    (results / "labels-NOR-0.jsonl").write_text("".join(f'{{"id": "d{i}", "yes": {"true" if i % 2 else "false"}}}\n' for i in range(60)))
+    (results / "labels-NOR-0.jsonl").write_text(
+        "".join(f'{{"id": "d{i}", "yes": {"true" if i % 2 else "false"}}}\n' for i in range(60))
+    )
     howsure.page(results, tmp_path / "read.html")
     page = visit(f"file://{tmp_path / 'read.html'}")
     page.wait_for_selector("#calibration svg .mark-symbol path")

@@ -146,7 +146,7 @@ def test_it_listens_on_this_machine_alone(server):
 def test_ports_that_cannot_be(results, server):
     with pytest.raises(howsure.InputError, match="from 0 to 65535"):
         howsure.serve(results, port=70_000)
-    with pytest.raises(howsure.InputError, match="cannot listen on 127.0.0.1"):
+    with pytest.raises(howsure.InputError, match=r"cannot listen on 127\.0\.0\.1"):
         howsure.serve(results, port=server.server_address[1])
 
 

@@ -26,7 +26,11 @@ def serve(
 
     server = made_server(results, port=port)
     try:
-        say(json.dumps({"address": server.address}) if as_json else f"Open {server.address} in a browser. Ctrl-C ends it.")
+        say(
+            json.dumps({"address": server.address})
+            if as_json
+            else f"Open {server.address} in a browser. Ctrl-C ends it."
+        )
         server.serve_forever()
     except KeyboardInterrupt:
         pass

@@ -25,7 +25,9 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
     # Actors whose events are all undated come last.
     wanted += [] if actors else sorted(set(found.hits) - set(wanted))
     number = {code: i for i, code in enumerate(wanted)}
-    rows = [r for r in read_table(found.folder, "events", ["id", "actor", "probability", "best"]) if r["actor"] in number]
+    rows = [
+        r for r in read_table(found.folder, "events", ["id", "actor", "probability", "best"]) if r["actor"] in number
+    ]
     here = {r["id"] for r in rows}
     documents, days = [], dict[int, int]()
     for row, d in enumerate(read_table(found.folder, "documents", ["id", "date", "title", "failure"])):

@@ -47,7 +47,9 @@ class ExplorerServer(ThreadingHTTPServer):
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
-            raise InputError(f"cannot listen on {ADDRESS}:{port}: {error.strerror or error}. Try another --port.") from None
+            raise InputError(
+                f"cannot listen on {ADDRESS}:{port}: {error.strerror or error}. Try another --port."
+            ) from None
 
     @property
     def address(self) -> str:

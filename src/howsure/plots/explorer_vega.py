@@ -94,28 +94,33 @@ def explorer_charts() -> dict[str, dict[str, Any]]:
             },
         },
     ]
-    versus = {
-        "name": "versus",
-        "data": {"name": "versus"},
-        "mark": {"type": "rect", "clip": True, "opacity": 0.85},
-        "encoding": {
-            "x": _x("start"),
-            "x2": {"field": "end"},
-            "y": {
-                "field": "from",
-                "type": "quantitative",
-                "title": "probability",
-                "scale": {"domain": [0, 1]},
-                "axis": {"values": [0, 0.5, 1], **ends},
+    versus = [
+        {
+            "name": f"{kind}versus",
+            "data": {"name": "versus"},
+            "mark": {"clip": True, "opacity": 0.85, **mark},
+            "encoding": {
+                **x,
+                "y": {
+                    "field": "from",
+                    "type": "quantitative",
+                    "title": "probability",
+                    "scale": {"domain": [0, 1]},
+                    "axis": {"values": [0, 0.5, 1], **ends},
+                },
+                "y2": {"field": "to"},
+                "color": {
+                    "field": "who",
+                    "scale": {"domain": ["A", "equal", "B"], "range": [BLUE, "#9aa4af55", ORANGE]},
+                    "legend": None,
+                },
             },
-            "y2": {"field": "to"},
-            "color": {
-                "field": "who",
-                "scale": {"domain": ["A", "equal", "B"], "range": [BLUE, "#9aa4af55", ORANGE]},
-                "legend": None,
-            },
-        },
-    }
+        }
+        for kind, mark, x in (
+            ("block", {"type": "rect"}, {"x": _x("start"), "x2": {"field": "end"}}),
+            ("run", {"type": "area", "interpolate": "step"}, {"x": _x()}),
+        )
+    ]
     bare = {"labels": False, "ticks": False, "domain": False, "grid": False, **ends}
     whole = {
         "data": data,
@@ -128,6 +133,6 @@ def explorer_charts() -> dict[str, dict[str, Any]]:
     }
     return {
         "timeline": _specification(300, [_chosen(), *bands, *lines]),
-        "versus": _specification(104, [versus, _chosen()]),
+        "versus": _specification(104, [*versus, _chosen()]),
         "whole": _specification(66, [_chosen(BLUE), whole]),
     }

@@ -105,11 +105,23 @@
   function datasets() {
     const line = now.series.flatMap((s) => s.line.map((x) => ({ ...x, start: x.start * DAY, end: x.end * DAY, mid: (x.start + x.end) / 2 * DAY, actor: s.role })));
     const bars = !now.versus ? [] : now.versus.periods.flatMap((v, i) => {
-      const p = now.periods[i], edge = { start: p.start * DAY, end: p.end * DAY };
+      const p = now.periods[i], edge = { start: p.start * DAY, end: p.end * DAY, mid: (p.start + p.end) / 2 * DAY };
       return [{ ...edge, who: "A", from: 0, to: v.p_more }, { ...edge, who: "equal", from: v.p_more, to: 1 - v.p_fewer }, { ...edge, who: "B", from: 1 - v.p_fewer, to: 1 }];
     });
     return { counts: line, versus: bars, chosen: chosen() };
   }
+  // The small chart shows the whole at a few hundred points, each the mean of some periods.
+  function coarse(line) {
+    const size = Math.ceil(now.periods.length / 400);
+    if (size === 1) return line;
+    const made = [];
+    for (let i = 0; i < line.length; i += size) {
+      const some = line.slice(i, i + size).filter((x) => x.actor === line[i].actor);
+      made.push({ actor: line[i].actor, mid: some[some.length >> 1].mid, mean: some.reduce((sum, x) => sum + x.mean, 0) / some.length });
+    }
+    return made;
+  }
+  const inZoom = (x) => !state.zoom || now.periods.length <= 4 * POINTS || (x.end > state.zoom[0] * DAY && x.start < state.zoom[1] * DAY);
   async function draw() {
     const mine = ++turn, values = datasets(), periods = now.periods;
     const whole = periods.length ? [periods[0].start * DAY, periods[periods.length - 1].end * DAY] : [0, DAY];
@@ -122,15 +134,13 @@
     for (const name of ["timeline", "versus", "whole"]) {
       if (name === "versus" && !state.b) continue;
       const spec = structuredClone(specs[name]);
-      spec.datasets = values;
+      spec.datasets = { [name === "versus" ? "versus" : "counts"]: values[name === "versus" ? "versus" : "counts"].filter(inZoom), chosen: values.chosen };
       spec.params[0].value = name === "whole" ? null : shownTime();
       spec.params[1].value = whole;
-      if (name === "timeline") {
-        const left = [state.best ? null : "best", ...(periods.length > POINTS ? ["points", "block"] : ["run"])].filter(Boolean);
-        spec.layer = spec.layer.filter((l) => !left.some((n) => l.name?.startsWith(n)));
-      }
+      const left = [...(state.best ? [] : ["best"]), ...(periods.length > POINTS ? ["points", "block"] : ["run"])];
+      spec.layer = spec.layer.filter((l) => !left.some((n) => l.name?.startsWith(n)));
       const zoomed = name === "whole" && state.zoom ? [{ start: state.zoom[0] * DAY, end: state.zoom[1] * DAY }] : [];
-      if (name === "whole") spec.datasets = { ...values, chosen: zoomed };
+      if (name === "whole") spec.datasets = { counts: coarse(values.counts), chosen: zoomed };
       const made = await vegaEmbed("#" + name, spec, chartOptions());
       if (mine !== turn) return made.finalize();
       charts[name]?.finalize();

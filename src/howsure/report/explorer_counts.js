@@ -194,7 +194,7 @@ const howsure = { counts: (() => {
       }
       const onlyA = [], onlyB = [];
       for (const [document, x] of p) {
-        const joint = Math.min((both.get(document) || 0) * x.share, x.a, x.b);
+        const joint = Math.max(x.a + x.b - 1, Math.min((both.get(document) || 0) * x.share, x.a, x.b));
         onlyA.push(x.a - joint);
         onlyB.push(x.b - joint);
       }

@@ -63,14 +63,17 @@ howsure.documentView = (() => {
       const mark = box.querySelector(`mark[data-mention="${n}"]`);
       if (!mark) return null;
       const r = mark.getClientRects()[0];
-      return { x: r.left - origin.left + Math.min(r.width, 40) / 2, y: r.top - origin.top + box.scrollTop + 1, bottom: r.bottom - origin.top };
+      return { x: r.left - origin.left + 7, y: r.top - origin.top + 2, low: r.bottom - origin.top - 2 };
     };
     for (let i = 1; i < path.length; i++) {
       const a = place(path[i - 1].mention), b = place(path[i].mention);
       if (!a || !b) continue;
       const lift = 10 + Math.min(26, Math.abs(a.x - b.x) / 14 + Math.abs(a.y - b.y) / 10);
       const curve = document.createElementNS(ns, "path");
-      curve.setAttribute("d", `M${a.x},${a.y} C${a.x},${a.y - lift} ${b.x},${b.y - lift} ${b.x},${b.y}`);
+      // One above the other: around the words, through the margin.
+      const beside = Math.abs(a.x - b.x) < 40 && Math.abs(a.y - b.y) > 8, [up, down] = a.y < b.y ? [a, b] : [b, a], left = Math.min(a.x, b.x) - 30;
+      curve.setAttribute("d", beside ? `M${down.x - 7},${(down.y + down.low) / 2} C${left},${down.y} ${left},${up.low} ${up.x - 7},${(up.y + up.low) / 2}` :
+        `M${a.x},${a.y} C${a.x},${a.y - lift} ${b.x},${b.y - lift} ${b.x},${b.y}`);
       curve.setAttribute("class", path[i].link.number === uncertain ? "link uncertain" : "link");
       curve.style.strokeWidth = 1 + 2 * path[i].link.p;
       svg.append(curve);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from howsure.plots.explorer_vega import explorer_charts
@@ -29,7 +30,7 @@ def explorer_page(
     citation = (
         f"Events of {len(manifest['actors'])} actors as agents of {_listed(verbs)} in {corpus} ({manifest['n_documents']:,} documents, "
         f"fingerprint {manifest['fingerprint'][:12]}), counted with howsure {version} (rules {settings['rules']}, coreference "
-        f"{settings['coref'] or 'shipped model'}, {settings['samples']} samples, seed {settings['seed']}); method of Nguyen & O'Connor (EMNLP 2015)."
+        f"{_name(settings['coref'], 'shipped model')}, {settings['samples']} samples, seed {settings['seed']}); method of Nguyen & O'Connor (EMNLP 2015)."
     )
     data = overview | {"served": served, "snippets": snippets or {}, "citation": citation}
     charts = {"calibration": _calibration(labelled)} if labelled else {}
@@ -56,6 +57,11 @@ def _listed(verbs: Sequence[str]) -> str:
     return f"“{verbs[0]}”" if len(verbs) == 1 else f"{len(verbs)} verbs"
 
 
+def _name(path: str | None, otherwise: str = "shipped") -> str:
+    """A file's name without its folders: the page may travel."""
+    return PurePath(path).name if path else otherwise
+
+
 def _settings(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     settings = manifest["settings"]
     said = {
@@ -63,11 +69,11 @@ def _settings(manifest: dict[str, Any]) -> list[tuple[str, str]]:
         "documents": f"{manifest['n_documents']:,} ({manifest['n_undated']:,} undated, {manifest['n_failed']:,} not usable)",
         "dates": f"{manifest['first'] or '–'} to {manifest['last'] or '–'}",
         "corpus fingerprint": manifest["fingerprint"],
-        "actors": f"{settings['actors']} ({len(manifest['actors'])}; lexicon {settings['lexicon']})",
+        "actors": f"{_name(settings['actors'])} ({len(manifest['actors'])}; lexicon {settings['lexicon']})",
         "verbs": ", ".join(settings["verbs"]),
         "rules": settings["rules"],
-        "English pipeline": settings["model"] or "shipped",
-        "coreference": settings["coref"] or "shipped",
+        "English pipeline": _name(settings["model"]),
+        "coreference": _name(settings["coref"]),
         "samples per document": settings["samples"],
         "seed": settings["seed"],
         "temperature": settings["temperature"],

@@ -7,7 +7,7 @@ import pytest
 
 from howsure.corpora.conllu import conllu_documents
 from howsure.events.chains import given_link, likeliest_chain
-from howsure.events.documents import Resolved, document_events, without_entities
+from howsure.events.documents import Resolved, asked, document_events
 from howsure.events.lexicons import actors
 from howsure.posteriors.antecedents import AntecedentPosterior
 
@@ -97,9 +97,12 @@ def test_chains_tell_agent_verb_evidence_and_the_link(resolved):
 
 
 def test_nothing_to_ask_without_agents_or_actors(resolved):
-    assert without_entities(resolved.document, LEXICON, {"swim"}).actors == ()
-    assert without_entities(resolved.document, LEXICON.only(["FRA"]), {"attack"}).n_agents == 2
-    assert without_entities(resolved.document, LEXICON, {"attack"}) is None
+    document = resolved.document
+    assert not asked(document, LEXICON, {"swim"}).needs_entities
+    nobody = asked(document, LEXICON.only(["FRA"]), {"attack"})
+    assert (len(nobody.agents), nobody.needs_entities) == (2, False)
+    assert asked(document, LEXICON, {"attack"}).needs_entities
+    assert document_events(resolved, LEXICON, {"swim"}).actors == ()
 
 
 def test_an_agent_that_is_no_mention_stands_alone():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ACTORS = 12
 MOST_PERIODS = 40
+FEW_TO_TIME = 200  # documents; fewer are not timed
 
 
 def explore(
@@ -201,6 +202,8 @@ def exploration_text(found: Exploration, chosen: list[str]) -> str:
     parts += [_timeline_table(found, code) for code in chosen]
     if len(chosen) == 2:
         parts.append(_comparison_table(found, *chosen))
+    if found.timing.get("documents", 0) >= FEW_TO_TIME:
+        parts.append(textwrap.fill(run_time(found.timing), 80))
     parts += [textwrap.fill(n, 80, initial_indent="Note: ", subsequent_indent="  ") for n in notes(found)]
     return "\n\n".join(parts) + "\n"
 
@@ -242,14 +245,14 @@ def notes(found: Exploration) -> list[str]:
     made = []
     if m["n_undated"]:
         why = ", ".join(f"{n:,} {reason}" for reason, n in m["undated"].items())
-        made.append(f"{m['n_undated']:,} documents have no date ({why}): they are in the results, not in the periods.")
+        made.append(f"{_documents(m['n_undated'])} without a date ({why}): in the results, not in the periods.")
     if m["n_failed"]:
         why = "; ".join(f"{n:,}: {reason}" for reason, n in list(m["failures"].items())[:3])
-        made.append(f"{m['n_failed']:,} documents could not be used ({why}).")
+        made.append(f"{_documents(m['n_failed'])} could not be used ({why}).")
     if m["n_future"]:
-        made.append(f"{m['n_future']:,} documents are dated in the future.")
+        made.append(f"{_documents(m['n_future'])} dated in the future.")
     if m["n_html"]:
-        made.append(f"{m['n_html']:,} documents were HTML; tags were taken off.")
+        made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
     if m["corpus"] == "stories":
         made.append("the stories ship with howsure; their countries and events are made up.")
     if m["settings"]["coref"] == "simple":
@@ -258,6 +261,20 @@ def notes(found: Exploration) -> list[str]:
         "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/explore.md)."
     )
     return made
+
+
+def run_time(timing: dict[str, float]) -> str:
+    """How long it took, and on what."""
+    n, total = timing["documents"], max(timing["total"], 1e-9)
+    after = timing["resolving"] + timing["asking"]
+    return (
+        f"{n:,.0f} documents in {total:,.0f} s, {n / total:,.1f} a second. CPU time: {timing['parsing']:,.0f} s for parsing, "
+        f"{after:,.0f} s for all that follows."
+    )
+
+
+def _documents(n: int) -> str:
+    return f"{n:,} document{'' if n == 1 else 's'}"
 
 
 def timelines_csv(found: Exploration) -> str:

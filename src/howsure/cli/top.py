@@ -44,8 +44,10 @@ def top(
     parts = []
     for d in ranked:
         day = "undated" if d.date is None else d.date.isoformat()
-        head = f"{d.probability:.2f}  {found.name(d.actor)}  {d.id}  {day}  {d.title}"
-        lines = [printable(textwrap.shorten(head, 80, placeholder="…"))]
+        head = printable(f"{d.probability:.2f}  {found.name(d.actor)}  {day}  {d.title or d.id}")
+        lines = [head if len(head) <= 80 else head[:79] + "…"]
+        if d.title:
+            lines.append(f"      {printable(d.id)}"[:80])
         for c in d.chains[:3]:
             lines.append(_filled(f"{c.probability:.2f}  {c.why}", "  "))
             lines.append(_filled(c.sentence, "        "))

@@ -22,6 +22,7 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 Ints = NDArray[np.int64]
 
 LEAST_CHAIN = 0.01  # chains below this probability are not told one by one
+LEAST_CONDITIONED = 0.05  # and what hangs on a link is computed from this probability on
 LARGEST_CONDITIONED = 2_000  # mentions; beyond, what hangs on a link is not computed
 
 
@@ -111,14 +112,25 @@ class _Matter:
     agent: list[list[Agent]]
 
 
-def without_entities(
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the parse alone says: agents of the verbs, and words of actors (looked for only where there are agents)."""
+
+    agents: list[Agent]
+    evidence: list[Evidence]
+
+    @property
+    def needs_entities(self) -> bool:
+        """Whether anything hangs on who is who."""
+        return bool(self.agents and self.evidence)
+
+
+def asked(
     document: Document, lexicon: Lexicon, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]
-) -> DocumentEvents | None:
-    """The empty answer of a document without an agent or without an actor; None where entities have to be known."""
+) -> Asked:
+    """Agents and actors of a parsed document, before its entities are known."""
     found = agents(document, verbs, rules)
-    if found and evidence(document, lexicon):
-        return None
-    return DocumentEvents((), (), (), -1, len(found))
+    return Asked(found, evidence(document, lexicon) if found else [])
 
 
 def document_events(
@@ -129,14 +141,13 @@ def document_events(
     n_samples: int = 400,
     seed: int = 0,
     describe: bool = True,
+    known: Asked | None = None,
 ) -> DocumentEvents:
-    """The events of one document. Without `describe` its chains are left out."""
-    document = resolved.document
-    found = agents(document, verbs, rules)
-    said = evidence(document, lexicon) if found else []
-    if not said:
-        return DocumentEvents((), (), (), len(resolved.starts), len(found))
-    matter = _that_matter(resolved, found, said, len(lexicon.actors))
+    """The events of one document. Without `describe` its chains are left out; `known` is what `asked` has said."""
+    said = known or asked(resolved.document, lexicon, verbs, rules)
+    if not said.needs_entities:
+        return DocumentEvents((), (), (), len(resolved.starts), len(said.agents))
+    matter = _that_matter(resolved, said.agents, said.evidence, len(lexicon.actors))
     roots = _roots(resolved.posterior, matter, n_samples, seed)
     actor, first = _agents_actors(roots, matter)
     best_actor, best_first = _agents_actors(_best_roots(resolved.posterior, matter), matter)
@@ -157,7 +168,7 @@ def document_events(
         if both > 0.0:
             pairs.append((a, b, both))
     chains = _chains(resolved, matter, roots, actor, best_actor, n_samples, seed) if describe else ()
-    return DocumentEvents(made, tuple(pairs), chains, len(resolved.starts), len(found))
+    return DocumentEvents(made, tuple(pairs), chains, len(resolved.starts), len(said.agents))
 
 
 def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n_actors: int) -> _Matter:
@@ -246,7 +257,8 @@ def _chains(
                 matter.mention[(matter.low <= matter.high) & ((matter.low != c) | (matter.high != c))].tolist()
             )
             links = _links(resolved, matter, j, described[0][0], others)
-            uncertain, yes, no = _hangs_on(resolved.posterior, matter, links, c, n_samples, seed)
+            worth = links if probability >= LEAST_CONDITIONED else ()
+            uncertain, yes, no = _hangs_on(resolved.posterior, matter, worth, c, n_samples, seed)
             spans = list(zip(resolved.starts.tolist(), resolved.ends.tolist(), strict=True))
             a = matter.agent[j][0]
             made.append(

@@ -166,7 +166,7 @@ class Exploration:
         low, high = law.interval(0.95)
         others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 else ""
         return (
-            f"{n:,} documents{extra}: {what} are most often of {self.name(code)}, in {law.mean:.1f} documents "
+            f"{n:,} document{'' if n == 1 else 's'}{extra}: {what} are most often of {self.name(code)}, in {law.mean:.1f} documents "
             f"(95% between {low} and {high}){others}."
         )
 

@@ -9,27 +9,25 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from howsure import _validate
 from howsure._version import __version__
-from howsure.corpora.dated import DatedText
 from howsure.errors import InputError
 from howsure.events import lexicons
 from howsure.events.exploration import Exploration
 from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
-from howsure.events.storage import FORMAT, has_part, join_parts, part_name, read_manifest, write_manifest
+from howsure.events.storage import FORMAT, has_part, join_parts, read_manifest, write_manifest
 from howsure.report.writing import make_folder
 from howsure.verbs.explore_blocks import Work, coref_version
+from howsure.verbs.explore_census import BLOCK, Census, blocks, census
 from howsure.verbs.explore_corpus import Corpus, open_corpus
 from howsure.verbs.explore_workers import Here, Seconds, Workers
 
-BLOCK = 32  # documents; the unit of work that is kept or done again, whatever the number of workers
 FEW = 4  # blocks that are done before another process is up
 Progress = Callable[[int, int], None]
 
@@ -142,15 +140,15 @@ def explore(
     )
     n_workers = None if workers is None else _validate.count(workers, "workers")
     period = check_period(every)
-    census = _census(corpus)
-    all_periods(census.days, period)  # complains about a span of dates that cannot be meant
+    found = census(corpus)
+    all_periods(found.days, period)  # complains about a span of dates that cannot be meant
     folder = _temporary_folder() if out is None else make_folder(str(out))
-    manifest = _manifest(corpus, census, work, period, lexicon.name)
+    manifest = _manifest(corpus, found, work, period, lexicon.name)
     done = _check_folder(folder, manifest, again)
     if done is not None:
         return done
-    timing = _run(folder, corpus, census, work, n_workers, progress)
-    join_parts(folder, census.parts, manifest | {"complete": True} | _after(folder, census))
+    timing = _run(folder, corpus, found, work, n_workers, progress)
+    join_parts(folder, found.parts, manifest | {"complete": True} | _after(folder, found))
     return Exploration(folder, read_manifest(folder) or {}, timing)
 
 
@@ -166,70 +164,10 @@ def _temporary_folder() -> Path:
     return Path(made.name)
 
 
-@dataclass(slots=True)
-class _Census:
-    """One pass over the corpus before the work: parts, dates, what is wrong."""
-
-    parts: list[str] = field(default_factory=list)
-    days: list[Any] = field(default_factory=list)
-    n: int = 0
-    undated: dict[str, int] = field(default_factory=dict)
-    future: int = 0
-    html: int = 0
-    parsed: int = 0
-
-
-def _census(corpus: Corpus) -> _Census:
-    from datetime import date as day_type
-
-    made, seen, today = _Census(), set(), day_type.today()
-    for number, block in enumerate(_blocks(corpus)):
-        digest = hashlib.blake2b(digest_size=8)
-        for t in block:
-            if t.id in seen:
-                raise InputError(f"two documents have the id {t.id!r}; ids are unique. Name another column with --id.")
-            seen.add(t.id)
-            digest.update(
-                f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0".encode("utf-8", "replace")
-            )
-            if t.document is not None and t.document.heads is not None:
-                digest.update(t.document.heads.tobytes())
-            made.n += 1
-            made.html += t.was_html
-            made.parsed += t.document is not None
-            if t.date is None:
-                made.undated[_kind(t.undated)] = made.undated.get(_kind(t.undated), 0) + 1
-            else:
-                made.days.append(t.date)
-                made.future += t.date > today
-        made.parts.append(part_name(number, digest.hexdigest()))
-    if not made.n:
-        raise InputError(f"{corpus.name} holds no documents.")
-    return made
-
-
-def _kind(reason: str) -> str:
-    """Reasons that differ only in the value at fault are one kind."""
-    if reason.startswith("there is no day"):
-        return "impossible date"
-    return "not a date" if "is not a date" in reason else reason.split(" (")[0]
-
-
-def _blocks(corpus: Corpus) -> Iterator[list[DatedText]]:
-    block: list[DatedText] = []
-    for t in corpus:
-        block.append(t)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _manifest(corpus: Corpus, census: _Census, work: Work, every: str, lexicon: str) -> dict[str, Any]:
+def _manifest(corpus: Corpus, found: Census, work: Work, every: str, lexicon: str) -> dict[str, Any]:
     words = json.dumps(work.actors).encode()
     model = work.model
-    if census.parsed < census.n:
+    if found.parsed < found.n:
         from howsure.english.shipped import model_version
 
         model = model_version(work.model)
@@ -250,14 +188,14 @@ def _manifest(corpus: Corpus, census: _Census, work: Work, every: str, lexicon: 
             "coref": coref_version(work.coref),
             "every": every,
         },
-        "fingerprint": hashlib.blake2b("\n".join(census.parts).encode(), digest_size=16).hexdigest(),
-        "n_documents": census.n,
-        "n_undated": sum(census.undated.values()),
-        "undated": dict(sorted(census.undated.items())),
-        "n_future": census.future,
-        "n_html": census.html,
-        "first": str(min(census.days)) if census.days else None,
-        "last": str(max(census.days)) if census.days else None,
+        "fingerprint": hashlib.blake2b("\n".join(found.parts).encode(), digest_size=16).hexdigest(),
+        "n_documents": found.n,
+        "n_undated": sum(found.undated.values()),
+        "undated": dict(sorted(found.undated.items())),
+        "n_future": found.future,
+        "n_html": found.html,
+        "first": str(min(found.days)) if found.days else None,
+        "last": str(max(found.days)) if found.days else None,
         "actors": [{"code": code, "name": name} for code, name, _ in work.actors],
     }
 
@@ -297,17 +235,19 @@ def _check_folder(folder: Path, manifest: dict[str, Any], again: bool) -> Explor
 
 
 def _run(
-    folder: Path, corpus: Corpus, census: _Census, work: Work, workers: int | None, progress: Progress | None
+    folder: Path, corpus: Corpus, found: Census, work: Work, workers: int | None, progress: Progress | None
 ) -> dict[str, float]:
     """Does the blocks that are not there yet."""
     began = time.perf_counter()
-    missing = {i for i, name in enumerate(census.parts) if not has_part(folder, name)}
+    missing = {i for i, name in enumerate(found.parts) if not has_part(folder, name)}
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n = workers or (1 if len(missing) <= FEW else cores)
     runner: Here | Workers = Here(folder, work) if n == 1 else Workers(folder, work, n)
     spent: dict[str, float] = {"parsing": 0.0, "resolving": 0.0, "asking": 0.0}
     flying: dict[Future[Seconds], int] = {}
-    done = census.n - sum(min(BLOCK, census.n - BLOCK * i) for i in missing)
+    done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
+
+    kept = done
 
     def landed(until: int) -> int:
         count = 0
@@ -320,28 +260,28 @@ def _run(
 
     try:
         if progress is not None:
-            progress(done, census.n)
-        for i, block in enumerate(_blocks(corpus)):
+            progress(done, found.n)
+        for i, block in enumerate(blocks(corpus)):
             if i not in missing:
                 continue
-            flying[runner.submit(census.parts[i], block)] = len(block)
+            flying[runner.submit(found.parts[i], block)] = len(block)
             done += landed(0 if n == 1 else 2 * n)
             if progress is not None:
-                progress(done, census.n)
+                progress(done, found.n)
         done += landed(0)
         if progress is not None:
-            progress(done, census.n)
+            progress(done, found.n)
     finally:
         runner.close()
-    return spent | {"total": time.perf_counter() - began, "documents": float(sum(1 for _ in missing) and census.n)}
+    return spent | {"total": time.perf_counter() - began, "documents": float(done - kept)}
 
 
-def _after(folder: Path, census: _Census) -> dict[str, Any]:
+def _after(folder: Path, found: Census) -> dict[str, Any]:
     """What is known only when all documents have been gone through."""
     import pyarrow.parquet as pq
 
     reasons: dict[str, int] = {}
-    for name in census.parts:
+    for name in found.parts:
         for reason in pq.read_table(folder / "parts" / name / "documents.parquet", columns=["failure"])[
             "failure"
         ].to_pylist():

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
     from howsure.verbs.explore import explore
+    from howsure.verbs.page import page
     from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
     from howsure.verbs.score import score
+    from howsure.verbs.serve import serve
     from howsure.verbs.split import split
     from howsure.verbs.tagger import apply_tagger, check_tagger, train_tagger
 
@@ -73,12 +75,14 @@ __all__ = [
     "compare",
     "coreference_scores",
     "explore",
+    "page",
     "parse",
     "recalibrate",
     "reproduce",
     "resolve",
     "score",
     "score_coref",
+    "serve",
     "split",
     "train_classifier",
     "train_coref",
@@ -111,12 +115,14 @@ _LAZY = {
     "compare": "howsure.verbs.compare",
     "coreference_scores": "howsure.evaluation.coreference",
     "explore": "howsure.verbs.explore",
+    "page": "howsure.verbs.page",
     "parse": "howsure.verbs.parse",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
     "resolve": "howsure.verbs.coref",
     "score": "howsure.verbs.score",
     "score_coref": "howsure.verbs.coref",
+    "serve": "howsure.verbs.serve",
     "split": "howsure.verbs.split",
     "train_classifier": "howsure.verbs.classify",
     "train_coref": "howsure.verbs.coref",

@@ -15,10 +15,12 @@ from howsure.cli.compare import compare
 from howsure.cli.coref import coref
 from howsure.cli.explore import explore
 from howsure.cli.label import label
+from howsure.cli.page import page
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.cli.score import score
+from howsure.cli.serve import serve
 from howsure.cli.split import split
 from howsure.cli.tagger import tagger
 from howsure.cli.top import top
@@ -48,6 +50,8 @@ app.command()(score)
 app.command()(explore)
 app.command()(top)
 app.command()(label)
+app.command()(page)
+app.command()(serve)
 app.command()(parse)
 app.command()(reproduce)
 app.command()(split)

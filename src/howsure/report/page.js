@@ -5,7 +5,7 @@
   const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
   // Charts take their ink from the page's style sheet; expressions are interpreted, never compiled (the policy forbids eval).
-  function draw() {
+  window.chartOptions = () => {
     const style = getComputedStyle(root);
     const ink = style.getPropertyValue("--ink").trim(), line = style.getPropertyValue("--line").trim();
     const config = {
@@ -13,8 +13,11 @@
       axis: { labelColor: ink, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 13, titleFontWeight: "normal" },
       legend: { labelColor: ink, titleColor: ink, labelFontSize: 12 }, title: { color: ink },
     };
+    return { actions: false, ast: true, renderer: "svg", config, tooltip: { theme: isDark() ? "dark" : "light" } };
+  };
+  function draw() {
     const drawn = Object.entries(specs).map(([id, spec]) =>
-      vegaEmbed("#" + CSS.escape(id), spec, { actions: false, ast: true, renderer: "svg", config, tooltip: { theme: isDark() ? "dark" : "light" } }));
+      vegaEmbed("#" + CSS.escape(id), spec, window.chartOptions()));
     Promise.all(drawn).then(() => { root.dataset.drawn = "yes"; }, (error) => { root.dataset.drawn = "no"; console.error(error); });
   }
   if (Object.keys(specs).length) draw();

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -19,19 +20,30 @@ from markupsafe import Markup
 from howsure._version import __version__
 
 
-def render(template: str, charts: dict[str, dict[str, Any]], **values: Any) -> bytes:
-    """Fill a template of this folder; `charts` are drawn into the elements of those ids."""
-    scripts = [_bundle(), _own("page.js")] if charts else [_own("page.js")]
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
-    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+def render(
+    template: str,
+    charts: dict[str, dict[str, Any]],
+    *,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    connect: str = "'none'",
+    **values: Any,
+) -> bytes:
+    """Fill a template of this folder; `charts` are drawn into the elements of those ids.
+
+    A page may bring files of its own: `scripts` (which may draw as well) and `styles`; `connect` is whom it may ask.
+    """
+    code = [*([_bundle()] if charts or scripts else []), *map(_own, ("page.js", *scripts))]
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in code)
+    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
     html = (
         _environment()
         .get_template(template)
         .render(
             **values,
             policy=policy,
-            style=Markup(_own("page.css")),
-            scripts=[Markup(s) for s in scripts],
+            style=Markup("".join(_own(name) for name in ("page.css", *styles))),
+            scripts=[Markup(s) for s in code],
             charts=embedded(charts),
             version=__version__,
         )

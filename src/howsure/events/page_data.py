@@ -1,0 +1,154 @@
+"""Results as plain data for the explorer page: columns that a browser counts from, and one document at a time.
+
+The page gets every document's probability and date, and computes the counts itself for the actors, verbs and period that
+a reader chooses. Texts are apart: in the file, one element each; from a server, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from howsure.events.exploration import Exploration
+from howsure.events.labelling import Answers, calibration_of, draw
+from howsure.events.storage import read_table
+
+EPOCH = date(1970, 1, 1)
+SNIPPET = 320  # characters of the sentence behind an event
+
+
+def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
+    """What the page counts from, without texts: days, documents with events, probabilities, pairs, verbs."""
+    wanted = [found.code(a) for a in actors] or [code for code, _ in found.totals()]
+    # Actors whose events are all undated come last.
+    wanted += [] if actors else sorted(set(found.hits) - set(wanted))
+    number = {code: i for i, code in enumerate(wanted)}
+    rows = [
+        r for r in read_table(found.folder, "events", ["id", "actor", "probability", "best"]) if r["actor"] in number
+    ]
+    here = {r["id"] for r in rows}
+    documents, days = [], dict[int, int]()
+    for row, d in enumerate(read_table(found.folder, "documents", ["id", "date", "title", "failure"])):
+        day = None if d["date"] is None else (d["date"] - EPOCH).days
+        if day is not None and not d["failure"]:
+            days[day] = days.get(day, 0) + 1
+        if d["id"] in here:
+            documents.append((row, d["id"], day, d["title"] or ""))
+    place = {id: i for i, (_, id, _, _) in enumerate(documents)}
+    event_of = {(r["id"], r["actor"]): i for i, r in enumerate(rows)}
+    chains = read_table(found.folder, "chains", ["id", "actor", "probability", "lemma", "best"])
+    chains = [c for c in chains if c["actor"] in number]
+    lemmas = sorted({c["lemma"] for c in chains})
+    lemma_number = {lemma: i for i, lemma in enumerate(lemmas)}
+    pairs = [p for p in read_table(found.folder, "pairs") if p["a"] in number and p["b"] in number]
+    return {
+        "actors": [{"code": c, "name": found.name(c)} for c in wanted],
+        "lemmas": lemmas,
+        "every": found.every,
+        "days": sorted([day, n] for day, n in days.items()),
+        "documents": {
+            "row": [d[0] for d in documents],
+            "id": [d[1] for d in documents],
+            "day": [d[2] for d in documents],
+            "title": [d[3] for d in documents],
+        },
+        "events": {
+            "document": [place[r["id"]] for r in rows],
+            "actor": [number[r["actor"]] for r in rows],
+            "p": [r["probability"] for r in rows],
+            "best": [r["best"] for r in rows],
+        },
+        "pairs": {
+            "document": [place[p["id"]] for p in pairs],
+            "a": [number[p["a"]] for p in pairs],
+            "b": [number[p["b"]] for p in pairs],
+            "both": [p["both"] for p in pairs],
+        },
+        "chains": {
+            "event": [event_of[c["id"], c["actor"]] for c in chains],
+            "lemma": [lemma_number[c["lemma"]] for c in chains],
+            "p": [c["probability"] for c in chains],
+            "best": [int(c["best"]) for c in chains],
+        },
+    }
+
+
+def document_view(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One document with its chains; spans are characters of the text, not tokens."""
+    starts, ends = document["token_starts"] or [], document["token_ends"] or []
+
+    def span(start: int, end: int) -> list[int]:
+        return [starts[start], ends[end - 1]]
+
+    day = document["date"]
+    return {
+        "id": document["id"],
+        "date": None if day is None else day.isoformat(),
+        "title": document["title"] or "",
+        "undated": document["undated"] or "",
+        "text": document["text"] or "",
+        "chains": [
+            {
+                "actor": c["actor"],
+                "p": c["probability"],
+                "agent": span(c["agent_start"], c["agent_end"]),
+                "verb": span(c["verb"], c["verb"] + 1),
+                "lemma": c["lemma"],
+                "rule": c["rule"],
+                "why": c["why"],
+                "best": c["best"],
+                "described": [
+                    {
+                        "mention": span(d["start"], d["end"]),
+                        "word": span(d["word"], d["word"] + 1),
+                        "why": d["why"],
+                        "together": d["together"],
+                    }
+                    for d in c["described"]
+                ],
+                "links": [
+                    {
+                        "later": span(k["later_start"], k["later_end"]),
+                        "earlier": span(k["earlier_start"], k["earlier_end"]),
+                        "p": k["probability"],
+                    }
+                    for k in c["links"]
+                ],
+                "uncertain": c["uncertain"],
+                "with": c["with_link"],
+                "without": c["without_link"],
+            }
+            for c in chains
+        ],
+    }
+
+
+def snippet(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> str:
+    """The sentence of the likeliest chain."""
+    if not chains or not document["token_starts"]:
+        return " ".join((document["text"] or "")[:SNIPPET].split())
+    verb = max(chains, key=lambda c: c["probability"])["verb"]
+    starts = document["sentence_starts"] or [0]
+    first = max((s for s in starts if s <= verb), default=0)
+    end = min((s for s in starts if s > verb), default=len(document["token_starts"]))
+    said = document["text"][document["token_starts"][first] : document["token_ends"][end - 1]]
+    said = " ".join(said.split())
+    return said if len(said) <= SNIPPET else said[: SNIPPET - 1] + "…"
+
+
+def labelled(found: Exploration) -> list[dict[str, Any]]:
+    """The calibration that people's answers show (`howsure label`), for each actor that was labelled."""
+    made = []
+    for code in found.hits:
+        kept = "".join(c if c.isalnum() else "-" for c in code)
+        for path in sorted(Path(found.folder).glob(f"labels-{kept}-*.jsonl")):
+            seed = path.stem.removeprefix(f"labels-{kept}-")
+            if seed.isdigit():
+                # Every document is asked about here; only those that were answered count.
+                answers = Answers(path, draw(found, code, found.manifest["n_documents"], int(seed)))
+                if answers.pairs():
+                    name = {"name": found.name(code)}
+                    made.append(name | calibration_of(found, code, answers.pairs()).to_dict())
+    return made

@@ -1,0 +1,113 @@
+"""The explorer page of `howsure page` and `howsure serve`: counts over time, the documents behind them, their sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from howsure.plots.explorer_vega import explorer_charts
+from howsure.plots.vega import BLUE, GREY, SCHEMA
+from howsure.report.page import embedded, render
+
+SCRIPTS = ("explorer_counts.js", "explorer_document.js", "explorer.js")
+
+
+def explorer_page(
+    *,
+    overview: dict[str, Any],
+    manifest: dict[str, Any],
+    verdict: str,
+    corpus: str,
+    labelled: Sequence[dict[str, Any]] = (),
+    documents: Iterable[tuple[int, dict[str, Any]]] = (),
+    snippets: dict[int, dict[str, str]] | None = None,
+    served: bool = False,
+) -> bytes:
+    """One page. `documents` are kept in it, by row; a served page asks for them instead."""
+    settings, version = manifest["settings"], manifest.get("version", "?")
+    verbs = [str(v) for v in settings["verbs"]]
+    citation = (
+        f"Events of {len(manifest['actors'])} actors as agents of {_listed(verbs)} in {corpus} ({manifest['n_documents']:,} documents, "
+        f"fingerprint {manifest['fingerprint'][:12]}), counted with howsure {version} (rules {settings['rules']}, coreference "
+        f"{_name(settings['coref'], 'shipped model')}, {settings['samples']} samples, seed {settings['seed']}); method of Nguyen & O'Connor (EMNLP 2015)."
+    )
+    data = overview | {"served": served, "snippets": snippets or {}, "citation": citation}
+    charts = {"calibration": _calibration(labelled)} if labelled else {}
+    return render(
+        "explorer.html",
+        charts,
+        scripts=SCRIPTS,
+        styles=("explorer.css",),
+        connect="'self'" if served else "'none'",
+        data=embedded(data),
+        specifications=embedded(explorer_charts()),
+        documents=((row, embedded(d)) for row, d in documents),
+        any=bool(overview["actors"]),
+        manifest=manifest,
+        verdict=verdict,
+        corpus=corpus,
+        verbs=_listed(verbs),
+        labelled=labelled,
+        settings=_settings(manifest),
+    )
+
+
+def _listed(verbs: Sequence[str]) -> str:
+    return f"“{verbs[0]}”" if len(verbs) == 1 else f"{len(verbs)} verbs"
+
+
+def _name(path: str | None, otherwise: str = "shipped") -> str:
+    """A file's name without its folders: the page may travel."""
+    return PurePath(path).name if path else otherwise
+
+
+def _settings(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    settings = manifest["settings"]
+    said = {
+        "howsure": manifest.get("version", "?"),
+        "documents": f"{manifest['n_documents']:,} ({manifest['n_undated']:,} undated, {manifest['n_failed']:,} not usable)",
+        "dates": f"{manifest['first'] or '–'} to {manifest['last'] or '–'}",
+        "corpus fingerprint": manifest["fingerprint"],
+        "actors": f"{_name(settings['actors'])} ({len(manifest['actors'])}; lexicon {settings['lexicon']})",
+        "verbs": ", ".join(settings["verbs"]),
+        "rules": settings["rules"],
+        "English pipeline": _name(settings["model"]),
+        "coreference": _name(settings["coref"]),
+        "samples per document": settings["samples"],
+        "seed": settings["seed"],
+        "temperature": settings["temperature"],
+    }
+    return [(name, str(value)) for name, value in said.items()]
+
+
+def _calibration(labelled: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Share of yes against the mean probability, by range of probability; larger where more documents were read."""
+    points = [
+        {"q": s["mean_q"], "y": s["share_yes"], "n": s["labelled"], "actor": m["name"]}
+        for m in labelled
+        for s in m["strata"]
+    ]
+    unit = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "height": 240,
+        "layer": [
+            {
+                "data": {"values": [{"q": 0, "y": 0}, {"q": 1, "y": 1}]},
+                "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
+                "encoding": {"x": {"field": "q", **unit}, "y": {"field": "y", **unit}},
+            },
+            {
+                "data": {"values": points},
+                "mark": {"type": "point", "filled": True, "color": BLUE, "opacity": 0.9},
+                "encoding": {
+                    "x": {"field": "q", "title": "probability", **unit},
+                    "y": {"field": "y", "title": "share of yes", **unit},
+                    "size": {"field": "n", "type": "quantitative", "legend": None, "scale": {"range": [40, 240]}},
+                    "tooltip": [{"field": f} for f in ("actor", "q", "y", "n")],
+                },
+            },
+        ],
+    }

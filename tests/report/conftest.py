@@ -1,0 +1,155 @@
+"""A browser for the explorer page, and small results written by hand: no parser is needed to draw a page."""
+
+import os
+import shutil
+import subprocess
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from howsure.events.storage import FORMAT, join_parts, write_part
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open an address and collect whatever it complains about or asks of others."""
+    contexts = []
+
+    def go(address, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.trouble = []
+        own = address.split("#")[0]
+        page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
+        page.on("pageerror", lambda e: page.trouble.append(str(e)))
+        page.on("dialog", lambda d: page.trouble.append("dialog") or d.dismiss())
+        page.on("request", lambda r: r.url.startswith((own, "blob:")) or page.trouble.append(f"request {r.url}"))
+        page.goto(address)
+        page.wait_for_selector("html[data-drawn=yes]", timeout=60_000)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """The script of axe-core, which looks for barriers: the file that HOWSURE_AXE names, or fetched by npm if it can."""
+    if given := os.environ.get("HOWSURE_AXE"):
+        return Path(given).read_text()
+    if shutil.which("npm") is None:
+        pytest.skip("axe-core is not there, and no npm to fetch it")
+    folder = tmp_path_factory.mktemp("axe")
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
+    try:
+        subprocess.run(command, capture_output=True, timeout=60, check=True)
+    except (subprocess.SubprocessError, OSError):
+        pytest.skip("axe-core could not be fetched")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+def tokens_of(text):
+    starts, ends, at = [], [], 0
+    for word in text.split():
+        at = text.index(word, at)
+        starts.append(at)
+        at += len(word)
+        ends.append(at)
+    return starts, ends
+
+
+@pytest.fixture(scope="session")
+def write_results():
+    """Results on disk from (id, date, title, text, [(actor, p, best, [(lemma, p)])]) and the actors' names."""
+
+    def write(folder, actors, stories, verbs=("attack",), pairs=()):
+        rows = {"documents": [], "events": [], "pairs": [], "chains": []}
+        for id, day, title, text, events in stories:
+            starts, ends = tokens_of(text)
+            spans = {"token_starts": starts, "token_ends": ends, "sentence_starts": [0]} if events else {}
+            document = {"id": id, "date": day, "title": title, "text": text, "n_tokens": len(starts)}
+            rows["documents"].append(document | {"n_mentions": 2, "n_agents": 1} | spans)
+            for actor, p, best, chains in events:
+                law = [1 - p, p]
+                event = {"id": id, "date": day, "actor": actor, "probability": p, "law": law, "best": best}
+                rows["events"].append(event)
+                for lemma, q in chains:
+                    sure = q == 1.0
+                    rows["chains"].append(
+                        {"id": id, "actor": actor, "probability": q, "agent_start": 3, "agent_end": 4, "verb": 4}
+                        | {"lemma": lemma, "rule": "subject", "why": f'"{text.split()[3]}" is the subject of "{lemma}"'}
+                        | {"described": [{"start": 0, "end": 2, "word": 0, "why": "amod", "together": q}]}
+                        | {
+                            "links": []
+                            if sure
+                            else [
+                                {
+                                    "later_start": 3,
+                                    "later_end": 4,
+                                    "earlier_start": 0,
+                                    "earlier_end": 2,
+                                    "probability": q,
+                                }
+                            ]
+                        }
+                        | {"uncertain": None if sure else 0, "with_link": None if sure else 1.0}
+                        | {"without_link": None if sure else 0.0, "best": best > 0}
+                    )
+        rows["pairs"] = [{"id": id, "a": a, "b": b, "both": both} for id, a, b, both in pairs]
+        days = sorted(d for _, d, *_ in stories if d is not None)
+        settings = {"actors": "mine", "lexicon": "0" * 16, "verbs": list(verbs), "rules": "paper", "samples": 400}
+        settings |= {"seed": 0, "temperature": 1.0, "model": None, "coref": "simple", "every": "month"}
+        manifest = {"format": FORMAT, "version": "0", "complete": True, "corpus": "tests", "settings": settings}
+        manifest |= {"fingerprint": "f" * 32, "n_documents": len(stories), "n_undated": len(stories) - len(days)}
+        manifest |= {"undated": {}, "n_future": 0, "n_html": 0, "n_failed": 0, "failures": {}}
+        manifest |= {"first": str(days[0]) if days else None, "last": str(days[-1]) if days else None}
+        manifest |= {"actors": [{"code": c, "name": n} for c, n in actors.items()]}
+        folder.mkdir(parents=True, exist_ok=True)
+        write_part(folder, "000000-x", rows)
+        join_parts(folder, ["000000-x"], manifest)
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def some_results(tmp_path_factory, write_results):
+    """Two years of made-up stories: two actors, two verbs, undated ones, both actors in one, characters beyond 16 bits."""
+    import numpy as np
+
+    rng = np.random.default_rng(10)
+    stories, pairs = [], []
+    for i in range(240):
+        day = None if i % 40 == 7 else date(2019, 12, 30) + timedelta(days=int(rng.integers(0, 800)))
+        p, q = round(float(rng.beta(0.7, 0.7)), 4), round(float(rng.beta(0.5, 1.5)), 4)
+        events = []
+        if i % 3 != 2:
+            two = i % 5 == 0
+            chains = [("attack", p), ("raid", round(p / 2, 4))] if two else [("attack" if i % 2 else "raid", p)]
+            events.append(("NOR", p, int(p > 0.5), chains))
+        if i % 3 != 0:
+            events.append(("SUD", q, int(q > 0.5), [("attack", q)]))
+        if len(events) == 2:
+            pairs.append((f"d{i}", "NOR", "SUD", max(0.0, p + q - 1) * 0.5 + 0.5 * min(p, q)))
+        text = f"Northern 𝔱roops came; they attacked hill {i} at dawn."
+        stories.append((f"d{i}", day, f"Story {i}", text, events))
+    names = {"NOR": "Norland", "SUD": "Südreich"}
+    return write_results(tmp_path_factory.mktemp("results") / "some", names, stories, ("attack", "raid"), pairs)

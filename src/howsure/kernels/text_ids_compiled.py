@@ -21,7 +21,7 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     """Append the numbers of the tokens of `data` to `ids`, from byte `state[POSITION]` on.
 
     A line with a token becomes `frame` times <s>, its words, </s>; with `frame` 0 there are no sentences. <s> and
-    </s> written in the text are skipped. Unknown words are added if `grow`, else they are <UNK>.
+    </s> written in the text are skipped (kept with `frame` -1, which makes no sentences). Unknown words are added if `grow`, else they are <UNK>.
     """
     n = data.size
     mask = slots.size - 1
@@ -124,7 +124,7 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
             else:
                 word = 0
         pos = b
-        if word == 1 or word == 2:
+        if (word == 1 or word == 2) and frame >= 0:
             continue
         if frame > 0 and in_line == 0:
             for _ in range(frame):

@@ -24,6 +24,7 @@ class Vocabulary:
     """Numbers of words by a hash of their bytes. Grows while a text is read with `grow`."""
 
     def __init__(self, capacity: int = 1 << 10) -> None:
+        capacity = 1 << max(4, (capacity - 1).bit_length())
         self._slots = np.zeros(2 * capacity, np.int64)
         self._text = np.zeros(8 * capacity, np.uint8)
         self._ends = np.zeros(capacity, np.int64)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.verbs import lm
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
     from howsure.verbs.compare import compare
@@ -37,6 +38,7 @@ __all__ = [
     "check",
     "check_continuous",
     "compare",
+    "lm",
     "recalibrate",
     "reproduce",
 ]
@@ -56,6 +58,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "lm":  # a verb with verbs of its own
+        return import_module("howsure.verbs.lm")
     if name not in _LAZY:
         raise AttributeError(f"module 'howsure' has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)
@@ -64,4 +68,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY])
+    return sorted({*globals(), *_LAZY, "lm"})

@@ -10,6 +10,7 @@ import typer
 from howsure._version import __version__
 from howsure.cli.check import check
 from howsure.cli.compare import compare
+from howsure.cli.lm import lm
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
 from howsure.errors import HowsureError
@@ -35,6 +36,7 @@ app.command()(check)
 app.command()(compare)
 app.command()(reproduce)
 app.add_typer(recalibrate, name="recalibrate")
+app.add_typer(lm, name="lm")
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -56,7 +56,7 @@ def interpolated(counts: Counts, *, weights: list[float] | None = None) -> Estim
     return Estimate(p, b, {"weights": list(weights)})
 
 
-def fitted_weights(held_out: HeldOut, n_events: int, steps: int = 200) -> list[float]:
+def fitted_weights(held_out: HeldOut, n_events: int, steps: int = 100) -> list[float]:
     """λ_1 … λ_n by EM: λ_k is the share of the held-out words explained at order k among those that reach it."""
     c, context, count = held_out
     n = c.shape[1]
@@ -78,7 +78,7 @@ def fitted_weights(held_out: HeldOut, n_events: int, steps: int = 200) -> list[f
         went_on = np.where(usable, below, 0.0).sum(axis=0)
         new = np.where(stopped + went_on > 0, stopped / np.maximum(stopped + went_on, 1e-300), 0.0)
         new = np.clip(new, 1e-9, 1.0 - 1e-9)
-        done = np.abs(new - shares).max() < 1e-9
+        done = np.abs(new - shares).max() < 1e-5
         shares = new
         if done:
             break

@@ -41,11 +41,10 @@ class LanguageCalibration:
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        bias = self.all_words.bias.gap
         return (
             f"Of the predicted next word's probability: {self.top.verdict} It is the right word "
-            f"{100 * self.accuracy:.1f}% of the time. Of all words' probabilities, seen ones are "
-            f"{_lean(self)} (all together {bias.value:+.1e})."
+            f"{100 * self.accuracy:.1f}% of the time. Over the whole vocabulary, probabilities are "
+            f"{_lean(self)}."
         )
 
     def to_dict(self) -> dict[str, Any]:

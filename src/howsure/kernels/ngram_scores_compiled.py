@@ -36,15 +36,17 @@ def score_ids(ids, begin, end, order, start, word, log_p, log_b, context, log_pr
             node = held
             if length < order:
                 held = context[length]
+            # Halving without a branch to mispredict: the searches of neighbouring tokens overlap.
             low = np.int64(start[node])
-            high = np.int64(start[node + 1])
-            while low < high:
-                middle = (low + high) >> 1
-                if np.int64(word[middle]) < w:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == np.int64(start[node + 1]) or np.int64(word[low]) != w:
+            size = np.int64(start[node + 1]) - low
+            if size == 0:
+                held = node
+                break
+            while size > 1:
+                half = size >> 1
+                low += half * np.int64(word[low + half - 1] < w)
+                size -= half
+            if word[low] != w:
                 held = node
                 break
             found = low

@@ -130,9 +130,11 @@ def _mapped(path: str | Path) -> dict[str, np.ndarray]:
                 file.seek(member.header_offset + 26)
                 lengths = struct.unpack("<HH", file.read(4))
                 file.seek(member.header_offset + _LOCAL_HEADER + sum(lengths))
-                shape, _, dtype = np.lib.format.read_array_header_1_0(file) if (
-                    np.lib.format.read_magic(file) == (1, 0)
-                ) else np.lib.format.read_array_header_2_0(file)
+                shape, _, dtype = (
+                    np.lib.format.read_array_header_1_0(file)
+                    if (np.lib.format.read_magic(file) == (1, 0))
+                    else np.lib.format.read_array_header_2_0(file)
+                )
                 if dtype.hasobject:
                     raise ValueError(f"array {name} holds Python objects")
                 n = int(np.prod(shape))

@@ -1,7 +1,7 @@
 """`howsure lm`: n-gram language models. The module is `howsure.lm` in Python.
 
-    model = howsure.lm.train("train.txt", order=3)
-    howsure.lm.perplexity(model, "test.txt")
+model = howsure.lm.train("train.txt", order=3)
+howsure.lm.perplexity(model, "test.txt")
 """
 
 from __future__ import annotations
@@ -170,9 +170,7 @@ def perplexity(model: Any, text: Any, *, groups: Any = None, confidence_level: f
     level = _validate.fraction(confidence_level, "confidence_level")
     found = _model(model)
     numbers = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
-    return evaluated(
-        found, _source(text), groups=numbers, confidence_level=level, name=_name(model), text=_name(text)
-    )
+    return evaluated(found, _source(text), groups=numbers, confidence_level=level, name=_name(model), text=_name(text))
 
 
 def compare(

@@ -24,7 +24,7 @@ class ModifiedKneserNey:
         self.n = n
         self.events = sorted({g[0] for g in counts[1]} | {"<UNK>", "</s>"})
         self.adjusted = [None] * (n + 1)
-        self.adjusted[n] = counts[n] if n == 1 else counts[n]
+        self.adjusted[n] = counts[n]
         for k in range(n - 1, 0, -1):
             left = defaultdict(set)
             for g in counts[k + 1]:

@@ -19,7 +19,9 @@ from howsure.models.ngrams.vocabulary import Vocabulary, vocabulary_of
 
 def tokens_of(text, units, frame=0):
     vocabulary = Vocabulary()
-    ids = block_ids(text_bytes(text), vocabulary, {"words": 0, "punctuation": 1, "characters": 2}[units], frame, grow=True)
+    ids = block_ids(
+        text_bytes(text), vocabulary, {"words": 0, "punctuation": 1, "characters": 2}[units], frame, grow=True
+    )
     return [vocabulary.words[i] for i in ids.tolist()]
 
 
@@ -59,7 +61,7 @@ def all_grams(trie):
     prefixes = {j: (j,) for j in range(int(trie.bases[1]))}
     for j in prefixes:
         made[(j,)] = int(trie.count[j])
-    for k in range(2, trie.order + 1):
+    for _k in range(2, trie.order + 1):
         new = {}
         for node, words in prefixes.items():
             for child in range(int(trie.start[node]), int(trie.start[node + 1])):

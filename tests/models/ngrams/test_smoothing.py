@@ -93,7 +93,12 @@ def nltk_grams(sentences, n):
     for s in sentences:
         words = ["<s>"] * (n - 1) + s.split() + ["</s>"]
         made.append(
-            [tuple(words[i - k + 1 : i + 1]) for i in range(n - 1, len(words)) for k in range(1, n + 1) if i - k + 1 >= 0]
+            [
+                tuple(words[i - k + 1 : i + 1])
+                for i in range(n - 1, len(words))
+                for k in range(1, n + 1)
+                if i - k + 1 >= 0
+            ]
         )
     return made
 

@@ -38,6 +38,20 @@ def test_evaluation_adds_up(model, sentences):
     assert e.next_word_accuracy == pytest.approx(np.mean((guesses == model.ids(text))[model.ids(text) != 1]))
 
 
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_the_index_gives_the_same_scores(sentences, order, monkeypatch):
+    from howsure.models.ngrams import model as module
+
+    made = trained(sentences, order=order, smoothing="katz")
+    ids = made.ids([*sentences, "a dragon saw the hen hen", "moon fox the"])
+    searched = made.log_probs(ids)
+    monkeypatch.setattr(module, "INDEX_FROM", 0)
+    indexed = made.log_probs(ids)
+    assert "_index" in made.__dict__
+    assert np.array_equal(searched[0], indexed[0])
+    assert np.array_equal(searched[1], indexed[1])
+
+
 def test_infinite_perplexity_is_explained(sentences):
     e = evaluated(trained(sentences, order=2, smoothing="mle"), ["moon moon moon"])
     assert math.isinf(e.perplexity)
@@ -162,7 +176,7 @@ def test_next_words_and_ranking(model):
     found = next_words(model, "the old", 3)
     assert found[0].text == "fox"
     assert found[0].log_prob >= found[1].log_prob
-    assert [c.text for c in ranked(model, ["hen a saw fox the", "the fox saw a hen"])][0] == "the fox saw a hen"
+    assert next(c.text for c in ranked(model, ["hen a saw fox the", "the fox saw a hen"])) == "the fox saw a hen"
 
 
 PAIRS = [("teh", "the"), ("fxo", "fox"), ("foxx", "fox"), ("hne", "hen"), ("mon", "moon"), ("rivr", "river")] * 3

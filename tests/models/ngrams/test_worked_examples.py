@@ -44,8 +44,7 @@ def bigram(model, a, b):
 
 def conditional(text, smoothing, words):
     # As the contexts' own counts in the tables: each first word is followed by exactly its row.
-    model = trained(text, order=2, smoothing=smoothing, words=words, closed=True, sentences=True)
-    return model
+    return trained(text, order=2, smoothing=smoothing, words=words, closed=True, sentences=True)
 
 
 def test_restaurant_bigrams(restaurant):
@@ -61,9 +60,7 @@ def test_restaurant_bigrams(restaurant):
 def test_restaurant_laplace(restaurant):
     text, words = restaurant
     firsts = [w + "_1" for w in WORDS]
-    model = conditional(
-        [t.replace(" ", "_1 ", 1) for t in text], "laplace", [*words[: V - 1 - len(firsts)], *firsts]
-    )
+    model = conditional([t.replace(" ", "_1 ", 1) for t in text], "laplace", [*words[: V - 1 - len(firsts)], *firsts])
     assert model.distribution(model.vocabulary.numbers(["i_1"])).astype(bool).sum() == V
     assert bigram(model, "i_1", "want") == pytest.approx(828 / (2533 + 1446))
     assert round(bigram(model, "i_1", "want"), 2) == 0.21

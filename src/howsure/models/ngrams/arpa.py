@@ -62,7 +62,9 @@ def read_arpa(path: str | Path) -> LanguageModel:
         raise InputError(f"there is no model file {path}.")
     raw = Path(path).read_bytes()
     head = raw.find(b"\\data\\")
-    sizes = [int(n) for _, n in re.findall(rb"^ngram +(\d+) *= *(\d+)", raw[head : head + 4096], re.M)] if head >= 0 else []
+    sizes = (
+        [int(n) for _, n in re.findall(rb"^ngram +(\d+) *= *(\d+)", raw[head : head + 4096], re.M)] if head >= 0 else []
+    )
     if not sizes:
         raise InputError(f"{path} is not an ARPA file: it has no \\data\\ section with n-gram counts.")
     data = np.frombuffer(raw, np.uint8)
@@ -91,7 +93,8 @@ def _assembled(path: Any, vocabulary: Vocabulary, levels: list[Any]) -> Language
     if len(np.unique(ids)) != len(ids):
         raise InputError(f"{path} lists a word twice.")
     log_p[ids[:, 0]], log_b[ids[:, 0]] = p, b
-    all_p, all_b, words, starts = [log_p], [log_b], [np.arange(n_words)], []
+    all_p, all_b, words = [log_p], [log_b], [np.arange(n_words)]
+    starts: list[NDArray[Any]] = []
     bases = [0, n_words]
     for k in range(2, order + 1):
         ids, p, b = levels[k - 1]

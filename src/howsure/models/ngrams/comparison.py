@@ -118,7 +118,11 @@ def compared(
     with np.errstate(invalid="ignore"):
         d = sum_a - sum_b
     d = np.where(np.isnan(d), 0.0, d)  # impossible under both
-    value = float(sum_a.sum() / n - sum_b.sum() / n) if np.isfinite(d).all() else float(np.sign(np.sum(np.sign(d)))) * math.inf
+    value = (
+        float(sum_a.sum() / n - sum_b.sum() / n)
+        if np.isfinite(d).all()
+        else float(np.sign(np.sum(np.sign(d)))) * math.inf
+    )
     half = ratio_half_width(d, sizes, confidence_level) if np.isfinite(d).all() else None
     return ModelComparison(
         *names,

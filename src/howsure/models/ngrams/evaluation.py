@@ -103,9 +103,13 @@ class Evaluation:
         """The answer in words."""
         a = self.all_words
         if not math.isfinite(a.bits):
-            smooth = "" if self.smoothing != "mle" else (
-                " Maximum likelihood gives nothing to what it has not seen: train with --smoothing "
-                "modified-kneser-ney, witten-bell, katz, interpolated, lidstone or another."
+            smooth = (
+                ""
+                if self.smoothing != "mle"
+                else (
+                    " Maximum likelihood gives nothing to what it has not seen: train with --smoothing "
+                    "modified-kneser-ney, witten-bell, katz, interpolated, lidstone or another."
+                )
             )
             closed = " Words not in the closed vocabulary have none." if self.out_of_vocabulary else ""
             return (
@@ -198,7 +202,7 @@ def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:
     return Surprise(n, total, None if half is None else mean - half, None if half is None else mean + half)
 
 
-def ratio_half_width(sums: Floats, sizes: NDArray[Any], level: float) -> float | None:
+def ratio_half_width(sums: NDArray[Any], sizes: NDArray[Any], level: float) -> float | None:
     """Half the interval of Σ sums / Σ sizes over independent groups; None for one group."""
     from scipy.special import stdtrit
 

@@ -20,6 +20,7 @@ from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, Vocabulary
 from howsure.models.saved import load_model, save_model
 
 KIND, VERSION = "ngrams", 1
+INDEX_FROM, INDEX_SHARE = 100_000, 8  # tokens, and tokens against n-grams, from which an index of children pays
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +67,11 @@ class LanguageModel:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
         n = len(ids)
         log_prob, matched = np.empty(n), np.empty(n, np.uint8)
-        run = kernel("score_ids", n)
-        tables = (self.trie.start, self.trie.word, self.log_p, self.log_b)
+        tables: tuple[Any, ...] = (self.trie.start, self.trie.word, self.log_p, self.log_b)
+        if self.order > 1 and n > INDEX_FROM and n * INDEX_SHARE > len(self.trie):
+            run, tables = kernel("score_indexed", n), (*tables, self._index)
+        else:
+            run = kernel("score_ids", n)
         workers = cores() if n > 1 << 15 and self.frame else 1
         cuts = [0]
         for i in range(1, workers):
@@ -87,6 +91,13 @@ class LanguageModel:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(work, range(workers)))
         return log_prob, matched
+
+    @cached_property
+    def _index(self) -> NDArray[np.uint64]:
+        """The hash of children, made when there is enough text to score for it to pay."""
+        made = np.zeros(1 << (3 * len(self.trie) // 2).bit_length(), np.uint64)
+        kernel("fill_index", len(self.trie))(self.trie.start, self.trie.word, int(self.trie.bases[-2]), made)
+        return made
 
     def score(self, sentence: str) -> float:
         """Natural log of the probability of a sentence, its end included."""
@@ -139,15 +150,13 @@ class LanguageModel:
         guess, log_guess = np.zeros(len(ids), np.int32), np.zeros(len(ids))
         best, ranked = self._best
         tables = (self.trie.start, self.trie.word, self.log_p, self.log_b, best, ranked)
-        kernel("predict_ids", len(ids))(
-            ids, self.order, *tables, np.zeros(self.order + 1, np.int64), guess, log_guess
-        )
+        kernel("predict_ids", len(ids))(ids, self.order, *tables, np.zeros(self.order + 1, np.int64), guess, log_guess)
         return guess, log_guess
 
     def save(self, path: str | Path) -> None:
         """Write a `.npz` file that is mapped, not read, when opened; no pickle."""
         text, ends = self.vocabulary.packed
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "vocabulary": text,
             "ends": ends,
             "bases": self.trie.bases,
@@ -186,7 +195,10 @@ class LanguageModel:
             and np.all(np.diff(trie.bases) >= 0)
             and len(self.log_b) == trie.bases[-2]
             and (trie.order == 1 or len(starts) == trie.bases[-2] + 1)
-            and (trie.order == 1 or (starts[-1] == n and starts[0] == trie.bases[1] and np.all(starts[1:] >= starts[:-1])))
+            and (
+                trie.order == 1
+                or (starts[-1] == n and starts[0] == trie.bases[1] and np.all(starts[1:] >= starts[:-1]))
+            )
             and (n == 0 or int(trie.word.max()) < len(self.vocabulary))
             and {t.dtype.str for t in (trie.word, starts, trie.count)} == {"<u4"}
             and self.log_p.dtype == self.log_b.dtype == np.float64

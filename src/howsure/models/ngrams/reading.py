@@ -139,7 +139,11 @@ def block_ids(block: bytes, vocabulary: Vocabulary, units: int, frame: int, *, g
         numbers = [vocabulary.merge(own) for own, _ in made]
         out = np.empty(sum(len(ids) for _, ids in made), np.int32)
         ends = np.cumsum([0, *(len(ids) for _, ids in made)])
-        list(pool.map(lambda i: np.take(numbers[i], made[i][1], out=out[ends[i] : ends[i + 1]], mode="clip"), range(workers)))
+        list(
+            pool.map(
+                lambda i: np.take(numbers[i], made[i][1], out=out[ends[i] : ends[i + 1]], mode="clip"), range(workers)
+            )
+        )
     return out
 
 

@@ -163,7 +163,7 @@ class Corrector:
         before = [BOS] * self._model.frame
         made, changes = [], []
         for i, token in enumerate(tokens):
-            core = lowered[i].strip(".,;:!?\"()[]")
+            core = lowered[i].strip('.,;:!?"()[]')
             if not core or not any("a" <= c <= "z" for c in core) or (numbers[i] and self._errors is None):
                 made.append(token)
                 before.append(numbers[i])
@@ -180,4 +180,10 @@ class Corrector:
 
 
 def _cased(word: str, like: str) -> str:
-    return word.capitalize() if like[:1].isupper() and not like[1:2].isupper() else word.upper() if like.isupper() else word
+    return (
+        word.capitalize()
+        if like[:1].isupper() and not like[1:2].isupper()
+        else word.upper()
+        if like.isupper()
+        else word
+    )

@@ -60,10 +60,10 @@ def trained(
         ids = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
         vocabulary, ids = _limited(vocabulary, ids, min_count, size)
         if closed and words is not None and bool((ids == UNK).any()):
-            raise InputError("the text has words that the closed vocabulary has not: leave out --closed to call them <UNK>.")
-        trie = count_ngrams(
-            ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress
-        )
+            raise InputError(
+                "the text has words that the closed vocabulary has not: leave out --closed to call them <UNK>."
+            )
+        trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
         del ids
     if trie.sizes()[-1] == 0 or (order > 1 and not trie.is_event[trie.level(order)].any()):
         most = next(k for k in range(order, 0, -1) if trie.sizes()[k - 1])

@@ -93,10 +93,11 @@ class Trie:
         level = self.level(order - 1)
         return np.repeat(np.arange(level.stop - level.start), np.diff(self.start[level.start : level.stop + 1]))
 
-    def child_sums(self, values: NDArray[np.float64], order: int) -> Floats:
+    def child_sums(self, values: Floats, order: int) -> Floats:
         """For each node of `order` - 1, the sum of `values` (one a node of `order`) over its children."""
         level = self.level(order - 1)
-        return np.bincount(self.parents(order), weights=values, minlength=level.stop - level.start)
+        made: Floats = np.bincount(self.parents(order), values, level.stop - level.start).astype(np.float64, copy=False)
+        return made
 
     def anchored(self, order: int, padding: int) -> NDArray[np.bool_]:
         """Which nodes of an order begin with all `padding` <s> of a sentence: their context is whole, however short."""

@@ -64,7 +64,7 @@ def longest(held_out: HeldOut) -> HeldOut:
 
 def _added(counts: Counts, alpha: float) -> Estimate:
     p, b = empty(counts)
-    trie, v = counts.trie, counts.n_events
+    trie, _v = counts.trie, counts.n_events
     for order in range(1, trie.order + 1):
         c = counts.events(order)
         level = trie.level(order)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,10 +69,16 @@ def _interpolated(
             p[level] = _words(counts, a[level], steps_of, uniform_base)
         else:
             above = trie.level(order - 1)
-            run = kernel("discounted", len(trie))
-            arrays = (trie.start, trie.word, trie.link, a)
-            in_parallel(lambda i, j, s=steps_of: run(*arrays, i, j, s, p, b), above.start, above.stop)  # type: ignore[misc]
+            fill = partial(_fill, counts, a, steps_of, p, b)
+            in_parallel(fill, above.start, above.stop)
     return Estimate(p, b, {"discounts": chosen}, tuple(notes))
+
+
+def _fill(
+    counts: Counts, a: NDArray[np.uint32], discounts: Floats, p: Floats, b: Floats, first: int, last: int
+) -> None:
+    trie = counts.trie
+    kernel("discounted", len(trie))(trie.start, trie.word, trie.link, a, first, last, discounts, p, b)
 
 
 def _words(counts: Counts, a: NDArray[np.uint32], discounts: Floats, uniform_base: bool) -> Floats:

@@ -78,7 +78,7 @@ def fitted_weights(held_out: HeldOut, n_events: int, steps: int = 100) -> list[f
         went_on = np.where(usable, below, 0.0).sum(axis=0)
         new = np.where(stopped + went_on > 0, stopped / np.maximum(stopped + went_on, 1e-300), 0.0)
         new = np.clip(new, 1e-9, 1.0 - 1e-9)
-        done = np.abs(new - shares).max() < 1e-5
+        done = np.abs(new - shares).max() < 1e-4
         shares = new
         if done:
             break

@@ -7,7 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: env demo test lint bench coverage synthetic-docs lm-study clean
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -42,6 +42,7 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py
+	$(BIN)/python bench/lm_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
@@ -49,6 +50,9 @@ coverage: $(VENV)/.test
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic
+
+lm-study: $(VENV)/.base
+	$(BIN)/python bench/lm_study.py
 
 clean:
 	rm -rf $(VENV) build dist

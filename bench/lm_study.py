@@ -7,6 +7,7 @@ Everything is seeded; --quick does a small part of it, to see that it runs.
 
 import argparse
 import re
+import tempfile
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
@@ -207,11 +208,14 @@ def spelling(data, quick, say):
         n = len(wanted)
         lines.append(f"| {name} | {n:,} | {reach / n:.1%} | {wilson(first, n)} | {five / n:.1%} | {wilson(base, n)} |")
         say(lines[-1])
-    note = f"The channel learnt from {len(pairs):,} other pairs; none has a misspelling that is tested."
+    note = (
+        f"The channel learnt from {len(pairs):,} other pairs; none has a misspelling that is tested. The power of the "
+        f"frequency, tuned on them, is {channel.language_weight:.1f}."
+    )
     return [note, "", *lines, ""]
 
 
-def calibration(data, quick, say):
+def calibration(data, quick, folder, say):
     train, test, _ = data
     lines = [
         "| smoothing | order | right | mean q | RMS error | slope | mass given to frequent words, of what they got |",
@@ -232,7 +236,8 @@ def calibration(data, quick, say):
             say(lines[-1])
             if order == 3 and smoothing in ("laplace", "katz", "witten-bell", "modified-kneser-ney"):
                 curves[smoothing] = c
-    return [*lines, ""], curves
+    (folder / "curves.svg").write_bytes(rendered(overlaid_figure(curves), ".svg"))
+    return [*lines, ""]
 
 
 TEMPLATE = """# N-gram models measured
@@ -276,27 +281,40 @@ less: at high q they are somewhat too sure.
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--parts", help="a folder to keep the parts of the page in")
+    parser.add_argument("--only", help="make one part only, in --parts")
+    given = parser.parse_args()
+    quick = given.quick
 
     def say(line):
         print(line, flush=True)
 
+    folder = Path(given.parts) if given.parts else Path(tempfile.mkdtemp())
     corpora = {"Brown": split(*brown()), "WSJ": split(*wsj()), "Shakespeare": split(*shakespeare())}
-    orders = (1, 2) if quick else (1, 2, 3, 4)
-    parts = {
-        "calibration": calibration(corpora["Brown"], quick, say),
-        "spelling": "\n".join(spelling(corpora["Brown"], quick, say)),
-        "generated": "\n".join(generated(corpora["Shakespeare"], say)),
-        "across": "\n".join(across(corpora, say)),
-        "perplexities": "\n".join(line for n, c in corpora.items() for line in perplexities(n, c, orders, say)),
+    orders = (1, 2) if quick else (1, 2, 3)
+    makers = {
+        "calibration": lambda: calibration(corpora["Brown"], quick, folder, say),
+        "spelling": lambda: spelling(corpora["Brown"], quick, say),
+        "generated": lambda: generated(corpora["Shakespeare"], say),
+        "across": lambda: across(corpora, say),
+        **{f"perplexities-{n}": (lambda n=n: perplexities(n, corpora[n], orders, say)) for n in corpora},
     }
-    table, curves = parts["calibration"]
-    parts["calibration"] = "\n".join(table)
+    for name in [given.only] if given.only else makers:
+        (folder / f"{name}.md").write_text("\n".join(makers[name]()), encoding="utf-8")
+    if given.only:
+        return
+    write_page(folder, quick)
+
+
+def write_page(folder, quick=False):
+    """The page from its parts."""
+    parts = {p.stem: p.read_text(encoding="utf-8") for p in folder.glob("*.md")}
+    parts["perplexities"] = "\n".join(parts.pop(f"perplexities-{n}") for n in ("Brown", "WSJ", "Shakespeare"))
     page = TEMPLATE.format(**parts)
     if quick:
         print(page)
         return
-    (DOCS / "images" / "lm-calibration.svg").write_bytes(rendered(overlaid_figure(curves), ".svg"))
+    (DOCS / "images" / "lm-calibration.svg").write_bytes((folder / "curves.svg").read_bytes())
     (DOCS / "lm-study.md").write_text(page, encoding="utf-8")
 
 

@@ -6,7 +6,13 @@ import pytest
 
 from howsure.cli.application import run
 
-LINES = ["the fox saw a hen", "the hen saw the fox", "a fox met the hen", "the old fox left", "a hen left the barn"] * 12
+LINES = [
+    "the fox saw a hen",
+    "the hen saw the fox",
+    "a fox met the hen",
+    "the old fox left",
+    "a hen left the barn",
+] * 12
 
 
 @pytest.fixture(scope="module")

@@ -107,16 +107,13 @@ class LanguageModel:
         """Natural log of the probability of each sentence; 0 for an empty one."""
         if not self.settings["sentences"]:
             return np.array([self.score(s) for s in sentences])
-        full = [i for i, s in enumerate(sentences) if s.strip()]
-        made = np.zeros(len(sentences))
-        if not full:
-            return made
-        ids = self.ids(text_bytes([sentences[i] for i in full]))
-        number = sentence_numbers(ids)
-        if len(ids) and int(number[-1]) + 1 == len(full):
-            made[full] = np.bincount(number, weights=self.log_probs(ids)[0], minlength=len(full))
-            return made
-        return np.array([self.score(s) for s in sentences])  # some hold nothing but <s>
+        ids = self.ids(text_bytes(sentences))
+        ends = np.flatnonzero(ids == EOS)
+        if len(ends) != len(sentences):  # some are empty, or hold nothing but <s>
+            return np.array([self.score(s) for s in sentences])
+        if not len(ends):
+            return np.zeros(0)
+        return np.add.reduceat(self.log_probs(ids)[0], np.concatenate([[0], ends[:-1] + 1]))
 
     def context_ids(self, history: str) -> Ids:
         """Numbers of a history's words, <s> before them where lines are sentences."""

@@ -42,7 +42,9 @@ def units_number(units: str) -> int:
 
 def text_bytes(lines: Sequence[str] | str) -> bytes:
     """Sentences in memory as the bytes of a file, a line each."""
-    text = lines if isinstance(lines, str) else "\n".join(" ".join(s.splitlines()) for s in lines)
+    text = lines if isinstance(lines, str) else "\n".join(lines)
+    if not isinstance(lines, str) and text.count("\n") != len(lines) - 1:  # some hold a line's end themselves
+        text = "\n".join(s.replace("\n", " ") for s in lines)
     return (text + "\n").encode("utf-8", "surrogateescape")
 
 

@@ -36,6 +36,7 @@ class ErrorModel:
     put: np.ndarray
     swap: np.ndarray
     pairs: int
+    sample: tuple[tuple[str, str], ...] = ()  # some of the pairs, to weigh the language model on
 
     def __repr__(self) -> str:
         return f"ErrorModel({self.pairs:,} pairs)"
@@ -46,6 +47,7 @@ def error_model(pairs: Iterable[tuple[str, str]]) -> ErrorModel:
     ready_edits()
     tables = np.zeros((4, N_CODES, N_CODES))  # change (copies on the diagonal), drop, put, swap
     n = 0
+    pairs = list(pairs)
     for typed, meant in pairs:
         if typed and meant:
             align_pair(codes(typed), codes(meant), tables)
@@ -63,6 +65,7 @@ def error_model(pairs: Iterable[tuple[str, str]]) -> ErrorModel:
         -np.log(put / (put.sum(1) + seen_before)[:, None]),
         -np.log(swap / at[:, None]),
         n,
+        tuple(pairs[:: max(1, len(pairs) // 300)]),
     )
 
 
@@ -99,6 +102,7 @@ class Corrector:
         self._ends = np.cumsum([len(c) for c in encoded]).astype(np.int64)
         self._text = np.concatenate(encoded).astype(np.uint8) if encoded else np.zeros(0, np.uint8)
         self._counts = np.asarray(model.trie.count[: len(self._words)], np.int64)
+        self.language_weight = 1.0 if errors is None else self._best_weight(errors.sample)
 
     def candidates(self, typed: str) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the words within reach of `typed`, and -log p(typed | word) (edits, for the baseline)."""
@@ -114,6 +118,19 @@ class Corrector:
         costs[near == same] = -np.log1p(-self._rate)
         return near, costs
 
+    def _best_weight(self, pairs: Sequence[tuple[str, str]]) -> float:
+        """The power of p(word) under which the words meant are likeliest: how far the pairs follow the text's frequencies."""
+        weights = np.arange(1, 11) / 10.0
+        total = np.zeros(len(weights))
+        for typed, meant in pairs:
+            near, costs = self.candidates(typed.lower())
+            at = np.flatnonzero(near == self._model.vocabulary.number(meant.lower()))
+            if len(at) and typed.lower() != meant.lower():
+                log = weights[:, None] * self._model.log_p[near] - costs
+                top = log.max(axis=1)
+                total += log[:, at[0]] - top - np.log(np.exp(log - top[:, None]).sum(axis=1))
+        return float(weights[int(np.argmax(total))]) if total.any() else 1.0
+
     def word(self, typed: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Correction:
         """The likeliest word between given neighbours (numbers), with up to five candidates."""
         near, costs = self.candidates(typed)
@@ -123,10 +140,10 @@ class Corrector:
             order = np.lexsort((-self._counts[near], costs))[:5]
             return Correction(typed, self._words[near[order[0]]], tuple((self._words[i], 0.0) for i in near[order]))
         if len(near) > 200:  # far from the best on both counts: the rest cannot win
-            rough = costs - self._model.log_p[near]
+            rough = costs - self.language_weight * self._model.log_p[near]
             keep = np.argsort(rough, kind="stable")[:200]
             near, costs = near[keep], costs[keep]
-        log = self._language(near, before, after) - costs
+        log = self.language_weight * self._language(near, before, after) - costs
         top = log.max()
         if not np.isfinite(top):
             return Correction(typed, typed, ())

@@ -8,6 +8,7 @@
 # make coref-study       docs/coref-study.md
 # make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
 # make english-coref     train the coreference weights that ship, on automatic parses, and score them
+# make lm-study          docs/lm-study.md
 # make muc-study         docs/muc-study.md                  make stories  the embedded stories' parses, after a new model
 PYTHON ?= python3
 VENV   := .venv
@@ -20,6 +21,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: coref-study
 .PHONY: english-model english-scores english-coref
 .PHONY: muc-study stories
+.PHONY: lm-study
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -59,6 +61,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/evaluation_speed.py
 	$(BIN)/python bench/chain_speed.py
 	$(BIN)/python bench/coref_speed.py
+	$(BIN)/python bench/lm_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
@@ -94,6 +97,9 @@ muc-study: $(VENV)/.test
 
 stories: $(VENV)/.test
 	$(BIN)/python bench/write_stories.py
+
+lm-study: $(VENV)/.base
+	$(BIN)/python bench/lm_study.py
 
 clean:
 	rm -rf $(VENV) build dist

@@ -15,6 +15,7 @@ from howsure.cli.compare import compare
 from howsure.cli.coref import coref
 from howsure.cli.explore import explore
 from howsure.cli.label import label
+from howsure.cli.lm import lm
 from howsure.cli.page import page
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
@@ -59,6 +60,7 @@ app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(classify, name="classify")
 app.add_typer(tagger, name="tagger")
 app.add_typer(coref, name="coref")
+app.add_typer(lm, name="lm")
 
 
 def run(arguments: list[str] | None = None) -> int:

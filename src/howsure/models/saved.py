@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
+import struct
 import tempfile
 import zipfile
 from pathlib import Path
@@ -17,11 +19,18 @@ HEADER = "howsure"
 
 
 def save_model(
-    path: str | Path, kind: str, version: int, settings: dict[str, Any], arrays: dict[str, np.ndarray]
+    path: str | Path,
+    kind: str,
+    version: int,
+    settings: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    *,
+    mapped: bool = False,
 ) -> None:
     """Write a model whole or not at all.
 
-    `settings` is what JSON can hold; lists of names (words, tags) are packed with `packed_names`.
+    `settings` is what JSON can hold; lists of names (words, tags) are packed with `packed_names`. With `mapped` the
+    arrays are not compressed and lie aligned, so that `load_model(mapped=True)` need not read them.
     """
     about = json.dumps({"kind": kind, "version": version, "settings": settings}, ensure_ascii=False)
     for name, array in arrays.items():
@@ -34,7 +43,10 @@ def save_model(
     try:
         with os.fdopen(handle, "wb") as file:
             named: dict[str, Any] = {HEADER: np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
-            np.savez_compressed(file, **named)
+            if mapped:
+                _write_aligned(file, named)
+            else:
+                np.savez_compressed(file, **named)
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
@@ -47,9 +59,17 @@ def model_kind(path: str | Path) -> str:
     return str(_read(path, only_header=True)[0]["kind"])
 
 
-def load_model(path: str | Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Settings and arrays of a model file; an error if it is damaged, of another kind or of a later version."""
-    about, arrays = _read(path)
+def load_model(
+    path: str | Path, kind: str, version: int, *, mapped: bool = False
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Settings and arrays of a model file; an error if it is damaged, of another kind or of a later version.
+
+    With `mapped`, uncompressed arrays of a file above 64 MB are views of it, read only when used and not checked
+    against their sums; smaller files are read and checked whole.
+    """
+    about, arrays = _read(path, only_header=mapped and _is_large(path))
+    if mapped and _is_large(path):
+        arrays = _mapped(path)
     if about["kind"] != kind:
         raise InputError(f"{path} holds a model of kind {about['kind']}; {kind} was expected.")
     if about["version"] != version:
@@ -73,6 +93,55 @@ def _read(path: str | Path, only_header: bool = False) -> tuple[dict[str, Any], 
         raise
     except (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
         raise InputError(f"{path} is damaged or not a model file ({error}).") from None
+
+
+_LARGE = 1 << 26
+_ALIGNMENT = 64
+_LOCAL_HEADER = 30  # bytes of a zip member before its name
+
+
+def _is_large(path: str | Path) -> bool:
+    return Path(path).is_file() and Path(path).stat().st_size > _LARGE
+
+
+def _write_aligned(file: Any, arrays: dict[str, Any]) -> None:
+    """An uncompressed `.npz` whose arrays begin at multiples of 64 bytes: an extra field of each member pads it."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            fixed = file.tell() + _LOCAL_HEADER + len(member.filename) + 20 + 4  # 20: the sizes of a large member
+            pad = -fixed % _ALIGNMENT
+            member.extra = struct.pack("<HH", 0x4853, pad) + b"\0" * pad
+            with archive.open(member, "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def _mapped(path: str | Path) -> dict[str, np.ndarray]:
+    made = {}
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                if name == HEADER:
+                    continue
+                if member.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError(f"array {name} is compressed")
+                file.seek(member.header_offset + 26)
+                lengths = struct.unpack("<HH", file.read(4))
+                file.seek(member.header_offset + _LOCAL_HEADER + sum(lengths))
+                shape, _, dtype = (
+                    np.lib.format.read_array_header_1_0(file)
+                    if (np.lib.format.read_magic(file) == (1, 0))
+                    else np.lib.format.read_array_header_2_0(file)
+                )
+                if dtype.hasobject:
+                    raise ValueError(f"array {name} holds Python objects")
+                n = int(np.prod(shape))
+                made[name] = np.frombuffer(whole, dtype, n, file.tell()).reshape(shape)
+    except (ValueError, OSError, EOFError, struct.error, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        raise InputError(f"{path} is damaged or not a model file ({error}).") from None
+    return made
 
 
 def packed_names(names: list[str] | tuple[str, ...]) -> np.ndarray:

@@ -1,0 +1,230 @@
+"""Bytes of text to numbers of words: one pass that splits, hashes and interns, with no Python object per token.
+
+Words live in one run of bytes (`text`, word i ending at `ends[i]`); `slots` is an open-addressing table of
+`hash << 32 | number + 1`. The kernels stop and say so when a table is full, and go on where they stopped. They also
+run uncompiled (`.py_func`), which serves small texts on a machine where nothing has been compiled yet: so products
+stay below 2**63 and bytes are widened before arithmetic.
+"""
+
+import numpy as np
+
+from howsure.kernels.compiling import kernel
+
+UNK, BOS, EOS = 0, 1, 2
+WORDS, PUNCTUATION, CHARACTERS = 0, 1, 2
+DONE, IDS_FULL, WORDS_FULL = 0, 1, 2
+POSITION, N_WORDS, N_IDS, N_TEXT, IN_LINE = 0, 1, 2, 3, 4  # of `state`
+
+
+@kernel
+def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
+    """Append the numbers of the tokens of `data` to `ids`, from byte `state[POSITION]` on.
+
+    A line with a token becomes `frame` times <s>, its words, </s>; with `frame` 0 there are no sentences. <s> and
+    </s> written in the text are skipped (kept with `frame` -1, which makes no sentences). Unknown words are added if `grow`, else they are <UNK>.
+    """
+    n = data.size
+    mask = slots.size - 1
+    pos = state[0]
+    n_words = state[1]
+    n_ids = state[2]
+    n_text = state[3]
+    in_line = state[4]
+    status = 0
+    while pos < n:
+        if n_ids + frame + 3 > ids.size:
+            status = 1
+            break
+        c = np.int64(data[pos])
+        if c == 10:
+            if frame > 0:
+                if in_line == 1:
+                    ids[n_ids] = 2
+                    n_ids += 1
+                in_line = 0
+            if mode != 2 or frame > 0:
+                pos += 1
+                continue
+        a = pos
+        if mode == 2:
+            if c == 13:
+                pos += 1
+                continue
+            b = pos + 1
+            if c >= 192:
+                while b < n and np.int64(data[b]) & 192 == 128:
+                    b += 1
+        else:
+            if c == 32 or (9 <= c <= 13) or c == 0:
+                pos += 1
+                continue
+            b = pos + 1
+            if mode == 0:
+                while b < n:
+                    c = np.int64(data[b])
+                    if c == 32 or (9 <= c <= 13) or c == 0:
+                        break
+                    b += 1
+            else:
+                plain = c >= 128 or 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122
+                while plain and b < n:
+                    before = c
+                    c = np.int64(data[b])
+                    if c >= 128 or 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122:
+                        b += 1
+                        continue
+                    if b + 1 >= n:
+                        break
+                    after = np.int64(data[b + 1])
+                    joins = (c == 39 or c == 45) and (
+                        after >= 128 or 48 <= after <= 57 or 65 <= after <= 90 or 97 <= after <= 122
+                    )
+                    if (c == 44 or c == 46) and 48 <= before <= 57 and 48 <= after <= 57:
+                        joins = True
+                    if not joins:
+                        break
+                    b += 2
+                    c = after
+        h = 0
+        for i in range(a, b):
+            h = (h * 131 + np.int64(data[i]) + 1) & 0x7FFFFFFF
+        h = (h * 1103515245 + 12345) & 0x7FFFFFFF
+        h ^= h >> 15
+        slot = h & mask
+        word = -1
+        while True:
+            entry = slots[slot]
+            if entry == 0:
+                break
+            if entry >> 32 == h:
+                at = (entry & 0xFFFFFFFF) - 1
+                begin = ends[at - 1] if at > 0 else 0
+                if ends[at] - begin == b - a:
+                    same = True
+                    for i in range(b - a):
+                        if text[begin + i] != data[a + i]:
+                            same = False
+                            break
+                    if same:
+                        word = at
+                        break
+            slot = (slot + 1) & mask
+        if word < 0:
+            if grow == 1:
+                if 2 * n_words >= slots.size or n_words >= ends.size or n_text + b - a > text.size:
+                    status = 2
+                    break
+                for i in range(a, b):
+                    text[n_text] = data[i]
+                    n_text += 1
+                ends[n_words] = n_text
+                word = n_words
+                n_words += 1
+                slots[slot] = (h << 32) | (word + 1)
+            else:
+                word = 0
+        pos = b
+        if (word == 1 or word == 2) and frame >= 0:
+            continue
+        if frame > 0 and in_line == 0:
+            for _ in range(frame):
+                ids[n_ids] = 1
+                n_ids += 1
+            in_line = 1
+        ids[n_ids] = word
+        n_ids += 1
+    state[0] = pos
+    state[1] = n_words
+    state[2] = n_ids
+    state[3] = n_text
+    state[4] = in_line
+    return status
+
+
+@kernel
+def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, state, numbers):
+    """Numbers of the words `first`.. of another list, adding those that are not there if `grow` (else <UNK>).
+
+    The tables must have room. Returns how many were there already.
+    """
+    mask = slots.size - 1
+    n_words = state[1]
+    n_text = state[3]
+    found = 0
+    for j in range(first, n_other):
+        a = other_ends[j - 1] if j > 0 else 0
+        b = other_ends[j]
+        h = 0
+        for i in range(a, b):
+            h = (h * 131 + np.int64(other_text[i]) + 1) & 0x7FFFFFFF
+        h = (h * 1103515245 + 12345) & 0x7FFFFFFF
+        h ^= h >> 15
+        slot = h & mask
+        word = -1
+        while True:
+            entry = slots[slot]
+            if entry == 0:
+                break
+            if entry >> 32 == h:
+                at = (entry & 0xFFFFFFFF) - 1
+                begin = ends[at - 1] if at > 0 else 0
+                if ends[at] - begin == b - a:
+                    same = True
+                    for i in range(b - a):
+                        if text[begin + i] != other_text[a + i]:
+                            same = False
+                            break
+                    if same:
+                        word = at
+                        break
+            slot = (slot + 1) & mask
+        if word >= 0:
+            found += 1
+        elif grow == 1:
+            for i in range(a, b):
+                text[n_text] = other_text[i]
+                n_text += 1
+            ends[n_words] = n_text
+            word = n_words
+            n_words += 1
+            slots[slot] = (h << 32) | (word + 1)
+        else:
+            word = 0
+        numbers[j] = word
+    state[1] = n_words
+    state[3] = n_text
+    return found
+
+
+@kernel
+def rehash(text, ends, n_words, slots):
+    """Fill an empty table with words known to be distinct."""
+    mask = slots.size - 1
+    for j in range(n_words):
+        a = ends[j - 1] if j > 0 else 0
+        h = 0
+        for i in range(a, ends[j]):
+            h = (h * 131 + np.int64(text[i]) + 1) & 0x7FFFFFFF
+        h = (h * 1103515245 + 12345) & 0x7FFFFFFF
+        h ^= h >> 15
+        slot = h & mask
+        while slots[slot] != 0:
+            slot = (slot + 1) & mask
+        slots[slot] = (h << 32) | (j + 1)
+
+
+@kernel
+def count_ids(ids, counts):
+    """Add one to the count of each number."""
+    for i in range(ids.size):
+        counts[ids[i]] += 1
+
+
+READ = "Array({0}, 1, 'C', readonly=True)"
+BYTES, LONGS, INTS = READ.format("uint8"), READ.format("int64"), READ.format("int32")
+SIGNATURES = {
+    read_tokens: f"int64({BYTES}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
+    add_words: f"int64({BYTES}, {LONGS}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])",
+    rehash: f"void({BYTES}, {LONGS}, int64, int64[::1])",
+    count_ids: f"void({INTS}, int64[::1])",
+}

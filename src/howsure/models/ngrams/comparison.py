@@ -1,0 +1,153 @@
+"""Two models on the same text: the paired difference in bits a word, tested over sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from howsure.errors import InputError
+from howsure.models.ngrams.evaluation import LN2, ratio_half_width
+from howsure.models.ngrams.model import LanguageModel, sentence_numbers
+from howsure.models.ngrams.vocabulary import BOS, UNK
+
+MUST_AGREE = ("units", "sentences", "lowercase")
+PERMUTATIONS = 9_999
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """A against B, in bits a word over the words that both know; negative favours A."""
+
+    a: str
+    b: str
+    words: int
+    sentences: int
+    left_out: int  # words that one of them does not know
+    bits_a: float
+    bits_b: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: float
+    better_sentences: int  # sentences that A finds likelier
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        return f"ModelComparison({self.difference:+.4f} bits a word, p={self.p_value:.3g})"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        share = f"{self.better_sentences:,} of {self.sentences:,} sentences are likelier under {self.a}"
+        if not math.isfinite(self.difference):
+            who = self.b if self.difference < 0 else self.a
+            return f"{who} gives some of these words probability 0: its perplexity is infinite; {share}."
+        if self.p_value >= 0.05:
+            return f"No clear difference: {abs(self.difference):.3f} bits a word, p = {self.p_value:.3f}; {share}."
+        better, worse = (self.a, self.b) if self.difference < 0 else (self.b, self.a)
+        p = "< 0.001" if self.p_value < 0.001 else f"= {self.p_value:.3f}"
+        return (
+            f"{better} predicts better than {worse}, by {abs(self.difference):.3f} bits a word (p {p}): perplexity "
+            f"{2 ** min(self.bits_a, self.bits_b):.1f} against {2 ** max(self.bits_a, self.bits_b):.1f}; {share}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data; None for infinite."""
+
+        def finite(x: float | None) -> float | None:
+            return x if x is not None and math.isfinite(x) else None
+
+        def power(bits: float) -> float | None:
+            return 2.0**bits if math.isfinite(bits) and bits < 1000 else None
+
+        return {
+            "verdict": self.verdict,
+            "models": [self.a, self.b],
+            "words": self.words,
+            "sentences": self.sentences,
+            "left_out": self.left_out,
+            "cross_entropy": [finite(self.bits_a), finite(self.bits_b)],
+            "perplexity": [power(self.bits_a), power(self.bits_b)],
+            "difference": finite(self.difference),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "p_value": self.p_value,
+            "better_sentences": self.better_sentences,
+            "confidence_level": self.confidence_level,
+        }
+
+
+def compared(
+    a: LanguageModel,
+    b: LanguageModel,
+    source: Any,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    confidence_level: float = 0.95,
+    rng: np.random.Generator,
+) -> ModelComparison:
+    """Difference in bits a word with an interval, and a sign-flip test over sentences.
+
+    Words that either model does not know are left out of the sums (both still see <UNK> in the history): a model
+    must not win by knowing fewer words.
+    """
+    for key in MUST_AGREE:
+        if a.settings.get(key) != b.settings.get(key):
+            raise InputError(f"the models read text differently ({key}): {a.settings.get(key)}, {b.settings.get(key)}.")
+    if not isinstance(source, bytes):
+        from howsure.models.ngrams.reading import blocks
+
+        source = b"".join(blocks(source))
+    pairs = []
+    for model in (a, b):
+        ids = model.ids(source)
+        event = ids != BOS if model.frame else np.ones(len(ids), bool)
+        number = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20
+        pairs.append((-model.log_probs(ids)[0][event] / LN2, ids[event], number[event]))
+    (bits_a, ids_a, number), (bits_b, ids_b, _) = pairs
+    kept = (ids_a != UNK) & (ids_b != UNK)
+    if not kept.any():
+        raise InputError("no word of the text is known to both models.")
+    _, group = np.unique(number[kept], return_inverse=True)
+    sizes = np.bincount(group)
+    sum_a, sum_b = np.bincount(group, bits_a[kept]), np.bincount(group, bits_b[kept])
+    n = int(kept.sum())
+    with np.errstate(invalid="ignore"):
+        d = sum_a - sum_b
+    d = np.where(np.isnan(d), 0.0, d)  # impossible under both
+    value = (
+        float(sum_a.sum() / n - sum_b.sum() / n)
+        if np.isfinite(d).all()
+        else float(np.sign(np.sum(np.sign(d)))) * math.inf
+    )
+    half = ratio_half_width(d, sizes, confidence_level) if np.isfinite(d).all() else None
+    return ModelComparison(
+        *names,
+        words=n,
+        sentences=len(d),
+        left_out=int((~kept).sum()),
+        bits_a=float(sum_a.sum() / n),
+        bits_b=float(sum_b.sum() / n),
+        difference=value,
+        low=None if half is None else value - half,
+        high=None if half is None else value + half,
+        p_value=sign_flip_p_value(np.clip(d, -1e6, 1e6), rng),
+        better_sentences=int((d < 0).sum()),
+        confidence_level=confidence_level,
+    )
+
+
+def sign_flip_p_value(d: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> float:
+    """Two-sided p-value of Σd when the sign of each sentence's difference is a coin toss; (1 + hits)/(1 + B)."""
+    observed = abs(float(d.sum())) * (1 - 1e-12)
+    hits = 0
+    step = max(1, 4_000_000 // max(len(d), 1))
+    for begin in range(0, permutations, step):
+        rows = min(step, permutations - begin)
+        signs = rng.integers(0, 2, (rows, len(d)), dtype=np.int8)
+        sums = 2.0 * (signs @ d) - d.sum()
+        hits += int((np.abs(sums) >= observed).sum())
+    return (1 + hits) / (1 + permutations)

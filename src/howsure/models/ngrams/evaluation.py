@@ -1,0 +1,222 @@
+"""How well a model predicts a text: cross-entropy, perplexity, bits, next-word accuracy; and two models compared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+from howsure.models.ngrams.model import LanguageModel, sentence_numbers
+from howsure.models.ngrams.trie import Floats
+from howsure.models.ngrams.vocabulary import BOS, EOS, UNK
+
+LN2 = math.log(2.0)
+
+
+def entropy(probs: Any) -> float:
+    """H = -Σ p log2 p, in bits."""
+    p = np.asarray(probs, np.float64)
+    return float(-np.sum(p[p > 0] * np.log2(p[p > 0]))) + 0.0
+
+
+def cross_entropy(true: Any, model: Any) -> float:
+    """-Σ p log2 q, in bits; infinite where the model rules out what can happen."""
+    p, q = np.asarray(true, np.float64), np.asarray(model, np.float64)
+    if np.any((p > 0) & (q == 0)):
+        return math.inf
+    return float(-np.sum(p[p > 0] * np.log2(q[p > 0])))
+
+
+def perplexity_of(log2_probs: Any) -> float:
+    """2 to the mean of -log2 p."""
+    return float(2.0 ** -np.mean(np.asarray(log2_probs, np.float64)))
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """Words and the bits they cost, with an interval of the bits a word from the spread between groups."""
+
+    words: int
+    bits: float  # infinite when something had probability 0
+    low: float | None  # of bits per word
+    high: float | None
+
+    @property
+    def per_word(self) -> float:
+        """Per-word cross-entropy in bits."""
+        return self.bits / self.words if self.words else math.nan
+
+    @property
+    def perplexity(self) -> float:
+        """2 to the per-word cross-entropy."""
+        return _power(self.per_word)
+
+    def __repr__(self) -> str:
+        return f"Surprise(perplexity {self.perplexity:.4g}, {self.words:,} words)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Words, bits, cross-entropy and perplexity with limits; None for infinite or missing."""
+        low, high = (None if x is None else _power(x) for x in (self.low, self.high))
+        return {
+            "words": self.words,
+            "bits": _finite(self.bits),
+            "cross_entropy": _finite(self.per_word),
+            "perplexity": _finite(self.perplexity),
+            "low": low,
+            "high": high,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A model on a text. The headline counts every word, words not in the vocabulary as <UNK>, and </s>."""
+
+    model: str
+    text: str
+    sentences: int
+    all_words: Surprise  # with OOV and </s>
+    known_words: Surprise  # without OOV, with </s>
+    no_ends: Surprise  # with OOV, without </s>
+    known_no_ends: Surprise
+    out_of_vocabulary: int
+    impossible: int  # tokens of probability 0
+    next_word_accuracy: float
+    characters: int
+    matched: tuple[int, ...]  # tokens whose probability came from an n-gram of order 1, 2, …
+    confidence_level: float
+    smoothing: str
+
+    def __repr__(self) -> str:
+        return f"Evaluation(perplexity {self.all_words.perplexity:.4g}, {self.all_words.words:,} words)"
+
+    @property
+    def perplexity(self) -> float:
+        """Of all words, </s> included, words not in the vocabulary as <UNK>."""
+        return self.all_words.perplexity
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        a = self.all_words
+        if not math.isfinite(a.bits):
+            smooth = (
+                ""
+                if self.smoothing != "mle"
+                else (
+                    " Maximum likelihood gives nothing to what it has not seen: train with --smoothing "
+                    "modified-kneser-ney, witten-bell, katz, interpolated, lidstone or another."
+                )
+            )
+            closed = " Words not in the closed vocabulary have none." if self.out_of_vocabulary else ""
+            return (
+                f"The perplexity is infinite: {self.impossible:,} of {a.words:,} words have probability 0.{smooth}"
+                f"{closed}"
+            )
+        limits = "" if a.low is None or a.high is None else f" [{_power(a.low):.1f}, {_power(a.high):.1f}]"
+        return (
+            f"Perplexity {a.perplexity:.1f}{limits}: {a.per_word:.3f} bits a word, over {a.words:,} words"
+            + (" with </s>" if self.sentences else "")
+            + f"; {self.out_of_vocabulary:,} of them are not in the vocabulary"
+            + (" and counted as <UNK>." if self.out_of_vocabulary else ".")
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "verdict": self.verdict,
+            "model": self.model,
+            "text": self.text,
+            "sentences": self.sentences,
+            **self.all_words.to_dict(),
+            "without_oov": self.known_words.to_dict(),
+            "without_ends": self.no_ends.to_dict(),
+            "without_oov_and_ends": self.known_no_ends.to_dict(),
+            "out_of_vocabulary": self.out_of_vocabulary,
+            "probability_zero": self.impossible,
+            "next_word_accuracy": self.next_word_accuracy,
+            "bits_per_character": _finite(self.all_words.bits / self.characters) if self.characters else None,
+            "matched_order": list(self.matched),
+            "confidence_level": self.confidence_level,
+        }
+
+
+def evaluated(
+    model: LanguageModel,
+    source: Any,
+    *,
+    groups: NDArray[np.int64] | None = None,
+    confidence_level: float = 0.95,
+    name: str = "",
+    text: str = "",
+) -> Evaluation:
+    """A model on a text; `groups` (one a sentence) are what is independent, by default sentences."""
+    ids = model.ids(source)
+    event = ids != BOS if model.frame else np.ones(len(ids), bool)
+    if not event.any():
+        raise InputError("the text is empty: there is nothing to evaluate.")
+    log_prob, matched = model.log_probs(ids)
+    guess, _ = model.predictions(ids)
+    number = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20  # stretches of running text
+    if groups is not None:
+        number = np.asarray(groups, np.int64)[number]
+    bits, number, word = -log_prob[event] / LN2, number[event], ids[event]
+    oov, end = word == UNK, word == EOS if model.frame else np.zeros(len(word), bool)
+
+    def surprise(kept: NDArray[np.bool_]) -> Surprise:
+        return _surprise(bits[kept], number[kept], confidence_level)
+
+    orders = np.bincount(matched[event], minlength=model.order + 1)[1:]
+    lengths = np.diff(model.vocabulary.packed[1], prepend=0)
+    return Evaluation(
+        name,
+        text,
+        int((ids == EOS).sum()) if model.frame else 0,
+        surprise(np.ones(len(bits), bool)),
+        surprise(~oov),
+        surprise(~end),
+        surprise(~oov & ~end),
+        int(oov.sum()),
+        int(np.isinf(bits).sum()),
+        float((guess[event] == word)[~oov | model.has_unknown].mean()) if (~oov | model.has_unknown).any() else 0.0,
+        int(np.where(end, 1, lengths[word] + int(model.settings["units"] == "words")).sum()),
+        tuple(orders.tolist()),
+        confidence_level,
+        str(model.settings["smoothing"]),
+    )
+
+
+def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:
+    """Bits a word is a ratio of sums over groups; its interval is the linearised one, by Student's t."""
+    n = len(bits)
+    total = float(bits.sum())
+    if n == 0 or not math.isfinite(total):
+        return Surprise(n, total, None, None)
+    _, group = np.unique(group, return_inverse=True)
+    sums, sizes = np.bincount(group, bits), np.bincount(group)
+    half = ratio_half_width(sums, sizes, level)
+    mean = total / n
+    return Surprise(n, total, None if half is None else mean - half, None if half is None else mean + half)
+
+
+def ratio_half_width(sums: NDArray[Any], sizes: NDArray[Any], level: float) -> float | None:
+    """Half the interval of Σ sums / Σ sizes over independent groups; None for one group."""
+    from scipy.special import stdtrit
+
+    g = len(sums)
+    if g < 2:
+        return None
+    ratio = sums.sum() / sizes.sum()
+    spread = np.sqrt(g / (g - 1) * np.sum((sums - ratio * sizes) ** 2)) / sizes.sum()
+    return float(stdtrit(g - 1, 0.5 + level / 2) * spread)
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def _power(bits: float) -> float:
+    return math.inf if bits > 1000 else 2.0**bits

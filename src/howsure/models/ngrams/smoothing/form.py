@@ -1,0 +1,101 @@
+"""What a smoothing gives: the probability of every n-gram seen and the back-off weight of every context.
+
+p(w | h) is p[h w] if the n-gram was seen, else b[h] p(w | h without its first word), b of a context never seen being 1.
+Estimators that spread the rest evenly over words (Laplace, Good-Turing) have this form too: every lower order is then
+uniform. Contexts that begin with <s> are whole however short, and treated like those of the highest order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.models.ngrams.trie import Floats, Trie
+from howsure.models.ngrams.vocabulary import BOS, UNK
+
+HeldOut = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The n-grams of a text and what can be predicted: every word but <s>, and <UNK> unless the vocabulary is closed.
+
+    `held_out` gives (c(h w), c(h), how often), the first two of shape (events, order), of held-out text: what the
+    estimators with something to tune are tuned on.
+    """
+
+    trie: Trie
+    closed: bool
+    padding: int = 1  # <s> at the start of a sentence; 0 in running text
+    held_out: Callable[[], HeldOut] | None = None
+
+    @cached_property
+    def can_follow(self) -> NDArray[np.bool_]:
+        """Which words can be predicted."""
+        made = np.ones(int(self.trie.bases[1]), bool)
+        made[BOS] = False
+        if self.closed:
+            made[UNK] = False
+        return made
+
+    @property
+    def n_events(self) -> int:
+        """V: how many words can be predicted."""
+        return int(self.can_follow.sum())
+
+    @cached_property
+    def uniform(self) -> Floats:
+        """1 / V for each word that can be predicted."""
+        return np.where(self.can_follow, 1.0 / self.n_events, 0.0)
+
+    def events(self, order: int) -> Floats:
+        """Counts of the n-grams of an order, 0 for those that end in <s>."""
+        level = self.trie.level(order)
+        return np.where(self.trie.is_event[level], self.trie.count[level], 0).astype(np.float64)
+
+    @cached_property
+    def adjusted(self) -> NDArray[np.uint32]:
+        """Kneser-Ney's counts: of the highest order as they are, below that the number of distinct words to the left.
+
+        N-grams with no word to the left (those that begin with <s>) keep their counts.
+        """
+        trie = self.trie
+        made = trie.count.copy()
+        if trie.order == 1:
+            made[BOS] = 0
+            return made
+        from howsure.kernels.ngrams import kernel
+
+        below = int(trie.bases[trie.order - 1])
+        left = np.zeros(below, np.uint32)
+        first = int(trie.bases[1])
+        kernel("left_extensions", len(trie))(trie.link, trie.word, first, len(trie), left)
+        np.copyto(made[:below], left, where=left > 0)
+        made[:below][~trie.is_event[:below]] = 0
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Probabilities of nodes, weights of contexts, what was tuned or derived, and remarks for the user."""
+
+    p: Floats
+    b: Floats
+    parameters: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def empty(counts: Counts) -> tuple[Floats, Floats]:
+    """Arrays to fill: p of all nodes, b of all contexts (1 where nothing follows)."""
+    return np.zeros(len(counts.trie)), np.ones(int(counts.trie.bases[-2]))
+
+
+def count_of_counts(values: NDArray[Any], most: int) -> list[int]:
+    """n_1 … n_most: how many values are 1, 2, …."""
+    small = np.asarray(values)
+    return np.bincount(small[(small > 0) & (small <= most)].astype(np.int64), minlength=most + 1)[1:].tolist()

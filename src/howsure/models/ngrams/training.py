@@ -1,0 +1,239 @@
+"""Text to a language model: vocabulary, counts, smoothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+from howsure.kernels.ngrams import kernel
+from howsure.models.ngrams.counting import MEMORY, count_ngrams
+from howsure.models.ngrams.model import LanguageModel
+from howsure.models.ngrams.reading import Ids, Progress, block_ids, blocks, units_number
+from howsure.models.ngrams.smoothing.form import Counts, HeldOut
+from howsure.models.ngrams.smoothing.registry import TUNED, estimate, known
+from howsure.models.ngrams.trie import Trie
+from howsure.models.ngrams.vocabulary import BOS, UNK, Vocabulary, kept_words, vocabulary_of
+
+MOST_ORDER = 20
+
+
+def trained(
+    source: Any,
+    *,
+    order: int,
+    smoothing: str,
+    units: str = "words",
+    sentences: bool = True,
+    padding: int = 1,
+    lowercase: bool = False,
+    min_count: int = 1,
+    size: int | None = None,
+    words: Sequence[str] | None = None,
+    closed: bool = False,
+    dev: Any = None,
+    memory: int = MEMORY,
+    progress: Progress = None,
+    **options: Any,
+) -> LanguageModel:
+    """A model of a text; see `howsure.verbs.lm.train`."""
+    known(smoothing)
+    if not 1 <= order <= MOST_ORDER:
+        raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
+    frame = padding if sentences else 0
+    settings: dict[str, Any] = {
+        "smoothing": smoothing,
+        "units": units,
+        "sentences": sentences,
+        "padding": padding,
+        "lowercase": lowercase,
+        "closed": closed,
+    }
+    with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
+        vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
+        grow = words is None
+        ids = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
+        vocabulary, ids = _limited(vocabulary, ids, min_count, size)
+        if closed and words is not None and bool((ids == UNK).any()):
+            raise InputError(
+                "the text has words that the closed vocabulary has not: leave out --closed to call them <UNK>."
+            )
+        trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
+        del ids
+    if trie.sizes()[-1] == 0 or (order > 1 and not trie.is_event[trie.level(order)].any()):
+        most = next(k for k in range(order, 0, -1) if trie.sizes()[k - 1])
+        raise InputError(f"the text has no {order}-gram: no sentence is long enough. The order can be {most} at most.")
+    model = LanguageModel(vocabulary, trie, np.zeros(0), np.zeros(0), settings)
+    held_out = (lambda: left_out(trie, frame)) if dev is None else (lambda: held_out_counts(model, dev))
+    counts = Counts(trie, closed, frame, held_out)
+    if progress is not None:
+        progress(f"smoothing ({smoothing})", 0.0)
+    made = estimate(counts, smoothing, **options)
+    with np.errstate(divide="ignore"):
+        log_p, log_b = np.log(made.p, out=made.p), np.log(made.b, out=made.b)
+    if smoothing in TUNED and options.get(TUNED[smoothing]) is None:
+        settings["tuned_on"] = "dev text" if dev is not None else "the training text, leaving each occurrence out"
+    settings |= {"parameters": made.parameters, "notes": list(made.notes)}
+    return LanguageModel(vocabulary, trie, log_p, log_b, settings)
+
+
+def _all_ids(
+    source: Any,
+    vocabulary: Vocabulary,
+    units: str,
+    frame: int,
+    lowercase: bool,
+    grow: bool,
+    memory: int,
+    folder: Path,
+    progress: Progress,
+) -> Ids:
+    """Numbers of the whole text; in a file of the temporary folder once they outgrow memory."""
+    number = units_number(units)
+    held: list[Ids] = []
+    n = n_held = 0
+    path = folder / "ids.bin"
+    with open(path, "wb") as file:
+        for block in blocks(source, lowercase=lowercase, progress=progress):
+            ids = block_ids(block, vocabulary, number, frame, grow=grow)
+            held.append(ids)
+            n += len(ids)
+            n_held += len(ids)
+            if n_held * 4 > memory // 2:
+                for part in held:
+                    part.tofile(file)
+                held, n_held = [], 0
+        if n > n_held:
+            for part in held:
+                part.tofile(file)
+            held = []
+    if n == 0:
+        raise InputError("the text is empty: there is nothing to train on.")
+    if not held:
+        return np.memmap(path, np.int32, "r+")
+    return held[0] if len(held) == 1 else np.concatenate(held)
+
+
+def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None) -> tuple[Vocabulary, Ids]:
+    if min_count < 1 or (size is not None and size < 1):
+        raise InputError("the minimum count and the size of the vocabulary must be 1 or more.")
+    if min_count == 1 and size is None:
+        return vocabulary, ids
+    counts = np.zeros(len(vocabulary), np.int64)
+    kernel("count_ids", len(ids))(ids, counts)
+    smaller, numbers = kept_words(vocabulary, counts, min_count, size)
+    for begin in range(0, len(ids), 1 << 24):
+        part = ids[begin : begin + (1 << 24)]
+        part[:] = numbers[part]
+    return smaller, ids
+
+
+def held_out_counts(model: LanguageModel, source: Any) -> HeldOut:
+    """For each token of a held-out text, c(h w) and c(h) at every order its sentence allows (NaN where it does not)."""
+    ids = model.ids(source)
+    events = ids != BOS if model.frame else np.ones(len(ids), bool)
+    if not events.any():
+        raise InputError("the dev text is empty.")
+    made = _sliding_counts(model.trie, ids, bool(model.frame))
+    c, context = made[0][events], made[1][events]
+    usable = ids[events] != UNK if model.settings["closed"] else np.ones(len(c), bool)
+    return c[usable], context[usable], np.ones(int(usable.sum()))
+
+
+def _sliding_counts(trie: Trie, ids: Ids, has_sentences: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Counts of the n-grams that end at each token, and of their contexts, by order; vectorised over tokens."""
+    totals = context_totals(trie)
+    n, order = len(ids), trie.order
+    c, context = np.full((n, order), np.nan), np.full((n, order), np.nan)
+    words = ids.astype(np.int64)
+    c[:, 0] = trie.count[words]
+    context[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS])
+    node = np.where(np.ones(n, bool), words, -1)  # of the k words that end here
+    inside = np.ones(n, bool)
+    if has_sentences:
+        place = np.arange(n) - np.maximum.accumulate(np.where(_begins(ids), np.arange(n), 0))
+    else:
+        place = np.arange(n)
+    for k in range(2, order + 1):
+        before = np.concatenate([[-1], node[:-1]])  # node of the k-1 words before
+        inside = place >= k - 1
+        known_context = inside & (before >= 0)
+        context[inside, k - 1] = 0.0
+        c[inside, k - 1] = 0.0
+        context[known_context, k - 1] = totals[before[known_context]]
+        new = np.full(n, -1, np.int64)
+        new[known_context] = find_children(trie, before[known_context], words[known_context])
+        hit = new >= 0
+        c[hit, k - 1] = trie.count[new[hit]]
+        node = new
+    return c, context
+
+
+def _begins(ids: Ids) -> NDArray[np.bool_]:
+    bos = ids == BOS
+    return bos & ~np.concatenate([[False], bos[:-1]])
+
+
+def context_totals(trie: Trie) -> NDArray[np.float64]:
+    """For every context, how many words followed it."""
+    made = np.zeros(int(trie.bases[-2]))
+    for order in range(2, trie.order + 1):
+        level = trie.level(order)
+        c = np.where(trie.is_event[level], trie.count[level], 0).astype(np.float64)
+        made[trie.level(order - 1)] = trie.child_sums(c, order)
+    return made
+
+
+def find_children(trie: Trie, nodes: NDArray[np.int64], words: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The child of each node by each word, -1 where there is none: binary searches in step."""
+    low, high = trie.start[nodes].astype(np.int64), trie.start[nodes + 1].astype(np.int64)
+    end = high.copy()
+    last = len(trie.word) - 1
+    while True:
+        open_ = low < high
+        if not open_.any():
+            break
+        middle = (low + high) >> 1
+        less = open_ & (trie.word[np.minimum(middle, last)] < words)
+        low = np.where(less, middle + 1, low)
+        high = np.where(open_ & ~less, middle, high)
+    found = (low < end) & (trie.word[np.minimum(low, last)] == words)
+    return np.where(found, low, -1)
+
+
+def left_out(trie: Trie, padding: int) -> HeldOut:
+    """The training text as held-out text: of each occurrence, the counts without it; one row a distinct longest n-gram.
+
+    A row is an n-gram of the highest order, or a shorter one that begins with <s>.
+    """
+    totals = context_totals(trie)
+    order = trie.order
+    rows_c, rows_h, weight = [], [], []
+    parents_of = {k: trie.parents(k) + int(trie.bases[k - 2]) for k in range(2, order + 1)}
+    for top in range(order, 0, -1):
+        level = trie.level(top)
+        use = trie.is_event[level] & (trie.count[level] > 0)
+        if top < order:
+            use &= trie.anchored(top, padding)
+        node = np.arange(level.start, level.stop)[use]
+        if not len(node):
+            continue
+        count = trie.count[node].astype(np.float64)
+        c, h = np.full((len(node), order), np.nan), np.full((len(node), order), np.nan)
+        at = node
+        for k in range(top, 0, -1):
+            c[:, k - 1] = trie.count[at] - 1.0
+            if k > 1:
+                h[:, k - 1] = totals[parents_of[k][at - int(trie.bases[k - 1])]] - 1.0
+            else:
+                h[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS]) - 1.0
+            at = trie.link[at].astype(np.int64)
+        rows_c.append(c)
+        rows_h.append(h)
+        weight.append(count)
+    return np.concatenate(rows_c), np.concatenate(rows_h), np.concatenate(weight)

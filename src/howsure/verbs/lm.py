@@ -1,0 +1,276 @@
+"""`howsure lm`: n-gram language models. The module is `howsure.lm` in Python.
+
+model = howsure.lm.train("train.txt", order=3)
+howsure.lm.perplexity(model, "test.txt")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from howsure import _validate
+from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    from howsure.calibration.language import LanguageCalibration
+    from howsure.models.ngrams.comparison import ModelComparison
+    from howsure.models.ngrams.evaluation import Evaluation
+    from howsure.models.ngrams.model import LanguageModel
+    from howsure.models.ngrams.spelling import Corrector
+    from howsure.models.ngrams.use import Candidate
+
+Model = "LanguageModel | str | Path"
+
+
+def train(
+    text: Any,
+    *,
+    order: int = 3,
+    smoothing: str = "modified-kneser-ney",
+    units: str = "words",
+    sentences: bool = True,
+    padding: str = "one",
+    lowercase: bool = False,
+    min_count: int = 1,
+    vocabulary_size: int | None = None,
+    vocabulary: str | Path | Sequence[str] | None = None,
+    closed: bool = False,
+    dev: Any = None,
+    alpha: float | None = None,
+    cut_off: int | None = None,
+    memory: int | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> LanguageModel:
+    """A language model of a text.
+
+    Parameters
+    ----------
+    text : path, "-", list of paths, or list of sentences
+        UTF-8, a sentence a line; `.gz` is read too.
+    order : int
+        n: a word depends on the n-1 before it.
+    smoothing : str
+        mle, laplace, lidstone, good-turing, simple-good-turing, interpolated, katz, witten-bell,
+        absolute-discounting, kneser-ney or modified-kneser-ney.
+    units : str
+        "words" (between spaces), "punctuation" (words and punctuation marks apart) or "characters".
+    sentences : bool
+        Whether a line is a sentence, <s> before it and </s> after it; if not, the text is one long stretch.
+    padding : "one" or "full"
+        One <s> a sentence (as KenLM does), or n - 1.
+    lowercase : bool
+        Read the text in lower case.
+    min_count, vocabulary_size, vocabulary
+        Words seen less often, beyond the so many most frequent, or not in a given list become <UNK>.
+    closed : bool
+        No <UNK>: other words cannot occur.
+    dev : as `text`
+        What lidstone's α and interpolated's weights are tuned on; by default the training text itself, leaving out
+        each occurrence in turn. With other smoothings, a check that the dev text is possible.
+    alpha, cut_off
+        Lidstone's α; the largest count that good-turing and katz discount.
+    memory : int
+        Bytes of keys to hold at a time; more are spilled to temporary files and merged.
+    progress : callable
+        Told what is being done, and how much of it is.
+
+    Returns
+    -------
+    LanguageModel
+        `.score`, `.distribution`, `.save`.
+
+    References
+    ----------
+    Chen & Goodman, An empirical study of smoothing techniques for language modeling, 1999.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> model = howsure.lm.train(["I am Sam", "Sam I am", "I do not like green eggs and ham"], order=2, smoothing="mle")
+    >>> round(float(model.distribution("I")[model.vocabulary.number("am")]), 3)
+    0.667
+    """
+    from howsure.models.ngrams.counting import MEMORY
+    from howsure.models.ngrams.evaluation import evaluated
+    from howsure.models.ngrams.training import trained
+
+    if padding not in ("one", "full"):
+        raise InputError(f"`padding` is one or full; got {padding!r}.")
+    options: dict[str, Any] = {}
+    if alpha is not None:
+        if smoothing != "lidstone":
+            raise InputError("alpha goes with --smoothing lidstone.")
+        if not alpha > 0:
+            raise InputError(f"alpha must be above 0; got {alpha:g}.")
+        options["alpha"] = alpha
+    if cut_off is not None:
+        if smoothing not in ("good-turing", "katz"):
+            raise InputError("a cut-off goes with --smoothing good-turing or katz.")
+        if cut_off < 1:
+            raise InputError(f"the cut-off must be 1 or more; got {cut_off}.")
+        options["cut_off"] = cut_off
+    if vocabulary is not None and (min_count > 1 or vocabulary_size is not None):
+        raise InputError("give a vocabulary, or a minimum count or size, not both.")
+    model = trained(
+        _source(text),
+        order=order,
+        smoothing=smoothing,
+        units=units,
+        sentences=sentences,
+        padding=1 if padding == "one" else max(1, order - 1),
+        lowercase=lowercase,
+        min_count=min_count,
+        size=vocabulary_size,
+        words=_words(vocabulary),
+        closed=closed,
+        dev=None if dev is None else _source(dev),
+        memory=MEMORY if memory is None else memory,
+        progress=progress,
+        **options,
+    )
+    if dev is not None:
+        found = evaluated(model, _source(dev))
+        if found.impossible:
+            raise InputError("on the dev text: " + found.verdict)
+        model.settings["dev_perplexity"] = found.perplexity
+    return model
+
+
+def load(path: str | Path) -> LanguageModel:
+    """A saved model: `.npz`, or ARPA (`.arpa`)."""
+    from howsure.models.ngrams.arpa import read_arpa
+    from howsure.models.ngrams.model import LanguageModel
+
+    return read_arpa(path) if str(path).endswith(".arpa") else LanguageModel.load(path)
+
+
+def save(model: LanguageModel, path: str | Path) -> None:
+    """Write a model as `.npz`, or as ARPA if the name ends in `.arpa`."""
+    from howsure.models.ngrams.arpa import write_arpa
+
+    if str(path).endswith(".arpa"):
+        write_arpa(model, path)
+    elif str(path).endswith(".npz"):
+        model.save(path)
+    else:
+        raise InputError(f"a model is saved as .npz or .arpa; got {path}.")
+
+
+def perplexity(model: Any, text: Any, *, groups: Any = None, confidence_level: float = 0.95) -> Evaluation:
+    """How well a model predicts a text: perplexity with and without unknown words and </s>, bits, accuracy.
+
+    `groups` (a number each sentence) says which sentences are dependent: of the same document.
+    """
+    from howsure.models.ngrams.evaluation import evaluated
+
+    level = _validate.fraction(confidence_level, "confidence_level")
+    found = _model(model)
+    numbers = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
+    return evaluated(found, _source(text), groups=numbers, confidence_level=level, name=_name(model), text=_name(text))
+
+
+def compare(
+    a: Any, b: Any, text: Any, *, confidence_level: float = 0.95, rng: np.random.Generator | int | None = 0
+) -> ModelComparison:
+    """Which of two models predicts a text better: a paired test over sentences, on the words both know."""
+    from howsure.models.ngrams.comparison import compared
+
+    level = _validate.fraction(confidence_level, "confidence_level")
+    names = (_name(a) or "A", _name(b) or "B")
+    return compared(
+        _model(a), _model(b), _source(text), names=names, confidence_level=level, rng=_validate.generator(rng)
+    )
+
+
+def generate(
+    model: Any,
+    *,
+    words: int = 50,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    history: str = "",
+    rng: np.random.Generator | int | None = None,
+) -> str:
+    """Text drawn from a model, a line each sentence."""
+    from howsure.models.ngrams.use import sampled
+
+    return sampled(
+        _model(model), words, rng=_validate.generator(rng), temperature=temperature, top_k=top_k, history=history
+    )
+
+
+def predict(model: Any, history: str, *, n: int = 10) -> list[Candidate]:
+    """The likeliest next words."""
+    from howsure.models.ngrams.use import next_words
+
+    return next_words(_model(model), history, n)
+
+
+def rank(model: Any, sentences: Sequence[str]) -> list[Candidate]:
+    """Candidate sentences from the likeliest."""
+    from howsure.models.ngrams.use import ranked
+
+    return ranked(_model(model), sentences)
+
+
+def corrector(
+    model: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, *, error_rate: float = 0.05
+) -> Corrector:
+    """A noisy-channel spelling corrector; `errors` are (typed, meant) pairs or a file of them, a TAB between."""
+    from howsure.models.ngrams.spelling import Corrector, error_model
+
+    pairs = None if errors is None else _pairs(errors) if isinstance(errors, str | Path) else list(errors)
+    return Corrector(_model(model), None if pairs is None else error_model(pairs), error_rate=error_rate)
+
+
+def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:
+    """Is the model's probability of the next word right? Options: `bins`, `confidence_level`, `events`, `rng`."""
+    from howsure.verbs.lm_check import check_language
+
+    return check_language(_model(model), _source(text), name=_name(model), text=_name(text), **options)
+
+
+def _model(model: Any) -> LanguageModel:
+    return load(model) if isinstance(model, str | Path) else model
+
+
+def _name(given: Any) -> str:
+    return str(given) if isinstance(given, str | Path) else ""
+
+
+def _source(text: Any) -> Any:
+    """A path, several, or sentences: a string is a path."""
+    if isinstance(text, str):
+        return text if text == "-" else Path(text)
+    return text
+
+
+def _words(vocabulary: Any) -> list[str] | None:
+    if vocabulary is None:
+        return None
+    if not isinstance(vocabulary, str | Path):
+        return [str(w) for w in vocabulary]
+    from howsure.corpora.lines import numbered_lines
+
+    made = [line.strip() for _, line in numbered_lines(vocabulary) if line.strip()]
+    if not made:
+        raise InputError(f"{vocabulary} names no words.")
+    return made
+
+
+def _pairs(path: str | Path) -> list[tuple[str, str]]:
+    from howsure.corpora.lines import numbered_lines
+
+    made = []
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) != 2 or not all(c.strip() for c in cells):
+            raise InputError(f"{path}, line {number}: a misspelling, a TAB and the right word were expected.")
+        made.append((cells[0].strip(), cells[1].strip()))
+    return made

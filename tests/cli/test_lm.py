@@ -1,0 +1,139 @@
+"""`howsure lm` as users type it."""
+
+import json
+
+import pytest
+
+from howsure.cli.application import run
+
+LINES = [
+    "the fox saw a hen",
+    "the hen saw the fox",
+    "a fox met the hen",
+    "the old fox left",
+    "a hen left the barn",
+] * 12
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("lm")
+    (made / "train.txt").write_text("\n".join(LINES) + "\n")
+    (made / "test.txt").write_text("the fox left the hen\na zebra met the fox\nthe old hen saw\n")
+    (made / "pairs.tsv").write_text("fxo\tfox\nhne\then\nteh\tthe\nmte\tmet\n")
+    assert run(["lm", "train", str(made / "train.txt"), "--order", "3", "-o", str(made / "lm.npz")]) == 0
+    small = ["--order", "1", "--smoothing", "laplace", "-o", str(made / "small.npz")]
+    assert run(["lm", "train", str(made / "train.txt"), *small]) == 0
+    return made
+
+
+def said(capsys, *arguments):
+    capsys.readouterr()
+    status = run(["lm", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_perplexity(folder, capsys):
+    status, out, _ = said(capsys, "perplexity", folder / "lm.npz", folder / "test.txt", "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["out_of_vocabulary"] == 1
+    assert found["sentences"] == 3
+    assert found["low"] < found["perplexity"] < found["high"]
+    status, out, _ = said(capsys, "perplexity", folder / "lm.npz", folder / "test.txt")
+    assert out.startswith("Perplexity ")
+    assert max(map(len, out.split("\n"))) <= 80
+
+
+def test_compare(folder, capsys):
+    status, out, _ = said(capsys, "compare", folder / "lm.npz", folder / "small.npz", folder / "train.txt", "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["difference"] < 0
+    assert found["p_value"] < 0.01
+    status, out, _ = said(capsys, "compare", folder / "lm.npz", folder / "small.npz", folder / "train.txt")
+    assert "predicts better" in " ".join(out.split())
+
+
+def test_generate(folder, capsys):
+    _, once, _ = said(capsys, "generate", folder / "lm.npz", "--words", "12", "--rng", "1")
+    _, again, _ = said(capsys, "generate", folder / "lm.npz", "--words", "12", "--rng", "1")
+    assert once == again
+    assert len(once.split()) == 12
+    assert set(once.split()) <= {w for line in LINES for w in line.split()}
+
+
+def test_correct(folder, capsys, tmp_path):
+    typed = tmp_path / "typed.txt"
+    typed.write_text("The fxo saw a hne\nteh old fox left\n")
+    status, out, _ = said(capsys, "correct", folder / "lm.npz", typed, "--errors", folder / "pairs.tsv")
+    assert status == 0
+    assert out == "The fox saw a hen\nthe old fox left\n"
+
+
+def test_check(folder, capsys, tmp_path):
+    page = tmp_path / "report.html"
+    status, out, _ = said(capsys, "check", folder / "lm.npz", folder / "train.txt", "--html", page)
+    assert status == 0
+    assert max(map(len, out.split("\n"))) <= 80 + len(str(page))
+    assert b"All words" in page.read_bytes()
+    _, out, _ = said(capsys, "check", folder / "lm.npz", folder / "train.txt", "--json")
+    found = json.loads(out)
+    words = found["all_words"]
+    assert words["n"] == found["sampled_places"] * (len({w for line in LINES for w in line.split()}) + 2)
+    # Every distribution sums to one, so all words together are neither too high nor too low.
+    assert words["bias"]["value"] == pytest.approx(0.0, abs=1e-9)
+    assert found["accuracy"] == pytest.approx(found["base_rate"])
+
+
+def test_arpa_is_a_model_too(folder, capsys):
+    arpa = folder / "lm.arpa"
+    assert said(capsys, "train", folder / "train.txt", "-o", arpa)[0] == 0
+    _, a, _ = said(capsys, "perplexity", arpa, folder / "test.txt", "--json")
+    _, b, _ = said(capsys, "perplexity", folder / "lm.npz", folder / "test.txt", "--json")
+    assert json.loads(a)["perplexity"] == pytest.approx(json.loads(b)["perplexity"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--smoothing", "kats"], "Did you mean `katz`"),
+        (["--smoothing", "lidstone", "--alpha", "0"], "above 0"),
+        (["--alpha", "0.5"], "goes with --smoothing lidstone"),
+        (["--order", "9"], "can be 7 at most"),
+        (["--order", "0"], "between 1 and 20"),
+        (["--units", "word"], "Did you mean `words`"),
+        (["--vocabulary", "twice.txt"], "'fox' twice"),
+        (["--smoothing", "mle", "--dev", "test.txt"], "probability 0"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(folder, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    (folder / "twice.txt").write_text("fox\nhen\nfox\n")
+    status, out, error = said(capsys, "train", "train.txt", *arguments, "-o", "bad.npz")
+    assert status == 2
+    assert out == ""
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (folder / "bad.npz").exists()
+
+
+def test_bad_files(folder, capsys, tmp_path):
+    empty, bytes_, damaged = tmp_path / "e.txt", tmp_path / "b.txt", tmp_path / "d.npz"
+    empty.write_text("\n\n")
+    bytes_.write_bytes(b"abc \xc3\x28\n")
+    damaged.write_bytes((folder / "lm.npz").read_bytes()[:-100])
+    for arguments, message in (
+        (["train", empty, "-o", tmp_path / "x.npz"], "empty"),
+        (["train", bytes_, "-o", tmp_path / "x.npz"], "byte 4"),
+        (["train", tmp_path / "none.txt", "-o", tmp_path / "x.npz"], "there is no file"),
+        (["train", folder / "train.txt", "-o", tmp_path / "x.bin"], ".npz or .arpa"),
+        (["perplexity", damaged, folder / "test.txt"], "damaged"),
+        (["perplexity", folder / "lm.npz", empty], "empty"),
+        (["correct", folder / "lm.npz", empty, "--errors", folder / "test.txt"], "line 1"),
+    ):
+        status, _, error = said(capsys, *arguments)
+        assert status == 2, arguments
+        assert message in error
+        assert error.count("\n") == 1

@@ -12,7 +12,7 @@ from howsure.corpora.conllu_writing import conllu_text, write_conllu
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 
-LETTERS = st.text(st.characters(exclude_characters="\t\n", exclude_categories=("Cs",)), min_size=1, max_size=6)
+LETTERS = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=("Cs",)), min_size=1, max_size=6)
 VALUES = st.sampled_from(["_", "x", "NN", "Case=Nom|Number=Sing"])
 COLUMNS = ("lemma", "upos", "xpos", "features", "relation")
 
@@ -42,9 +42,14 @@ def documents(draw):
             Mention(a, min(a + k, n), str(i), draw(st.sampled_from(["", "person"])))
             for i, (a, k) in enumerate(sorted(spans))
         ]
-        mentions = tuple(sorted(made, key=lambda m: (m.start, -m.end)))
+        nested = [m for i, m in enumerate(made) if not any(crosses(m, other) for other in made[:i])]
+        mentions = tuple(sorted(nested, key=lambda m: (m.start, -m.end)))
     spaces = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     return Document("a name", words, starts, columns, heads, spaces, {"genre": "news"}, (), mentions)
+
+
+def crosses(a, b):
+    return a.start < b.start < a.end < b.end or b.start < a.start < b.end < a.end
 
 
 def draw_heads(draw, start, size):

@@ -41,10 +41,11 @@ def _lines(document: Document) -> Iterator[str]:
         for key, value in comments.items():
             yield f"# {_one_line(key, document.name)}{f' = {_one_line(value, document.name)}' if value else ''}\n"
         if "text" not in comments:
-            yield f"# text = {_sentence_text(document, part)}\n"
+            text = _one_line(_sentence_text(document, part), document.name)
+            yield f"# text = {text}\n" if text else "# text\n"
         for i in range(part.start, part.stop):
             word = document.words[i]
-            if not word or "\t" in word or "\n" in word:
+            if not word or set("\t\n\r") & set(word):
                 raise InputError(f'document "{document.name}": CoNLL-U cannot hold word {i + 1}, {word!r}.')
             head = "_" if document.heads is None else _head(int(document.heads[i]), part, document.name, i)
             spaced = True if document.space_after is None else bool(document.space_after[i])
@@ -107,17 +108,17 @@ def _brackets(name: str, mentions: tuple[Mention, ...]) -> dict[int, str]:
 
 
 def _refuse_crossing(name: str, mentions: tuple[Mention, ...]) -> None:
-    """Brackets of one entity nest; spans of it that overlap in part, or twice the same span, cannot be written."""
-    ends: dict[str, list[int]] = {}
+    """Brackets nest: spans that overlap in part cannot be read back."""
+    waiting: list[Mention] = []
     for m in sorted(mentions, key=lambda m: (m.start, -m.end)):
-        waiting = ends.setdefault(m.entity, [])
-        while waiting and waiting[-1] <= m.start:
+        while waiting and waiting[-1].end <= m.start:
             waiting.pop()
-        if waiting and m.end > waiting[-1]:
+        if waiting and m.end > waiting[-1].end:
             raise InputError(
-                f'document "{name}": mentions of entity "{m.entity}" overlap in part; CoNLL-U cannot tell them apart.'
+                f'document "{name}": mentions of entities "{waiting[-1].entity}" and "{m.entity}" overlap in part; '
+                "brackets of CoNLL-U must nest."
             )
-        waiting.append(m.end)
+        waiting.append(m)
 
 
 def _sentence_text(document: Document, part: slice) -> str:
@@ -125,7 +126,7 @@ def _sentence_text(document: Document, part: slice) -> str:
     if document.space_after is None:
         return " ".join(words)
     spaces = document.space_after[part].tolist()
-    return "".join(w + " " * s for w, s in zip(words, spaces, strict=True)).rstrip()
+    return "".join(w + " " * s for w, s in zip(words, spaces, strict=True)).strip()
 
 
 def _one_line(value: str, name: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -21,7 +20,8 @@ from howsure.errors import HowsureError, InputError
 from howsure.events.storage import write_part
 from howsure.verbs.explore_blocks import Work, block_rows, packed, unpacked
 
-ENTRY = "from howsure.verbs.explore_workers import serve; serve()"
+# Ctrl-C is for the command alone; a worker hears nothing of it, not even while it starts.
+ENTRY = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from howsure.verbs.explore_workers import serve; serve()"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 Seconds = dict[str, float]
 
@@ -113,7 +113,6 @@ class Workers:
 
 def serve() -> None:
     """The loop of a worker: blocks in, seconds out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the command's to handle; it ends its workers
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not disturb the answers
     setup = json.loads(sys.stdin.readline())

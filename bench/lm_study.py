@@ -264,6 +264,9 @@ Drawn from modified Kneser-Ney models of the training scenes; speeches apart by 
 ## Spelling
 
 Words alone, so the language model is the frequency in Brown (`howsure lm correct` also uses the neighbours). {spelling}
+On words alone the learnt channel does no better than edit distance with frequency to break ties: nearly all that is lost is words that
+Brown does not have or that are more than two edits away, and Brown's frequencies say little about which word is misspelt.
+
 ## Are the probabilities right?
 
 Brown, the probability of the likeliest next word at every place of the test part ("right": how often it was the next word), and of

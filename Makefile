@@ -1,7 +1,7 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
-# make synthetic-docs  docs/synthetic.md and its figures
+# make synthetic-docs  docs/synthetic.md and its figures     make lm-study  docs/lm-study.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

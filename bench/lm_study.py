@@ -250,8 +250,8 @@ test part. Commands: [lm.md](lm.md); formulas: [theory.md](theory.md#language-mo
 
 {perplexities}
 Lidstone's α and the weights of `interpolated` are tuned on the training part, leaving each occurrence out in turn. Laplace and both
-Good-Turings spread what they save evenly over all words, and pay for it more at every order; the smoothings that turn to shorter
-contexts gain from orders 2 and 3. MLE is infinite as soon as one test n-gram is new.
+Good-Turings spread what they save evenly over all words: Laplace loses from order 2 on, the others are lost at order 3. The smoothings that
+turn to shorter contexts gain most from order 2, and all but Witten-Bell and Katz from order 3 as well. MLE is infinite as soon as one test n-gram is new.
 
 ## In and across domains
 
@@ -264,6 +264,9 @@ Drawn from modified Kneser-Ney models of the training scenes; speeches apart by 
 ## Spelling
 
 Words alone, so the language model is the frequency in Brown (`howsure lm correct` also uses the neighbours). {spelling}
+On words alone the learnt channel does no better than edit distance with frequency to break ties: about half of what is lost is words
+that Brown does not have or that are more than two edits away, and Brown's frequencies say little about which word is misspelt.
+
 ## Are the probabilities right?
 
 Brown, the probability of the likeliest next word at every place of the test part ("right": how often it was the next word), and of

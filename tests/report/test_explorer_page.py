@@ -6,10 +6,12 @@ import re
 import threading
 from datetime import date
 
+import numpy as np
 import pytest
 
 import howsure
 from howsure.cli.application import run
+from howsure.events.counts import document_count
 from howsure.events.exploration import Exploration
 from howsure.events.periods import PERIODS
 
@@ -73,25 +75,38 @@ def test_it_draws_and_is_silent(visit, stories, options):
     assert page.locator("h1").inner_text().startswith("60 documents")
 
 
-@pytest.mark.parametrize("every", PERIODS)
-def test_counts_are_those_of_python(visit, made, some_results, every):
+def test_counts_are_those_of_python(visit, made, some_results):
     found = Exploration.open(some_results)
-    page = visit(f"{made}#a=NOR&b=SUD&every={every}")
-    now = page.evaluate("({lines: howsure.now().series.map((s) => s.line), versus: howsure.now().versus})")
-    for code, line in zip(("NOR", "SUD"), now["lines"], strict=True):
-        wanted = [c.to_dict() for c in found.timeline(code, every)]
-        assert [x["period"] for x in line] == [w["period"] for w in wanted]
-        for x, w in zip(line, wanted, strict=True):
-            for name in ("documents", "best", *(f"{e}{n}" for e in ("low", "high") for n in (50, 80, 95))):
-                assert x[name] == w[name], (w["period"], name)
-            for name in ("mean", "sd", "more_than_before"):
-                assert x[name] == (None if w[name] is None else pytest.approx(w[name], abs=1e-9))
-    compared = [c.to_dict() for c in found.compare("NOR", "SUD", every)]
-    for x, w in zip(now["versus"]["periods"], compared, strict=True):
-        assert {n: x[n] for n in ("p_more", "p_fewer", "difference")} == pytest.approx(
-            {n: w[n] for n in ("p_more", "p_fewer", "difference")}, abs=1e-9
-        )
-    assert now["versus"]["all"]["p_more"] == pytest.approx(found.compare_all("NOR", "SUD").above(0), abs=1e-9)
+    page = visit(f"{made}#a=NOR&b=SUD")
+    for every in PERIODS:
+        page.click(f"#every label:has(input[value={every}])")
+        now = page.evaluate("({lines: howsure.now().series.map((s) => s.line), versus: howsure.now().versus})")
+        for code, line in zip(("NOR", "SUD"), now["lines"], strict=True):
+            wanted = [c.to_dict() for c in found.timeline(code, every)]
+            assert [x["period"] for x in line] == [w["period"] for w in wanted]
+            for x, w in zip(line, wanted, strict=True):
+                for name in ("documents", "best", *(f"{e}{n}" for e in ("low", "high") for n in (50, 80, 95))):
+                    assert x[name] == w[name], (w["period"], name)
+                for name in ("mean", "sd", "more_than_before"):
+                    assert x[name] == (None if w[name] is None else pytest.approx(w[name], abs=1e-9))
+        names = ("p_more", "p_fewer", "difference")
+        compared = [c.to_dict() for c in found.compare("NOR", "SUD", every)]
+        for x, w in zip(now["versus"]["periods"], compared, strict=True):
+            assert {n: x[n] for n in names} == pytest.approx({n: w[n] for n in names}, abs=1e-9)
+        assert now["versus"]["all"]["p_more"] == pytest.approx(found.compare_all("NOR", "SUD").above(0), abs=1e-9)
+
+
+def test_laws_of_many_documents_are_those_of_python(visit, made):
+    """Where the page cuts tails off as it goes."""
+    p = np.random.default_rng(3).beta(0.4, 2.0, 3000)
+    law = document_count(p)
+    page = visit(made)
+    levels = (0.5, 0.8, 0.95, 0.999)
+    said = page.evaluate(
+        "([p, levels]) => { const law = howsure.counts.poissonBinomial(p); return levels.map((l) => howsure.counts.interval(law, l)); }",
+        [p.tolist(), levels],
+    )
+    assert [tuple(x) for x in said] == [law.interval(level) for level in levels]
 
 
 def test_verbs_are_chosen(visit, made, some_results):

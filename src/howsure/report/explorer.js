@@ -102,26 +102,42 @@
   // --- charts ------------------------------------------------------------------------------------------------
   const chosen = () => state.from === null ? [] : [{ start: state.from * DAY, end: state.to * DAY }];
   const shownTime = () => state.zoom ? state.zoom.map((d) => d * DAY) : null;
+  const FIELDS = ["mean", "best", "low50", "high50", "low80", "high80", "low95", "high95"];
+  // Which of many periods must be drawn: those in sight, and of a run of equal ones the ends; the picture is the same.
+  function needed(values, fields) {
+    const size = now.periods.length, all = now.periods.map((_, i) => i);
+    if (size <= POINTS) return all;
+    const seen = size <= 4 * POINTS || !state.zoom ? all : all.filter((i) => now.periods[i].end > state.zoom[0] && now.periods[i].start < state.zoom[1]);
+    const same = (i, j) => fields.every((f) => values[i][f] === values[j][f]);
+    return seen.filter((i, k) => !k || k === seen.length - 1 || !same(i, seen[k - 1]) || !same(i, seen[k + 1]));
+  }
   function datasets() {
-    const line = now.series.flatMap((s) => s.line.map((x) => ({ ...x, start: x.start * DAY, end: x.end * DAY, mid: (x.start + x.end) / 2 * DAY, actor: s.role })));
-    const bars = !now.versus ? [] : now.versus.periods.flatMap((v, i) => {
-      const p = now.periods[i], edge = { start: p.start * DAY, end: p.end * DAY, mid: (p.start + p.end) / 2 * DAY };
+    const time = (x) => ({ start: x.start * DAY, end: x.end * DAY, mid: (x.start + x.end) / 2 * DAY });
+    const line = now.series.flatMap((s) => needed(s.line, FIELDS).map((i) => ({ ...s.line[i], ...time(s.line[i]), actor: s.role })));
+    const bars = !now.versus ? [] : needed(now.versus.periods, ["p_more", "p_fewer"]).flatMap((i) => {
+      const v = now.versus.periods[i], edge = time(now.periods[i]);
       return [{ ...edge, who: "A", from: 0, to: v.p_more }, { ...edge, who: "equal", from: v.p_more, to: 1 - v.p_fewer }, { ...edge, who: "B", from: 1 - v.p_fewer, to: 1 }];
     });
     return { counts: line, versus: bars, chosen: chosen() };
   }
   // The small chart shows the whole at a few hundred points, each the mean of some periods.
-  function coarse(line) {
-    const size = Math.ceil(now.periods.length / 400);
-    if (size === 1) return line;
-    const made = [];
-    for (let i = 0; i < line.length; i += size) {
-      const some = line.slice(i, i + size).filter((x) => x.actor === line[i].actor);
-      made.push({ actor: line[i].actor, mid: some[some.length >> 1].mid, mean: some.reduce((sum, x) => sum + x.mean, 0) / some.length });
+  function coarse() {
+    const size = Math.ceil(now.periods.length / 400), made = [];
+    for (const { line, role } of now.series) {
+      for (let i = 0; i < line.length; i += size) {
+        const some = line.slice(i, i + size), mid = (some[0].start + some[some.length - 1].end) / 2 * DAY;
+        made.push({ actor: role, mid, mean: some.reduce((sum, x) => sum + x.mean, 0) / some.length });
+      }
     }
     return made;
   }
-  const inZoom = (x) => !state.zoom || now.periods.length <= 4 * POINTS || (x.end > state.zoom[0] * DAY && x.start < state.zoom[1] * DAY);
+  // Ticks where periods begin: every month, or every few, or years.
+  function ticks(spec) {
+    if (state.every === "day" || state.every === "week") return;
+    const [first, last] = state.zoom || [now.periods[0].start, now.periods[now.periods.length - 1].end], months = (last - first) / 30.4;
+    const step = (state.every === "year" ? [12] : state.every === "quarter" ? [3, 6, 12] : [1, 2, 3, 6, 12]).find((n) => months / n <= (innerWidth < 600 ? 5 : 13));
+    if (step) for (const l of spec.layer) l.encoding.x.axis.tickCount = step === 12 ? { interval: "year", step: 1 } : { interval: "month", step };
+  }
   async function draw() {
     const mine = ++turn, values = datasets(), periods = now.periods;
     const whole = periods.length ? [periods[0].start * DAY, periods[periods.length - 1].end * DAY] : [0, DAY];
@@ -134,13 +150,14 @@
     for (const name of ["timeline", "versus", "whole"]) {
       if (name === "versus" && !state.b) continue;
       const spec = structuredClone(specs[name]);
-      spec.datasets = { [name === "versus" ? "versus" : "counts"]: values[name === "versus" ? "versus" : "counts"].filter(inZoom), chosen: values.chosen };
+      spec.datasets = values;
       spec.params[0].value = name === "whole" ? null : shownTime();
       spec.params[1].value = whole;
       const left = [...(state.best ? [] : ["best"]), ...(periods.length > POINTS ? ["points", "block"] : ["run"])];
       spec.layer = spec.layer.filter((l) => !left.some((n) => l.name?.startsWith(n)));
+      ticks(spec);
       const zoomed = name === "whole" && state.zoom ? [{ start: state.zoom[0] * DAY, end: state.zoom[1] * DAY }] : [];
-      if (name === "whole") spec.datasets = { counts: coarse(values.counts), chosen: zoomed };
+      if (name === "whole") spec.datasets = { counts: coarse(), chosen: zoomed };
       const made = await vegaEmbed("#" + name, spec, chartOptions());
       if (mine !== turn) return made.finalize();
       charts[name]?.finalize();

@@ -187,7 +187,8 @@ def _trimmed(start: int, end: int, head: int, document: Document) -> tuple[int, 
     words = document.words
     while start < head and upos[start] == "PUNCT" and not (words[start] in "(\"“‘'" and words[end - 1] in ")\"”’'"):
         start += 1
-    if end < len(words) and words[end] in CLOSING and _closes(words[start : end + 1]):
+    sentence_end = int(document.starts[np.searchsorted(document.starts, head, side="right")])
+    if end < sentence_end and words[end] in CLOSING and _closes(words[start : end + 1]):
         end += 1
     while end - 1 > head and upos[end - 1] == "PUNCT" and not _closes(words[start:end]):
         end -= 1

@@ -13,6 +13,7 @@ from howsure._version import __version__
 from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from howsure import english
     from howsure.calibration.comparison import Comparison
     from howsure.calibration.continuous import ContinuousCalibration
     from howsure.calibration.multiclass import MulticlassCalibration
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from howsure.posteriors.antecedents import AntecedentPosterior
     from howsure.posteriors.chain import ChainPosterior
     from howsure.posteriors.classes import ClassPosterior
+    from howsure.verbs import lm
     from howsure.verbs.agree import agree
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
@@ -74,7 +76,9 @@ __all__ = [
     "check_tagger",
     "compare",
     "coreference_scores",
+    "english",
     "explore",
+    "lm",
     "page",
     "parse",
     "recalibrate",
@@ -129,10 +133,12 @@ _LAZY = {
     "train_tagger": "howsure.verbs.tagger",
 }
 
+_MODULES = {"english": "howsure.english", "lm": "howsure.verbs.lm"}  # verbs with verbs of their own
+
 
 def __getattr__(name: str) -> Any:
-    if name == "english":
-        return import_module("howsure.english")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _LAZY:
         raise AttributeError(f"module 'howsure' has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)
@@ -141,4 +147,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY])
+    return sorted({*globals(), *_LAZY, *_MODULES})

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import re
 import threading
 from datetime import date
@@ -107,6 +108,28 @@ def test_laws_of_many_documents_are_those_of_python(visit, made):
         [p.tolist(), levels],
     )
     assert [tuple(x) for x in said] == [law.interval(level) for level in levels]
+
+
+def test_days_that_are_not_drawn_are_like_their_neighbours(visit, made):
+    page = visit(f"{made}#a=NOR&every=day")
+    drawn, line = page.evaluate("[howsure.datasets().counts, howsure.now().series[0].line]")
+    fields = ("mean", "best", "low50", "high50", "low80", "high80", "low95", "high95")
+    kept = {d["period"]: d for d in drawn}
+    assert line[0]["period"] in kept
+    assert line[-1]["period"] in kept
+    assert 50 < len(kept) < len(line)
+    last = None
+    for x in line:
+        now = [x[f] for f in fields]
+        if x["period"] in kept:
+            assert [kept[x["period"]][f] for f in fields] == now
+        else:
+            assert now == last
+        last = now
+    # After a day that is left out comes one like it, so lines and areas through the gap are level.
+    for x, y in itertools.pairwise(line):
+        if x["period"] not in kept:
+            assert [x[f] for f in fields] == [y[f] for f in fields]
 
 
 def test_verbs_are_chosen(visit, made, some_results):

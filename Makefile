@@ -1,14 +1,25 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
-# make synthetic-docs  docs/synthetic.md and its figures
-# make english-model  train the English pipeline (70 minutes on a core; goes on where it stopped); english-scores  score it
+# make synthetic-docs    docs/synthetic.md and its figures
+# Studies on the corpora of HOWSURE_DATA:
+# make classifier-study  the table of docs/classify.md
+# make tagger-study      docs/taggers-study.md
+# make coref-study       docs/coref-study.md
+# make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
+# make english-coref     train the coreference weights that ship, on automatic parses, and score them
+# make muc-study         docs/muc-study.md                  make stories  the embedded stories' parses, after a new model
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs english-model english-scores muc-study stories clean
+.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: classifier-study
+.PHONY: tagger-study
+.PHONY: coref-study
+.PHONY: english-model english-scores english-coref
+.PHONY: muc-study stories
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -44,19 +55,38 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py
+	$(BIN)/python bench/crowd_speed.py
+	$(BIN)/python bench/evaluation_speed.py
+	$(BIN)/python bench/chain_speed.py
+	$(BIN)/python bench/coref_speed.py
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/interval_coverage.py --write
 	$(BIN)/python bench/pit_coverage.py --write
+	$(BIN)/python bench/agreement_coverage.py --write
+	$(BIN)/python bench/significance_level.py --write
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic
+
+classifier-study: $(VENV)/.test
+	$(BIN)/python bench/classifier_study.py --write
+
+tagger-study: $(VENV)/.base
+	$(BIN)/python bench/tagger_study.py
+
+coref-study: $(VENV)/.base
+	$(BIN)/python bench/coref_study.py
 
 english-model: $(VENV)/.test
 	$(BIN)/python -m howsure.english.training build/english --export src/howsure/english/model
 
 english-scores: $(VENV)/.test
 	$(BIN)/python bench/english_scores.py --write
+
+english-coref: $(VENV)/.test
+	$(BIN)/python -m howsure.english.coref_training src/howsure/english/model/coref.npz
+	$(BIN)/python bench/english_coref.py --write
 
 # The study of docs/muc-study.md, and the parses of the embedded stories after a new English model.
 muc-study: $(VENV)/.test

@@ -31,7 +31,8 @@ EXCEPTIONS = {
     (f"calibration/{result}.py", room)
     for result in ("result", "comparison", "continuous")
     for room in ("plots", "report")
-} | {("events/exploration.py", "plots")}
+} | {(f"evaluation/{result}.py", "report") for result in ("agreement_result", "score", "contest")}
+EXCEPTIONS |= {("events/exploration.py", "plots")}
 
 
 def modules():

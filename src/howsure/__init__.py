@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.evaluation.agreement_result import Agreement
+    from howsure.evaluation.contest import Contest
     from howsure.evaluation.coreference import coreference_scores
+    from howsure.evaluation.score import Score
+    from howsure.evaluation.splits import Split
     from howsure.events.exploration import Exploration
     from howsure.models.coref import CorefModel
     from howsure.posteriors.antecedents import AntecedentPosterior
+    from howsure.posteriors.chain import ChainPosterior
+    from howsure.posteriors.classes import ClassPosterior
+    from howsure.verbs.agree import agree
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
+    from howsure.verbs.classify import apply_classifier, check_classifier, train_classifier
     from howsure.verbs.compare import compare
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
@@ -32,12 +40,19 @@ if TYPE_CHECKING:
     from howsure.verbs.parse import parse
     from howsure.verbs.recalibrate import recalibrate
     from howsure.verbs.reproduce import reproduce
+    from howsure.verbs.score import score
     from howsure.verbs.serve import serve
+    from howsure.verbs.split import split
+    from howsure.verbs.tagger import apply_tagger, check_tagger, train_tagger
 
 __all__ = [
+    "Agreement",
     "AntecedentPosterior",
     "Calibration",
+    "ChainPosterior",
+    "ClassPosterior",
     "Comparison",
+    "Contest",
     "ContinuousCalibration",
     "CorefModel",
     "Exploration",
@@ -46,10 +61,17 @@ __all__ = [
     "MissingExtra",
     "MulticlassCalibration",
     "Recalibration",
+    "Score",
+    "Split",
     "__version__",
+    "agree",
+    "apply_classifier",
+    "apply_tagger",
     "check",
+    "check_classifier",
     "check_continuous",
     "check_coref",
+    "check_tagger",
     "compare",
     "coreference_scores",
     "explore",
@@ -58,38 +80,59 @@ __all__ = [
     "recalibrate",
     "reproduce",
     "resolve",
+    "score",
     "score_coref",
     "serve",
+    "split",
+    "train_classifier",
     "train_coref",
+    "train_tagger",
 ]
 
 _LAZY = {
+    "Agreement": "howsure.evaluation.agreement_result",
     "AntecedentPosterior": "howsure.posteriors.antecedents",
     "Calibration": "howsure.calibration.result",
+    "ChainPosterior": "howsure.posteriors.chain",
+    "ClassPosterior": "howsure.posteriors.classes",
     "Comparison": "howsure.calibration.comparison",
+    "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
-    "Exploration": "howsure.events.exploration",
     "CorefModel": "howsure.models.coref",
+    "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
+    "Score": "howsure.evaluation.score",
+    "Split": "howsure.evaluation.splits",
+    "agree": "howsure.verbs.agree",
+    "apply_classifier": "howsure.verbs.classify",
+    "apply_tagger": "howsure.verbs.tagger",
     "check": "howsure.verbs.check",
+    "check_classifier": "howsure.verbs.classify",
     "check_continuous": "howsure.verbs.check_continuous",
     "check_coref": "howsure.verbs.coref_check",
+    "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
+    "coreference_scores": "howsure.evaluation.coreference",
     "explore": "howsure.verbs.explore",
     "page": "howsure.verbs.page",
     "parse": "howsure.verbs.parse",
-    "coreference_scores": "howsure.evaluation.coreference",
     "recalibrate": "howsure.verbs.recalibrate",
     "reproduce": "howsure.verbs.reproduce",
     "resolve": "howsure.verbs.coref",
+    "score": "howsure.verbs.score",
     "score_coref": "howsure.verbs.coref",
+    "split": "howsure.verbs.split",
+    "train_classifier": "howsure.verbs.classify",
     "serve": "howsure.verbs.serve",
     "train_coref": "howsure.verbs.coref",
+    "train_tagger": "howsure.verbs.tagger",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "english":
+        return import_module("howsure.english")
     if name not in _LAZY:
         raise AttributeError(f"module 'howsure' has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)

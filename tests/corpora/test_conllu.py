@@ -75,6 +75,15 @@ def test_documents_sentences_spaces_and_mentions(two):
         (row(1, ""), "line 1: the word"),
         (row(1, "a", "0", "Entity=4)"), 'line 1: entity "4" is closed but was not opened'),
         (row(1, "a", "0", "Entity=(4"), 'entity "4" is opened but never closed'),
+        (
+            "\n".join(
+                row(k + 1, w, "0", e)
+                for k, (w, e) in enumerate(zip("abc", ["Entity=(1", "Entity=(2", "Entity=1)"], strict=True))
+            )
+            + "\n"
+            + row(4, "d", "0", "Entity=2)"),
+            'line 2: the brackets of entity "2" cross those of "1"',
+        ),
         (row(1, "a", "0", "Entity=)"), "line 1: brackets of Entity cannot be read"),
     ],
 )

@@ -31,6 +31,7 @@ def same(a, b):
     assert a.starts.tolist() == b.starts.tolist()
     assert a.heads.tolist() == b.heads.tolist()
     assert a.space_after.tolist() == b.space_after.tolist()
+    assert (a.metadata, a.sentence_metadata) == (b.metadata, b.sentence_metadata)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=60), max_size=5))
@@ -83,8 +84,11 @@ def test_every_sentence_is_a_tree(shipped):
 
 
 def test_an_empty_line_ends_a_sentence(shipped):
-    (document,) = parse("Reports from the\n\nnorth of the country", cache=False)
-    assert document.starts.tolist() == [0, 3, 7]
+    text = "The talks in the{}north of the country failed."
+    apart, wrapped = parse([text.format("\n\n"), text.format("\n")], cache=False)
+    assert apart.words[4] == "north"
+    assert 4 in apart.starts.tolist()
+    assert wrapped.starts.tolist() == [0, 10]
 
 
 def test_processes_change_nothing(shipped, monkeypatch):
@@ -119,6 +123,14 @@ def test_parses_are_kept_and_found(shipped, monkeypatch):
     assert [d.name for d in second] == ["other", "b"]
     for a, b in zip(first, second, strict=True):
         same(a, b)
+
+
+def test_a_column_without_values_is_found_again(shipped):
+    text = "... !!! ??? " * 30
+    (first,), (second,) = parse([text]), parse([text])
+    assert len(list(shipped.rglob("*.conllu.gz"))) == 1
+    assert set(first.column("features")) == {"_"}
+    same(first, second)
 
 
 def test_a_damaged_cache_is_made_anew(shipped):
@@ -160,6 +172,19 @@ def test_other_pipelines_by_object():
     (document,) = parse(["One here. Two there."], model=rules)
     assert document.n_sentences == 2
     assert document.heads is None
+
+
+def test_other_pipelines_by_name_have_parses_of_their_own(shipped, tmp_path):
+    text = "One here. Two there; three. " * 10
+    for marks, n_sentences in ((["."], 20), ([";"], 11)):
+        rules = spacy.blank("en")
+        rules.add_pipe("sentencizer", config={"punct_chars": marks})
+        rules.to_disk(tmp_path / marks[0])
+        for _ in range(2):  # made, then found
+            (document,) = parse([text], model=str(tmp_path / marks[0]))
+            assert document.n_sentences == n_sentences
+            assert original_text(document) == text
+    assert len(list(shipped.rglob("*.conllu.gz"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,7 @@ def test_a_mention_twice_counts_once():
 
 def test_bootstrap_over_documents_widens_with_fewer():
     rng = np.random.default_rng(0)
-    documents = [
-        ([(i, i % 3) for i in range(12)], [(i, int(rng.integers(4))) for i in range(12)]) for _ in range(40)
-    ]
+    documents = [([(i, i % 3) for i in range(12)], [(i, int(rng.integers(4))) for i in range(12)]) for _ in range(40)]
     whole, few = coreference_scores(documents), coreference_scores(documents[:6])
     for m in ("muc", "b3", "conll"):
         w, s = whole[m].f1, few[m].f1

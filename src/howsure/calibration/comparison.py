@@ -125,27 +125,28 @@ class Comparison:
 
 
 def compare_rows(
-    y: NDArray[np.uint8],
+    y: NDArray[np.uint8] | dict[str, NDArray[np.uint8]],
     probs: dict[str, Floats],
     groups: Ints | None,
     confidence_level: float,
     rng: np.random.Generator | None,
 ) -> tuple[tuple[Calibration, ...], tuple[Pair, ...]]:
-    """Each model's calibration and every pair's differences, on rows in memory."""
-    sketches = {name: sketch_rows(y, q) for name, q in probs.items()}
+    """Each model's calibration and every pair's differences, on rows in memory; `y` is shared, or each model's own."""
+    own = y if isinstance(y, dict) else dict.fromkeys(probs, y)
+    sketches = {name: sketch_rows(own[name], q) for name, q in probs.items()}
     calibrations = tuple(
         analyse(
             s,
             confidence_level=confidence_level,
             rng=rng,
-            clusters=cluster_rows(s, y, probs[name], groups, None, confidence_level),
+            clusters=cluster_rows(s, own[name], probs[name], groups, None, confidence_level),
         )
         for name, s in sketches.items()
     )
-    if len(y) < 2 or (groups is not None and groups.max() < 1):
+    if len(next(iter(own.values()))) < 2 or (groups is not None and groups.max() < 1):
         return calibrations, ()
-    filed = {name: Filed.of(y, q, sketches[name]) for name, q in probs.items()}
-    losses = {name: _log_loss(y, q) for name, q in probs.items()}
+    filed = {name: Filed.of(own[name], q, sketches[name]) for name, q in probs.items()}
+    losses = {name: _log_loss(own[name], q) for name, q in probs.items()}
     pairs = []
     for a, b in combinations(probs, 2):
         loss_a, loss_b = losses[a], losses[b]

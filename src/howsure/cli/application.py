@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from howsure._version import __version__
+from howsure.cli.agree import agree
 from howsure.cli.check import check
+from howsure.cli.classify import classify
 from howsure.cli.compare import compare
 from howsure.cli.coref import coref
 from howsure.cli.explore import explore
@@ -17,7 +19,10 @@ from howsure.cli.page import page
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.score import score
 from howsure.cli.serve import serve
+from howsure.cli.split import split
+from howsure.cli.tagger import tagger
 from howsure.cli.top import top
 from howsure.errors import HowsureError
 
@@ -38,8 +43,10 @@ def howsure(
     """How sure is your NLP model, and is it right to be?"""
 
 
+app.command()(agree)
 app.command()(check)
 app.command()(compare)
+app.command()(score)
 app.command()(explore)
 app.command()(top)
 app.command()(label)
@@ -47,7 +54,10 @@ app.command()(page)
 app.command()(serve)
 app.command()(parse)
 app.command()(reproduce)
+app.command()(split)
 app.add_typer(recalibrate, name="recalibrate")
+app.add_typer(classify, name="classify")
+app.add_typer(tagger, name="tagger")
 app.add_typer(coref, name="coref")
 
 

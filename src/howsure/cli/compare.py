@@ -22,7 +22,18 @@ def compare(
         Optional[str],  # noqa: UP045
         typer.Option(help="Columns of probabilities, one per model: a,b. With a file per model: the column in each."),
     ] = None,
+    pred: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Columns of labels, one per system: a,b. --true then holds the gold labels."),
+    ] = None,
     true: Annotated[Optional[str], typer.Option(help="Column of labels.")] = None,  # noqa: UP045
+    metric: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="With --pred: accuracy, f1 (of --positive), macro-f1 or span-f1."),
+    ] = None,
+    sentence: Annotated[Optional[str], typer.Option(help="With span-f1: column of sentences.")] = None,  # noqa: UP045
+    samples: Annotated[int, typer.Option(help="With --pred: resamples of the bootstrap.")] = 10_000,
+    planned: Annotated[Optional[int], typer.Option(help="With --pred: tell the power of so many rows.")] = None,  # noqa: UP045
     key: Annotated[Optional[str], typer.Option(help="Column that identifies an item across files.")] = None,  # noqa: UP045
     groups: Annotated[
         Optional[str],  # noqa: UP045
@@ -37,7 +48,7 @@ def compare(
     plot: Annotated[Optional[str], typer.Option(help="Draw the curves to this .svg, .png or .pdf file.")] = None,  # noqa: UP045
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
-    """Is B better calibrated than A, and is its score better?
+    """Is B better than A, is it better calibrated, and is its score better?
 
     Examples:
 
@@ -46,36 +57,52 @@ def compare(
       howsure compare predictions.csv --true y --prob model_a,model_b --groups doc --by tag
 
       howsure compare a.csv b.csv --key id --html comparison.html
+
+      howsure compare predictions.csv --true gold --pred a,b --prob pa,pb --metric macro-f1 --groups doc
     """
+    from howsure.cli.contest_text import contest_text
     from howsure.cli.output import say
+    from howsure.cli.progress import quiet_progress
+    from howsure.evaluation.contest import Contest
     from howsure.plots.vega import check_plot_name, overlaid_figure, rendered
     from howsure.report.comparison_page import comparison_page
+    from howsure.report.contest_page import contest_figure, contest_page
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.compare import compare as run_compare
 
     check_outputs(html, plot, inputs=files)
     if plot is not None:
         check_plot_name(plot)
-    made = run_compare(
-        list(files),
-        prob=prob,
-        true=true,
-        key=key,
-        groups=groups,
-        by=by,
-        positive=positive,
-        logits=logits,
-        where=where,
-        confidence_level=confidence,
-    )
-    said = (
-        json.dumps(made.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) if as_json else comparison_text(made)
-    )
+    with quiet_progress() as progress:
+        made = run_compare(
+            list(files),
+            prob=prob,
+            pred=pred,
+            metric=metric,
+            sentence=sentence,
+            samples=samples,
+            planned=planned,
+            progress=progress,
+            true=true,
+            key=key,
+            groups=groups,
+            by=by,
+            positive=positive,
+            logits=logits,
+            where=where,
+            confidence_level=confidence,
+        )
+    in_words = contest_text(made) if isinstance(made, Contest) else comparison_text(made)
+    said = json.dumps(made.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) if as_json else in_words
     if html is not None:
-        write_whole(html, comparison_page(made))
+        write_whole(html, contest_page(made) if isinstance(made, Contest) else comparison_page(made))
     if plot is not None:
-        curves = dict(zip(made.models, made.calibrations, strict=True))
-        write_whole(plot, rendered(overlaid_figure(curves), Path(plot).suffix.lower()))
+        figure = (
+            contest_figure(made)
+            if isinstance(made, Contest)
+            else overlaid_figure(dict(zip(made.models, made.calibrations, strict=True)))
+        )
+        write_whole(plot, rendered(figure, Path(plot).suffix.lower()))
     written = [] if as_json else [f"\n\nWritten: {path}" for path in (html, plot) if path]
     say(said.rstrip("\n") + "".join(written))
     return 0

@@ -41,11 +41,12 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Train a mention-ranking model on documents with gold entities."""
+    from howsure.cli.progress import progress
     from howsure.report.writing import check_outputs
     from howsure.verbs.coref import train_coref
 
     check_outputs(out, inputs=[documents])
-    with _Bar("training") as bar:
+    with progress("training") as moved:
         made = train_coref(
             documents,
             dev=dev,
@@ -55,7 +56,7 @@ def train(
             epochs=epochs,
             without=_names(without),
             rng=rng,
-            progress=bar,
+            progress=moved,
         )
     made.model.save(out)
     if as_json:
@@ -69,10 +70,20 @@ def train(
 
 
 def resolve(
-    model: Annotated[str, typer.Argument(help="The model that `howsure coref train` wrote.")],
-    documents: Annotated[str, typer.Argument(help=SOURCE)],
     out: Annotated[str, typer.Option("--out", "-o", help="Write here: .jsonl, or .conll for CoNLL-2012.")],
-    mentions: Annotated[Optional[str], typer.Option(help="gold or predicted; by default as trained.")] = None,  # noqa: UP045
+    model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(help="The model that `howsure coref train` wrote; with --text, the one that ships by default."),
+    ] = None,
+    documents: Annotated[Optional[str], typer.Argument(help=SOURCE)] = None,  # noqa: UP045
+    text: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Raw English instead of documents: a text file, a folder of them, or - for stdin."),
+    ] = None,
+    mentions: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="gold or predicted; by default as trained, or found if none are given."),
+    ] = None,
     samples: Annotated[int, typer.Option(help="Sampled clusterings to add to each document.")] = 0,
     decoder: Annotated[str, typer.Option(help="minimum-risk or best (best antecedents).")] = "minimum-risk",
     rng: Annotated[int, typer.Option(help="Seed; a document's samples depend on it and the name.")] = 0,
@@ -87,11 +98,20 @@ def resolve(
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.coref import resolve as run_resolve
 
-    check_outputs(out, inputs=[documents, model])
+    if (documents is None) == (text is None) or (model is None and text is None):
+        raise InputError("give a model and documents, or raw text with --text.")
+    check_outputs(out, inputs=[f for f in (documents, model, text) if f is not None and f != "-"])
     failures: list[InputError] = []
-    made = run_resolve(
-        model, documents, mentions=mentions, samples=samples, decoder=decoder, rng=rng, failures=failures
-    )
+    given: Any = documents
+    used: Any = model
+    if text is not None:
+        from howsure.english.coreference import coref_model
+        from howsure.verbs.parse import parsed
+
+        given = list(parsed(text, progress=True))
+        used = coref_model() if model is None else model
+        mentions = mentions or "predicted"
+    made = run_resolve(used, given, mentions=mentions, samples=samples, decoder=decoder, rng=rng, failures=failures)
     if out.endswith(".conll"):
         text = conll2012_text([r.document for r in made], [r.entities() for r in made])
     else:
@@ -193,7 +213,9 @@ def _check_text(k: CorefCheck) -> str:
 
 def scores_table(s: CoreferenceScores) -> str:
     """A line for each metric, in percent."""
-    lines = [f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {100 * s.confidence_level:g}% interval of F1"]
+    lines = [
+        f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {100 * s.confidence_level:g}% interval of F1"
+    ]
     for m in s.scores:
         recall, precision = (f"{100 * x.value:.2f}" if x is not None else "" for x in (m.recall, m.precision))
         limits = "" if m.f1.low is None or m.f1.high is None else f"[{100 * m.f1.low:.2f}, {100 * m.f1.high:.2f}]"
@@ -221,30 +243,7 @@ def _say(text: str) -> None:
     print(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
-class _Bar:
-    """Progress on stderr, on a terminal only."""
-
-    def __init__(self, said: str) -> None:
-        self.said = said
-        self.bar: Any = None
-
-    def __enter__(self) -> Callable[[int, int], None] | None:
-        if not sys.stderr.isatty():
-            return None
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        task = self.bar.add_task(self.said, total=None)
-        return lambda done, total: self.bar.update(task, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-
-EXAMPLES = {
+EXAMPLES: dict[Callable[..., int], str] = {
     train: """Examples:
 
   howsure coref train train/ --dev dev/ --mentions gold -o coref.npz

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -57,7 +58,8 @@ def parse(
         raise InputError("--cache and --no-cache exclude each other.")
     check_outputs(output, inputs=[source])
     kept = False if no_cache else True if cache is None else cache
-    made = parsed(source, model=model, encoding=encoding, cache=kept, jobs=jobs, progress=True)
+    bar = output is not None or not sys.stdout.isatty()  # on a terminal the parses themselves show how far it is
+    made = parsed(source, model=model, encoding=encoding, cache=kept, jobs=jobs, progress=bar)
     count = _Count()
     if output is not None:
         with whole_file(output) as file:

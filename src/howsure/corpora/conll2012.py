@@ -68,7 +68,7 @@ class _Builder:
         self.starts = [0]
         self.speakers: list[dict[str, str]] = []
         self.speaker = ""
-        self.brackets = BracketReader()
+        self.brackets = BracketReader(crossing=True)
 
     def token(self, line: str, where: str) -> None:
         fields = line.split()

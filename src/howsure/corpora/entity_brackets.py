@@ -16,10 +16,12 @@ class BracketReader:
 
     `layout` is CoNLL-U's `global.Entity` ("GRP-etype-…"), which says which of the dash-separated values is the entity
     and which its type; without it the first value is the entity. A mention in several parts (`4[1/2]`) becomes the
-    span of its longest part, the first among equals.
+    span of its longest part, the first among equals. Mentions nest; only with `crossing` may they overlap otherwise.
     """
 
-    def __init__(self, layout: str = "") -> None:
+    def __init__(self, layout: str = "", *, crossing: bool = False) -> None:
+        self.crossing = crossing
+        self.places: dict[int, str] = {}  # where the brackets of a token are, for messages
         names = layout.split("-") if layout else ["GRP"]
         self.entity_at = names.index("GRP") if "GRP" in names else names.index("eid") if "eid" in names else 0
         self.type_at = names.index("etype") if "etype" in names else None
@@ -30,6 +32,7 @@ class BracketReader:
     def read(self, value: str, token: int, where: str) -> None:
         """The brackets at one token."""
         at = 0
+        self.places[token] = where
         while at < len(value):
             match = PIECE.match(value, at)
             if match is None:
@@ -72,8 +75,22 @@ class BracketReader:
             if parts.startswith("1/"):
                 numbers[name] = numbers.get(name, 0) + 1
             split.setdefault((name, numbers.get(name, 0)), []).append((start, minus_end, order, name, kind))
+        if not self.crossing:
+            self._check_nesting(whole)
         whole += [max(pieces, key=lambda m: (-m[1] - m[0], -m[0])) for pieces in split.values()]
         return tuple(Mention(start, -minus_end, name, kind) for start, minus_end, _, name, kind in sorted(whole))
+
+    def _check_nesting(self, whole: list[tuple[int, int, int, str, str]]) -> None:
+        around: list[tuple[int, str]] = []  # end and name of the mentions that the next one is inside of
+        for start, minus_end, _, name, _ in whole:
+            while around and around[-1][0] <= start:
+                around.pop()
+            if around and -minus_end > around[-1][0]:
+                raise InputError(
+                    f'{self.places[start]}: the brackets of entity "{name}" cross those of "{around[-1][1]}"; '
+                    "mentions must nest."
+                )
+            around.append((-minus_end, name))
 
 
 def _parts(entity: str) -> tuple[str, str]:

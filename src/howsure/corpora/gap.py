@@ -14,9 +14,32 @@ from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 
 TOKEN = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*|['’]\w+|\S")
-CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m)$", re.I)
 COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
-PRONOUN_WORDS = frozenset("he him his himself she her hers herself it its they them their i me my we us our you your".split())
+PRONOUN_WORDS = frozenset(
+    [
+        "he",
+        "him",
+        "his",
+        "himself",
+        "she",
+        "her",
+        "hers",
+        "herself",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "i",
+        "me",
+        "my",
+        "we",
+        "us",
+        "our",
+        "you",
+        "your",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +72,9 @@ def _item(row: dict[str, str]) -> GapItem:
         inside = [k for k, (x, y) in enumerate(at) if x < end and y > begin]
         spans[name] = (inside[0], inside[-1] + 1)
     document = Document(row["ID"], tuple(words), sentence_starts(words, spans.values()))
-    return GapItem(document, spans["Pronoun"], spans["A"], spans["B"], row["A-coref"] == "TRUE", row["B-coref"] == "TRUE")
+    return GapItem(
+        document, spans["Pronoun"], spans["A"], spans["B"], row["A-coref"] == "TRUE", row["B-coref"] == "TRUE"
+    )
 
 
 def tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
@@ -95,7 +120,65 @@ def plain_mentions(document: Document, whole: Iterable[tuple[int, int]] = ()) ->
 
 
 COMMON = frozenset(
-    """the a an this that these those in on at by for from with to of and but or as if when while after before since
-    there here then however although though because so not no yes what who where why how all some many most during
-    both each several one two three first later also according it's i'm""".split()
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "from",
+        "with",
+        "to",
+        "of",
+        "and",
+        "but",
+        "or",
+        "as",
+        "if",
+        "when",
+        "while",
+        "after",
+        "before",
+        "since",
+        "there",
+        "here",
+        "then",
+        "however",
+        "although",
+        "though",
+        "because",
+        "so",
+        "not",
+        "no",
+        "yes",
+        "what",
+        "who",
+        "where",
+        "why",
+        "how",
+        "all",
+        "some",
+        "many",
+        "most",
+        "during",
+        "both",
+        "each",
+        "several",
+        "one",
+        "two",
+        "three",
+        "first",
+        "later",
+        "also",
+        "according",
+        "it's",
+        "i'm",
+    ]
 )

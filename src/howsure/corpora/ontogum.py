@@ -17,7 +17,7 @@ PARTS = ("train", "dev", "test")
 
 def read_ontogum(path: str | Path, parsed: Document) -> Document:
     """`parsed` with the mentions of a three-column file: number, word, brackets. Words must agree token by token."""
-    brackets = BracketReader()
+    brackets = BracketReader(crossing=True)
     at = 0
     for number, line in numbered_lines(path):
         if line.startswith("#") or not line.strip():

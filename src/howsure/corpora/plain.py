@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from howsure.errors import InputError
@@ -59,10 +58,3 @@ def text_files(folder: str | Path) -> list[Path]:
     if not found:
         raise InputError(f"there is no text in {folder}: files ending in {', '.join(TEXT + ANNOTATED)} are read.")
     return found
-
-
-def named_texts(folder: str | Path, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
-    """(name, text) of each text file of a folder; a name is the path below the folder without its ending."""
-    for path in text_files(folder):
-        if path.suffix.lower() in TEXT:
-            yield path.relative_to(folder).with_suffix("").as_posix(), read_text(path, encoding)

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,37 @@ def with_columns(
         else:
             text = unparsed[1] if unparsed and unparsed[0] == "csv" and out.kind in ("csv", "tsv") else None
             rows = _extended_table(table, text, read, names, add, out, temporary, sql_type)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, out.path)
+        finish({temporary: out.path})
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
     return rows
+
+
+def write_columns(columns: Mapping[str, Any], out: Output) -> None:
+    """Write named columns as a table, whole or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=out.path.parent, prefix=f".{out.path.name}.")
+    os.close(handle)
+    try:
+        with writer(out, temporary) as write:
+            for batch in pa.table(dict(columns)).combine_chunks().to_batches():
+                write(batch)
+        finish({temporary: out.path})
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def finish(files: Mapping[str, Path]) -> None:
+    """Temporary files take their places, with the rights of files newly made."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for temporary in files:
+        os.chmod(temporary, 0o666 & ~mask)
+    for temporary, path in files.items():
+        os.replace(temporary, path)
 
 
 def _extended_table(
@@ -100,7 +122,7 @@ def _extended_table(
     kept = len(table.columns)
     columns = [c.name for c in table.columns] + list(names)
     rows = 0
-    with _writer(out, temporary) as write:
+    with writer(out, temporary) as write:
         for batch in table.batches(expressions, relation=relation):
             values = list(batch.columns[kept:])
             _check_numbers(table, relation, [quoted(c.name) for c in read], read, values, rows)
@@ -113,7 +135,7 @@ def _extended_table(
 
 
 @contextlib.contextmanager
-def _writer(out: Output, temporary: str) -> Iterator[Callable[[pa.RecordBatch], None]]:
+def writer(out: Output, temporary: str) -> Iterator[Callable[[pa.RecordBatch], None]]:
     """A function that appends a batch to the file: Parquet by pyarrow, text by DuckDB, a part at a time."""
     if out.kind == "parquet":
         with contextlib.ExitStack() as open_files:

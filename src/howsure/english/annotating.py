@@ -38,6 +38,11 @@ def annotated(model: Model, texts: Iterable[str]) -> Iterator[Parsed]:
         yield _parsed(model, t, next(done)) if t.words else {"words": [], "after": [], "before": t.before}
 
 
+def parsed_words(model: Model, name: str, words: list[str], doc: Any) -> Document:
+    """A document from words that were given, and what the pipeline made of them."""
+    return joined(name, [_parsed(model, Tokens(words, [" "] * len(words)), doc)], {})
+
+
 def _parsed(model: Model, t: Tokens, doc: Any) -> Parsed:
     from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
 

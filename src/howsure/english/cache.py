@@ -7,6 +7,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from howsure.corpora.conllu_writing import conllu_text
 from howsure.corpora.document import Document
 from howsure.errors import InputError
 
+COLUMNS = "columns"
 SHORTEST = 200  # characters; shorter texts are parsed sooner than looked up
 
 
@@ -32,8 +34,8 @@ class ParseCache:
             return None
         try:
             lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
-            return next(conllu_documents(enumerate(lines, 1), str(path), "cached"), None)
-        except (OSError, EOFError, ValueError):  # absent, cut short, not ours
+            return _restored(next(conllu_documents(enumerate(lines, 1), str(path), "cached")))
+        except (OSError, EOFError, ValueError, KeyError, StopIteration, zlib.error):  # absent, cut short, not ours
             return None
 
     def put(self, text: str, document: Document) -> None:
@@ -41,7 +43,8 @@ class ParseCache:
         path = self._path(text)
         if path is None or not len(document):
             return
-        content = gzip.compress(conllu_text(document.with_(name="cached")).encode("utf-8"), 1, mtime=0)
+        named = document.with_(name="cached", metadata=document.metadata | {COLUMNS: " ".join(document.columns)})
+        content = gzip.compress(conllu_text(named).encode("utf-8"), 1, mtime=0)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(dir=path.parent)
@@ -60,6 +63,14 @@ class ParseCache:
             return None
         key = hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()
         return self.folder / self.version / key[:2] / f"{key[2:40]}.conllu.gz"
+
+
+def _restored(kept: Document) -> Document:
+    """The document that was put: CoNLL-U tells no column of nothing but "_" from one that is not there."""
+    metadata = dict(kept.metadata)
+    names = metadata.pop(COLUMNS).split()
+    columns = {name: kept.columns.get(name, ("_",) * len(kept)) for name in names}
+    return kept.with_(columns=columns, metadata=metadata, sentence_metadata=())
 
 
 def cache_folder(given: str | Path | None = None) -> Path:

@@ -178,6 +178,7 @@ class _Stream:
             yield document
 
     def _made(self, made: _Pending) -> Document:
+        """A document from its stretches. What needs all of a document, such as coreference, belongs here."""
         parts = [batch.result.result()[at] for batch, at in made.parts if batch.result is not None]
         document = joined(made.name, parts, {})
         if self.known is not None:

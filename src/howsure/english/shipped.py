@@ -22,6 +22,7 @@ from howsure.errors import InputError, MissingExtra
 
 SHIPPED = Path(__file__).parent / "model"
 WEIGHTS, LEMMAS, VOCABULARY = "weights.npz", "lemmas.json", "vocabulary"
+COREFERENCE = "coref.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ def model(name: str | None = None) -> Model:
     except OSError:
         raise InputError(f'spaCy has no pipeline "{name}" here; leave --model out for the one that ships.') from None
     meta = nlp.meta
-    return Model(nlp, f"{meta['lang']}_{meta['name']}-{meta['version']}-spacy{spacy.__version__}", nlp.tokenizer)
+    version = f"{meta['lang']}_{meta['name']}-{meta['version']}-spacy{spacy.__version__}"
+    return Model(nlp, version + (f"-{_content(Path(name))}" if Path(name).is_dir() else ""), nlp.tokenizer)
 
 
 def model_version(name: str | None = None) -> str:
@@ -66,6 +68,16 @@ def model_version(name: str | None = None) -> str:
     if name is None or Path(name, WEIGHTS).is_file():
         return _version(SHIPPED if name is None else Path(name))
     return model(name).version
+
+
+def _content(folder: Path) -> str:
+    """A hash of a folder's files: pipelines that were saved but not packaged all have the same name and version."""
+    digest = hashlib.sha256()
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        digest.update(file.relative_to(folder).as_posix().encode())
+        with open(file, "rb") as opened:
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()[:16]
 
 
 @cache

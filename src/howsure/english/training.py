@@ -23,7 +23,7 @@ from howsure.english.shipped import export
 from howsure.english.training_data import Sentence, batches, example, sentences, treebank
 
 SEED = 20150917
-STEPS = 8000
+STEPS = 6000
 WORDS_PER_BATCH = 1600
 PEAK_RATE, WARM_UP, LAST_SHARE = 0.0015, 300, 0.02
 DROPOUT = 0.2
@@ -60,8 +60,12 @@ def train(folder: str | Path, steps: int = STEPS) -> Path:
     for step in range(done, steps):
         batch = [example(nlp.vocab, group, how) for group, how in next(stream)]
         words += sum(len(e.reference) for e in batch)
+        fix_random_seed(SEED + step)  # dropout: a resumed run goes the same way
         optimizer.learn_rate = learning_rate(step, steps)
-        nlp.update(batch, drop=DROPOUT, sgd=optimizer, losses=losses)
+        # Given the optimiser, `update` would step the shared encoder before the others' gradients have reached it.
+        nlp.update(batch, drop=DROPOUT, sgd=False, losses=losses)
+        for _, component in nlp.pipeline:
+            component.finish_update(optimizer)
         if (step + 1) % EVERY == 0 or step + 1 == steps:
             best = _evaluate(home, nlp, optimizer, check, step + 1, best, losses, words / (time.time() - began))
             _checkpoint(home, nlp, optimizer, step + 1, best)

@@ -63,6 +63,7 @@ class Workers:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            start_new_session=True,  # Ctrl-C is for the parent, which ends its workers
             env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )
         self.started.append(process)

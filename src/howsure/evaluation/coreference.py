@@ -62,7 +62,9 @@ class CoreferenceScores:
     def verdict(self) -> str:
         """The answer in words."""
         conll = self["conll"].f1
-        limits = "" if conll.low is None or conll.high is None else f" ({100 * conll.low:.1f} to {100 * conll.high:.1f})"
+        limits = (
+            "" if conll.low is None or conll.high is None else f" ({100 * conll.low:.1f} to {100 * conll.high:.1f})"
+        )
         return (
             f"CoNLL F1 {100 * conll.value:.2f}{limits} over {self.n_documents:,} "
             f"document{'s' * (self.n_documents != 1)}: MUC {100 * self['muc'].f1.value:.2f}, "

@@ -1,5 +1,7 @@
 """Samples of the antecedent model, compiled. The same numbers as `kernels.antecedents`, draw for draw."""
 
+from typing import Any
+
 import numpy as np
 
 from howsure.kernels.compiling import kernel, ready
@@ -161,7 +163,7 @@ def _sparse_pairs(values, columns, starts, counts):
 _ROOTS = "int32[:,::1](float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64, uint64, boolean[::1])"
 
 
-def sampled_roots(values, columns, starts, counts, new, n, key, needed):
+def sampled_roots(values: Any, columns: Any, starts: Any, counts: Any, new: Any, n: int, key: int, needed: Any) -> Any:
     """As `kernels.antecedents.sampled_roots`."""
     ready(_mixed, _sampled_roots, signatures=("uint64(uint64)", _ROOTS))
     # Compiled for arrays that may be written to; a read-only one is copied.
@@ -169,19 +171,19 @@ def sampled_roots(values, columns, starts, counts, new, n, key, needed):
     return _sampled_roots(values, columns, starts, counts, new, n, np.uint64(key), needed)
 
 
-def pair_frequencies(roots):
+def pair_frequencies(roots: Any) -> Any:
     """As `kernels.antecedents.pair_frequencies`."""
     ready(_pair_frequencies, signatures=("float64[:,::1](int32[:,::1])",))
     return _pair_frequencies(roots)
 
 
-def dense_pairs(a):
+def dense_pairs(a: Any) -> Any:
     """As `kernels.antecedents.pair_probabilities`, of a dense matrix."""
     ready(_dense_pairs, signatures=("float64[:,::1](float64[:,::1])",))
     return _dense_pairs(a if a.flags.writeable else a.copy())
 
 
-def sparse_pairs(values, columns, starts, counts):
+def sparse_pairs(values: Any, columns: Any, starts: Any, counts: Any) -> Any:
     """As `kernels.antecedents.pair_probabilities`, of a sparse matrix given row by row."""
     ready(_sparse_pairs, signatures=("float64[:,::1](float64[::1], int64[::1], int64[::1], int64[::1])",))
     return _sparse_pairs(values if values.flags.writeable else values.copy(), columns, starts, counts)

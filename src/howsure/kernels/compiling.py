@@ -22,6 +22,19 @@ def kernel(function: Callable[..., Any]) -> Any:
         return numba.njit(nogil=True)(function)
 
 
+def fused_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel whose products and sums may be fused (one rounding instead of two), and nothing else reordered."""
+    try:
+        return numba.njit(nogil=True, cache=True, fastmath={"contract"})(function)
+    except RuntimeError:
+        return numba.njit(nogil=True, fastmath={"contract"})(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A piece of a kernel, copied into each kernel that uses it."""
+    return numba.njit(inline="always", fastmath={"contract"})(function)
+
+
 def ready(*dispatchers: Any, signatures: tuple[str, ...]) -> None:
     """Compile each dispatcher for its signature, saying so when the cache cannot answer."""
     with _LOCK:

@@ -1,5 +1,7 @@
 """Scores and training of a mention-ranking model, compiled; the features are those of `kernels.coref_scores`."""
 
+from typing import Any
+
 import numpy as np
 
 from howsure.kernels.compiling import kernel, ready
@@ -173,9 +175,7 @@ def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touc
 _F32, _F64, _U64 = "float32[::1]", "float64[::1]", "uint64"
 _DOCUMENT = "uint8[::1], uint64[:,::1], uint8[:,::1], int64[:,::1]"
 _SCORES = f"void({_DOCUMENT}, {_F32}, {_U64}, {_F64}, {_F64})"
-_TRAIN = (
-    f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
-)
+_TRAIN = f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
 _SHARED = (
     ("int64(uint64, uint64)", _at),
     (f"void(uint8[::1], uint64[:,::1], {_F32}, {_U64}, float64[:,::1], float64[:,::1], {_F64})", _tables),
@@ -184,7 +184,7 @@ _SHARED = (
 )
 
 
-def scores(kind, values, codes, crossed, w, shift):
+def scores(kind: Any, values: Any, codes: Any, crossed: Any, w: Any, shift: int) -> Any:
     """As `kernels.coref_scores.scores`."""
     ready(*(f for _, f in _SHARED), signatures=tuple(s for s, _ in _SHARED))
     n = len(kind)
@@ -196,14 +196,16 @@ def scores(kind, values, codes, crossed, w, shift):
 class Trainer:
     """Weights and AdaGrad's sums of squares; a call of `step` learns from one document."""
 
-    def __init__(self, bits):
+    def __init__(self, bits: int) -> None:
         ready(*(f for _, f in _SHARED), _train, signatures=(*(s for s, _ in _SHARED), _TRAIN))
         self.shift = np.uint64(64 - bits)
         size = 1 << bits
         self.w, self.squares, self.g = (np.zeros(size, np.float32) for _ in range(3))
         self.stamp, self.touched = np.zeros(size, np.uint8), np.empty(size, np.int64)
 
-    def step(self, kind, values, codes, crossed, gold, costs, rate, decay):
+    def step(
+        self, kind: Any, values: Any, codes: Any, crossed: Any, gold: Any, costs: Any, rate: float, decay: float
+    ) -> float:
         """Learn from a document; returns minus the log-likelihood it had."""
         state = (self.w, self.squares, self.g, self.stamp, self.touched)
         return _train(kind, values, codes, crossed, gold, costs, *state, rate, decay, self.shift)

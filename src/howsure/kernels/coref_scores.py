@@ -61,7 +61,7 @@ def scores(
 
 def _salted(values: Words, first: int) -> Words:
     numbers = np.arange(first, first + values.shape[1], dtype=np.uint64)
-    return values + numbers * np.uint64(SALT)
+    return np.add(values, numbers * np.uint64(SALT), dtype=np.uint64)
 
 
 def _summed(groups: list[Words], w: NDArray[np.float32], shift: int) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-HATS = 16
+HATS = 15
 
 
 def soft_calibration_error(y: np.ndarray, q: np.ndarray, hats: int = HATS) -> tuple[float, np.ndarray]:

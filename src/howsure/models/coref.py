@@ -22,7 +22,11 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 KIND, VERSION = "coref", 1
 MENTIONS = ("gold", "predicted")
 NO_COSTS = (0.0, 0.0, 0.0)
-ERROR_COSTS = (3.0, 1.0, 0.1)  # of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein)
+ERROR_COSTS = (
+    3.0,
+    1.0,
+    0.1,
+)  # of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein)
 COMPILED_FROM = 20_000  # pairs
 FEW_SINGLETONS = 0.1  # share of entities; a scheme that leaves out singletons has a few by accident
 
@@ -51,8 +55,13 @@ class CorefModel:
         return len(self.weights).bit_length() - 1
 
     def candidates(self, document: Document, mentions: str | None = None) -> tuple[Mention, ...]:
-        """The document's mentions: its own ("gold") or those found in its parse ("predicted")."""
-        return candidate_mentions(document, self.mentions if mentions is None else mentions)
+        """The document's mentions: its own ("gold") or those found in its parse ("predicted").
+
+        By default as the model was trained; a document that has none of its own gets those found.
+        """
+        if mentions is None:
+            mentions = "predicted" if document.mentions is None else self.mentions
+        return candidate_mentions(document, mentions)
 
     def posterior(
         self, document: Document, mentions: Sequence[Mention] | None = None, *, temperature: float | None = None

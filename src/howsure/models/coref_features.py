@@ -22,11 +22,25 @@ from howsure import _validate
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.models.coref_relations import RELATIONS, relation_codes
-from howsure.models.mention_attributes import KINDS, Attributes, attributes
+from howsure.models.mention_attributes import Attributes, attributes
 
-MENTION_TEMPLATES = (
-    "head first last before after length relation governor determiner agreement tag seen position nested inside".split()
-)
+MENTION_TEMPLATES = [
+    "head",
+    "first",
+    "last",
+    "before",
+    "after",
+    "length",
+    "relation",
+    "governor",
+    "determiner",
+    "agreement",
+    "tag",
+    "seen",
+    "position",
+    "nested",
+    "inside",
+]
 CROSSES = {
     "heads": ("head", "head"),
     "governor-head": ("governor", "head"),
@@ -94,15 +108,15 @@ def vocabulary(documents: Iterable[Document], least: int) -> frozenset[str]:
     return frozenset(w for w, c in counts.items() if c >= least)
 
 
-def features(
-    document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates
-) -> Features:
+def features(document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates) -> Features:
     """The features of a document's mentions, which must be in document order."""
     a = attributes(document, mentions)
     tags = document.columns.get("xpos") or document.columns.get("upos") or ("_",) * len(document)
 
     def word(values: Sequence[str], at: Iterable[int]) -> list[str]:
-        return [v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in zip(values, at, strict=True)]
+        return [
+            v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in zip(values, at, strict=True)
+        ]
 
     columns: dict[str, list[str]] = {
         "head": word(a.lemma, a.head.tolist()),
@@ -112,7 +126,9 @@ def features(
         "after": word(a.after, a.end.tolist()),
         "length": [str(x) for x in np.searchsorted(LENGTHS, a.end - a.start, side="right")],
         "relation": a.relation,
-        "governor": [f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)],
+        "governor": [
+            f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)
+        ],
         "determiner": a.determiner,
         "agreement": ["/".join(x) for x in zip(a.gender, a.number, a.person, strict=True)],
         "tag": a.tag,
@@ -169,6 +185,3 @@ def _nested(a: Attributes) -> list[str]:
             for k in members:
                 longer[k], shorter[k] = size[k] < top, size[k] > least
     return [f"{i:d}{h:d}{x:d}{y:d}" for i, h, x, y in zip(inside, holds, longer, shorter, strict=True)]
-
-
-N_KINDS = len(KINDS)

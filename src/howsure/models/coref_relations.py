@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.models.mention_attributes import KINDS, Attributes
+from howsure.models.mention_attributes import Attributes
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint8]
@@ -45,16 +45,10 @@ class Pairs:
 
     def _overlap(self) -> tuple[Ints, Ints]:
         """Content words that two mentions share, and each mention's number of them."""
-        from scipy.sparse import csr_array
-
         index: dict[str, int] = {}
         rows = [[index.setdefault(w, len(index)) for w in content] for content in self.a.content]
         counts = np.array([len(r) for r in rows], dtype=np.int64)
-        columns = np.array([c for r in rows for c in r], dtype=np.int64)
-        shape = (self.n, max(len(index), 1))
-        table = csr_array((np.ones(len(columns)), columns, np.concatenate([[0], np.cumsum(counts)])), shape=shape)
-        shared = (table @ table.T).toarray() if self.n else np.zeros((0, 0))
-        return shared[self.i, self.j].astype(np.int64), counts
+        return _shared(rows, counts, len(index))[self.i, self.j], counts
 
     def ranked(self, fits: NDArray[np.bool_]) -> Ints:
         """How many mentions between j and i fit i, among the pairs where `fits`."""
@@ -62,6 +56,17 @@ class Pairs:
         square[self.i, self.j] = fits
         after = np.cumsum(square[:, ::-1], axis=1)[:, ::-1] - square
         return after[self.i, self.j]
+
+
+def _shared(rows: list[list[int]], counts: Ints, width: int) -> Ints:
+    """How many numbers each two rows share."""
+    from scipy.sparse import csr_array
+
+    columns = np.array([c for r in rows for c in r], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    table = csr_array((np.ones(len(columns), np.int64), columns, ends), shape=(len(rows), max(width, 1)))
+    made: Ints = (table @ table.T).toarray() if rows else np.zeros((0, 0), np.int64)
+    return made
 
 
 def numbered(values: Sequence[str]) -> Ints:
@@ -160,13 +165,16 @@ def _head_rank(p: Pairs) -> Ints:
 def _syntax(p: Pairs) -> Ints:
     """0 nothing, 1 apposition, 2 subject and predicate noun, 3 conjuncts, 4 same verb, 5 antecedent governs from above."""
     a = p.a
-    relation = np.array([r.split(":")[0] for r in a.relation])
+    bases = [r.split(":")[0] for r in a.relation]
+    subject, conjunct, apposed = (
+        np.array([b == name for b in bases], dtype=bool) for name in ("nsubj", "conj", "appos")
+    )
     gi, gj, hi, hj = a.governor_at[p.i], a.governor_at[p.j], a.head[p.i], a.head[p.j]
-    code = np.where((gi == gj) & (gi >= 0), 4, np.where(gi == hj, 5, 0))
-    code = np.where((gj == hi) & (relation[p.j] == "nsubj"), 2, code) if p.n else code
-    if p.n:
-        code = np.where((gi == hj) & (relation[p.i] == "conj"), 3, code)
-        code = np.where((gi == hj) & (relation[p.i] == "appos"), 1, code)
+    below = gi == hj
+    code = np.where((gi == gj) & (gi >= 0), 4, np.where(below, 5, 0))
+    code[(gj == hi) & subject[p.j]] = 2
+    code[below & conjunct[p.i]] = 3
+    code[below & apposed[p.i]] = 1
     return code
 
 
@@ -180,11 +188,8 @@ def _modifiers(p: Pairs) -> Ints:
     """Whether the modifiers (adjectives, numbers, compounds) of mentions with one head differ."""
     index: dict[str, int] = {}
     rows = [[index.setdefault(w, len(index)) for w in m] for m in p.a.modifiers]
-    table = np.zeros((p.n, max(len(index), 1)))
-    for k, row in enumerate(rows):
-        table[k, row] = 1.0
-    size = table.sum(axis=1)
-    shared = (table @ table.T)[p.i, p.j] if p.n else np.zeros(0)
+    size = np.array([len(r) for r in rows], dtype=np.int64)
+    shared = _shared(rows, size, len(index))[p.i, p.j]
     code = 1 + (shared < size[p.i]) + 2 * (shared < size[p.j])
     return np.where(p.same_lemma, code, 0)
 
@@ -242,6 +247,3 @@ def relation_codes(a: Attributes, names: Sequence[str]) -> Codes:
     for k, name in enumerate(names):
         made[:, k] = RELATIONS[name](p)
     return made
-
-
-PRONOUN_FROM = KINDS.index("i")

@@ -23,7 +23,34 @@ DETERMINERS = {
     **dict.fromkeys(["no", "every", "each", "all", "both", "either", "neither"], "universal"),
     **dict.fromkeys(["my", "your", "his", "her", "its", "our", "their", "whose"], "possessive"),
 }
-IGNORED = frozenset("the a an this that these those 's ’s ' ’ , . - of and in my your his her its our their".split())
+IGNORED = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "'s",
+        "’s",
+        "'",
+        "’",
+        ",",
+        ".",
+        "-",
+        "of",
+        "and",
+        "in",
+        "my",
+        "your",
+        "his",
+        "her",
+        "its",
+        "our",
+        "their",
+    ]
+)
 ROLES = ("subject", "object", "oblique", "possessor", "other")
 EDGE = "<edge>"
 
@@ -137,21 +164,44 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
         }
         for name, value in row.items():
             made[name].append(value)
-    small = {name: np.array(made.pop(name), dtype=np.uint8) for name in ("kind", "role")}
     return Attributes(
         start=np.array([m.start for m in mentions], dtype=np.int64),
         end=np.array([m.end for m in mentions], dtype=np.int64),
         head=at,
         sentence=sentences[at] if len(at) else np.zeros(0, np.int64),
         governor_at=np.array(made.pop("governor_at"), dtype=np.int64),
-        **small,
+        kind=np.array(made.pop("kind"), dtype=np.uint8),
+        role=np.array(made.pop("role"), dtype=np.uint8),
         **made,  # type: ignore[arg-type]
     )
 
 
-_LISTS = tuple(
-    """kind word lemma tag first last before after relation governor governor_at determiner gender number person role text
-    full content modifiers inside speaker addressee names initials""".split()
+_LISTS = (
+    "kind",
+    "word",
+    "lemma",
+    "tag",
+    "first",
+    "last",
+    "before",
+    "after",
+    "relation",
+    "governor",
+    "governor_at",
+    "determiner",
+    "gender",
+    "number",
+    "person",
+    "role",
+    "text",
+    "full",
+    "content",
+    "modifiers",
+    "inside",
+    "speaker",
+    "addressee",
+    "names",
+    "initials",
 )
 
 
@@ -183,7 +233,7 @@ def _kind(
     else:
         kind = "other"
     gender = _gender(word, span, kind)
-    number = "p" if "Number=Plur" in features[h] or xpos[h].endswith("S") and xpos[h].startswith("NN") else "s"
+    number = "p" if "Number=Plur" in features[h] or xpos[h] in ("NNS", "NNPS") else "s"
     if any(w in ("and", "&") for w in span) and kind != "other" and " and " in " ".join(span):
         number = "p" if kind == "proper" else number
     return kind, gender, number, "3"

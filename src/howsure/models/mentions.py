@@ -16,13 +16,30 @@ Ints = NDArray[np.int64]
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
 # Dependents that belong to the clause, not to the noun phrase, when a noun is a predicate ("he *is* a doctor").
 CLAUSAL = frozenset(
-    "nsubj csubj cop aux mark advcl parataxis discourse expl ccomp xcomp vocative dislocated orphan".split()
+    [
+        "nsubj",
+        "csubj",
+        "cop",
+        "aux",
+        "mark",
+        "advcl",
+        "parataxis",
+        "discourse",
+        "expl",
+        "ccomp",
+        "xcomp",
+        "vocative",
+        "dislocated",
+        "orphan",
+    ]
 )
-EDGES = frozenset("case cc punct mark discourse reparandum vocative parataxis dep".split())
-LEFT_BORDERS = frozenset("case cc mark cop".split())
-LOOSE = frozenset("advmod obl punct conj cc".split())
-NOT_PHRASES = frozenset("fixed flat goeswith reparandum discourse case cc mark cop aux punct advmod".split())
-PRONOUN_KINDS = frozenset("i we you he she it they this that these those one".split())
+EDGES = frozenset(["case", "cc", "punct", "mark", "discourse", "reparandum", "vocative", "parataxis", "dep"])
+LEFT_BORDERS = frozenset(["case", "cc", "mark", "cop"])
+LOOSE = frozenset(["advmod", "obl", "punct", "conj", "cc"])
+NOT_PHRASES = frozenset(
+    ["fixed", "flat", "goeswith", "reparandum", "discourse", "case", "cc", "mark", "cop", "aux", "punct", "advmod"]
+)
+PRONOUN_KINDS = frozenset(["i", "we", "you", "he", "she", "it", "they", "this", "that", "these", "those", "one"])
 
 
 def check_spans(document: Document, mentions: Sequence[Mention]) -> None:
@@ -64,7 +81,32 @@ def mention_heads(document: Document, mentions: Sequence[Mention]) -> Ints:
     return found
 
 
-STOPS = frozenset(", ; : ( ) [ ] -- – — of in on at for with from to by who which that".split())
+STOPS = frozenset(
+    [
+        ",",
+        ";",
+        ":",
+        "(",
+        ")",
+        "[",
+        "]",
+        "--",
+        "–",
+        "—",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "with",
+        "from",
+        "to",
+        "by",
+        "who",
+        "which",
+        "that",
+    ]
+)
 
 
 def detect_mentions(document: Document) -> tuple[Mention, ...]:
@@ -131,7 +173,7 @@ def _phrases(
             if c < i:
                 if base not in EDGES and int(low[c]) >= border and not (base == "advmod" and int(low[c]) < start):
                     start = min(start, int(low[c]))
-            elif base == "punct" or base not in EDGES or (base == "case" and relation[i] == "nmod:poss"):
+            elif base not in EDGES or (base == "case" and relation[i] == "nmod:poss"):
                 end = max(end, int(high[c]))
         start, end = _trimmed(start, end, i, document)
         if (start, end) not in made:
@@ -140,23 +182,27 @@ def _phrases(
 
 
 def _trimmed(start: int, end: int, head: int, document: Document) -> tuple[int, int]:
-    """Without punctuation at the edges; an opening quote or bracket stays when its partner is inside."""
+    """Without punctuation at the edges; a quote or bracket stays, or is taken in, when its partner is inside."""
     upos = document.columns["upos"]
     words = document.words
     while start < head and upos[start] == "PUNCT" and not (words[start] in "(\"“‘'" and words[end - 1] in ")\"”’'"):
         start += 1
+    if end < len(words) and words[end] in CLOSING and _closes(words[start : end + 1]):
+        end += 1
     while end - 1 > head and upos[end - 1] == "PUNCT" and not _closes(words[start:end]):
         end -= 1
     return start, end
 
 
+CLOSING = {")": "(", "]": "[", "”": "“", '"': '"'}
+
+
 def _closes(words: Sequence[str]) -> bool:
     """Whether the last word closes what is opened inside the span."""
-    pairs = {")": "(", "]": "[", "”": "“", "’": "‘"}
-    last = words[-1]
-    if last in pairs:
-        return pairs[last] in words[:-1]
-    return last == '"' and '"' in words[:-1]
+    last, before = words[-1], words[:-1]
+    if last == '"':
+        return before.count('"') % 2 == 1
+    return last in CLOSING and before.count(CLOSING[last]) > before.count(last)
 
 
 def _leaves_first(heads: Ints) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from howsure.errors import InputError
 from howsure.kernels import antecedents as kernels
 from howsure.kernels.clusterings import first_members, largest_expected_f
 from howsure.kernels.poisson_binomial import poisson_binomial
+from howsure.posteriors.antecedent_rows import row_sums, rows_of
+from howsure.posteriors.entity_count import EntityCount
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,31 +24,6 @@ COMPILED_FROM = 500_000  # draws; below, NumPy is done before a compiled kernel 
 COMPILED_PAIRS_FROM = 120  # mentions
 MATRIX_PRODUCTS_FROM = 2_000  # mentions; from there BLAS on large blocks is fastest
 SUM_TOLERANCE = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class EntityCount:
-    """The law of the number of entities: `probabilities[k]` = P(there are k)."""
-
-    probabilities: Floats
-    mean: float
-    variance: float
-
-    def __repr__(self) -> str:
-        low, high = self.interval()
-        return f"EntityCount(mean {self.mean:.2f}, 95% between {low} and {high})"
-
-    def interval(self, level: float = 0.95) -> tuple[int, int]:
-        """The equal-tailed interval that holds at least `level`."""
-        ends = np.cumsum(self.probabilities)
-        low = int(np.searchsorted(ends, (1.0 - level) / 2.0 + 1e-15))
-        high = int(np.searchsorted(ends, 1.0 - (1.0 - level) / 2.0 - 1e-15))
-        return low, min(high, len(ends) - 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Mean, variance and the 95% interval."""
-        low, high = self.interval()
-        return {"mean": self.mean, "variance": self.variance, "low": low, "high": high}
 
 
 class AntecedentPosterior:
@@ -80,7 +56,7 @@ class AntecedentPosterior:
     __slots__ = ("_a", "_columns", "_counts", "_pairs", "_starts", "_values", "name", "new")
 
     def __init__(self, antecedents: Any, new: Any = None, *, name: str = "document") -> None:
-        a, values, columns, starts, counts = _rows(antecedents, name)
+        a, values, columns, starts, counts = rows_of(antecedents, name)
         n = len(counts)
         bad = ~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE))
         if bad.any():
@@ -90,7 +66,7 @@ class AntecedentPosterior:
                 f"{name}: antecedent probabilities must lie in [0, 1]; got {values[at]:.6g} in row {row}. "
                 "Scores become probabilities with AntecedentPosterior.from_scores."
             )
-        sums = _row_sums(values, columns, counts, n)
+        sums = row_sums(values, columns, counts, n)
         given = 1.0 - sums if new is None else _validate.one_dimensional(new, "new").astype(np.float64)
         if len(given) != n:
             raise InputError(f"{name}: `new` has {len(given)} entries for {n} mentions.")
@@ -130,7 +106,7 @@ class AntecedentPosterior:
         In a dense matrix only the part below the diagonal is read; -inf forbids an antecedent. In a sparse matrix an
         entry that is not stored is forbidden.
         """
-        _, values, columns, starts, counts = _rows(scores, name, scores=True)
+        _, values, columns, starts, counts = rows_of(scores, name, scores=True)
         n = len(counts)
         given = _validate.one_dimensional(new_scores, "new_scores").astype(np.float64)
         if len(given) != n:
@@ -139,7 +115,7 @@ class AntecedentPosterior:
             raise InputError(f"{name}: scores must be numbers or -inf; there is NaN or +inf among them.")
         hopeless = np.isinf(given)
         if hopeless.any():
-            some = _row_sums(np.isfinite(values).astype(np.float64), columns, counts, n)
+            some = row_sums(np.isfinite(values).astype(np.float64), columns, counts, n)
             if (hopeless & (some == 0)).any():
                 i = int(np.argmax(hopeless & (some == 0)))
                 raise InputError(f"{name}: mention {i} has no antecedent and no NEW with a score above -inf.")
@@ -318,7 +294,7 @@ class AntecedentPosterior:
         """
         n = _validate.count(n, "n")
         wanted = np.asarray(mentions, dtype=np.int64).reshape(-1)
-        if len(wanted) and not (0 <= wanted.min() and wanted.max() < len(self)):
+        if len(wanted) and not (wanted.min() >= 0 and wanted.max() < len(self)):
             raise InputError(f"mentions are numbered 0 to {len(self) - 1}; got {int(wanted[np.argmax(abs(wanted))])}.")
         needed = np.zeros(len(self), bool)
         needed[wanted] = True
@@ -366,7 +342,7 @@ class AntecedentPosterior:
     # inside
 
     def _mention(self, i: int) -> int:
-        if not -len(self) <= i < len(self):
+        if i >= len(self) or i < -len(self):
             raise InputError(f"mentions are numbered 0 to {len(self) - 1}; got {i}.")
         return int(i) % len(self)
 
@@ -379,40 +355,3 @@ class AntecedentPosterior:
     def _row_numbers(self) -> Ints:
         """The row of each stored entry of a sparse A."""
         return np.repeat(np.arange(len(self)), self._counts)
-
-
-def _rows(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, Ints, Ints, Ints]:
-    """The matrix, its entries below the diagonal row by row, their columns (empty: 0, 1, … in each), starts, counts."""
-    shape = getattr(matrix, "shape", None) or np.shape(matrix)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise InputError(f"{name}: antecedents must be a square matrix; got shape {tuple(shape)}.")
-    n = int(shape[0])
-    if hasattr(matrix, "tocsr"):
-        from scipy.sparse import csr_array
-
-        made = csr_array(matrix, dtype=np.float64, copy=True)
-        made.sum_duplicates()
-        counts = np.diff(made.indptr).astype(np.int64)
-        rows = np.repeat(np.arange(n), counts)
-        if (made.indices >= rows).any():
-            i = int(rows[np.argmax(made.indices >= rows)])
-            raise InputError(f"{name}: an antecedent comes before its mention; row {i} names one that does not.")
-        if made.nnz:
-            return made, made.data, made.indices.astype(np.int64), made.indptr[:-1].astype(np.int64), counts
-        matrix = np.zeros((n, n)) if not scores else np.full((n, n), -np.inf)
-    try:
-        a = np.ascontiguousarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: antecedents cannot be read as numbers: {error}.") from None
-    if not scores and n:
-        above = np.triu(a).any(axis=1)
-        if above.any():
-            i = int(np.argmax(above))
-            raise InputError(f"{name}: an antecedent comes before its mention; row {i} names one that does not.")
-    return a, a.reshape(-1), np.zeros(0, np.int64), np.arange(n, dtype=np.int64) * n, np.arange(n, dtype=np.int64)
-
-
-def _row_sums(values: Floats, columns: Ints, counts: Ints, n: int) -> Floats:
-    if len(columns):
-        return np.bincount(np.repeat(np.arange(n), counts), values, n)
-    return np.asarray(values.reshape(n, n).sum(axis=1))

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.models.classifier import TextClassifier
+
+if TYPE_CHECKING:
+    from howsure.calibration.multiclass import MulticlassCalibration
+    from howsure.calibration.result import Calibration
+    from howsure.evaluation.score import Score
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierCheck:
+    """How good a classifier's labels are, and whether its probabilities are right."""
+
+    score: Score
+    calibration: Calibration | MulticlassCalibration
+    positive: str | None
+    left_out: int
+
+    def __repr__(self) -> str:
+        return f"ClassifierCheck({self.score!r}, {self.calibration!r})"
+
+    @property
+    def verdict(self) -> str:
+        """Both answers in words."""
+        return f"{self.score.verdict} {self.calibration.verdict}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints."""
+        return {
+            "verdict": self.verdict,
+            "positive": self.positive,
+            "left_out": self.left_out,
+            "score": self.score.to_dict(),
+            "calibration": self.calibration.to_dict(),
+        }
 
 
 def train_classifier(
@@ -48,10 +82,10 @@ def train_classifier(
 
     if emoticons and true is not None:
         raise InputError("with --emoticons the labels come from the texts: leave --true out.")
-    texts, labels, left_out = _labelled(source, text, true, emoticons, where)
+    texts, labels, left_out, _ = _labelled(source, text, true, emoticons, where)
     held_out = None
     if dev is not None:
-        dev_texts, dev_labels, dev_left_out = _labelled(dev, text, true, emoticons, None)
+        dev_texts, dev_labels, dev_left_out, _ = _labelled(dev, text, true, emoticons, None)
         held_out, left_out = (dev_texts, dev_labels), left_out + dev_left_out
     if positive is not None and positive not in labels:
         raise InputError(f'no training text has the label "{positive}".')
@@ -68,6 +102,54 @@ def train_classifier(
         progress=progress,
     )
     return made, left_out
+
+
+def check_classifier(
+    model: TextClassifier,
+    source: Any,
+    *,
+    text: str | None = None,
+    true: str | None = None,
+    positive: str | None = None,
+    emoticons: bool = False,
+    groups: str | None = None,
+    by: str | None = None,
+    where: str | None = None,
+    temperature: float = 1.0,
+    confidence_level: float = 0.95,
+) -> ClassifierCheck:
+    """Score a classifier on a labelled table and check its probabilities.
+
+    Of two classes the probability checked is that of `positive`, by default the last by name; of more, all classes'.
+    """
+    from howsure.verbs.check import check
+    from howsure.verbs.score import score
+
+    more = tuple(dict.fromkeys(c for c in (groups, by) if c is not None))
+    texts, labels, left_out, columns = _labelled(source, text, true, emoticons, where, more)
+    unseen = sorted(set(labels) - set(model.classes))
+    if unseen:
+        known = ", ".join(model.classes[:10])
+        raise InputError(f'the label "{unseen[0]}" was not in training, which had {known}.')
+    posterior = model.posterior(texts).tempered(temperature)
+    grouped = None if groups is None else columns[groups]
+    scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
+    if len(model.classes) == 2:
+        wanted = model.classes[1] if positive is None else positive
+        calibration = check(
+            np.array([label == wanted for label in labels], dtype=np.uint8),
+            posterior.label_is(wanted),
+            groups=grouped,
+            by=None if by is None else columns[by],
+            confidence_level=confidence_level,
+        )
+        return ClassifierCheck(scored, calibration, wanted, left_out)
+    if positive is not None or by is not None:
+        raise InputError("--positive and --by go with two classes; this model has more.")
+    calibration = check(
+        labels, posterior.marginals(), classes=model.classes, groups=grouped, confidence_level=confidence_level
+    )
+    return ClassifierCheck(scored, calibration, None, left_out)
 
 
 def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str | None = None) -> tuple[int, list[str]]:
@@ -93,15 +175,15 @@ def load_classifier(path: str | Path) -> TextClassifier:
 
 
 def _labelled(
-    source: Any, text: str | None, true: str | None, emoticons: bool, where: str | None
-) -> tuple[list[str], list[str], int]:
+    source: Any, text: str | None, true: str | None, emoticons: bool, where: str | None, more: tuple[str, ...] = ()
+) -> tuple[list[str], list[str], int, dict[str, list[str | None]]]:
     from howsure.corpora.tweet_tokens import labelled_by_emoticons
     from howsure.engines.tables import Table
     from howsure.engines.texts import read_texts
 
     with Table(source) as table:
-        rows = read_texts(table, text, true, labelled=not emoticons, where=where)
+        rows = read_texts(table, text, true, labelled=not emoticons, more=more, where=where)
     if not emoticons:
-        return rows.texts, rows.labels, rows.left_out
+        return rows.texts, rows.labels, rows.left_out, rows.more
     numbers, stripped = labelled_by_emoticons(rows.texts)
-    return stripped, [str(n) for n in numbers], rows.left_out
+    return stripped, [str(n) for n in numbers], rows.left_out, rows.more

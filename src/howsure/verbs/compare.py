@@ -1,4 +1,4 @@
-"""`howsure compare`: of models scored on the same items, which is better calibrated, and which scores better?"""
+"""`howsure compare`: on the same items, which system is better, which is better calibrated, and how surely?"""
 
 from __future__ import annotations
 
@@ -14,24 +14,33 @@ from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.engines.paired import PairedRows
+    from howsure.evaluation.contest import Contest
+    from howsure.evaluation.contests import Progress
 
 
 def compare(
     y_true: Any,
     y_probs: Mapping[str, Any] | None = None,
     *,
+    y_preds: Mapping[str, Any] | None = None,
     groups: Any = None,
     by: Any = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
     logits: bool = False,
     prob: Sequence[str] | str | None = None,
+    pred: Sequence[str] | str | None = None,
     true: str | None = None,
     key: str | None = None,
     positive: Any = None,
     where: str | None = None,
-) -> Comparison:
-    """Compare the calibration and the scores of two or more models on the same items.
+    metric: str | None = None,
+    sentence: Any = None,
+    samples: int = 10_000,
+    planned: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison | Contest:
+    """Compare two or more models on the same items: their labels, their probabilities, or both.
 
     Parameters
     ----------
@@ -40,6 +49,9 @@ def compare(
         given instead; or several of them, one per model, joined on the column `key`.
     y_probs : mapping of name to array, shape (n,)
         The probabilities of each model.
+    y_preds : mapping of name to array of labels, shape (n,)
+        The labels of each system; `y_true` then holds the gold labels, and `y_probs`, if given, is in the same order: the
+        probability that each label is right or, with `positive`, that the item is positive.
     groups : array, shape (n,); or a column's name
         What is dependent (documents, sentences): intervals and tests allow for it.
     by : array, shape (n,); or a column's name
@@ -50,13 +62,25 @@ def compare(
         Seeds the simulated consistency bands.
     logits : bool
         Probabilities are given as log-odds.
-    prob, true, key, positive, where
+    metric : {"accuracy", "f1", "macro-f1", "span-f1"}
+        What labels are compared by; F1 of `positive` if that is given, else accuracy.
+    sentence : array, shape (n,); or a column's name
+        For span F1: a new sentence begins where its value changes.
+    samples : int
+        Resamples of the bootstrap and of permutations that cannot be done exactly.
+    planned : int
+        The size of a test set to tell the power for.
+    prob, pred, true, key, positive, where
         For tables: columns, label that counts as 1, and an SQL condition (one table only).
+    progress : callable
+        Told which pair is at work.
 
     Returns
     -------
-    Comparison
-        Each model's `Calibration`, the differences of every pair with intervals and p-values, slices, a verdict.
+    Comparison or Contest
+        Of probabilities: each model's `Calibration`, the differences of every pair with intervals and p-values, slices, a
+        verdict. Of labels: each system's metric, the differences with tests, effect size and power, a verdict; and
+        the `Comparison` of the probabilities within.
 
     Notes
     -----
@@ -74,6 +98,35 @@ def compare(
     """
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
+    if y_preds is not None or pred is not None:
+        from howsure.verbs.compare_labels import compare_labels
+
+        if by is not None or key is not None:
+            raise InputError(
+                "--by and --key compare probabilities; with --pred give the systems as columns of one table."
+            )
+        return compare_labels(
+            y_true,
+            y_preds,
+            y_probs,
+            groups=groups,
+            sentence=sentence,
+            metric=metric,
+            positive=positive,
+            samples=samples,
+            planned=planned,
+            level=level,
+            rng=generator,
+            logits=logits,
+            pred=pred,
+            prob=prob,
+            true=true,
+            where=where,
+            progress=progress,
+        )
+    for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
+        if value is not None:
+            raise InputError(f"--{name} is about labels: name the systems' columns with --pred a,b.")
     if y_probs is not None:
         rows = _from_arrays(y_true, y_probs, groups, by, positive, logits)
     else:

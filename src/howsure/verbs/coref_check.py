@@ -149,9 +149,7 @@ def check_coref(
     untempered = None
     if used.temperature != 1.0:
         untempered = _calibration(_pairs([p.pairs() for p in raw], gold, None), **options)
-    resolved = [
-        Resolved(d, m, p, p.minimum_risk()) for d, m, p in zip(with_mentions, found, posteriors, strict=True)
-    ]
+    resolved = [Resolved(d, m, p, p.minimum_risk()) for d, m, p in zip(with_mentions, found, posteriors, strict=True)]
     return CorefCheck(
         pairs=whole,
         new=_newness(with_mentions, posteriors, gold, confidence_level),

@@ -1,0 +1,161 @@
+"""Tagged text in any of its formats: CoNLL-U, columns (two or more), Penn Treebank `.pos`; read to documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from howsure.corpora.conllu import read_conllu
+from howsure.corpora.document import Document
+from howsure.corpora.entity_tags import entity_tags
+from howsure.corpora.lines import numbered_lines
+from howsure.errors import InputError
+
+PENN_TOKEN = re.compile(r"(.*[^\\])/([^/]+)$")
+CLOSING = ("''", "-RRB-", ")")  # what may follow a full stop and still belong to its sentence
+
+
+def read_tagged(
+    paths: str | Path | Sequence[str | Path], column: str | None = None, *, need_tags: bool = True
+) -> list[Document]:
+    """Documents of one or more files, each with its tags in the column "tag".
+
+    The format follows the suffix (`.conllu`, `.pos`) or else the first lines. `column` is what to read as tags: of
+    CoNLL-U "xpos" (the default), "upos", … or "entity" (types of the outermost mentions as B-, I-, O); of columns its
+    number from 1, by default the last. Without `need_tags` a file of words alone will do.
+    """
+    files = [paths] if isinstance(paths, str | Path) else list(paths)
+    documents = [d for f in files for d in _read(f, column, need_tags)]
+    if not documents:
+        raise InputError(f"there are no sentences in {', '.join(str(f) for f in files[:3])}.")
+    return documents
+
+
+def _read(path: str | Path, column: str | None, need_tags: bool) -> list[Document]:
+    kind = format_of(path)
+    if kind == "conllu":
+        documents = read_conllu(path)
+        if column == "entity":
+            return [d.with_(columns=d.columns | {"tag": entity_tags(d)}) for d in documents]
+        name = column or "xpos"
+        if not need_tags and all(name not in d.columns for d in documents):
+            return documents
+        made = []
+        for d in documents:
+            if name not in d.columns:
+                raise InputError(f'{path}: document "{d.name}" has no column {name}; it has {", ".join(d.columns)}.')
+            made.append(d.with_(columns=d.columns | {"tag": d.columns[name]}))
+        return made
+    if kind == "penn":
+        if column is not None:
+            raise InputError(f"{path}: a Penn .pos file has one kind of tags; leave the column out.")
+        return [read_penn(path)]
+    return [read_columns(path, column, need_tags=need_tags)]
+
+
+def format_of(path: str | Path) -> str:
+    """ "conllu", "penn" or "columns": by suffix, or by the first lines."""
+    suffix = Path(path).suffix.lower()
+    if suffix in (".conllu", ".conll-u"):
+        return "conllu"
+    if suffix == ".pos":
+        return "penn"
+    for number, line in numbered_lines(path):
+        if line.count("\t") == 9:
+            return "conllu"
+        if line.startswith("[ ") or line.startswith("====="):
+            return "penn"
+        if number > 50:
+            break
+    return "columns"
+
+
+def read_columns(path: str | Path, column: str | None = None, *, need_tags: bool = True) -> Document:
+    """A file with a token per line, columns apart by tabs (or else spaces), sentences apart by empty lines.
+
+    A line with several words in a row of one column is a mistake; a line with fewer columns than the first is too.
+    """
+    wanted = None
+    if column is not None:
+        if not (column.isdecimal() and int(column) >= 2):
+            raise InputError(f'{path}: columns are numbered and the words are column 1; got "{column}" for the tags.')
+        wanted = int(column) - 1
+    words: list[str] = []
+    tags: list[str] = []
+    starts = [0]
+    width: int | None = None
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            if len(words) > starts[-1]:
+                starts.append(len(words))
+            continue
+        fields = line.split("\t") if "\t" in line else line.split()
+        where = f"{path}, line {number}"
+        if width is None:
+            width = len(fields)
+            if wanted is not None and wanted >= width:
+                raise InputError(f"{where}: there is no column {wanted + 1}; the line has {width}.")
+            if width < 2 and need_tags:
+                raise InputError(f"{where}: a word and its tag are needed; the line has one column.")
+        if len(fields) != width:
+            raise InputError(f"{where}: {width} columns were expected, as in the first line; got {len(fields)}.")
+        if not fields[0] or not fields[-1]:
+            raise InputError(f"{where}: a column is empty.")
+        words.append(fields[0])
+        tags.append(fields[-1 if wanted is None else wanted])
+    columns = {"tag": tuple(tags)} if width is not None and width >= 2 else {}
+    return _document(path, words, starts, columns)
+
+
+def read_penn(path: str | Path) -> Document:
+    """Penn Treebank's word/TAG files. A sentence ends at a rule (=====) or behind a token tagged "." .
+
+    Of alternative tags (VBG|NN) the first is taken; `\\/` in a word is a slash. Brackets of noun phrases are left out.
+    """
+    words: list[str] = []
+    tags: list[str] = []
+    starts = [0]
+    ended = False
+    for number, line in numbered_lines(path):
+        if line.startswith("====="):
+            if len(words) > starts[-1]:
+                starts.append(len(words))
+            ended = False
+            continue
+        for piece in line.split():
+            if piece in ("[", "]"):
+                continue
+            match = PENN_TOKEN.match(piece)
+            if match is None:
+                raise InputError(f'{path}, line {number}: a word with its tag, word/TAG, was expected; got "{piece}".')
+            word, tag = match[1].replace("\\/", "/"), match[2].split("|")[0]
+            if ended and tag not in CLOSING and len(words) > starts[-1]:
+                starts.append(len(words))
+                ended = False
+            words.append(word)
+            tags.append(tag)
+            ended = tag == "." or (ended and tag in CLOSING)
+    return _document(path, words, starts, {"tag": tuple(tags)})
+
+
+def _document(path: str | Path, words: list[str], starts: list[int], columns: dict[str, tuple[str, ...]]) -> Document:
+    if len(words) > starts[-1]:
+        starts.append(len(words))
+    if not words:
+        raise InputError(f"{path}: there are no sentences in the file.")
+    return Document(Path(path).stem, tuple(words), np.array(starts, dtype=np.int64), columns)
+
+
+def sentences_of(documents: Iterable[Document]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Words of all documents, the first word of each sentence (and their number), and each sentence's document."""
+    words: list[str] = []
+    starts = [np.zeros(1, np.int64)]
+    of_document = []
+    for number, d in enumerate(documents):
+        starts.append(np.asarray(d.starts[1:], np.int64) + len(words))
+        words.extend(d.words)
+        of_document.append(np.full(d.n_sentences, number))
+    return words, np.concatenate(starts), np.concatenate(of_document) if of_document else np.zeros(0, np.int64)

@@ -1,0 +1,222 @@
+"""Ratings from any table: a row per label (item, annotator, label), or a column per annotator. Held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from howsure.engines.columns import guessed_column
+from howsure.engines.tables import Column, Table, as_numpy, quoted
+from howsure.errors import InputError
+from howsure.evaluation.ratings import Ratings, made_ratings
+from howsure.kernels.cells import Ints
+
+ITEM_NAMES = ["item", "items", "itemid", "id", "unit", "unitid", "task", "taskid", "question", "example", "origid"]
+ANNOTATOR_NAMES = ["annotator", "annotators", "annotatorid", "worker", "workerid", "rater", "raterid", "coder", "judge"]
+ANNOTATOR_NAMES += ["coderid", "judgeid", "user", "userid", "amtworkerids"]
+LABEL_NAMES = ["label", "labels", "rating", "response", "annotation", "answer", "value", "category", "class", "code"]
+
+
+def long_ratings(
+    table: Table,
+    item: str | None,
+    annotator: str | None,
+    label: str | None,
+    gold: str | None,
+    groups: str | None,
+    where: str | None,
+    order: Sequence[str] | None,
+) -> Ratings:
+    """A row per label."""
+    taken: list[str | None] = [item, annotator, label, gold, groups]
+
+    def column(name: str | None, names: list[str], what: str) -> Column:
+        found = table.column(name) if name else guessed_column(table, names, what, f"--{what}", skip=taken)
+        taken.append(found.name)
+        return found
+
+    columns = [
+        column(item, ITEM_NAMES, "item"),
+        column(annotator, ANNOTATOR_NAMES, "annotator"),
+        column(label, LABEL_NAMES, "label"),
+    ]
+    if len({c.name for c in columns}) < 3:
+        raise InputError("--item, --annotator and --label must be three columns.")
+    extra = [None if name is None else table.column(name) for name in (gold, groups)]
+    rows = _rows(table, [*columns, *(c for c in extra if c)], where)
+    whole = dict(zip(("item", "annotator", "label"), rows[:3], strict=True))
+    rest = iter(rows[3:])
+    gold_values, group_values = (None if c is None else next(rest) for c in extra)
+    left_out: dict[str, int] = {}
+    kept = np.ones(len(rows[0]), bool)
+    for name, found in zip(("item", "annotator", "label"), columns, strict=True):
+        missing = as_numpy(whole[name].is_null()).astype(bool) & kept
+        left_out[f"no {name} (column {found.name!r} is empty)"] = int(missing.sum())
+        kept &= ~missing
+    mask = pa.array(kept)
+    codes, names = zip(*(encoded(whole[name].filter(mask)) for name in whole), strict=True)
+    return _made(
+        codes,
+        names,
+        _of_items(gold_values, mask, codes[0], names[0], "gold label", gold, may_lack=True),
+        _of_items(group_values, mask, codes[0], names[0], "group", groups),
+        order,
+        left_out,
+        table,
+    )
+
+
+def wide_ratings(
+    table: Table,
+    annotators: Sequence[str],
+    item: str | None,
+    gold: str | None,
+    groups: str | None,
+    where: str | None,
+    order: Sequence[str] | None,
+) -> Ratings:
+    """A column per annotator; empty cells are labels not given. Items are the rows, named by `item` or numbered."""
+    columns = [table.column(a) for a in annotators]
+    if len({c.name for c in columns}) < len(columns):
+        raise InputError("each annotator's column may be named once.")
+    if len(columns) < 2:
+        raise InputError(
+            "agreement needs labels of two annotators at least: name their columns with --annotators a,b "
+            "(or, with a row per label, name --item, --annotator and --label)."
+        )
+    extra = [None if name is None else table.column(name) for name in (item, gold, groups)]
+    rows = _rows(table, [*columns, *(c for c in extra if c)], where)
+    rest = iter(rows[len(columns) :])
+    item_values, gold_values, group_values = (None if c is None else next(rest) for c in extra)
+    n = len(rows[0])
+    if item_values is None:
+        width = len(str(n))
+        item_values = pa.array([f"row {i + 1:0{width}}" for i in range(n)])
+    if item_values.null_count:
+        raise InputError(f"`{item}` is empty in {item_values.null_count:,} rows; every item needs a name.")
+    if pc.count_distinct(item_values).as_py() < n:
+        raise InputError(f"`{item}` names an item twice; with a column per annotator each item is one row.")
+    labels = pa.chunked_array(rows[: len(columns)]).combine_chunks()
+    item_codes, item_names = encoded(item_values)
+    items = np.tile(item_codes, len(columns))
+    position = np.argsort(np.array([c.name for c in columns]))
+    place = np.empty(len(columns), np.int64)
+    place[position] = np.arange(len(columns))
+    given = ~as_numpy(labels.is_null()).astype(bool)
+    mask = pa.array(given)
+    label_codes, label_names = encoded(labels.filter(mask))
+    everything = pa.array(np.ones(n, bool))
+    return _made(
+        (items[given], np.repeat(place, n)[given], label_codes),
+        (item_names, [columns[i].name for i in position], label_names),
+        _of_items(gold_values, everything, item_codes, item_names, "gold label", gold, may_lack=True),
+        _of_items(group_values, everything, item_codes, item_names, "group", groups),
+        order,
+        {"no label (an annotator's column is empty there)": int((~given).sum())},
+        table,
+    )
+
+
+def _rows(table: Table, columns: Sequence[Column], where: str | None) -> list[pa.Array]:
+    """Columns as text; empty text and NaN are missing."""
+    expressions = []
+    for column in columns:
+        if column.is_nested:
+            raise InputError(f"`{column.name}` holds several values a row, not one.")
+        name = quoted(column.name)
+        text = f"NULLIF(CAST({name} AS VARCHAR), '')"
+        expressions.append(f"CASE WHEN isnan({name}) THEN NULL ELSE {text} END" if _is_float(column) else text)
+    batches = list(table.batches(expressions, where))
+    if not sum(b.num_rows for b in batches):
+        raise InputError("there are no rows" + (": --where kept none." if where else f" in {table.name}."))
+    whole = pa.Table.from_batches(batches).combine_chunks()
+    return [c.chunk(0) for c in whole.columns]
+
+
+def _is_float(column: Column) -> bool:
+    return column.type in ("DOUBLE", "FLOAT", "REAL")
+
+
+def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
+    """Codes in the order of the names, and the names."""
+    encoded = values.dictionary_encode()
+    names = encoded.dictionary
+    order = as_numpy(pc.sort_indices(names)).astype(np.int64)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes = as_numpy(encoded.indices).astype(np.int64)
+    return (place[codes] if len(order) else codes), names.take(pa.array(order)).to_pylist()
+
+
+def _of_items(
+    values: pa.Array | None,
+    mask: pa.Array,
+    item: Ints,
+    items: list[str],
+    what: str,
+    column: str | None,
+    *,
+    may_lack: bool = False,
+) -> tuple[Ints, list[str]] | None:
+    """A value per item, -1 where there is none; rows of one item must say the same."""
+    if values is None:
+        return None
+    kept = values.filter(mask)
+    missing = as_numpy(kept.is_null()).astype(bool)
+    if missing.any() and not may_lack:
+        raise InputError(
+            f"`{column}` is empty for item {items[int(item[np.argmax(missing)])]!r}; every item needs one."
+        )
+    codes, names = encoded(kept.filter(pa.array(~missing)))
+    made = np.full(len(items), -1, np.int64)
+    known = item[~missing]
+    made[known] = codes
+    unlike = made[known] != codes
+    if unlike.any():
+        name = items[int(known[np.argmax(unlike)])]
+        raise InputError(f"`{column}` differs between rows of item {name!r}; an item has one {what}.")
+    return made, names
+
+
+def _made(
+    codes: Sequence[Ints],
+    names: Sequence[Sequence[str]],
+    gold: tuple[Ints, list[str]] | None,
+    groups: tuple[Ints, list[str]] | None,
+    order: Sequence[str] | None,
+    left_out: dict[str, int],
+    table: Table,
+) -> Ratings:
+    if not len(codes[0]):
+        raise InputError(f"{table.name} holds no labels.")
+    if len(names[1]) < 2:
+        raise InputError(f"agreement needs two annotators at least; all labels are of {names[1][0]!r}.")
+    labels = list(names[2])
+    gold_codes = None
+    if gold is not None:
+        known, gold_names = gold
+        if not len(gold_names):
+            raise InputError("the gold column holds no labels.")
+        place = {name: i for i, name in enumerate(labels)}
+        for name in gold_names:  # labels that no annotator gave
+            place.setdefault(name, len(place))
+        labels = list(place)
+        moved = np.array([place[name] for name in gold_names])
+        gold_codes = np.where(known < 0, -1, moved[np.maximum(known, 0)])
+    if groups is not None and groups[0].max() < 1:
+        raise InputError("all items are in one group; intervals need two groups at least.")
+    return made_ratings(
+        *codes[:3],
+        items=names[0],
+        annotators=names[1],
+        labels=labels,
+        order=order,
+        gold=gold_codes,
+        groups=None if groups is None else groups[0],
+        left_out=left_out,
+        source=Path(table.name).name if table.files else table.name,
+    )

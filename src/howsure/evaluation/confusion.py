@@ -1,0 +1,50 @@
+"""Which label is taken for which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from howsure.kernels.cells import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts of (gold, predicted): a row each gold label, a column each predicted one."""
+
+    labels: tuple[str, ...]
+    counts: Ints
+
+    @staticmethod
+    def of(labels: tuple[str, ...], gold: Ints, pred: Ints) -> Confusion:
+        """Count rows of label numbers."""
+        k = len(labels)
+        counts = np.bincount(gold * k + pred, minlength=k * k).reshape(k, k)
+        counts.flags.writeable = False
+        return Confusion(labels, counts)
+
+    def __repr__(self) -> str:
+        right = int(np.trace(self.counts))
+        return f"Confusion({len(self.labels)} labels, {right:,} of {int(self.counts.sum()):,} right)"
+
+    def most_confused(self, most: int = 10) -> list[dict[str, Any]]:
+        """The commonest mistakes: gold, predicted, rows, and the share of the gold label's rows."""
+        wrong = self.counts - np.diag(np.diag(self.counts))
+        order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+        size = self.counts.sum(axis=1)
+        found = [(int(i), *np.divmod(i, len(self.labels))) for i in order if wrong.flat[i] > 0]
+        return [
+            {
+                "gold": self.labels[g],
+                "predicted": self.labels[p],
+                "n": int(wrong[g, p]),
+                "share": int(wrong[g, p]) / int(size[g]),
+            }
+            for _, g, p in found
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Labels and rows of counts."""
+        return {"labels": list(self.labels), "rows_gold_columns_predicted": self.counts.tolist()}

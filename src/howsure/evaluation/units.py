@@ -1,0 +1,110 @@
+"""What is independent, and what each piece of it counts: cells of labels, or clusters of rows.
+
+Every metric here is a smooth function of three totals a class: how often it is the truth (`gold`), how often it is said
+(`pred`) and how often both (`hit`). A unit holds its share of them; rows that are alike are one unit with a count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.kernels.cells import Floats, Ints
+
+MOST_CELLS = 1 << 22  # cells counted in one array; above, they are sorted
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Per class: gold, predicted and both."""
+
+    gold: Floats
+    pred: Floats
+    hit: Floats
+
+    @property
+    def pooled(self) -> Totals:
+        """All classes as one."""
+        return Totals(*(np.array([x.sum()]) for x in (self.gold, self.pred, self.hit)))
+
+
+@dataclass(frozen=True)
+class Units:
+    """T independent units of `count` copies each; sparse (T, K) shares of gold, and of each system's pred and hit."""
+
+    count: Ints
+    gold: Any
+    pred: tuple[Any, ...]
+    hit: tuple[Any, ...]
+    clustered: bool
+
+    @property
+    def n(self) -> int:
+        """Number of independent units."""
+        return int(self.count.sum())
+
+    def totals(self, system: int = 0) -> Totals:
+        """The totals of one system."""
+        w = self.count.astype(np.float64)
+        return Totals(*(np.asarray(x.T @ w) for x in (self.gold, self.pred[system], self.hit[system])))
+
+
+def label_units(gold: Ints, preds: tuple[Ints, ...], n_classes: int, groups: Ints | None) -> Units:
+    """Units of rows that each have one label: distinct rows if they are independent, else the groups."""
+    if groups is None:
+        codes = [gold, *preds]
+        cells, count = distinct(codes, n_classes)
+        return Units(
+            count,
+            _one_hot(cells[0], n_classes),
+            tuple(_one_hot(p, n_classes) for p in cells[1:]),
+            tuple(_one_hot(p, n_classes, p == cells[0]) for p in cells[1:]),
+            False,
+        )
+    n_groups = int(groups.max()) + 1
+    shape = (n_groups, n_classes)
+    return Units(
+        np.ones(n_groups, np.int64),
+        summed(groups, gold, shape),
+        tuple(summed(groups, p, shape) for p in preds),
+        tuple(summed(groups[p == gold], p[p == gold], shape) for p in preds),
+        True,
+    )
+
+
+def distinct(codes: list[Ints], n_classes: int) -> tuple[list[Ints], Ints]:
+    """Distinct combinations of codes below `n_classes`, and how many rows have each."""
+    if n_classes ** len(codes) < 2**62:
+        packed = np.zeros(len(codes[0]), np.int64)
+        for c in codes:
+            packed = packed * n_classes + c
+        if n_classes ** len(codes) <= MOST_CELLS:
+            every = np.bincount(packed)
+            found = np.flatnonzero(every)
+            count = every[found]
+        else:
+            found, count = np.unique(packed, return_counts=True)
+        made = []
+        for _ in codes:
+            found, part = np.divmod(found, n_classes)
+            made.append(part)
+        return made[::-1], count
+    rows, count = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
+    return list(rows.T), count
+
+
+def _one_hot(codes: Ints, n_classes: int, keep: NDArray[np.bool_] | None = None) -> Any:
+    from scipy.sparse import csr_array
+
+    kept = np.arange(len(codes)) if keep is None else np.flatnonzero(keep)
+    return csr_array((np.ones(len(kept)), (kept, codes[kept])), shape=(len(codes), n_classes))
+
+
+def summed(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+    """A sparse matrix that counts how often each (row, column) occurs."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)  # adds what falls together

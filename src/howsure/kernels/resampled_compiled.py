@@ -1,0 +1,116 @@
+"""Multinomial weights over many cells, compiled.
+
+A multinomial of n draws is a vector of independent Poisson numbers with a total N <= n, and n - N further draws: given
+N the Poisson vector is multinomial, so the sum is too, exactly. Every draw reads an alias table: constant time.
+"""
+
+import numpy as np
+
+from howsure.kernels.compiling import kernel, ready
+
+
+@kernel
+def alias_table(weight, threshold, other, first, size):
+    """Fill `size` slots (a power of two, at least len(weight)) from `first`: Walker's alias method, thresholds of 32 bits.
+
+    The share of a slot that keeps its own value is rounded to 2⁻³²; the rest goes to `other`.
+    """
+    total = weight.sum()
+    scaled = np.zeros(size)
+    for i in range(weight.size):
+        scaled[i] = weight[i] * size / total
+    small = np.empty(size, np.int64)
+    large = np.empty(size, np.int64)
+    n_small = 0
+    n_large = 0
+    for i in range(size):
+        if scaled[i] < 1.0:
+            small[n_small] = i
+            n_small += 1
+        else:
+            large[n_large] = i
+            n_large += 1
+    while n_small > 0 and n_large > 0:
+        n_small -= 1
+        s = small[n_small]
+        g = large[n_large - 1]
+        threshold[first + s] = np.uint32(min(scaled[s] * 4294967296.0, 4294967295.0))
+        other[first + s] = g
+        scaled[g] -= 1.0 - scaled[s]
+        if scaled[g] < 1.0:
+            n_large -= 1
+            small[n_small] = g
+            n_small += 1
+    for i in range(n_large):
+        threshold[first + large[i]] = np.uint32(4294967295)
+        other[first + large[i]] = large[i]
+    for i in range(n_small):
+        s = small[i]
+        threshold[first + s] = np.uint32(4294967295)
+        other[first + s] = s
+    return size
+
+
+@kernel
+def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_mask, weights):
+    """One column of `weights` per state of a generator: how often each cell is drawn, n draws in all.
+
+    A cell's Poisson table has its slots from `first`, `mask` + 1 of them, and its values from `low`. The last table, from
+    `top_first`, draws a cell. Cells are the outer loop, so that a table is read while it is in the cache.
+    """
+    step = np.uint64(0x9E3779B97F4A7C15)
+    m1 = np.uint64(0xBF58476D1CE4E5B9)
+    m2 = np.uint64(0x94D049BB133111EB)
+    totals = np.zeros(states.size, np.int64)
+    for cell in range(low.size):
+        for i in range(states.size):
+            states[i] += step
+            z = states[i]
+            z = (z ^ (z >> np.uint64(30))) * m1
+            z = (z ^ (z >> np.uint64(27))) * m2
+            z = z ^ (z >> np.uint64(31))
+            slot = np.int64((z >> np.uint64(32)) & mask[cell])
+            at = first[cell] + slot
+            alias = np.int64(other[at])  # read whether needed or not: a choice without a branch
+            drawn = (alias if np.uint32(z) >= threshold[at] else slot) + low[cell]
+            weights[cell, i] = drawn
+            totals[i] += drawn
+    for i in range(states.size):
+        state = states[i]
+        total = totals[i]
+        while total > n:  # rare: drawn anew
+            total = np.int64(0)
+            for cell in range(low.size):
+                state += step
+                z = state
+                z = (z ^ (z >> np.uint64(30))) * m1
+                z = (z ^ (z >> np.uint64(27))) * m2
+                z = z ^ (z >> np.uint64(31))
+                slot = np.int64((z >> np.uint64(32)) & mask[cell])
+                at = first[cell] + slot
+                drawn = (np.int64(other[at]) if np.uint32(z) >= threshold[at] else slot) + low[cell]
+                weights[cell, i] = drawn
+                total += drawn
+        for _ in range(n - total):
+            state += step
+            z = state
+            z = (z ^ (z >> np.uint64(30))) * m1
+            z = (z ^ (z >> np.uint64(27))) * m2
+            z = z ^ (z >> np.uint64(31))
+            slot = np.int64((z >> np.uint64(32)) & top_mask)
+            at = top_first + slot
+            cell = np.int64(other[at]) if np.uint32(z) >= threshold[at] else slot
+            weights[cell, i] += np.float32(1.0)
+    return states.size
+
+
+def compile_kernels() -> None:
+    """Compile or load both kernels."""
+    ready(
+        alias_table,
+        fill_weights,
+        signatures=(
+            "int64(float64[::1], uint32[::1], int32[::1], int64, int64)",
+            "int64(uint64[::1], int64, int64[::1], int64[::1], uint64[::1], uint32[::1], int32[::1], int64, uint64, float32[:, ::1])",
+        ),
+    )

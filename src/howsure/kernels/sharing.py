@@ -1,0 +1,37 @@
+"""Sentences shared out among threads: compiled kernels run without the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def cores() -> int:
+    """Number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def portions(starts: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
+    """Runs of sentences (first, after) of about so many tokens each, at least one sentence."""
+    n = len(starts) - 1
+    made, first = [], 0
+    while first < n:
+        after = max(first + 1, int(np.searchsorted(starts, starts[first] + tokens, side="right")) - 1)
+        made.append((first, after))
+        first = after
+    return made
+
+
+def for_each(work: Callable[[int, int], None], starts: NDArray[np.int64], threads: int | None = None) -> None:
+    """Call `work(first, after)` on runs of sentences that together are all of them, on `threads` threads."""
+    threads = cores() if threads is None else threads
+    total = int(starts[-1])
+    if threads == 1 or total < 2_000:
+        work(0, len(starts) - 1)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda p: work(*p), portions(starts, max(1_000, total // (4 * threads)))))

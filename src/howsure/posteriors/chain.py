@@ -1,0 +1,274 @@
+"""`ChainPosterior`: the posterior over tag sequences of a linear chain, as a thing you can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.errors import InputError
+from howsure.posteriors import chain_runs, chain_spans
+from howsure.posteriors.answers import Answers
+from howsure.posteriors.chain_input import checked_chain
+from howsure.posteriors.chain_passes import (
+    Chain,
+    Messages,
+    best_of_chain,
+    marginals_of,
+    messages_of,
+    pair_parts,
+    sample_of,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The k most probable tag sequences of each sentence: `tags` (tokens, k) by number, log probabilities (sentences, k).
+
+    Where a sentence has fewer than k sequences the rest have log probability -inf.
+    """
+
+    tags: NDArray[np.int16]
+    log_prob: Floats
+
+    def __repr__(self) -> str:
+        return f"Best({self.log_prob.shape[1]} of each of {self.log_prob.shape[0]:,} sentences)"
+
+    @property
+    def prob(self) -> Floats:
+        """The probabilities."""
+        return np.exp(self.log_prob)
+
+
+class ChainPosterior:
+    """P(y | x) ∝ exp(initial[y₁] + Σ scores[t, y_t] + Σ transitions[y_{t-1}, y_t] + final[y_L]), for many sentences.
+
+    Parameters
+    ----------
+    scores : array, shape (tokens, T)
+        Log potentials of each token's tags, the sentences one after another. -inf forbids a tag.
+    transitions : array, shape (T, T)
+        Log potentials of a tag (row) followed by a tag (column). -inf forbids a pair.
+    starts : whole numbers, shape (sentences + 1,)
+        The first token of each sentence, and the number of tokens. Without them all is one sentence.
+    initial, final : arrays, shape (T,)
+        Log potentials of the first and the last tag; 0 if not given.
+    tags : names of the T tags
+        By default their numbers.
+
+    Notes
+    -----
+    Everything is computed when first asked. A pass over the tokens costs O(T²) each. Small inputs run in NumPy, larger
+    ones compiled and on all cores; the answers do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> c = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]), np.log([[0.8, 0.2], [0.3, 0.7]]), tags=("D", "N"))
+    >>> c.marginals().round(3).tolist()
+    [[0.9, 0.1], [0.75, 0.25]]
+    >>> float(c.tags_are("D", "N").y_prob[0].round(3))
+    0.18
+    """
+
+    def __init__(
+        self,
+        scores: Any,
+        transitions: Any,
+        *,
+        starts: Any = None,
+        initial: Any = None,
+        final: Any = None,
+        tags: Sequence[str] | None = None,
+    ) -> None:
+        self._chain, self.tags = checked_chain(scores, transitions, starts, initial, final, tags)
+
+    @classmethod
+    def _of(cls, chain: Chain, tags: tuple[str, ...]) -> ChainPosterior:
+        made = cls.__new__(cls)
+        made._chain, made.tags = chain, tags
+        return made
+
+    def __repr__(self) -> str:
+        return f"ChainPosterior({self.n_sentences:,} sentences, {self.n_tokens:,} tokens, {len(self.tags)} tags)"
+
+    @property
+    def starts(self) -> Ints:
+        """The first token of each sentence, and the number of tokens."""
+        return self._chain.starts
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens."""
+        return len(self._chain.scores)
+
+    @property
+    def n_sentences(self) -> int:
+        """Number of sentences."""
+        return len(self._chain.starts) - 1
+
+    @cached_property
+    def sentence(self) -> Ints:
+        """The number of each token's sentence."""
+        return np.repeat(np.arange(self.n_sentences), np.diff(self.starts))
+
+    def codes(self, tags: Sequence[str]) -> Ints:
+        """Numbers of tags by name; -1 for names that are none of the posterior's tags."""
+        place = {name: i for i, name in enumerate(self.tags)}
+        return np.array([place.get(t, -1) for t in tags], np.int64)
+
+    def names(self, codes: NDArray[Any]) -> list[str]:
+        """Names of tags by number."""
+        return [self.tags[c] for c in codes.tolist()]
+
+    # -- exact numbers -------------------------------------------------------------------------------------------
+
+    def marginals(self) -> Floats:
+        """P(y_t = j), shape (tokens, T)."""
+        return self._marginals[0]
+
+    @property
+    def log_partition(self) -> Floats:
+        """log Z of each sentence."""
+        return self._marginals[1]
+
+    @cached_property
+    def _marginals(self) -> tuple[Floats, Floats]:
+        if "_messages" in self.__dict__:
+            return self._messages.marginals, self._messages.log_z
+        return marginals_of(self._chain)
+
+    @cached_property
+    def _messages(self) -> Messages:
+        return messages_of(self._chain)
+
+    @cached_property
+    def entropy(self) -> Floats:
+        """Entropy of each sentence's posterior over whole sequences, in nats: Σ_t H(y_t | y_{t+1}), never negative."""
+        return chain_runs.entropy(self._chain, self._messages)
+
+    def pair_marginals(self, sentence: int) -> Floats:
+        """P(y_t = i, y_{t+1} = j) of one sentence, shape (L - 1, T, T)."""
+        if not -self.n_sentences <= sentence < self.n_sentences:
+            raise InputError(f"`sentence` must be below {self.n_sentences}; got {sentence}.")
+        sentence %= self.n_sentences
+        a, z = self.starts[sentence : sentence + 2]
+        return chain_runs.pairs_between(self._chain, self._messages, np.arange(a, z - 1))
+
+    def pairs(self, pairs: Sequence[tuple[str, str]], consume: Callable[[Ints, Floats], None]) -> Floats:
+        """Stream pair probabilities: `consume(first_tokens, q)` with q of shape (rows, len(pairs)), part by part.
+
+        Returns the expected number of every pair, (T, T). Extra memory is one part, whatever the number of tokens; the
+        token marginals are computed on the way and kept.
+        """
+        left, right = (self._known([p[side] for p in pairs]) for side in (0, 1))
+        marginals, log_z, expected = pair_parts(self._chain, left, right, consume)
+        self.__dict__["_marginals"] = (marginals, log_z)
+        return expected
+
+    def log_probability(self, tags: Any) -> Floats:
+        """log P of a given whole tag sequence (numbers, one per token) of each sentence; -inf where a tag is -1."""
+        codes = np.asarray(tags)
+        if codes.shape != (self.n_tokens,):
+            raise InputError(f"a tag for each of {self.n_tokens:,} tokens is needed; got shape {codes.shape}.")
+        return chain_runs.log_weight(self._chain, codes) - self.log_partition
+
+    # -- sequences -----------------------------------------------------------------------------------------------
+
+    def best(self) -> Best:
+        """The most probable sequence of each sentence (Viterbi)."""
+        return self.k_best(1)
+
+    def k_best(self, k: int) -> Best:
+        """The k most probable sequences of each sentence, most probable first."""
+        tags, weight = best_of_chain(self._chain, _validate.count(k, "k"))
+        return Best(tags, weight - self.log_partition[:, None])
+
+    def mbr_tags(self) -> Ints:
+        """The tag of least expected error at each token: the largest marginal."""
+        return self.marginals().argmax(axis=1)
+
+    def samples(self, n: int, rng: np.random.Generator | int | None = 0) -> NDArray[np.int16]:
+        """Exact samples of whole sequences, shape (n, tokens): forward filtering, backward sampling.
+
+        A sentence's random numbers depend on the seed and the sentence's number only.
+        """
+        seed = int(_validate.generator(rng).integers(0, 2**63))
+        return sample_of(self._chain, self._messages, _validate.count(n, "n"), seed)
+
+    def tempered(self, temperature: float) -> ChainPosterior:
+        """The posterior with all log potentials divided by `temperature`: above 1 it is less sure."""
+        t = float(temperature)
+        if not (np.isfinite(t) and t > 0):
+            raise InputError(f"`temperature` must be a positive number; got {temperature!r}.")
+        return ChainPosterior._of(self._chain.divided(t), self.tags)
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    def tag_is(self, tag: str) -> Answers:
+        """Is this token's tag `tag`? Asked of every token."""
+        code = int(self._known([tag])[0])
+        tokens = np.arange(self.n_tokens)
+        q = np.ascontiguousarray(self.marginals()[:, code])
+        return Answers(f"tag is {tag}", tokens, tokens + 1, self.sentence, q, lambda gold: gold == code)
+
+    def tags_are(self, *tags: str) -> Answers:
+        """Are these the tags of the run that begins here? Asked wherever the run fits into the sentence."""
+        if not tags:
+            raise InputError("name one tag at least.")
+        run = self._known(list(tags))
+        length = len(run)
+        last = np.repeat(self.starts[1:], np.diff(self.starts))
+        first = np.flatnonzero(np.arange(self.n_tokens) + length <= last)
+        q = self.run_probability(first, run)
+        return Answers(
+            f"tags are {' '.join(tags)}",
+            first,
+            first + length,
+            self.sentence[first],
+            q,
+            lambda gold: np.all(gold[first[:, None] + np.arange(length)] == run, axis=1),
+        )
+
+    def run_probability(self, first: Any, run: Any) -> Floats:
+        """P(y_t … y_{t+m-1} = run) for each token t in `first`; `run` holds m tags, names or numbers."""
+        codes = self._known(list(run)) if len(run) and isinstance(run[0], str) else np.asarray(run, np.int64)
+        at = np.asarray(first, np.int64)
+        after = at + len(codes)
+        if not len(codes) or (len(at) and (at.min() < 0 or after.max() > self.n_tokens)):
+            raise InputError("a run has one tag at least and must lie within the tokens.")
+        if np.any(self.sentence[at] != self.sentence[after - 1]):
+            raise InputError("a run must lie within one sentence.")
+        return chain_runs.run_probability(self._chain, self._messages, at, codes)
+
+    def span_is(self, kind: str, *, spans: Any = None, least: float = 1e-3) -> Answers:
+        """Is this span exactly a `kind` (of a chain tagged B-kind, I-kind, O; or with E- and S- too)?
+
+        Asked of the (start, end) pairs in `spans`, or of every span whose probability is `least` or more. A span begins
+        with B and goes on with I; what follows it is not I.
+        """
+        return chain_spans.span_answers(self._chain, self._messages, self.tags, self.sentence, kind, spans, least)
+
+    def span_kinds(self) -> list[str]:
+        """What can be asked with `span_is`."""
+        return chain_spans.kinds(self.tags)
+
+    def sentences(self) -> Iterator[slice]:
+        """The tokens of each sentence."""
+        for a, z in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
+            yield slice(a, z)
+
+    def _known(self, names: list[str]) -> Ints:
+        codes = self.codes(names)
+        if (codes < 0).any():
+            name = str(names[int(np.argmin(codes))])
+            raise InputError(f"`{name}` is none of the model's tags.{_validate.nearest(name, self.tags)}")
+        return codes

@@ -1,0 +1,258 @@
+"""The passes over a chain: which way to compute, and on how many threads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+from howsure.kernels import chains
+from howsure.kernels.sharing import cores, for_each, portions
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COMPILE_FROM = 4_000_000  # tokens × T², padding included: below this NumPy is done before Numba would be loaded
+LOADED_FROM = 20_000
+PART = 4_096  # tokens of a streamed part
+WIDEST = 200.0  # range of the log potentials up to which probability space is safe: see chains_compiled
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Validated log potentials."""
+
+    scores: Floats
+    starts: Ints
+    transitions: Floats
+    initial: Floats
+    final: Floats
+
+    def divided(self, temperature: float) -> Chain:
+        """All log potentials divided by a number."""
+        return Chain(
+            self.scores / temperature,
+            self.starts,
+            self.transitions / temperature,
+            self.initial / temperature,
+            self.final / temperature,
+        )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether probability space is safe."""
+        return all(float(np.ptp(x)) <= WIDEST for x in (self.transitions, self.initial, self.final))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether NumPy is the quicker way."""
+        lengths = np.diff(self.starts)
+        work = len(lengths) * int(lengths.max(initial=0)) * self.scores.shape[1] ** 2
+        return work <= (LOADED_FROM if "howsure.kernels.chains_compiled" in sys.modules else COMPILE_FROM)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Forward messages (normalised; what was divided out is in `log_c`), marginals and log Z."""
+
+    log_alpha: Floats
+    log_c: Floats
+    marginals: Floats
+    log_z: Floats
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Exponentials of the transitions and of the ends, each less its largest; `constant` is what that took from log Z."""
+
+    e: Floats
+    e_transposed: Floats
+    e_initial: Floats
+    e_final: Floats
+    constant: Floats
+
+    @staticmethod
+    def of(chain: Chain) -> _Scaled:
+        tops = [float(x.max()) for x in (chain.transitions, chain.initial, chain.final)]
+        e = np.exp(chain.transitions - tops[0])
+        steps = np.diff(chain.starts) - 1
+        return _Scaled(
+            e,
+            np.ascontiguousarray(e.T),
+            np.exp(chain.initial - tops[1]),
+            np.exp(chain.final - tops[2]),
+            steps * tops[0] + tops[1] + tops[2],
+        )
+
+
+def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
+    """Token marginals and log Z."""
+    if not len(chain.scores):
+        return np.zeros_like(chain.scores), np.zeros(0)
+    if chain.is_small or not chain.is_narrow:
+        messages = messages_of(chain)
+        return messages.marginals, messages.log_z
+    compiled = _compiled()
+    s = _Scaled.of(chain)
+    out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
+
+    def work(first: int, after: int) -> None:
+        compiled.scaled_marginals(
+            chain.scores, chain.starts, s.e, s.e_transposed, s.e_initial, s.e_final, first, after, out, log_z
+        )
+
+    for_each(work, chain.starts)
+    return out, log_z + s.constant
+
+
+def messages_of(chain: Chain) -> Messages:
+    """Forward messages, marginals and log Z."""
+    if not len(chain.scores):
+        return Messages(np.zeros_like(chain.scores), np.zeros(0), np.zeros_like(chain.scores), np.zeros(0))
+    made = _small_messages(chain) if chain.is_small else _compiled_messages(chain)
+    impossible = ~np.isfinite(made.log_z)
+    if impossible.any():
+        raise InputError(f"no tag sequence is possible for sentence {int(np.argmax(impossible))}: all are forbidden.")
+    return made
+
+
+def _small_messages(chain: Chain) -> Messages:
+    scores, lengths = chains.padded(chain.scores, chain.starts)
+    kept = chains.inside(lengths)
+    log_alpha, log_c = chains.forward(scores, chain.transitions, chain.initial)
+    return Messages(
+        log_alpha[kept],
+        log_c[kept],
+        chains.marginals(scores, log_alpha, lengths, chain.transitions, chain.final)[kept],
+        chains.log_partition(log_alpha, log_c, lengths, chain.final),
+    )
+
+
+def _compiled_messages(chain: Chain) -> Messages:
+    compiled = _compiled()
+    log_alpha, out = np.empty_like(chain.scores), np.empty_like(chain.scores)
+    log_c, log_z = np.empty(len(chain.scores)), np.empty(len(chain.starts) - 1)
+    made = (log_alpha, log_c, out, log_z)
+    if chain.is_narrow:
+        s = _Scaled.of(chain)
+        tops = [float(x.max()) for x in (chain.transitions, chain.initial)]
+
+        def work(first: int, after: int) -> None:
+            parts = (s.e, s.e_transposed, s.e_initial, s.e_final)
+            compiled.scaled_messages(chain.scores, chain.starts, *parts, first, after, *made)
+
+        for_each(work, chain.starts)
+        log_c += tops[0]
+        log_c[chain.starts[:-1]] += tops[1] - tops[0]
+        return Messages(log_alpha, log_c, out, log_z + s.constant)
+
+    def plain(first: int, after: int) -> None:
+        compiled.log_messages(
+            chain.scores, chain.starts, chain.transitions, chain.initial, chain.final, first, after, *made
+        )
+
+    for_each(plain, chain.starts)
+    return Messages(*made)
+
+
+def pair_parts(
+    chain: Chain, left: Ints, right: Ints, consume: Callable[[Ints, Floats], None]
+) -> tuple[Floats, Floats, Floats]:
+    """Hand on P(y_t = left, y_{t+1} = right) part by part; returns marginals, log Z and expected counts of all pairs."""
+    n_tags = chain.scores.shape[1]
+    out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
+    expected = np.zeros((n_tags, n_tags))
+    lasts = np.zeros(len(chain.scores), bool)
+    lasts[chain.starts[1:] - 1] = True
+    if chain.is_small or not chain.is_narrow:
+        from howsure.posteriors.chain_runs import pairs_between
+
+        messages = messages_of(chain)
+        inner = np.flatnonzero(~lasts)
+        per_part = max(1, 1_000_000 // n_tags**2)
+        for a in range(0, len(inner), per_part):
+            both = pairs_between(chain, messages, inner[a : a + per_part])
+            expected += both.sum(axis=0)
+            consume(inner[a : a + per_part], np.ascontiguousarray(both[:, left, right]))
+        return messages.marginals, messages.log_z, expected
+    compiled = _compiled()
+    s = _Scaled.of(chain)
+    parts = portions(chain.starts, PART)
+    widest = max(int(chain.starts[after] - chain.starts[first]) for first, after in parts)
+    threads = min(cores(), len(parts))
+    buffers = [np.empty((widest, len(left))) for _ in range(threads)]
+    sums = [np.empty((n_tags, n_tags)) for _ in range(threads)]
+
+    def work(place: int, first: int, after: int) -> None:
+        rows = buffers[place][: int(chain.starts[after] - chain.starts[first])]
+        sums[place][:] = 0.0
+        compiled.scaled_pairs(
+            chain.scores, chain.starts, s.e, s.e_transposed, s.e_initial, s.e_final, first, after, out, log_z,
+            left, right, rows, sums[place],
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(threads) as pool:
+        for a in range(0, len(parts), threads):
+            together = parts[a : a + threads]
+            list(pool.map(lambda item: work(item[0], *item[1]), enumerate(together)))
+            for place, (first, after) in enumerate(together):  # in order, whatever finished first
+                begin, end = int(chain.starts[first]), int(chain.starts[after])
+                inner = np.flatnonzero(~lasts[begin:end])
+                consume(inner + begin, buffers[place][inner])
+                expected += sums[place]
+    return out, log_z + s.constant, expected * s.e
+
+
+def best_of_chain(chain: Chain, k: int) -> tuple[NDArray[np.int16], Floats]:
+    """The k heaviest sequences, (tokens, k), and their log weights, (sentences, k)."""
+    n = len(chain.starts) - 1
+    if not len(chain.scores):
+        return np.zeros((0, k), np.int16), np.zeros((n, k))
+    potentials = (chain.transitions, chain.initial, chain.final)
+    if chain.is_small and len(chain.scores) * k * k <= 1_000_000:
+        scores, lengths = chains.padded(chain.scores, chain.starts)
+        found, weights = chains.k_best(scores, lengths, *potentials, k)
+        return found.transpose(0, 2, 1)[chains.inside(lengths)].astype(np.int16), weights
+    compiled = _compiled()
+    made, weight = np.empty((len(chain.scores), k), np.int16), np.empty((n, k))
+
+    def work(first: int, after: int) -> None:
+        if k == 1:
+            compiled.viterbi(chain.scores, chain.starts, *potentials, first, after, made.ravel(), weight.ravel())
+        else:
+            compiled.k_best(chain.scores, chain.starts, *potentials, first, after, made, weight)
+
+    for_each(work, chain.starts)
+    return made, weight
+
+
+def sample_of(chain: Chain, messages: Messages, n: int, seed: int) -> NDArray[np.int16]:
+    """Exact samples, (n, tokens)."""
+    if chain.is_small and n * len(chain.scores) * chain.scores.shape[1] <= 20_000_000:
+        lengths = np.diff(chain.starts)
+        log_alpha, _ = chains.padded(messages.log_alpha, chain.starts)
+        u = chains.uniforms(seed, np.arange(len(lengths)), n, lengths)
+        drawn = chains.samples(log_alpha, lengths, chain.transitions, chain.final, u)
+        return np.ascontiguousarray(drawn.transpose(0, 2, 1)[chains.inside(lengths)].T)
+    compiled = _compiled()
+    made = np.empty((n, len(chain.scores)), np.int16)
+    transposed = np.ascontiguousarray(chain.transitions.T)
+
+    def work(first: int, after: int) -> None:
+        compiled.sample(messages.log_alpha, chain.starts, transposed, chain.final, np.uint64(seed), first, after, made)
+
+    for_each(work, chain.starts)
+    return made
+
+
+def _compiled() -> Any:
+    from howsure.kernels import chains_compiled
+
+    chains_compiled.compile_all()
+    return chains_compiled

@@ -1,0 +1,164 @@
+"""Exact probabilities of spans: chunks and names in chains tagged B-, I-, O (and E-, S-)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.errors import InputError
+from howsure.posteriors.answers import Answers
+from howsure.posteriors.chain_passes import Chain, Messages
+from howsure.posteriors.chain_runs import backward_step
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def kinds(tags: tuple[str, ...]) -> list[str]:
+    """The kinds that tags begin: B-NP, S-NP → NP."""
+    return sorted({t[2:] for t in tags if t[:2] in ("B-", "S-") and len(t) > 2})
+
+
+class Scheme:
+    """The tags of one kind of span. With E- or S- tags a span ends in E or is one S (BIOES); else not-I ends it (BIO)."""
+
+    def __init__(self, tags: tuple[str, ...], kind: str) -> None:
+        if kind not in kinds(tags):
+            raise InputError(f"there are no spans of kind `{kind}`.{_validate.nearest(kind, kinds(tags))}")
+        place = {t: i for i, t in enumerate(tags)}
+        self.begin, self.inner = place.get(f"B-{kind}", -1), place.get(f"I-{kind}", -1)
+        self.end, self.single = place.get(f"E-{kind}", -1), place.get(f"S-{kind}", -1)
+        self.closed = any(t[:2] in ("E-", "S-") for t in tags)
+
+    def spans(self, codes: Ints, starts: Ints) -> NDArray[np.bool_] | Any:
+        """(start, end) of the spans in one tag sequence: B (or S) and what goes on from it."""
+        n = len(codes)
+        last_of = np.repeat(starts[1:], np.diff(starts))
+        if self.closed:
+            single = np.flatnonzero((codes == self.single) & (self.single >= 0))
+            begin = np.flatnonzero((codes == self.begin) & (self.begin >= 0))
+            stop = _run_end(codes, begin + 1, self.inner, last_of)
+            whole = (stop < n) & (stop < last_of[begin]) if len(begin) else np.zeros(0, bool)
+            whole[whole] = codes[stop[whole]] == self.end if self.end >= 0 else False
+            found = np.concatenate([np.stack([single, single + 1], 1), np.stack([begin[whole], stop[whole] + 1], 1)])
+            return found[np.lexsort((found[:, 1], found[:, 0]))]
+        begin = np.flatnonzero(codes == self.begin)
+        return np.stack([begin, _run_end(codes, begin + 1, self.inner, last_of)], 1)
+
+
+def _run_end(codes: Ints, first: Ints, tag: int, last_of: Ints) -> Ints:
+    """For each token, the first at or after it within the sentence of first - 1 that has not `tag`."""
+    other = np.append(codes != tag, True) if tag >= 0 else np.ones(len(codes) + 1, bool)
+    places = np.flatnonzero(other)
+    stop = places[np.searchsorted(places, first)]
+    return np.minimum(stop, last_of[first - 1]) if len(first) else first
+
+
+def span_answers(
+    chain: Chain, m: Messages, tags: tuple[str, ...], sentence: Ints, kind: str, spans: Any, least: float
+) -> Answers:
+    """Is each span exactly a `kind`?"""
+    scheme = Scheme(tags, kind)
+    if spans is None:
+        if not 0.0 < least < 1.0:
+            raise InputError(f"`least` must lie between 0 and 1; got {least!r}.")
+        start, end, q = _search(chain, m, scheme, sentence, least)
+    else:
+        asked = np.asarray(spans, np.int64).reshape(-1, 2)
+        start, end = asked[:, 0], asked[:, 1]
+        if len(asked) and (start.min() < 0 or end.max() > len(sentence) or (end <= start).any()):
+            raise InputError("`spans` must hold (start, end) with 0 ≤ start < end ≤ the number of tokens.")
+        if np.any(sentence[start] != sentence[end - 1]):
+            raise InputError("a span must lie within one sentence.")
+        q = _given(chain, m, scheme, sentence, start, end)
+    key = start * (len(sentence) + 1) + end
+
+    def truth(gold: Ints) -> NDArray[np.bool_]:
+        found = scheme.spans(gold, chain.starts)
+        made: NDArray[np.bool_] = np.isin(key, found[:, 0] * (len(sentence) + 1) + found[:, 1])
+        return made
+
+    return Answers(f"span is {kind}", start, end, sentence[start], np.minimum(q, 1.0), truth)
+
+
+def _closing(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, last: Ints, tag: int) -> Floats:
+    """P(y_last = tag, and the span ends there): the next tag is not I, or the scheme's tag says so itself."""
+    if scheme.closed or scheme.inner < 0:
+        return m.marginals[last, tag]
+    q = m.marginals[last, tag].copy()
+    more = np.zeros(len(last), bool)
+    more[last + 1 < len(sentence)] = True
+    more[more] = sentence[last[more] + 1] == sentence[last[more]]
+    t = last[more]
+    others = np.array([k for k in range(chain.scores.shape[1]) if k != scheme.inner], np.int64)
+    part = max(1, 4_000_000 // max(len(others), 1))
+    total = np.empty(len(t))
+    for a in range(0, len(t), part):
+        here = t[a : a + part, None]
+        total[a : a + part] = (
+            backward_step(chain, m, here, np.int64(tag), others[None, :]) * m.marginals[here + 1, others[None, :]]
+        ).sum(axis=1)
+    q[more] = total
+    return q
+
+
+def _given(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, start: Ints, end: Ints) -> Floats:
+    q = np.zeros(len(start))
+    one = end == start + 1
+    alone = scheme.single if scheme.closed else scheme.begin
+    if alone >= 0:
+        q[one] = _closing(chain, m, scheme, sentence, start[one], alone)
+    close = scheme.end if scheme.closed else scheme.inner
+    if close < 0 or scheme.begin < 0:
+        return q
+    many = np.flatnonzero(~one)
+    p = _closing(chain, m, scheme, sentence, end[many] - 1, close)
+    at, tag = end[many] - 1, np.full(len(many), close)
+    while len(many):
+        before = at - 1
+        is_first = before == start[many]
+        step = np.where(is_first, scheme.begin, scheme.inner)
+        if scheme.inner < 0:
+            p = np.where(is_first, p, 0.0)
+        p = p * backward_step(chain, m, before, np.maximum(step, 0), tag)
+        q[many[is_first]] = p[is_first]
+        kept = ~is_first
+        many, p, at, tag = many[kept], p[kept], before[kept], step[kept]
+    return q
+
+
+def _search(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, least: float) -> tuple[Ints, Ints, Floats]:
+    """Every span of probability `least` or more: from each end leftwards, while the run itself is that probable."""
+    tokens = np.arange(len(sentence))
+    found: list[tuple[Ints, Ints, Floats]] = []
+    alone = scheme.single if scheme.closed else scheme.begin
+    if alone >= 0:
+        likely = tokens[m.marginals[:, alone] >= least]
+        found.append((likely, likely + 1, _closing(chain, m, scheme, sentence, likely, alone)))
+    close = scheme.end if scheme.closed else scheme.inner
+    if close >= 0 and scheme.begin >= 0:
+        last = tokens[m.marginals[:, close] >= least]
+        p = _closing(chain, m, scheme, sentence, last, close)
+        at, tag = last, np.full(len(last), close)
+        while True:
+            kept = (p >= least) & (at > 0)
+            kept[kept] = sentence[at[kept] - 1] == sentence[at[kept]]
+            last, p, at, tag = last[kept], p[kept], at[kept], tag[kept]
+            if not len(last):
+                break
+            before = at - 1
+            found.append((before, last + 1, p * backward_step(chain, m, before, np.int64(scheme.begin), tag)))
+            if scheme.inner < 0:
+                break
+            p = p * backward_step(chain, m, before, np.int64(scheme.inner), tag)
+            at, tag = before, np.full(len(last), scheme.inner)
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    start, end, q = (np.concatenate([f[i] for f in found]) for i in range(3))
+    kept = q >= least
+    start, end, q = start[kept], end[kept], q[kept]
+    order = np.lexsort((end, start))
+    return start[order], end[order], q[order]

@@ -1,0 +1,234 @@
+"""`howsure agree`: do the annotators agree beyond chance, and whom can one trust?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from howsure import _validate
+from howsure.calibration.difference import mean_difference
+from howsure.calibration.multiclass import analyse_classes
+from howsure.errors import InputError
+from howsure.evaluation.agreement import METRICS, Pairable, fleiss_kappa, krippendorff_alpha, observed_agreement
+from howsure.evaluation.agreement_result import Agreement, Crowd, GoldCheck
+from howsure.evaluation.annotators import judged_annotators
+from howsure.evaluation.chance import mean_share
+from howsure.evaluation.crowds import DawidSkene, MajorityVote, Progress, dawid_skene, majority_vote
+from howsure.evaluation.disagreement import confused_labels, disputed_items
+from howsure.evaluation.enough import crowd_shares, labels_needed
+from howsure.evaluation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, n_rating_pairs
+from howsure.evaluation.ratings import Ratings
+
+MOST_CLASSES = 100  # of a crowd model; more are numbers rather than classes
+MANY_NUMBERS = 10  # labels with an order, beyond which equality is too much to ask
+MOST_CONFUSION = 50_000_000  # annotators × labels × labels
+
+
+def agree(
+    labels: Any,
+    *,
+    item: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    annotators: Sequence[str] | str | None = None,
+    gold: str | None = None,
+    groups: str | None = None,
+    where: str | None = None,
+    order: Sequence[str] | str | None = None,
+    smoothing: float = 1.0,
+    reject_below: float = 0.4,
+    target: float = 0.95,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    progress: Progress | None = None,
+) -> Agreement:
+    """Agreement of annotators beyond chance, where they disagree and, of three or more, one label per item.
+
+    Parameters
+    ----------
+    labels : table
+        A path, a data frame or a mapping of columns, with a row per label or, with `annotators`, a column per annotator.
+    item, annotator, label : str
+        Columns of a table with a row per label; guessed when named so.
+    annotators : names of columns, or "a,b,c"
+        A column per annotator; empty cells are labels not given.
+    gold : str
+        Column of the true label of each item, where it is known.
+    groups : str
+        Column of what items come from (documents): intervals then treat groups, not items, as independent.
+    where : str
+        SQL condition on the rows.
+    order : labels, or "low,mid,high"
+        Their order, for weighted κ and ordinal α. Labels that are numbers have one.
+    smoothing : float
+        Labels added to each row of an annotator's confusion matrix, spread evenly (see `dawid_skene`).
+    reject_below : float
+        Annotators whose skill (0 chance, 1 perfect) is below this even at its upper limit are to be rejected.
+    target : float
+        Certainty wanted of an item's label, for the number of labels needed.
+    confidence_level : float
+        Of all intervals.
+    rng : Generator, int or None
+        Seeds the simulation of labels needed.
+    progress : callable
+        Told the iteration of EM and the most there may be.
+
+    Returns
+    -------
+    Agreement
+
+    Notes
+    -----
+    Items are what is sampled; formulas and simulated coverage: docs/theory.md.
+
+    Examples
+    --------
+    >>> import howsure
+    >>> made = howsure.agree({"ann": ["N", "N", "V", "V", "N"], "bob": ["N", "V", "V", "V", "N"]}, annotators="ann,bob")
+    >>> round(made.pairs[0].kappa.value, 4), round(made.pairs[0].kappa.expected, 4)
+    (0.6154, 0.48)
+    """
+    level = _validate.fraction(confidence_level, "confidence_level")
+    threshold = _validate.fraction(reject_below, "reject_below")
+    wanted = _validate.fraction(target, "target")
+    extra = _validate.not_negative(smoothing, "smoothing")
+    generator = _validate.generator(rng)
+    ratings = _read(labels, item, annotator, label, annotators, gold, groups, where, order)
+    pairable = Pairable(ratings)
+    notes = []
+    pairs: tuple[AnnotatorPair, ...] = ()
+    if n_rating_pairs(ratings) <= MOST_ROWS:
+        pairs = annotator_pairs(ratings, level)
+    else:
+        notes.append("Pairs of annotators are left out: there are too many pairs of labels.")
+    crowd, why = _crowd(ratings, extra, threshold, wanted, level, generator, progress)
+    notes += [*why, *_label_notes(ratings)]
+    if ratings.values is not None and len(ratings.labels) > MANY_NUMBERS:
+        notes.append(
+            "The labels are many numbers: ordinal and interval α count near misses as such, the others do not."
+        )
+    alone = len(ratings.items) - pairable.n
+    if alone:
+        notes.append(f"{alone:,} of {len(ratings.items):,} items have one label only and say nothing about agreement.")
+    return Agreement(
+        ratings,
+        pairable.n,
+        observed_agreement(pairable, level),
+        (fleiss_kappa(pairable, level), *(krippendorff_alpha(pairable, m, level) for m in METRICS)),
+        pairs,
+        confused_labels(ratings, pairable),
+        disputed_items(ratings, pairable),
+        crowd,
+        level,
+        tuple(notes),
+        ratings.left_out,
+    )
+
+
+def _read(
+    source: Any,
+    item: str | None,
+    annotator: str | None,
+    label: str | None,
+    annotators: Sequence[str] | str | None,
+    gold: str | None,
+    groups: str | None,
+    where: str | None,
+    order: Sequence[str] | str | None,
+) -> Ratings:
+    from howsure.engines.ratings import long_ratings, wide_ratings
+    from howsure.engines.tables import Table
+
+    if isinstance(source, Mapping):
+        columns = {str(k): _validate.one_dimensional(v, str(k), numbers=False) for k, v in source.items()}
+        _validate.same_length(**columns)
+        source = {k: v.tolist() for k, v in columns.items()}
+    elif not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
+        raise InputError("give a path, a data frame or a mapping of columns.")
+    names = _listed(annotators)
+    listed = _listed(order)
+    with Table(source) as table:
+        if names is None:
+            return long_ratings(table, item, annotator, label, gold, groups, where, listed)
+        if annotator is not None or label is not None:
+            raise InputError("--annotators names a column per annotator; leave --annotator and --label out.")
+        return wide_ratings(table, names, item, gold, groups, where, listed)
+
+
+def _listed(names: Sequence[str] | str | None) -> list[str] | None:
+    if names is None:
+        return None
+    return [n.strip() for n in names.split(",")] if isinstance(names, str) else [str(n) for n in names]
+
+
+def _label_notes(ratings: Ratings) -> list[str]:
+    """Labels that one annotator alone uses: a misspelling, or guidelines read differently."""
+    k = len(ratings.labels)
+    users = np.bincount(np.unique(ratings.annotator * k + ratings.label) % k, minlength=k)
+    alone = [ratings.labels[i] for i in np.flatnonzero(users == 1).tolist()]
+    if not alone:
+        return []
+    shown = ", ".join(repr(name) for name in alone[:5]) + (", …" if len(alone) > 5 else "")
+    return [f"Only one annotator uses {'the label' if len(alone) == 1 else 'each of the labels'} {shown}."]
+
+
+def _crowd(
+    ratings: Ratings,
+    smoothing: float,
+    reject_below: float,
+    target: float,
+    level: float,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> tuple[Crowd | None, list[str]]:
+    n_annotators, k = len(ratings.annotators), len(ratings.labels)
+    if n_annotators < 3:
+        return None, ["With two annotators there is no telling who is right: a crowd model needs three at least."]
+    if k < 2:
+        return None, [f"All labels are {ratings.labels[0]!r}: there is nothing for a crowd model to tell apart."]
+    if k > MOST_CLASSES or n_annotators * k * k > MOST_CONFUSION:
+        return None, [f"{k:,} different labels are too many for a crowd model: are they numbers rather than classes?"]
+    votes = majority_vote(ratings)
+    model = dawid_skene(ratings, smoothing=smoothing, progress=progress)
+    judged = judged_annotators(ratings, model, level, reject_below)
+    each = np.bincount(ratings.annotator, minlength=n_annotators)
+    rejected = {a.name for a in judged if a.verdict == "reject"}
+    out = [name in rejected for name in ratings.annotators]
+    needed = labels_needed(model, crowd_shares(each), target, rng)
+    without = labels_needed(model, crowd_shares(each, out), target, rng) if 0 < sum(out) < n_annotators else None
+    notes = [] if model.converged else [f"Dawid-Skene stopped after {model.iterations:,} iterations, not converged."]
+    checked = None if ratings.gold is None else _against_gold(ratings, votes, model, level, rng)
+    return Crowd(votes, model, judged, needed, without, reject_below, smoothing, checked), notes
+
+
+def _against_gold(
+    ratings: Ratings, votes: MajorityVote, model: DawidSkene, level: float, rng: np.random.Generator
+) -> GoldCheck:
+    assert ratings.gold is not None
+    known = np.flatnonzero(ratings.gold >= 0)
+    gold = ratings.gold[known]
+    groups = None if ratings.groups is None else np.unique(ratings.groups[known], return_inverse=True)[1]
+    by_vote = votes.leaders[known, gold]
+    by_model = (model.label[known] == gold).astype(np.float64)
+    calibration = None
+    if len(known) >= 2 and (groups is None or groups.max() > 0):
+        calibration = analyse_classes(
+            gold,
+            model.posterior[known],
+            ratings.labels,
+            groups=groups,
+            confidence_level=level,
+            rng=rng,
+            source="Dawid-Skene's probabilities",
+        )
+    return GoldCheck(
+        len(known),
+        mean_share(by_vote, groups, level),
+        float(np.mean(votes.label[known] == gold)),
+        mean_share(by_model, groups, level),
+        mean_difference(by_model - by_vote, groups, level),
+        calibration,
+    )

@@ -1,0 +1,317 @@
+"""`howsure tagger`: train a tagger, check the calibration of its posterior, apply it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.calibration.analysis import analyse, cluster_rows
+from howsure.calibration.difference import mean_difference
+from howsure.calibration.multiclass import analyse_classes
+from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.calibration.result import Slice, worst_first
+from howsure.calibration.sketch import sketch_rows
+from howsure.corpora.document import Document
+from howsure.corpora.tagged import read_tagged, sentences_of
+from howsure.errors import InputError
+from howsure.models.chain_temperature import FittedTemperature, fit_temperature
+from howsure.models.tagger import Tagger, load_tagger
+from howsure.posteriors.answers import Answers
+from howsure.posteriors.chain import ChainPosterior
+from howsure.verbs.tagger_result import Candidate, TaggerCheck, TaggerTraining
+
+Progress = Callable[[str, int, float], None]  # what is trained, the iteration, the loss
+Source = str | Path | Sequence[str | Path] | Sequence[Document]
+
+L2_TRIED = (0.03, 0.1, 0.5)
+PSEUDOCOUNTS_TRIED = (0.0001, 0.001, 0.01, 0.1, 1.0)
+
+
+def train_tagger(
+    kind: str,
+    train: Source,
+    *,
+    dev: Source | None = None,
+    column: str | None = None,
+    features: str = "advanced",
+    lexicon: Source | None = None,
+    l2: float | None = None,
+    pseudocount: float | None = None,
+    rare: int = 1,
+    method: str = "lbfgs",
+    max_iterations: int = 150,
+    calibration_penalty: float = 0.0,
+    temperature: bool = False,
+    progress: Progress | None = None,
+) -> TaggerTraining:
+    """Train an HMM or a CRF on tagged text.
+
+    Parameters
+    ----------
+    kind : "hmm" or "crf"
+    train, dev : path, paths or documents
+        CoNLL-U, columns or Penn .pos. The regulariser (CRF) or pseudocount (HMM) of best accuracy on `dev` is chosen.
+    column : str
+        What to read as tags; see `howsure.corpora.tagged.read_tagged`.
+    features : str
+        Of the CRF: "basic", "advanced", template names apart by commas, "advanced-shape" to leave one out.
+    lexicon : path, paths or documents
+        Other tagged text, of any tag set, whose tags of a word become features (CRF).
+    l2, pseudocount : float
+        The CRF's regulariser and the HMM's pseudocount, if they are not to be chosen (0 is maximum likelihood).
+    rare : int
+        HMM: words seen so often or less are treated by their shape and ending.
+    method : "lbfgs" or "adagrad"
+    calibration_penalty : float
+        CRF: strength of a penalty on miscalibration of the training marginals, added to the loss.
+    temperature : bool
+        Fit a temperature on `dev` and keep it in the model.
+
+    Returns
+    -------
+    TaggerTraining
+        The tagger, what was tried, and its accuracy on `dev`.
+    """
+    if kind not in ("hmm", "crf"):
+        raise InputError(f"a tagger is hmm or crf; got {kind!r}.")
+    if temperature and dev is None:
+        raise InputError("a temperature is fitted on held-out text: give --dev.")
+    words, starts, tags, _ = tagged(train, column)
+    held_out = None if dev is None else tagged(dev, column)
+    fits = (
+        _crf_fits(words, starts, tags, features, lexicon, column, l2, method, max_iterations, calibration_penalty, progress, dev is not None)
+        if kind == "crf"
+        else _hmm_fits(words, starts, tags, pseudocount, rare, dev is not None)
+    )  # fmt: skip
+    best: Tagger | None = None
+    tried: list[Candidate] = []
+    for setting, value, made in fits:
+        score = None if held_out is None else accuracy(made.posterior(held_out[0], held_out[1]), held_out[2])
+        if best is None or (score is not None and score > max(t.dev_accuracy or 0.0 for t in tried)):
+            best = made
+        tried.append(Candidate(setting, value, score))
+    assert best is not None
+    fitted: FittedTemperature | None = None
+    if temperature and held_out is not None:
+        posterior = best.posterior(held_out[0], held_out[1])
+        fitted = fit_temperature(posterior, posterior.codes(held_out[2]))
+        best = best.with_settings(temperature=fitted.temperature)
+    return TaggerTraining(
+        best, len(starts) - 1, len(words), tuple(tried), fitted, None if held_out is None else len(held_out[0])
+    )
+
+
+def _crf_fits(
+    words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
+    method: str, max_iterations: int, penalty: float, progress: Progress | None, has_dev: bool,
+) -> Any:  # fmt: skip
+    from howsure.models.crf_training import CrfTrainer
+    from howsure.models.lexicon import tag_lexicon
+
+    entries = None
+    if lexicon is not None:
+        other = tagged(lexicon, None)
+        entries = tag_lexicon(other[0], other[2])
+    trainer = CrfTrainer(words, starts, tags, features, entries)
+    for value in (l2,) if l2 is not None else L2_TRIED if has_dev else (0.1,):
+        said = None if progress is None else lambda i, loss, v=value: progress(f"l2 = {v:g}", i, loss)
+        yield (
+            "l2",
+            value,
+            trainer.fit(
+                l2=value, method=method, max_iterations=max_iterations, calibration_penalty=penalty, progress=said
+            ),
+        )
+
+
+def _hmm_fits(words: Any, starts: Any, tags: Any, pseudocount: float | None, rare: int, has_dev: bool) -> Any:
+    from howsure.models.hmm import HmmCounts
+
+    counts = HmmCounts(words, starts, tags, rare=_validate.count(rare, "rare") if rare else 0)
+    for value in (pseudocount,) if pseudocount is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):
+        yield "pseudocount", value, counts.fit(pseudocount=value)
+
+
+def tagged(source: Source, column: str | None) -> tuple[list[str], NDArray[np.int64], list[str], NDArray[np.int64]]:
+    """Words, starts of sentences, tags, and each sentence's document, of files or documents."""
+    documents = _documents(source, column, need_tags=True)
+    words, starts, of_document = sentences_of(documents)
+    return words, starts, [t for d in documents for t in d.column("tag")], of_document
+
+
+def _documents(source: Source, column: str | None, *, need_tags: bool) -> list[Document]:
+    if not isinstance(source, str | Path) and len(source) and isinstance(source[0], Document):
+        return list(source)  # type: ignore[arg-type]
+    return read_tagged(source, column, need_tags=need_tags)  # type: ignore[arg-type]
+
+
+def accuracy(posterior: ChainPosterior, tags: Sequence[str]) -> float:
+    """Share of tokens whose most probable tag is right."""
+    return float(np.mean(posterior.mbr_tags() == posterior.codes(tags)))
+
+
+def check_tagger(
+    tagger: Tagger | str | Path,
+    test: Source,
+    *,
+    column: str | None = None,
+    groups: str = "sentence",
+    pairs: int = 100,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+) -> TaggerCheck:
+    """Is a tagger's posterior calibrated: each tag's probability, the commonest tag pairs', and spans' if it has any?
+
+    `groups` is what is independent: "sentence" or "document". Tags that the model has never seen have probability 0.
+    """
+    level = _validate.fraction(confidence_level, "confidence_level")
+    if groups not in ("sentence", "document"):
+        raise InputError(f"`groups` must be sentence or document; got {groups!r}.")
+    model = load_tagger(tagger) if isinstance(tagger, str | Path) else tagger
+    words, starts, tags, of_document = tagged(test, column)
+    posterior = model.posterior(words, starts)
+    codes = posterior.codes(tags)
+    unseen = sorted({t for t, c in zip(tags, codes.tolist(), strict=True) if c < 0})
+    if (codes < 0).mean() > 0.5:
+        raise InputError(
+            f"most tags are none that the model knows, such as `{unseen[0]}`; was another column meant? "
+            f"{_validate.nearest(unseen[0], model.tags).strip()}"
+        )
+    of_sentence = of_document if groups == "document" else np.arange(len(starts) - 1)
+    if of_sentence[-1] < 1:
+        raise InputError(f"all is one {groups}; intervals need two at least.")
+    group = of_sentence[posterior.sentence]
+    names = (*model.tags, *unseen)
+    q = np.concatenate([posterior.marginals(), np.zeros((len(words), len(unseen)))], axis=1)
+    place = {t: i for i, t in enumerate(names)}
+    y = np.array([place[t] for t in tags], np.int64)
+    source = Path(test).name if isinstance(test, str | Path) else "text"
+    classes = analyse_classes(
+        y, q / q.sum(axis=1, keepdims=True), names, groups=group, confidence_level=level,
+        rng=_validate.generator(rng), source=source,
+    )  # fmt: skip
+    log_prob = posterior.log_probability(codes)
+    known = np.isfinite(log_prob)
+    right = (posterior.mbr_tags() == codes).astype(np.float64)
+    kinds = posterior.span_kinds()
+    return TaggerCheck(
+        classes=classes,
+        accuracy=mean_difference(right, group, level).estimate,
+        viterbi_accuracy=float(np.mean(posterior.best().tags[:, 0] == codes)),
+        n_sentences=len(starts) - 1,
+        groups=groups,
+        n_groups=int(group.max()) + 1,
+        log_loss=-float(log_prob[known].sum()) / max(int(np.diff(starts)[known].sum()), 1),
+        per_pair=pair_slices(posterior, codes, group, pairs, level),
+        per_span=tuple(worst_first(_slices([(k, posterior.span_is(k)) for k in kinds], codes, of_sentence, level))),
+        unseen=tuple(unseen),
+        source=source,
+    )
+
+
+def pair_slices(
+    posterior: ChainPosterior, codes: NDArray[np.int64], group: NDArray[np.int64], most: int, level: float
+) -> tuple[Slice, ...]:
+    """Calibration of the commonest pairs of consecutive tags."""
+    top = top_pairs(posterior, codes, most)
+    if not top:
+        return ()
+    found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    posterior.pairs(top, lambda tokens, q: found.append((tokens, q.copy())))
+    at = np.concatenate([f[0] for f in found])
+    q = np.concatenate([f[1] for f in found])
+    made = []
+    for k, (a, b) in enumerate(top):
+        i, j = posterior.codes([a, b])
+        y = ((codes[at] == i) & (codes[at + 1] == j)).astype(np.uint8)
+        made.append((f"{a} {b}", y, np.ascontiguousarray(np.minimum(q[:, k], 1.0)), group[at]))
+    return worst_first(_analysed(made, level))
+
+
+def top_pairs(posterior: ChainPosterior, codes: NDArray[np.int64], most: int) -> list[tuple[str, str]]:
+    """The commonest pairs of consecutive gold tags, most frequent first."""
+    inner = np.ones(len(codes), bool)
+    inner[posterior.starts[1:] - 1] = False
+    t = np.flatnonzero(inner)
+    t = t[(codes[t] >= 0) & (codes[t + 1] >= 0)]
+    pair, count = np.unique(codes[t] * len(posterior.tags) + codes[t + 1], return_counts=True)
+    order = np.lexsort((pair, -count))[:most]
+    return [
+        (posterior.tags[p // len(posterior.tags)], posterior.tags[p % len(posterior.tags)])
+        for p in pair[order].tolist()
+    ]
+
+
+def _slices(
+    asked: list[tuple[str, Answers]], codes: NDArray[np.int64], of_sentence: NDArray[np.int64], level: float
+) -> list[Slice]:
+    made = [(name, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for name, a in asked if len(a)]
+    return _analysed(made, level)
+
+
+def _analysed(
+    rows: list[tuple[str, NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]], level: float
+) -> list[Slice]:
+    found = []
+    for name, y, q, group in rows:
+        sketch = sketch_rows(y, q)
+        table = cluster_rows(sketch, y, q, np.unique(group, return_inverse=True)[1].astype(np.int64), None, level)
+        found.append((name, analyse(sketch, confidence_level=level, clusters=table)))
+    adjusted = benjamini_hochberg([c.p_value for _, c in found])
+    return [Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True)]
+
+
+def apply_tagger(
+    tagger: Tagger | str | Path,
+    text: Source,
+    *,
+    column: str | None = None,
+    marginals: bool = True,
+    best: int = 1,
+    samples: int = 0,
+    rng: np.random.Generator | int | None = 0,
+) -> Any:
+    """Tag text: an Arrow table with a row per token.
+
+    Columns: document, sentence, word, tag (where the text has one), predicted and its prob (the largest marginal), best_1 …
+    and best_1_prob (the most probable sequences, and the probability of each as a whole), sample_1 …, and p_TAG for every tag.
+    """
+    import pyarrow as pa
+
+    model = load_tagger(tagger) if isinstance(tagger, str | Path) else tagger
+    documents = _documents(text, column, need_tags=False)
+    words, starts, of_document = sentences_of(documents)
+    posterior = model.posterior(words, starts)
+    q = posterior.marginals()
+    names = pa.array(model.tags)
+    lengths = np.diff(starts)
+
+    def tag_column(codes: NDArray[Any]) -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
+
+    predicted = posterior.mbr_tags()
+    made: dict[str, Any] = {
+        "document": pa.array([documents[i].name for i in np.repeat(of_document, lengths).tolist()]),
+        "sentence": pa.array(posterior.sentence),
+        "word": pa.array(words),
+    }
+    if all("tag" in d.columns for d in documents):
+        made["tag"] = pa.array([t for d in documents for t in d.column("tag")])
+    made["predicted"] = tag_column(predicted)
+    made["prob"] = pa.array(q[np.arange(len(words)), predicted])
+    if best:
+        found = posterior.k_best(best)
+        for k in range(best):
+            made[f"best_{k + 1}"] = tag_column(found.tags[:, k])
+            made[f"best_{k + 1}_prob"] = pa.array(np.repeat(found.prob[:, k], lengths))
+    if samples:
+        drawn = posterior.samples(samples, rng)
+        made |= {f"sample_{k + 1}": tag_column(drawn[k]) for k in range(samples)}
+    if marginals:
+        made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(model.tags)}
+    return pa.table(made)

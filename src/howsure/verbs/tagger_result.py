@@ -1,0 +1,147 @@
+"""What training and checking a tagger return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from howsure.calibration.intervals import Estimate
+from howsure.calibration.multiclass import MulticlassCalibration
+from howsure.calibration.result import Slice
+from howsure.models.chain_temperature import FittedTemperature
+from howsure.models.tagger import Tagger
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One value tried of the regulariser or the pseudocount, and the accuracy on held-out text."""
+
+    setting: str
+    value: float
+    dev_accuracy: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {name: getattr(self, name) for name in Candidate.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerTraining:
+    """A trained tagger and how it was chosen."""
+
+    tagger: Tagger = field(repr=False)
+    n_sentences: int
+    n_tokens: int
+    tried: tuple[Candidate, ...]
+    temperature: FittedTemperature | None = None
+    n_dev: int | None = None
+
+    def __repr__(self) -> str:
+        return f"TaggerTraining({self.tagger!r}, dev accuracy {self.dev_accuracy})"
+
+    @property
+    def chosen(self) -> Candidate:
+        """What was chosen: the first of the best."""
+        return max(self.tried, key=lambda t: t.dev_accuracy or 0.0)
+
+    @property
+    def dev_accuracy(self) -> float | None:
+        """Accuracy on held-out text."""
+        return self.chosen.dev_accuracy
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        c = self.chosen
+        said = f"Trained {self.tagger!r} on {self.n_sentences:,} sentences, {self.n_tokens:,} tokens."
+        if c.dev_accuracy is not None:
+            said += f" {c.setting} = {c.value:g} is best on held-out text: accuracy {c.dev_accuracy:.4f}."
+        if self.temperature is not None:
+            t = self.temperature
+            said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "verdict": self.verdict,
+            "kind": self.tagger.kind,
+            "tags": list(self.tagger.tags),
+            "n_sentences": self.n_sentences,
+            "n_tokens": self.n_tokens,
+            "n_dev_tokens": self.n_dev,
+            "dev_accuracy": self.dev_accuracy,
+            "tried": [t.to_dict() for t in self.tried],
+            "temperature": None if self.temperature is None else self.temperature.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerCheck:
+    """How right a tagger is, and how right to be sure. Made by `howsure.verbs.tagger.check_tagger`."""
+
+    classes: MulticlassCalibration
+    accuracy: Estimate
+    viterbi_accuracy: float
+    n_sentences: int
+    groups: str
+    n_groups: int
+    log_loss: float  # of the gold sequence, per token
+    per_pair: tuple[Slice, ...]
+    per_span: tuple[Slice, ...]
+    unseen: tuple[str, ...] = ()
+    source: str = ""
+
+    def __repr__(self) -> str:
+        return f"TaggerCheck(accuracy={self.accuracy!r}, error={self.classes.error!r}, n={self.classes.n:,})"
+
+    @property
+    def per_tag(self) -> tuple[Slice, ...]:
+        """Each tag's own calibration, worst first."""
+        return self.classes.per_class
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        said = (
+            f"Accuracy {self.accuracy.value:.4f}. Of the predicted tag's probability: {self.classes.top.verdict} "
+            f"{clear(self.per_tag)} of {len(self.per_tag)} tags and {clear(self.per_pair)} of {len(self.per_pair)} tag "
+            "pairs are clearly miscalibrated."
+        )
+        if self.per_span:
+            said += f" Of {len(self.per_span)} kinds of span, {clear(self.per_span)} are."
+        return said + self.note
+
+    @property
+    def note(self) -> str:
+        """What the model could not know."""
+        if not self.unseen:
+            return ""
+        names = ", ".join(self.unseen[:5]) + (", …" if len(self.unseen) > 5 else "")
+        return f" Tags that the model has never seen have probability 0: {names}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints."""
+        return {
+            "verdict": self.verdict,
+            "n": self.classes.n,
+            "n_sentences": self.n_sentences,
+            "groups": self.groups,
+            "n_groups": self.n_groups,
+            "accuracy": self.accuracy.to_dict(),
+            "viterbi_accuracy": self.viterbi_accuracy,
+            "log_loss_per_token": self.log_loss,
+            "calibration": {k: v for k, v in self.classes.to_dict().items() if k != "per_class"},
+            "per_tag": [s.to_dict() for s in self.per_tag],
+            "per_pair": [s.to_dict() for s in self.per_pair],
+            "per_span": [s.to_dict() for s in self.per_span],
+            "unseen_tags": list(self.unseen),
+        }
+
+    def _repr_html_(self) -> str:
+        return self.classes._repr_html_()
+
+
+def clear(slices: tuple[Slice, ...]) -> int:
+    """How many are clearly miscalibrated."""
+    return sum(s.adjusted_p_value is not None and s.adjusted_p_value < 0.05 for s in slices)

@@ -1,0 +1,107 @@
+"""Training goes on where it was stopped, and what is exported parses like what was trained."""
+
+import json
+
+import numpy as np
+import pytest
+
+spacy = pytest.importorskip("spacy")
+
+import howsure.english.training as training  # noqa: E402
+from howsure.corpora.document import Document  # noqa: E402
+from howsure.english.pipeline import set_weights, weights  # noqa: E402
+from howsure.english.shipped import export, model  # noqa: E402
+from howsure.english.training_data import gold_doc, groups, sentences  # noqa: E402
+
+SUBJECTS, VERBS, THINGS = ("dogs", "cats", "birds"), ("see", "like", "hear"), ("rain", "snow", "fish")
+
+
+def tiny(name):
+    """A document of 27 sentences of four words."""
+    words = [w for s in SUBJECTS for v in VERBS for t in THINGS for w in (s, v, t, ".")]
+    n = len(words) // 4
+    columns = {
+        "lemma": tuple(w.removesuffix("s") for w in words),
+        "upos": ("NOUN", "VERB", "NOUN", "PUNCT") * n,
+        "xpos": ("NNS", "VBP", "NN", ".") * n,
+        "features": ("Number=Plur", "_", "Number=Sing", "_") * n,
+        "relation": ("nsubj", "root", "obj", "punct") * n,
+    }
+    heads = np.concatenate([[4 * i + 1, -1, 4 * i + 1, 4 * i + 1] for i in range(n)])
+    return Document(name, tuple(words), np.arange(0, 4 * n + 1, 4), columns, heads, np.ones(4 * n, dtype=bool))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    def treebank(part):
+        return {"ewt": [tiny("a")], "gum": [tiny("b")]}
+
+    monkeypatch.setattr(training, "treebank", treebank)
+    monkeypatch.setattr("howsure.english.training_data.treebank", treebank)
+    monkeypatch.setattr(training, "EVERY", 2)
+    monkeypatch.setattr(training, "WORDS_PER_BATCH", 60)
+    monkeypatch.setattr(training, "WARM_UP", 2)
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(small, tmp_path, monkeypatch, capsys):
+    training.train(tmp_path / "whole", 6)
+    kept = training._checkpoint
+
+    def stopped(home, nlp, optimizer, step, best):
+        kept(home, nlp, optimizer, step, best)
+        if step == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "_checkpoint", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        training.train(tmp_path / "parts", 6)
+    monkeypatch.setattr(training, "_checkpoint", kept)
+    training.train(tmp_path / "parts", 6)
+    steps = [json.loads(line)["step"] for line in (tmp_path / "parts" / "log.jsonl").read_text().splitlines()]
+    assert steps == [2, 4, 6]
+    with np.load(tmp_path / "whole" / "checkpoint.npz") as a, np.load(tmp_path / "parts" / "checkpoint.npz") as b:
+        assert sorted(a.files) == sorted(b.files)
+        for key in a.files:
+            assert np.array_equal(a[key], b[key]), key
+
+
+def test_what_is_exported_is_what_was_trained(small, tmp_path, capsys):
+    training.train(tmp_path / "run", 8)
+    ready = model(str(export(tmp_path / "run", tmp_path / "model")))
+    with np.load(tmp_path / "run" / "best.npz") as best:
+        for key, value in weights(ready.nlp).items():
+            assert np.array_equal(value, best[key].astype(np.float16).astype(np.float32))
+    assert ready.lemmas.lemma("DOGS", "NNS") == "dog"
+    assert "snow" in ready.known
+    doc = ready.nlp("cats hear fish .")
+    assert [t.tag_ for t in doc] == ["NNS", "VBP", "NN", "."]
+    with pytest.raises(ValueError, match="not of this pipeline"):
+        set_weights(ready.nlp, {})
+
+
+def test_a_pass_holds_every_sentence_once():
+    document = sentences(tiny("a"))
+    made = groups([document, document], np.random.default_rng(0))
+    assert sum(len(g) for g, _ in made) == 2 * len(document)
+    assert all(1 <= len(g) <= 10 for g, _ in made)
+    assert {how for _, how in made} <= {"as is", "upper", "lower"}
+    order = {s.words: i for i, s in enumerate(document)}
+    for group, _ in made:  # consecutive
+        places = [order[s.words] for s in group]
+        assert places == list(range(places[0], places[0] + len(places)))
+
+
+def test_gold_documents_keep_sentences_and_heads():
+    group = sentences(tiny("a"))[:3]
+    doc = gold_doc(spacy.blank("en").vocab, group, "upper")
+    assert [t.text for t in doc][:4] == ["DOGS", "SEE", "RAIN", "."]
+    assert [s.root.i for s in doc.sents] == [1, 5, 9]
+    assert [t.head.i for t in doc][4:8] == [5, 5, 5, 5]
+
+
+def test_the_learning_rate_rises_and_falls():
+    rates = [training.learning_rate(s, 1000) for s in range(1001)]
+    assert max(rates) == pytest.approx(training.PEAK_RATE)
+    assert np.argmax(rates) in (training.WARM_UP - 1, training.WARM_UP)
+    assert rates[-1] == pytest.approx(training.LAST_SHARE * training.PEAK_RATE)
+    assert all(np.diff(rates[training.WARM_UP :]) < 0)

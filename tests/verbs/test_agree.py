@@ -1,0 +1,178 @@
+"""`howsure agree`, in Python and in the shell, with bad input among the good."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import howsure
+from howsure.cli.application import run
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    n = 90
+    true = rng.integers(3, size=n)
+    labels = np.array(["angry", "<b>glad</b>", "sad"])
+    wide = {
+        name: labels[np.where(rng.random(n) < accuracy, true, rng.integers(3, size=n))]
+        for name, accuracy in (("ann", 0.9), ("bob", 0.8), ("cy", 0.8), ("eve", 0.0))
+    }
+    return pd.DataFrame(
+        {"tweet": [f"t{i:03}" for i in range(n)], **wide, "gold": labels[true], "doc": np.arange(n) // 6}
+    )
+
+
+def long(frame):
+    kept = ["tweet", "gold", "doc"]
+    return frame.melt(kept, ["ann", "bob", "cy", "eve"], "worker", "label").sample(frac=1, random_state=1)
+
+
+def test_long_and_wide_tables_say_the_same(frame, tmp_path, capsys):
+    path = tmp_path / "labels.csv"
+    long(frame).to_csv(path, index=False)
+    options = ["--item", "tweet", "--annotator", "worker", "--label", "label", "--gold", "gold", "--groups", "doc"]
+    assert run(["agree", str(path), *options]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("The 4 annotators agree on ")
+    assert "Annotators to reject" in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert run(["agree", str(path), *options, "--json"]) == 0
+    shell = json.loads(capsys.readouterr().out)
+    wide = howsure.agree(frame, annotators="ann,bob,cy,eve", item="tweet", gold="gold", groups="doc").to_dict()
+    assert wide == shell
+    assert [a["name"] for a in shell["crowd"]["annotators"] if a["verdict"] == "reject"] == ["eve"]
+    assert len(shell["pairs"]) == 6
+    assert shell["crowd"]["gold"]["calibration"]["n"] == 90
+
+
+def test_posteriors_can_be_checked_and_the_page_escapes(frame, tmp_path, capsys):
+    path, posteriors, page = (tmp_path / name for name in ("l.parquet", "p.csv", "a.html"))
+    long(frame).to_parquet(path, index=False)
+    options = ["--item", "tweet", "--annotator", "worker", "--gold", "gold"]
+    assert run(["agree", str(path), *options, "--posteriors", str(posteriors), "--html", str(page)]) == 0
+    capsys.readouterr()
+    assert run(["check", str(posteriors), "--prob", "p_*", "--true", "gold", "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    made = howsure.agree(path, item="tweet", annotator="worker", gold="gold")
+    assert checked["accuracy"] == pytest.approx(made.crowd.gold.dawid_skene.value)
+    assert checked["error"]["value"] == pytest.approx(made.crowd.gold.calibration.error.value, abs=1e-6)
+    assert "<b>glad" not in page.read_text()
+    assert "&lt;b&gt;glad" in page.read_text()
+    assert "<svg" in made._repr_html_()
+
+
+def test_what_is_left_out_is_counted():
+    rows = {
+        "item": ["1", "1", "2", "2", None, "3", "3", "1"],
+        "annotator": ["a", "b", "a", "b", "a", None, "a", "a"],
+        "label": ["x", "y", "x", None, "x", "x", "y", "y"],
+    }
+    made = howsure.agree(rows)
+    assert sorted(made.left_out.values()) == [1, 1, 1, 1]
+    assert len(made.ratings.label) == 4
+    assert made.ratings.label.tolist() == [0, 1, 0, 1]  # of two labels of item 1 by a, the first
+    assert any("one label only" in n for n in made.notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "said"),
+    [
+        ({"a": ["x"] * 4, "b": ["x"] * 4}, {"annotators": "a,b"}, "only one label is used"),
+        ({"a": ["x", "y"], "b": [None, "y"]}, {"annotators": "a,b"}, "but only one label is used|one label|too few"),
+        ({"a": ["x", None], "b": [None, "y"]}, {"annotators": "a,b"}, "no item in common"),
+        ({"a": ["x", "y", "x"], "b": ["x", "y", "x"], "c": ["x", None, None]}, {"annotators": "a,b,c"}, "α is 1.00"),
+    ],
+)
+def test_thin_data_is_explained_and_fits_the_terminal(columns, options, said, tmp_path, capsys):
+    import re
+
+    made = howsure.agree(columns, **options)
+    assert re.search(said, made.verdict)
+    json.dumps(made.to_dict(), allow_nan=False)
+    path = tmp_path / "t.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    assert run(["agree", str(path), "--annotators", options["annotators"], "--html", str(tmp_path / "p.html")]) == 0
+    out = capsys.readouterr().out
+    assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
+
+
+def test_an_annotator_with_one_item_is_unclear_not_rejected(frame):
+    few = frame.assign(new=[frame.ann[0]] + [None] * (len(frame) - 1))
+    made = howsure.agree(few, annotators="ann,bob,cy,new")
+    new = next(a for a in made.crowd.annotators if a.name == "new")
+    assert (new.verdict, new.evidence) == ("unclear", "one item only")
+    pair = next(p for p in made.pairs if "new" in (p.a, p.b))
+    assert pair.n == 1
+    assert pair.kappa.reason
+
+
+def test_a_label_of_one_annotator_alone_is_noted():
+    made = howsure.agree({"a": ["x", "y", "x"], "b": ["x", "y", "Y"]}, annotators="a,b")
+    assert any("Only one annotator uses the label 'Y'" in n for n in made.notes)
+
+
+def test_ordered_words_have_weighted_kappa():
+    from sklearn.metrics import cohen_kappa_score
+
+    a, b = ["low", "mid", "high", "high", "low"], ["low", "high", "high", "mid", "mid"]
+    made = howsure.agree({"a": a, "b": b}, annotators="a,b", order="low,mid,high")
+    theirs = cohen_kappa_score(a, b, labels=["low", "mid", "high"], weights="quadratic")
+    assert made.pairs[0].coefficients[3].value == pytest.approx(theirs, abs=1e-12)
+    assert made.coefficients[2].value is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--annotators", "ann"], "two annotators at least"),
+        (["--annotators", "ann,bbo"], "Did you mean `bob`?"),
+        (["--annotators", "ann,ann"], "may be named once"),
+        (["--annotators", "ann,bob", "--label", "cy"], "leave --annotator and --label out"),
+        (["--annotators", "ann,bob", "--item", "doc"], "names an item twice"),
+        (["--annotators", "ann,bob", "--order", "sad,angry"], "--order must name every label"),
+        (["--annotators", "ann,bob", "--posteriors", "p.csv"], "needs three at least"),
+        (["--annotators", "ann,bob", "--posteriors", "p.txt"], "cannot tell the format"),
+        (["--annotators", "ann,bob", "--target", "2"], "`target` must lie"),
+        (["--annotators", "ann,bob", "--where", "tweet = 'none'"], "--where kept none"),
+        ([], "name it with --"),
+    ],
+)
+def test_bad_calls(frame, tmp_path, monkeypatch, arguments, message, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("labels.csv", index=False)
+    assert run(["agree", "labels.csv", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["labels.csv"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ({"a": ["x", "y"], "b": ["x"]}, {"annotators": "a,b"}, "lengths differ"),
+        ({"item": ["1", "1"], "annotator": ["a", "a"], "label": ["x", "y"]}, {}, "two annotators at least"),
+        (
+            {"item": ["1", "1"], "annotator": ["a", "b"], "label": ["x", "y"], "gold": ["x", "y"]},
+            {"gold": "gold"},
+            "`gold` differs between rows of item '1'",
+        ),
+        ({"a": ["x", "y"], "b": ["x", "y"], "d": ["1", "1"]}, {"annotators": "a,b", "groups": "d"}, "one group"),
+        ({"a": [None, None], "b": [None, None]}, {"annotators": "a,b"}, "holds no labels"),
+    ],
+)
+def test_bad_tables(rows, options, message):
+    with pytest.raises(howsure.InputError, match=message):
+        howsure.agree(rows, **options)
+
+
+def test_many_numbers_are_not_classes():
+    rng = np.random.default_rng(0)
+    value = rng.integers(100, size=60)
+    made = howsure.agree({c: (value + rng.integers(-2, 3, size=60)).tolist() for c in "abc"}, annotators="a,b,c")
+    assert any("many numbers" in n for n in made.notes)
+    assert made.coefficients[3].value > 0.95 > 0.5 > made.alpha.value

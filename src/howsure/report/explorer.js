@@ -466,6 +466,6 @@
   addEventListener("resize", () => howsure.documentView.redraw?.());
   howsure.state = () => ({ ...state });
   howsure.now = () => now;
-  howsure.csv = csv;
+  howsure.datasets = datasets;
   update(fromAddress());
 })();

@@ -101,6 +101,9 @@ def test_muc(tmp_path):
     (only,) = muc_texts(tmp_path)
     assert (only.id, only.date) == ("X-1", date(1990, 1, 3))
     assert only.text == "THE RED FRONT & OTHERS CAME.\n\nTHEY LEFT."
+    (tmp_path / "a.xhtml").write_text(MUC.replace("1990", "2011"))
+    (late,) = muc_texts(tmp_path)
+    assert (late.date, late.undated) == (None, "date outside 1987 to 1992")
     documents, (incident,) = muc_keys(tmp_path)
     assert documents == {"X-1", "X-2"}
     assert incident.organisations == (("RED FRONT", "RF"), ("BLUE FRONT",))
@@ -110,7 +113,11 @@ def test_muc(tmp_path):
 @pytest.mark.corpus
 def test_all_of_muc_and_reuters_is_read(corpora):
     muc = list(muc_texts(corpora / "muc" / "texts"))
-    assert (len(muc), sum(t.date is None for t in muc), sum(bool(t.failure) for t in muc)) == (1500, 75, 0)
+    assert (len(muc), sum(t.date is None for t in muc), sum(bool(t.failure) for t in muc)) == (
+        1500,
+        76,
+        0,
+    )  # one is dated 2011
     documents, incidents = muc_keys(corpora / "muc" / "keys")
     assert {t.id for t in muc} <= documents
     assert len(incidents) == 1305

@@ -11,6 +11,7 @@ from pathlib import Path
 from howsure.corpora.dated import DatedText, date_or_reason, usable
 from howsure.errors import InputError
 
+YEARS = range(1987, 1993)  # MUC-3/4 is news of 1988 to 1990, collected by 1992
 _DATE = re.compile(r'name="DC\.date"\s+content="([^"]*)"')
 _ID = re.compile(r'name="DC\.identifier"\s+content="([^"]*)"')
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
@@ -50,6 +51,8 @@ def muc_texts(folder: str | Path) -> Iterator[DatedText]:
             head = _BRACKETED.match(paragraphs[0])
             paragraphs[0] = paragraphs[0][head.end() :] if head else paragraphs[0]
         found, undated = date_or_reason(day[1] if day else None)
+        if found is not None and found.year not in YEARS:  # one message is dated 2011
+            found, undated = None, f"date outside {YEARS[0]} to {YEARS[-1]}"
         yield usable(name, "\n\n".join(p for p in paragraphs if p), found, undated)
 
 

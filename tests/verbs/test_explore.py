@@ -170,7 +170,10 @@ def test_plot_draws_each_actor_with_its_bands(found):
 
 
 def test_ctrl_c_stops_quietly_and_the_run_goes_on_later(many_stories, tmp_path):
-    command = [sys.executable, "-m", "howsure", "explore", str(many_stories), "--actors", "stories"]
+    # Tests that run in the background inherit a deaf ear for Ctrl-C.
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    code += "from howsure.cli.application import run; sys.exit(run(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "explore", str(many_stories), "--actors", "stories"]
     command += ["--coref", "simple", "--out", str(tmp_path / "r"), "--workers", "2"]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from howsure.calibration.smooth import KINDS, smooth_curve
-from howsure.engines.memory import sketch_arrays
+from howsure.engines.pair_rows import pairs_from_arrays
 
 TRUTHS = {
     "calibrated": lambda q: q,
@@ -27,7 +27,7 @@ for kind in KINDS:
             hit = []
             for _ in range(200 if n == 2_000 else 50):
                 q = rng.random(n)
-                c = smooth_curve(sketch_arrays(rng.random(n) < truth(q), q), kind)
+                c = smooth_curve(pairs_from_arrays(rng.random(n) < truth(q), q).sketch(None), kind)
                 p = truth(c.q)
                 hit.append(np.mean((c.low <= p) & (p <= c.high)))
             shares.append(f"{100 * np.mean(hit):.1f}")
@@ -37,7 +37,7 @@ rng = np.random.default_rng(0)
 n = 10**8
 q = rng.random(n)
 y = rng.random(n) < q
-sketch_arrays(y, q)
+pairs_from_arrays(y, q).sketch(None)
 
 
 def best(f):
@@ -49,8 +49,8 @@ def best(f):
     return min(taken)
 
 
-alone = best(lambda: sketch_arrays(y, q))
+alone = best(lambda: pairs_from_arrays(y, q).sketch(None))
 print(f"\nn = {n:,}: the sketch takes {alone:.3f} s")
 for kind in KINDS:
-    both = best(lambda kind=kind: smooth_curve(sketch_arrays(y, q), kind))
+    both = best(lambda kind=kind: smooth_curve(pairs_from_arrays(y, q).sketch(None), kind))
     print(f"  sketch and {kind} curve: {both:.3f} s, {both / alone:.2f} x  (wanted <= 1.5 for kernel)")

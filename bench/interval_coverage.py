@@ -23,7 +23,7 @@ from scipy.special import expit, logit, ndtr
 from howsure.calibration import clustered, paper
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.clusters import ClusterBuilder
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import sketch_rows
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "bench" / "data" / "coverage.jsonl"
@@ -86,7 +86,7 @@ def independent_cell(n, shape, truth, replicates):
         q = draw(shape, n, rng)
         p = p_of(q)
         y = rng.random(n) < p
-        sketch = sketch_arrays(y, q)
+        sketch = sketch_rows(y, q)
         filed = filing(sketch, None, 0.95)
         c = analyse(sketch, rng=rng if truth == "calibrated" else None)
         found = {
@@ -161,7 +161,7 @@ def mention_pair_targets():
     """The truth of `mention_pairs`, from 60,000 documents by the clustered estimate, whose bias is none."""
     rng = np.random.default_rng(1)
     y, q, g = mention_pairs(60_000, rng)
-    sketch = sketch_arrays(y, q)
+    sketch = sketch_rows(y, q)
     builder = ClusterBuilder(filing(sketch, None, 0.95))
     builder.add(g.astype(np.uint64), y.view(np.uint8), q)
     table = builder.finish()
@@ -191,7 +191,7 @@ def clustered_cell(name, groups, replicates):
     rejections = dict.fromkeys(("combined", "excess error", "score", "unclustered combined"), 0)
     for _ in range(replicates):
         y, q, g = make()
-        sketch = sketch_arrays(y, q)
+        sketch = sketch_rows(y, q)
         builder = ClusterBuilder(filing(sketch, None, 0.95))
         builder.add(g.astype(np.uint64), y.view(np.uint8), q)
         c, alone = analyse(sketch, clusters=builder.finish()), analyse(sketch)

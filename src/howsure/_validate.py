@@ -27,9 +27,12 @@ class Origin:
     weight: str = "sample_weight"
     first: int = 0
     from_file: bool = False
+    numbered: bool = True
 
     def at(self, index: int) -> str:
         """Where row `index` of this batch is: files count rows from 1 (header apart), arrays from 0."""
+        if not self.numbered:  # rows of a cluster come in no order
+            return "a row"
         return f"row {self.first + index + 1:,}" if self.from_file else f"index {self.first + index}"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import howsure
 from howsure.calibration.bins import best_bin_size, clopper_pearson
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import sketch_rows
 
 
 def test_five_rows_in_bins_of_two():
@@ -78,7 +78,7 @@ def test_leave_one_out_risk_equals_leaving_each_row_out():
         for a, b in zip(starts, [*starts[1:], 60], strict=True):
             total += sum((y[i] - (y[a:b].sum() - y[i]) / (b - a - 1)) ** 2 for i in range(a, b))
         risks.setdefault(size, total)
-    assert best_bin_size(sketch_arrays(y, q)) == min(risks, key=risks.get)
+    assert best_bin_size(sketch_rows(y, q)) == min(risks, key=risks.get)
 
 
 def test_clopper_pearson_published_values():

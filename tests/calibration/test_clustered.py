@@ -6,8 +6,9 @@ import pytest
 import howsure
 from howsure.calibration import clustered
 from howsure.calibration.analysis import filing
+from howsure.calibration.cluster_moments import moments
 from howsure.calibration.clusters import ClusterBuilder
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import sketch_rows
 
 
 def documents(groups, size, rng, sd=1.0):
@@ -18,7 +19,7 @@ def documents(groups, size, rng, sd=1.0):
 
 
 def table_of(y, q, g):
-    sketch = sketch_arrays(y, q)
+    sketch = sketch_rows(y, q)
     filed = filing(sketch, None, 0.95)
     builder = ClusterBuilder(filed)
     builder.add(g.astype(np.uint64), y.astype(np.uint8), q)
@@ -29,7 +30,7 @@ def test_squared_error_multiplies_residuals_of_different_groups_only():
     rng = np.random.default_rng(16)
     y, q, g = documents(12, 10, rng)
     table, filed = table_of(y, q, g)
-    estimate, _ = clustered.squared_error(table, 0.95)
+    estimate, _ = clustered.squared_error(moments(table), 0.95)
     part = np.searchsorted(filed.estimation, q, side="right") - 1
     assert np.all([len(set(g[part == b])) > 1 for b in np.unique(part)])
     e, total = y - q, 0.0
@@ -104,7 +105,7 @@ def test_hotelling_is_the_multivariate_one_sample_test():
     t2 = 25 * mean @ np.linalg.solve(cov, mean)
     from scipy.stats import f
 
-    assert clustered.score_test(table).p_value == pytest.approx(f.sf(t2 * 23 / (2 * 24), 2, 23), rel=1e-6)
+    assert clustered.score_test(moments(table)).p_value == pytest.approx(f.sf(t2 * 23 / (2 * 24), 2, 23), rel=1e-6)
 
 
 def test_mean_interval_is_the_ratio_estimator():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import howsure
 from howsure.calibration.decompositions import RULES, ScoringRule, rule_parts
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import sketch_rows
 
 Y, Q = [0, 0, 0, 1, 1, 1], [0.4, 0.3, 0.2, 0.1, 0.5, 0.9]
 grid = st.lists(st.tuples(st.integers(0, 1), st.integers(1, 19)), min_size=2, max_size=60)
@@ -56,7 +56,7 @@ def test_equation_one_of_the_paper(rows):
 def test_theorem_of_the_thesis(rows, rule):
     """S = S1 + S2 for any proper rule, S1 <= 0, and S1 = 0 once q is replaced by p."""
     y, q = np.array([r[0] for r in rows]), np.array([r[1] for r in rows]) / 20
-    sketch = sketch_arrays(y, q)
+    sketch = sketch_rows(y, q)
     parts = rule_parts(sketch, np.arange(len(sketch.size)), rule)
     direct = np.mean(np.where(y == 1, rule.g1(q), rule.g2(q)))
     assert parts.score == pytest.approx(direct, abs=1e-12)
@@ -69,7 +69,7 @@ def test_theorem_of_the_thesis(rows, rule):
 
 
 def test_brier_rule_is_the_calibration_mse():
-    sketch = sketch_arrays(np.array(Y), np.array(Q))
+    sketch = sketch_rows(np.array(Y), np.array(Q))
     parts = rule_parts(sketch, np.arange(6), "brier")
     assert -parts.calibration == pytest.approx(np.mean((np.array(Y) - Q) ** 2))
     with pytest.raises(ValueError, match="brier, log, spherical"):

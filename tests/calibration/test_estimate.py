@@ -6,13 +6,13 @@ import pytest
 import howsure
 from howsure.calibration.analysis import analyse
 from howsure.calibration.estimate import BinSums, default_bins, estimation_bins, folded_mean
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import sketch_rows
 
 
 def test_squared_error_is_a_sum_over_pairs_of_rows(skewed):
     """T = N⁻¹ Σ_b Σ_{i≠j} e_i e_j / (n_b - 1): only products of different rows."""
     y, q = skewed[0][:300], skewed[1][:300]
-    sketch = sketch_arrays(y, q)
+    sketch = sketch_rows(y, q)
     bins = default_bins(sketch)
     edges = sketch.mean_q[bins.starts]
     e = y - q
@@ -35,14 +35,14 @@ def test_squared_error_is_unbiased():
     made = []
     for _ in range(400):
         k = rng.integers(0, 9, 800)
-        made.append(default_bins(sketch_arrays(rng.random(800) < truth[k], values[k])).squared_error)
+        made.append(default_bins(sketch_rows(rng.random(800) < truth[k], values[k])).squared_error)
     assert np.mean(made) == pytest.approx(target, abs=4 * np.std(made) / 20)
 
 
 def test_every_bin_has_two_rows_and_one_side_of_a_half():
     rng = np.random.default_rng(9)
     q = np.concatenate([rng.beta(0.05, 0.5, 500), [0.5, 0.999]])
-    sketch = sketch_arrays(rng.random(len(q)) < q, q)
+    sketch = sketch_rows(rng.random(len(q)) < q, q)
     bins = estimation_bins(sketch, 40)
     assert bins.n.min() >= 2
     assert bins.n.sum() == len(q)
@@ -66,7 +66,7 @@ def test_folded_mean_against_integration():
 
 
 def test_collapsed_error_is_close_to_exact(skewed):
-    exact = sketch_arrays(*skewed)
+    exact = sketch_rows(*skewed)
     rough = exact.collapsed()
     a, b = default_bins(exact).squared_error ** 0.5, default_bins(rough).squared_error ** 0.5
     assert abs(a - b) < 1e-9

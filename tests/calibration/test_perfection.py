@@ -13,11 +13,11 @@ from howsure.calibration.perfection import (
     pearson3_tail,
     perfection_tests,
 )
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import sketch_rows
 
 
 def by_name(y, q):
-    return {t.name: t for t in perfection_tests(sketch_arrays(y, q))}
+    return {t.name: t for t in perfection_tests(sketch_rows(y, q))}
 
 
 def test_statistics_from_the_sketch_equal_sums_over_rows(skewed):
@@ -37,7 +37,7 @@ def test_statistics_from_the_sketch_equal_sums_over_rows(skewed):
 
 
 def test_collapsed_statistics_are_close(skewed):
-    sketch = sketch_arrays(*skewed)
+    sketch = sketch_rows(*skewed)
     for a, b in zip(perfection_tests(sketch), perfection_tests(sketch.collapsed()), strict=True):
         assert a.statistic == pytest.approx(b.statistic, rel=2e-3)
 

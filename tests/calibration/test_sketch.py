@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.calibration import sketch as module
-from howsure.calibration.sketch import Sketch, SketchBuilder
-from howsure.engines.memory import sketch_arrays
+from howsure.calibration.sketch import Sketch, SketchBuilder, sketch_rows
 from howsure.kernels import cells, cells_compiled
 
 EXTREMES = [0.0, 5e-324, 1e-300, 2.0**-55, 2.0**-54, 0.5, np.nextafter(0.5, 1), np.nextafter(1, 0), 1.0]
@@ -103,7 +102,7 @@ def test_few_distinct_values_stay_exact_at_any_size(monkeypatch):
     monkeypatch.setattr(module, "COMPILE_FROM", 1000)
     rng = np.random.default_rng(2)
     q = rng.integers(0, 1001, 300_000) / 1000
-    made = sketch_arrays(rng.random(len(q)) < q, q)
+    made = sketch_rows(rng.random(len(q)) < q, q)
     assert made.exact
     assert len(made.keys) == 1001
 
@@ -112,7 +111,7 @@ def test_collapsed_is_close_to_exact():
     rng = np.random.default_rng(3)
     q = rng.beta(0.3, 0.3, 80_000)
     y = rng.random(len(q)) < q**1.2
-    exact = sketch_arrays(y, q)
+    exact = sketch_rows(y, q)
     rough = exact.collapsed()
     assert exact.exact
     assert not rough.exact

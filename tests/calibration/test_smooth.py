@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
+from howsure.calibration.sketch import sketch_rows
 from howsure.calibration.smooth import (
     KINDS,
     best_bandwidth,
@@ -16,7 +17,6 @@ from howsure.calibration.smooth import (
     points,
     smooth_curve,
 )
-from howsure.engines.memory import sketch_arrays
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def rows():
 @pytest.mark.parametrize("scale", [np.asarray, log_odds])
 def test_kernel_against_each_row(rows, linear, scale):
     y, q = rows
-    x, size, positive = points(sketch_arrays(y, q), 512)
+    x, size, positive = points(sketch_rows(y, q), 512)
     at = np.array([0.2, 0.5, 0.83])
     h = 0.1 if scale is np.asarray else 0.6
     made, _, _ = kernel(scale(x), size, positive, scale(at), h, 0.95, linear=linear)
@@ -47,7 +47,7 @@ def test_kernel_against_each_row(rows, linear, scale):
 @pytest.mark.parametrize("linear", [False, True])
 def test_leave_one_out_is_leaving_each_row_out(rows, linear):
     y, q = rows[0][:60], rows[1][:60]
-    x, size, positive = points(sketch_arrays(y, q), 512)
+    x, size, positive = points(sketch_rows(y, q), 512)
     total = 0.0
     for i in range(60):
         keep = np.arange(60) != i
@@ -64,7 +64,7 @@ def test_leave_one_out_is_leaving_each_row_out(rows, linear):
 
 def test_neighbours_against_a_sort(rows):
     y, q = rows
-    x, size, positive = points(sketch_arrays(y, q), 512)
+    x, size, positive = points(sketch_rows(y, q), 512)
     at = np.array([0.111, 0.5, 0.9777])
     made, low, high = neighbours(x, size, positive, at, 30, 0.95)
     for a, p in zip(at, made, strict=True):
@@ -77,7 +77,7 @@ def test_isotonic_is_monotone_and_pooled(rows):
     from sklearn.isotonic import IsotonicRegression
 
     y, q = rows
-    curve = smooth_curve(sketch_arrays(y, q), "isotonic")
+    curve = smooth_curve(sketch_rows(y, q), "isotonic")
     fit = IsotonicRegression().fit(q, y)
     seen = np.isin(curve.q.round(6), q)
     assert curve.p[seen] == pytest.approx(fit.predict(curve.q[seen]))
@@ -110,7 +110,7 @@ def test_bands_cover_a_calibrated_curve(kind):
     share = []
     for _ in range(100):
         q = rng.random(2000)
-        c = smooth_curve(sketch_arrays(rng.random(2000) < q, q), kind)
+        c = smooth_curve(sketch_rows(rng.random(2000) < q, q), kind)
         share.append(np.mean((c.low <= c.q) & (c.q <= c.high)))
     assert np.mean(share) >= 0.85
 

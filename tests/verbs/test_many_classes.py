@@ -10,8 +10,8 @@ import pytest
 
 import howsure
 from howsure.calibration.multiclass import risk_coverage
+from howsure.calibration.sketch import sketch_rows
 from howsure.cli.application import run
-from howsure.engines.memory import sketch_arrays
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_parts_equal_their_definitions(rows):
 def test_risk_coverage_against_a_plain_loop(rows):
     y, p = rows
     confidence, right = p.max(1), p.argmax(1) == y
-    curve = risk_coverage(sketch_arrays(right, confidence), points=1500)
+    curve = risk_coverage(sketch_rows(right, confidence), points=1500)
     order = np.argsort(-confidence)
     accuracy = np.cumsum(right[order]) / np.arange(1, 1501)
     assert curve.accuracy == pytest.approx(accuracy)

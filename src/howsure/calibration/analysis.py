@@ -10,17 +10,8 @@ from numpy.typing import NDArray
 from howsure.calibration import bias, clustered
 from howsure.calibration import bins as _bins
 from howsure.calibration.bins import Bins
-from howsure.calibration.clusters import (
-    POSITIVE,
-    ROWS,
-    SUM_Q,
-    SUM_QQ,
-    SUM_QY,
-    ClusterBuilder,
-    ClusterTable,
-    Parts,
-    parts,
-)
+from howsure.calibration.cluster_moments import Grouped, Moments, moments
+from howsure.calibration.clusters import ClusterBuilder, ClusterTable, Parts, parts
 from howsure.calibration.consistency import consistency_band
 from howsure.calibration.decompositions import brier_parts, log_loss_parts
 from howsure.calibration.discrimination import area_under_curve, label_distribution
@@ -45,23 +36,25 @@ def analyse(
     bins: int | str | None = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | None = None,
-    clusters: ClusterTable | None = None,
+    clusters: Grouped | None = None,
     source: str = "",
 ) -> Calibration:
     """Analyse a sketch of at least one row.
 
-    With `clusters`, a table of the same rows by group, intervals and tests are cluster-robust. Without `rng` no
+    With `clusters`, the same rows by group, intervals and tests are cluster-robust. Without `rng` no
     consistency band is simulated.
     """
     level = confidence_level
     drawn = _bins.drawn_bins(sketch, bins, level)
+    n_groups = None
     if clusters is None:
         inferred = _independent(sketch, level)
     else:
-        inferred = _dependent(clusters, level, has_slope=bias.calibration_slope(sketch) is not None)
-        if clusters.n_groups > 1:
-            worth = clustered.effective_rows(clusters, len(drawn), level)
-            drawn = _bins.with_effective_rows(drawn, worth, level)
+        seen = moments(clusters)
+        n_groups = seen.n_groups
+        inferred = _dependent(seen, level, has_slope=bias.calibration_slope(sketch) is not None)
+        if n_groups > 1:
+            drawn = _bins.with_effective_rows(drawn, clustered.effective_rows(seen, level), level)
     band = None
     if rng is not None and clusters is None:
         band = consistency_band(sketch, drawn, drawn_starts(sketch, drawn, bins), level, rng)
@@ -85,7 +78,7 @@ def analyse(
         tests=inferred.tests,
         band=band,
         confidence_level=level,
-        n_groups=None if clusters is None else clusters.n_groups,
+        n_groups=n_groups,
         notes=(*_notes(sketch, bins), *inferred.notes),
         source=source,
     )
@@ -136,20 +129,18 @@ def _independent(sketch: Sketch, level: float) -> _Inferred:
     return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch))
 
 
-def _dependent(table: ClusterTable, level: float, *, has_slope: bool) -> _Inferred:
-    if table.n_groups < 2:
-        total = table.by_group.sum(axis=0)
-        gap = Estimate(float(total[SUM_Q] - total[POSITIVE]) / float(total[ROWS]))
-        brier = Estimate(float(total[POSITIVE] - 2 * total[SUM_QY] + total[SUM_QQ]) / float(total[ROWS]))
+def _dependent(m: Moments, level: float, *, has_slope: bool) -> _Inferred:
+    if m.n_groups < 2:
+        gap, brier = (Estimate(float(x)) for x in m.plan.means[:2])
         return _Inferred(None, None, gap, None, brier, (), ("One group: nothing can be said of the error from it.",))
-    squared, excess = clustered.squared_error(table, level)
+    squared, excess = clustered.squared_error(m, level)
     return _Inferred(
         squared,
         None,
-        clustered.mean_gap(table, level),
-        clustered.slope(table, level) if has_slope else None,
-        clustered.brier(table, level),
-        clustered.perfection_tests(table, excess),
+        clustered.mean_gap(m, level),
+        clustered.slope(m, level) if has_slope else None,
+        clustered.brier(m, level),
+        clustered.perfection_tests(m, excess),
         (
             "Left out because no version for groups is derived: the ECE, the consistency band, and the tests of "
             "Spiegelhalter, Kolmogorov-Smirnov and Kuiper.",

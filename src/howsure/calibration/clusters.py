@@ -6,9 +6,10 @@ rows and what they sum to — is all that the cluster-robust estimates need (doc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from howsure.kernels.cells import Floats, Ints, cell_of
 
 ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY = range(5)
 COMPACT_FROM = 4_000_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class ClusterBuilder:
             self._compact()
 
     def _compact(self) -> None:
+        if not self._held:
+            self._held = [(np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 5)))]
         groups = np.concatenate([h[0] for h in self._held])
         part = np.concatenate([h[1] for h in self._held])
         sums = np.concatenate([h[2] for h in self._held])
@@ -73,16 +77,17 @@ class ClusterBuilder:
         new = np.ones(len(groups), bool)
         new[1:] = (groups[1:] != groups[:-1]) | (part[1:] != part[:-1])
         starts = np.flatnonzero(new)
-        self._held = [(groups[starts], part[starts], np.add.reduceat(sums[order], starts, axis=0))]
+        self._held = [(groups[starts], part[starts], _summed(sums[order], starts))]
         self._n_held = self._n_compacted = len(starts)
 
     def finish(self) -> ClusterTable:
         """The table of all rows taken."""
         self._compact()
         groups, part, sums = self._held[0]
-        number = np.cumsum(np.concatenate([[0], groups[1:] != groups[:-1]]))
+        new = np.concatenate([np.ones(min(len(groups), 1), bool), groups[1:] != groups[:-1]])
         estimation, drawn = np.divmod(part, len(self._parts.drawn))
-        return ClusterTable(number, estimation, drawn, sums)
+        sizes = len(self._parts.estimation), len(self._parts.drawn)
+        return ClusterTable(np.cumsum(new) - 1, estimation, drawn, sums, groups[new], *sizes)
 
 
 @dataclass(frozen=True)
@@ -93,20 +98,31 @@ class ClusterTable:
     estimation: Ints
     drawn: Ints
     sums: Floats  # (k, 5): ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY
+    ids: NDArray[np.uint64]  # (G,) what each group was called
+    n_estimation: int
+    n_drawn: int
 
-    @cached_property
+    @property
     def n_groups(self) -> int:
         """G."""
-        return int(self.group[-1]) + 1
+        return len(self.ids)
 
     @cached_property
     def by_group(self) -> Floats:
         """(G, 5) sums of each group."""
-        return np.add.reduceat(self.sums, np.flatnonzero(np.diff(self.group, prepend=-1)), axis=0)
+        return _summed(self.sums, np.flatnonzero(np.diff(self.group, prepend=-1)))
+
+    def look(self, at: Callable[[ClusterTable], T]) -> T:
+        """What is seen of these groups; they are all there are."""
+        return at(self)
 
     def by_group_and(self, bins: Ints) -> tuple[Ints, Ints, Floats]:
         """Group, bin and sums of each occupied pair, for a bin per row of the table."""
         order = np.lexsort((bins, self.group))
         group, b = self.group[order], bins[order]
         starts = np.flatnonzero(np.diff(group, prepend=-1) | np.diff(b, prepend=-1))
-        return group[starts], b[starts], np.add.reduceat(self.sums[order], starts, axis=0)
+        return group[starts], b[starts], _summed(self.sums[order], starts)
+
+
+def _summed(sums: Floats, starts: Ints) -> Floats:
+    return np.add.reduceat(sums, starts, axis=0) if len(starts) else sums[:0]

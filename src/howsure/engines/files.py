@@ -1,174 +1,188 @@
-"""Tables of any size to a sketch: Parquet and Arrow by pyarrow on all cores, everything else through DuckDB."""
+"""Tables of any size: plain Parquet columns by pyarrow on all cores, everything else through DuckDB, as a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from howsure import _validate
 from howsure._validate import BadRow, Origin
-from howsure.calibration.sketch import Sketch, SketchBuilder
-from howsure.engines.columns import PairColumns
-from howsure.engines.memory import cores, merged
+from howsure.engines.bad_files import bad_files, bad_files_error
+from howsure.engines.engine import Engine
+from howsure.engines.memory import ArrayRows, cores, merged
+from howsure.engines.rows import Chunk, Keying, Rows, T, Work
+from howsure.engines.shares import SharedRows
 from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Validated rows, with the values of the slice and group columns when asked for."""
+class Selection:
+    """What to read from a table: SQL expressions by name, and a condition on the rows."""
 
-    y: NDArray[np.uint8]
-    q: NDArray[np.float64]
-    weight: NDArray[np.int64] | None
-    by: pa.Array | None
-    groups: NDArray[np.uint64] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What to read from a table: the pair's columns and options."""
-
-    columns: PairColumns
-    weight: str | None = None
-    by: str | None = None
-    groups: str | None = None
+    columns: Mapping[str, str]
     where: str | None = None
-    logits: bool = False
+    numbers: Mapping[str, str] = field(default_factory=dict)  # columns that must be numbers, and where they come from
+    plain: Mapping[str, str] | None = None  # the columns by name, where no expression is needed
 
-    @property
-    def origin(self) -> Origin:
-        """For messages."""
-        return Origin(self.columns.true.name, self.columns.prob.name, self.weight or "", 0, True)
-
-
-def sketch_table(table: Table, reading: Reading, width: int | None = None) -> Sketch:
-    """One sketch of all rows."""
-    if _is_plain(table, reading):
-        return _sketch_parquet([f.path for f in table.files], reading, width)
-    builder = SketchBuilder(width)
-    for batch in read_batches(table, reading):
-        builder.add(batch.y, batch.q, batch.weight)
-    return builder.finish()
-
-
-def _is_plain(table: Table, reading: Reading) -> bool:
-    """Parquet columns of numbers that need no SQL."""
-    c = reading.columns
-    return (
-        bool(table.files)
-        and table.files[0].kind == "parquet"
-        and not (reading.where or reading.by or reading.groups or reading.weight or c.positive is not None)
-        and c.prob.is_number
-        and c.true.is_number
-        and all(_has_plain_columns(f.path, (c.prob.name, c.true.name)) for f in table.files)
-    )
+    def check_numbers(self, chunk: Chunk, found: Any, numbered: bool = True) -> None:
+        """A value that could not be read as a number: say what stands there. `found(column, i)` looks it up."""
+        for name, source in self.numbers.items():
+            column = chunk[name]
+            if not column.null_count:
+                continue
+            i = first_missing(column)
+            origin = Origin(prob=source, first=chunk.first or 0, from_file=True, numbered=numbered)
+            value = found(source, i)
+            if value is None:
+                raise BadRow(f"`{source}` is missing or NaN in {origin.at(i)}.", origin.first + i)
+            raise BadRow(f"`{source}` must hold numbers; got {value!r} in {origin.at(i)}.", origin.first + i)
 
 
-def _has_plain_columns(path: Path, names: tuple[str, str]) -> bool:
-    """Whether a Parquet file has both columns, once, as numbers that NumPy has too."""
-    import pyarrow.parquet as pq
+class TableRows(Rows):
+    """Columns of a table, read as often as need be. It closes the table."""
 
-    schema = pq.read_schema(path)
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-    return all(schema.names.count(name) == 1 and any(k(schema.field(name).type) for k in kinds) for name in names)
+    def __init__(self, table: Table, selection: Selection, engine: Engine) -> None:
+        self._table, self._selection, self._engine = table, selection, engine
+        self.name = Path(table.name).name if table.files else table.name
+        self._in_memory: ArrayRows | None = None
+        if engine.skip_bad_files and table.files:
+            table.leave_out(bad_files(table.files, selection.columns.values(), selection.where))
 
+    def close(self) -> None:
+        self._table.close()
 
-def read_batches(table: Table, reading: Reading) -> Iterator[Batch]:
-    """Validated batches in the table's order, through DuckDB."""
-    c = reading.columns
-    expressions = [c.true_sql, c.prob_sql]
-    if reading.weight is not None:
-        expressions.append(f"TRY_CAST({quoted(reading.weight)} AS DOUBLE)")
-    if reading.by is not None:
-        expressions.append(f"CAST({quoted(reading.by)} AS VARCHAR)")
-    if reading.groups is not None:
-        # A 64-bit hash stands for the group: among 10⁷ groups two share one with probability 3e-6.
-        name = quoted(reading.groups)
-        expressions.append(f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) END")
-    origin = reading.origin
-    for record in table.batches(expressions, reading.where):
-        columns = iter(record.columns)
-        y, q = next(columns), next(columns)
-        if q.null_count:
-            _explain_missing(table, reading, q, origin)
-        weight = by = groups = None
-        if reading.weight is not None:
-            weight = _validate.weights(as_numpy(next(columns)), origin)
-        if reading.by is not None:
-            by = next(columns)
-        if reading.groups is not None:
-            column = next(columns)
-            if column.null_count:
-                i = first_missing(column)
-                raise BadRow(
-                    f"`{reading.groups}` is missing in {origin.at(i)}; every row needs a group.",
-                    origin.first + i,
-                )
-            groups = as_numpy(column)
-        yield Batch(
-            _validate.labels(as_numpy(y), origin),
-            _validate.probabilities(as_numpy(q), origin, logits=reading.logits),
-            weight,
-            by,
-            groups,
-        )
-        origin = replace(origin, first=origin.first + record.num_rows)
-
-
-def _explain_missing(table: Table, reading: Reading, column: pa.Array, origin: Origin) -> None:
-    """A value that could not be read as a number: say what stands there."""
-    i = first_missing(column)
-    found = table.value_at(quoted(reading.columns.prob.name), origin.first + i, reading.where)
-    if found is None:
-        raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-    raise BadRow(f"`{origin.prob}` must hold numbers; got {found!r} in {origin.at(i)}.", origin.first + i)
-
-
-def _sketch_parquet(paths: list[Path], reading: Reading, width: int | None) -> Sketch:
-    """Row groups in parallel, each thread with a sketch of its own."""
-    import pyarrow.parquet as pq
-
-    tasks: SimpleQueue[tuple[Path, int, int]] = SimpleQueue()
-    first = 0
-    for path in paths:
+    def fold(self, work: Work[T]) -> T:
+        if self._engine.kind == "memory":
+            return self._loaded().fold(work)
         try:
-            with pq.ParquetFile(path) as file:
+            if self._is_plain():
+                return self._fold_parquet(work)
+            return work.gather(self._chunks())
+        except BadRow:
+            raise
+        except InputError as error:
+            raise self._explained(error) from None
+
+    def by_key(self, keying: Keying) -> Rows:
+        if self._engine.kind == "memory":
+            return self._loaded().by_key(keying)
+        try:
+            return SharedRows(self.name, keying, self._chunks(), self._engine.budget)
+        except BadRow:
+            raise
+        except InputError as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: InputError) -> InputError:
+        """If files are bad, say which, all of them."""
+        if len(self._table.files) < 2:
+            return error
+        bad = bad_files(self._table.files, self._selection.columns.values(), self._selection.where)
+        return bad_files_error(bad, len(self._table.files)) if bad else error
+
+    def _loaded(self) -> ArrayRows:
+        if self._in_memory is None:
+            chunks = [c.columns for c in self._chunks()]
+            columns = {}
+            for name in self._selection.columns:
+                parts = [c[name] for c in chunks]
+                whole = pa.chunked_array(parts).combine_chunks() if parts else pa.array([], pa.float64())
+                numeric = not pa.types.is_string(whole.type) and not pa.types.is_large_string(whole.type)
+                columns[name] = as_numpy(whole) if numeric else whole
+            self._in_memory = ArrayRows(columns, self.name)
+        return self._in_memory
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """In the table's order, through DuckDB."""
+        selection, first = self._selection, 0
+        names = list(selection.columns)
+        for record in self._table.batches(list(selection.columns.values()), selection.where):
+            chunk = Chunk(dict(zip(names, record.columns, strict=True)), first)
+
+            def found(source: str, i: int, before: int = first) -> Any:
+                return self._table.value_at(quoted(source), before + i, selection.where)
+
+            selection.check_numbers(chunk, found)
+            yield chunk
+            first += record.num_rows
+
+    def _is_plain(self) -> bool:
+        """Whether these are Parquet columns of numbers that need no SQL."""
+        plain, files = self._selection.plain, self._table.files
+        if plain is None or self._selection.where or not files or files[0].kind != "parquet":
+            return False
+        return all(_has_numbers(f.path, plain.values()) for f in files)
+
+    def _fold_parquet(self, work: Work[T]) -> T:
+        """Row groups in parallel, each thread with a piece of its own."""
+        import pyarrow.parquet as pq
+
+        plain = self._selection.plain
+        assert plain is not None
+        tasks: SimpleQueue[tuple[Path, int, int]] = SimpleQueue()
+        first = 0
+        for path in (f.path for f in self._table.files):
+            with _reading(path), pq.ParquetFile(path) as file:
                 for group in range(file.metadata.num_row_groups):
                     tasks.put((path, group, first))
                     first += file.metadata.row_group(group).num_rows
-        except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
-    names = [reading.columns.true.name, reading.columns.prob.name]
+        columns = list(dict.fromkeys(plain.values()))
 
-    def work(_: int) -> Sketch | BadRow:
-        builder = SketchBuilder(width)
-        opened: tuple[Path, Any] | None = None
-        while True:
+        def chunks() -> Iterator[Chunk]:
+            opened: tuple[Path, Any] | None = None
+            while True:
+                try:
+                    path, group, row = tasks.get_nowait()
+                except Empty:
+                    return
+                with _reading(path):
+                    if opened is None or opened[0] != path:
+                        opened = (path, pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False))
+                    records = opened[1].iter_batches(1 << 17, row_groups=[group], columns=columns, use_threads=False)
+                while True:
+                    with _reading(path):
+                        record = next(records, None)
+                    if record is None:
+                        break
+                    yield Chunk({name: record.column(column) for name, column in plain.items()}, row)
+                    row += record.num_rows
+
+        def piece(_: int) -> T | BadRow:
             try:
-                path, group, row = tasks.get_nowait()
-            except Empty:
-                return builder.finish()
-            if opened is None or opened[0] != path:
-                opened = (path, pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False))
-            origin = replace(reading.origin, first=row)
-            try:
-                for record in opened[1].iter_batches(1 << 17, row_groups=[group], columns=names, use_threads=False):
-                    y, q = (as_numpy(record.column(name)) for name in names)
-                    builder.add(y, q, None, origin, logits=reading.logits)
-                    origin = replace(origin, first=origin.first + record.num_rows)
+                return work.gather(chunks())
             except BadRow as bad:
                 return bad
-            except (OSError, pa.ArrowException) as error:
-                raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
-    with ThreadPoolExecutor(cores()) as pool:
-        return merged(pool.map(work, range(min(cores(), max(tasks.qsize(), 1)))))
+        n = min(cores(), max(tasks.qsize(), 1))
+        with ThreadPoolExecutor(n) as pool:
+            return merged(pool.map(piece, range(n)))
+
+
+class _reading:
+    """Turns an error of reading a file into one line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, OSError | pa.ArrowException):
+            raise InputError(f"{self._path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def _has_numbers(path: Path, names: Any) -> bool:
+    """Whether a Parquet file has each of the columns once, as numbers that NumPy has too."""
+    import pyarrow.parquet as pq
+
+    with _reading(path):
+        schema = pq.read_schema(path)
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    return all(schema.names.count(name) == 1 and any(k(schema.field(name).type) for k in kinds) for name in names)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howsure import _validate
+from howsure.engines.bad_files import BadFile, bad_files_error
 from howsure.errors import InputError
 
 _SNIFFED = 1 << 16
@@ -24,20 +25,25 @@ class TableFile:
     compression: str | None = None  # gzip or zstd, for text
 
 
-def table_files(pattern: str, spool: tempfile.TemporaryDirectory[str] | None = None) -> list[TableFile]:
-    """The files that a path, a glob or `-` (standard input, copied to `spool`) names, in order of name."""
+def table_files(
+    pattern: str, spool: tempfile.TemporaryDirectory[str] | None = None, *, skip_bad: bool = False
+) -> tuple[list[TableFile], list[BadFile]]:
+    """The files that a path, a glob or `-` (standard input, copied to `spool`) names, in order of name.
+
+    Those of many that are no tables are an error that names them all or, with `skip_bad`, listed apart.
+    """
     if pattern == "-":
         assert spool is not None
         path = Path(spool.name) / "standard-input"
         with path.open("wb") as copy:
             while block := sys.stdin.buffer.read(1 << 20):
                 copy.write(block)
-        return [recognise(path, "standard input")]
+        return [recognise(path, "standard input")], []
     if not pattern:
         raise InputError("the file's name is empty.")
     path = Path(pattern)
     if path.is_file():
-        return [recognise(path, pattern)]
+        return [recognise(path, pattern)], []
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
         if not found:
@@ -48,13 +54,43 @@ def table_files(pattern: str, spool: tempfile.TemporaryDirectory[str] | None = N
         siblings = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
         close = _validate.nearest(path.name, siblings).split(" There are")[0] if siblings else ""
         raise InputError(f"there is no file {pattern!r}.{close}")
-    files = [recognise(p, str(p)) for p in found]
+    files, bad = _recognised(found, pattern)
+    if bad and (not skip_bad or not files):
+        raise bad_files_error(bad, len(found))
     kinds = {f.kind for f in files}
     if len(kinds) > 1:
         raise InputError(
             f"{pattern!r} names files of different kinds ({', '.join(sorted(kinds))}); give one at a time."
         )
-    return files
+    return files, bad
+
+
+def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[BadFile]]:
+    files, bad = [], []
+    for path in paths:
+        try:
+            file = recognise(path, str(path))
+            if file.kind == "parquet":
+                _check_footer(path)
+            files.append(file)
+        except InputError as error:
+            if len(paths) == 1:
+                raise
+            bad.append(
+                BadFile(str(path), str(error).removeprefix(str(path)).removeprefix(" cannot be read").strip(" :."))
+            )
+    return files, bad
+
+
+def _check_footer(path: Path) -> None:
+    """The part of a Parquet file that is written last."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read: {_first_line(error)}.") from None
 
 
 def recognise(path: Path, name: str) -> TableFile:

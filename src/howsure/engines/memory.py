@@ -1,19 +1,21 @@
-"""Arrays in memory to a sketch, in chunks that fit the cache, on all cores."""
+"""Arrays in memory: chunks that fit the cache, on all cores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
-from numpy.typing import NDArray
-
-from howsure._validate import BadRow, Origin
-from howsure.calibration.sketch import Sketch, SketchBuilder, compile_from, is_outgrown
+from howsure._validate import BadRow
+from howsure.engines.rows import Chunk, Keying, Rows, T, Work
+from howsure.engines.shares import SharedRows
 
 CHUNK = 1 << 17
+THREADS_FROM = 1_000_000  # rows; below, one thread is done before others would have begun
+EVERYTHING = 1 << 62  # what is in memory already stays there
 
 
 def cores() -> int:
@@ -21,48 +23,39 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def sketch_arrays(
-    y_true: NDArray[Any],
-    y_prob: NDArray[Any],
-    sample_weight: NDArray[Any] | None = None,
-    *,
-    logits: bool = False,
-    width: int | None = None,
-    origin: Origin | None = None,
-) -> Sketch:
-    """Validate and sketch arrays of equal length. Extra memory is a few tables, whatever the number of rows."""
-    origin = origin or Origin()
-    n = len(y_prob)
+class ArrayRows(Rows):
+    """Columns in memory, of one length: NumPy arrays of numbers, Arrow arrays of text."""
 
-    def add(builder: SketchBuilder, first: int, after: int) -> None:
-        part = slice(first, after)
-        weight = None if sample_weight is None else sample_weight[part]
-        here = replace(origin, first=origin.first + first)
-        builder.add(y_true[part], y_prob[part], weight, here, logits=logits)
+    def __init__(self, columns: Mapping[str, Any], name: str = "arrays") -> None:
+        self._columns, self.name = columns, name
+        self._n = len(next(iter(columns.values())))
 
-    if n <= compile_from():
-        builder = SketchBuilder(width)
-        add(builder, 0, n)
-        return builder.finish()
-    workers = cores()
-    collapsed = sample_weight is None and is_outgrown(y_true[:CHUNK], y_prob[:CHUNK], origin, logits=logits)
+    def fold(self, work: Work[T]) -> T:
+        if self._n <= THREADS_FROM:
+            return work.gather(iter([self._chunk(0, self._n)]))
+        workers = cores()
 
-    def work(number: int) -> Sketch | BadRow:
-        builder = SketchBuilder(width, collapsed=collapsed)
-        for a in range(number * CHUNK, n, workers * CHUNK):
+        def piece(number: int) -> T | BadRow:
+            steps = range(number * CHUNK, self._n, workers * CHUNK)
             try:
-                add(builder, a, min(a + CHUNK, n))
+                return work.gather(self._chunk(a, min(a + CHUNK, self._n)) for a in steps)
             except BadRow as bad:
                 return bad
-        return builder.finish()
 
-    with ThreadPoolExecutor(workers) as pool:
-        return merged(pool.map(work, range(workers)))
+        with ThreadPoolExecutor(workers) as pool:
+            return merged(pool.map(piece, range(workers)))
+
+    def by_key(self, keying: Keying) -> Rows:
+        return SharedRows(self.name, keying, iter([self._chunk(0, self._n)]), EVERYTHING)
+
+    def _chunk(self, first: int, after: int) -> Chunk:
+        return Chunk({name: column[first:after] for name, column in self._columns.items()}, first)
 
 
-def merged(results: Iterator[Sketch | BadRow]) -> Sketch:
-    """The sum of the parts, or the error of the first bad row among them."""
-    parts, bad = [], []
+def merged(results: Iterable[T | BadRow] | Iterator[T | BadRow]) -> T:
+    """The sum of the pieces, or the error of the first bad row among them."""
+    parts: list[T] = []
+    bad: list[BadRow] = []
     for result in results:
         if isinstance(result, BadRow):
             bad.append(result)
@@ -70,7 +63,5 @@ def merged(results: Iterator[Sketch | BadRow]) -> Sketch:
             parts.append(result)
     if bad:
         raise min(bad, key=lambda b: b.row)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
+    total: T = reduce(add, parts)
     return total

@@ -48,13 +48,27 @@ class SlicedSketchBuilder:
         self._pending = self._compacted = 0
         self._cells: dict[int, Sketch] = {}
 
+    @property
+    def size(self) -> int:
+        """Entries held, about."""
+        return self._pending + sum(len(s.keys) for s in self._cells.values())
+
     def add(self, codes: Ints, y: NDArray[np.uint8], q: Floats, weight: Ints | None = None) -> None:
         """Take rows with their slice numbers."""
         w = np.ones(len(q), np.int64) if weight is None else weight
         counts = np.zeros((len(q), 2), np.int64)
         counts[np.arange(len(q)), y] = w
+        self.add_counts(codes, q + 0.0, counts)
+
+    def add_sketch(self, code: int, sketch: Sketch) -> None:
+        """Take a collapsed sketch of a slice."""
+        before = self._cells.get(code)
+        self._cells[code] = sketch if before is None else before + sketch
+
+    def add_counts(self, codes: Ints, q: Floats, counts: Ints) -> None:
+        """Take values with (k, 2) counts of labels 0 and 1, and their slice numbers."""
         self._slices.append(codes)
-        self._values.append(q + 0.0)
+        self._values.append(q)
         self._counts.append(counts)
         self._pending += len(q)
         if self._pending > max(COMPACT_FROM, 2 * self._compacted):
@@ -79,20 +93,23 @@ class SlicedSketchBuilder:
             if size > EXACT_LIMIT or code in self._cells:
                 part = slice(a, a + size)
                 sketch = Sketch(True, values[part], counts[part], np.zeros((0, 2, 4), np.int64)).collapsed()
-                before = self._cells.get(code)
-                self._cells[code] = sketch if before is None else before + sketch
+                self.add_sketch(code, sketch)
                 stay[part] = False
         self._slices, self._values, self._counts = [codes[stay]], [values[stay]], [counts[stay]]
         self._pending = self._compacted = int(stay.sum())
 
     def finish(self) -> dict[int, Sketch]:
         """The sketch of each slice that has rows."""
-        if self._slices:
-            self._compact()
-        made = dict(self._cells)
-        if self._slices and len(self._slices[0]):
-            codes = self._slices[0]
-            first = np.flatnonzero(np.diff(codes, prepend=-1))
-            for a, b in zip(first, [*first[1:], len(codes)], strict=True):
-                made[int(codes[a])] = from_distinct(self._values[0][a:b], self._counts[0][a:b])
+        codes, values, counts, cells = self.parts()
+        made = dict(cells)
+        first = np.flatnonzero(np.diff(codes, prepend=-1))
+        for a, b in zip(first, [*first[1:], len(codes)][: len(first)], strict=True):
+            made[int(codes[a])] = from_distinct(values[a:b], counts[a:b])
         return made
+
+    def parts(self) -> tuple[Ints, Floats, Ints, dict[int, Sketch]]:
+        """Slices still exact as (slice, value, counts) in that order, and the sketches of the others."""
+        if not self._slices:
+            return np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64), self._cells
+        self._compact()
+        return self._slices[0], self._values[0], self._counts[0], self._cells

@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure.engines.bad_files import BadFile, bad_files_error, left_out_note
+from howsure.engines.engine import Engine
 from howsure.engines.formats import TableFile, table_files
 from howsure.errors import InputError
 
@@ -47,21 +49,24 @@ class Column:
 class Table:
     """A table to read from, any number of times. Close it, or use it in a `with` block."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, engine: Engine | None = None) -> None:
+        """`engine` bounds memory and says whether files that cannot be opened are left out."""
         self._spool = tempfile.TemporaryDirectory(prefix="howsure-")
         self.files: list[TableFile] = []
+        self.left_out: list[BadFile] = []
         self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
         self._relation_sql = "given"
         try:
             self._connection = duckdb.connect(config={"temp_directory": self._spool.name})
             self._connection.execute("SET enable_progress_bar = false")
+            if engine is not None and engine.limit is not None:
+                self._connection.execute(f"SET memory_limit = '{engine.limit // 2} bytes'")
             if isinstance(source, str | Path):
                 self.name = "standard input" if str(source) == "-" else str(source)
-                self.files = table_files(str(source), self._spool)
-                if self.files[0].kind.startswith("arrow"):
-                    self._given = _arrow_files(self.files)
-                else:
-                    self._relation_sql = _relation_sql(self.files, Path(self._spool.name))
+                self.files, self.left_out = table_files(
+                    str(source), self._spool, skip_bad=engine is not None and engine.skip_bad_files
+                )
+                self._relate()
             else:
                 self.name = f"a {type(source).__name__}"
                 self._given = _arrow_table(source)
@@ -72,6 +77,30 @@ class Table:
             self._spool.cleanup()
             raise
         self.columns = [Column(str(row[0]), str(row[1])) for row in described]
+
+    def _relate(self) -> None:
+        """What DuckDB is to read."""
+        if self.files[0].kind.startswith("arrow"):
+            self._given = _arrow_files(self.files)
+        else:
+            self._relation_sql = _relation_sql(self.files, Path(self._spool.name))
+
+    def leave_out(self, bad: Sequence[BadFile]) -> None:
+        """Read without these files from now on."""
+        gone = {b.path for b in bad}
+        self.left_out += bad
+        self.files = [f for f in self.files if str(f.path) not in gone]
+        if not self.files:
+            raise bad_files_error(self.left_out, len(self.left_out))
+        if gone:
+            self._relate()
+            if self._given is not None:
+                self._connection.register("given", self._given)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a result must say of how it was read."""
+        return left_out_note(self.left_out, len(self.files) + len(self.left_out))
 
     def __enter__(self) -> Table:
         return self

@@ -11,16 +11,17 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.clusters import ClusterTable
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice, worst_first
 from howsure.calibration.smooth import Curve, smooth_curve
+from howsure.engines.engine import engine_of
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.calibration.copied import CopiedError
     from howsure.calibration.multiclass import MulticlassCalibration
-    from howsure.engines.rows import Rows
+    from howsure.engines.engine import Engine
+    from howsure.engines.pair_rows import PairRows
 
 
 def check(
@@ -41,6 +42,7 @@ def check(
     where: str | None = None,
     normalise: bool = False,
     classes: Sequence[str] | None = None,
+    engine: Engine | str | None = None,
 ) -> Calibration | MulticlassCalibration:
     """How calibrated are predicted probabilities, given what came true?
 
@@ -77,6 +79,9 @@ def check(
         Divide the probabilities of many classes by their sum when it is not one.
     classes : sequence of str
         Names of the classes in the order of the columns of a (n, K) `y_prob`; labels are then names too.
+    engine : Engine or str
+        Where a table is read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are
+        the same on all.
 
     Returns
     -------
@@ -109,38 +114,34 @@ def check(
         if logits:
             raise InputError("give many classes as probabilities, not logits.")
         return _check_classes(y_true, y_prob, prob, true, where, groups, normalise, classes, bins, level, generator)
+    chosen = engine_of(engine)
     if y_prob is None:
-        rows = _table_rows(y_true, prob, true, positive, where, sample_weight, by, groups, logits)
+        rows = _table_rows(y_true, prob, true, positive, where, sample_weight, by, groups, logits, chosen)
     else:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
         rows = _array_rows(y_true, y_prob, positive, sample_weight, by, groups, logits)
     with rows:
-        sketch, slices = rows.sketches(width)
-        if sketch.n == 0:
-            raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
-        whole_table: ClusterTable | None = None
-        slice_tables: dict[str, ClusterTable] = {}
-        slice_bins = None if width else bins
-        if rows.is_grouped:
-            filings = {name: filing(s, slice_bins, level) for name, s in (slices or {}).items()}
-            whole_table, slice_tables = rows.clusters(filing(sketch, bins, level), filings)
-            if whole_table.n_groups < 2:
-                raise InputError(
-                    f"all rows are in one group of {rows.groups_name}; intervals need two groups at least."
-                )
-        smooth = None if curve is None else smooth_curve(sketch, curve, level)
-        whole = analyse(
-            sketch, bins=bins, confidence_level=level, rng=generator, clusters=whole_table, source=rows.name
-        )
-        whole = replace(whole, curve=smooth, notes=(*whole.notes, *_curve_notes(smooth, whole.n_groups)))
-        if slices is None:
-            return whole
-        made = [
-            (name, analyse(s, bins=slice_bins, confidence_level=level, clusters=slice_tables.get(name)))
-            for name, s in slices.items()
-        ]
-        return replace(whole, by=rows.by_name, slices=_slice_table(made))
+        return _check_rows(rows, bins, level, generator, curve, width)
+
+
+def _check_rows(
+    rows: PairRows, bins: int | str | None, level: float, rng: np.random.Generator, curve: str | None, width: int | None
+) -> Calibration:
+    slice_bins = None if width else bins
+    found = None if rows.by is None else rows.slices(slice_bins, level)
+    sketch = rows.sketch(width) if found is None or width else found.whole
+    rows.check_positive(sketch.n_positive)
+    if sketch.n == 0:
+        raise InputError("there are no rows to check" + (": --where kept none." if rows.where else "."))
+    smooth = None if curve is None else smooth_curve(sketch, curve, level)
+    with rows.grouped(filing(sketch, bins, level)) as clusters:
+        whole = analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=clusters, source=rows.name)
+    if whole.n_groups == 1:
+        raise InputError(f"all rows are in one group of `{rows.groups}`; intervals need two groups at least.")
+    notes = (*rows.notes, *whole.notes, *_curve_notes(smooth, whole.n_groups))
+    whole = replace(whole, curve=smooth, notes=notes)
+    return whole if found is None else replace(whole, by=rows.by, slices=_slice_table(found.found))
 
 
 def _curve_notes(curve: Curve | None, n_groups: int | None) -> tuple[str, ...]:
@@ -161,22 +162,16 @@ def error_like(
 ) -> CopiedError:
     """The calibration error of a table as others compute it, to compare with published numbers: "hle"."""
     from howsure.calibration.copied import copied_error
-    from howsure.engines.columns import pair_columns
-    from howsure.engines.files import Reading, read_batches
-    from howsure.engines.tables import Table
 
     if kind != "hle":
         raise InputError(f"--like knows hle; got {kind!r}.")
     if str(source) == "-":
         raise InputError("--like reads the rows again: give a file, not standard input.")
-    with Table(source) as table:
-        reading = Reading(pair_columns(table, prob, true, positive, where), where=where, logits=logits)
-        batches = list(read_batches(table, reading))
-    if not batches:
+    with _table_rows(source, prob, true, positive, where, None, None, None, logits, engine_of("files")) as rows:
+        batch = rows.collected()
+    if not len(batch.y):
         raise InputError("there are no rows to check.")
-    return copied_error(
-        np.concatenate([b.y for b in batches]).astype(np.float64), np.concatenate([b.q for b in batches])
-    )
+    return copied_error(batch.y.astype(np.float64), batch.q)
 
 
 def has_classes(y_true: Any, y_prob: Any, prob: str | None) -> bool:
@@ -197,8 +192,8 @@ def has_classes(y_true: Any, y_prob: Any, prob: str | None) -> bool:
 
 def _array_rows(
     y_true: Any, y_prob: Any, positive: Any, sample_weight: Any, by: Any, groups: Any, logits: bool
-) -> Rows:
-    from howsure.engines.rows import ArrayRows
+) -> PairRows:
+    from howsure.engines.pair_rows import pairs_from_arrays
 
     given = {
         "y_true": _validate.positives(y_true, positive),
@@ -208,7 +203,7 @@ def _array_rows(
         if value is not None:
             given[name] = _validate.one_dimensional(value, name, numbers=name == "sample_weight")
     _validate.same_length(**given)
-    return ArrayRows(**given, logits=logits)
+    return pairs_from_arrays(**given, logits=logits)
 
 
 def _table_rows(
@@ -221,31 +216,31 @@ def _table_rows(
     by: str | None,
     groups: str | None,
     logits: bool,
-) -> Rows:
-    from howsure.engines.columns import pair_columns
-    from howsure.engines.files import Reading
-    from howsure.engines.rows import TableRows
-    from howsure.engines.tables import Table
+    engine: Engine,
+) -> PairRows:
+    from howsure.engines.pair_rows import pairs_from_table
+    from howsure.engines.sources import is_table
 
-    if not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
+    if not is_table(source):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     for keyword, value in (("sample_weight", weight), ("by", by), ("groups", groups)):
         if value is not None and not isinstance(value, str):
             raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
-    table = Table(source)
-    try:
-        columns = pair_columns(table, prob, true, positive, where)
-        named = {
-            key: None if name is None else table.column(name).name
-            for key, name in (("weight", weight), ("by", by), ("groups", groups))
-        }
-        return TableRows(table, Reading(columns, **named, where=where, logits=logits))
-    except BaseException:
-        table.close()
-        raise
+    return pairs_from_table(
+        source,
+        prob=prob,
+        true=true,
+        positive=positive,
+        where=where,
+        weight=weight,
+        by=by,
+        groups=groups,
+        logits=logits,
+        engine=engine,
+    )
 
 
-def _slice_table(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
+def _slice_table(found: Sequence[tuple[str, Calibration]]) -> tuple[Slice, ...]:
     """The slices with adjusted p-values, worst first."""
     adjusted = benjamini_hochberg([c.p_value for _, c in found])
     return worst_first(Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True))

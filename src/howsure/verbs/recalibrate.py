@@ -201,35 +201,36 @@ def _table_data(
     groups: str | None,
     logits: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...] | None, dict[str, Any]]:
-    from howsure.engines.columns import check_positive, label_column, pair_columns
-    from howsure.engines.files import Reading, read_batches
+    from howsure.engines.columns import label_column
+    from howsure.engines.pair_rows import pairs_from_table
+    from howsure.engines.sources import is_table
     from howsure.engines.tables import Table
     from howsure.engines.wide import class_columns, read_class_batches
 
-    if not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
+    if not is_table(source):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
+    nothing = InputError("there are no rows to learn from" + (": --where kept none." if where else "."))
+    if prob is None or "*" not in prob:
+        with pairs_from_table(
+            source, prob=prob, true=true, positive=positive, where=where, groups=groups, logits=logits
+        ) as rows:
+            found = rows.collected()
+            if not len(found.y):
+                raise nothing
+            rows.check_positive(int(found.y.sum()))
+            return found.y.astype(np.int64), found.q, found.groups, None, {"prob": rows.prob, "logits": logits}
+    if positive is not None or logits:
+        raise InputError("--positive and --logits are for one column of probabilities, not a glob.")
     with Table(source) as table:
         group_column = None if groups is None else table.column(groups).name
-        if prob is not None and "*" in prob:
-            if positive is not None or logits:
-                raise InputError("--positive and --logits are for one column of probabilities, not a glob.")
-            label = label_column(table, true, skip=set())
-            wide = class_columns(table, prob, skip=label.name)
-            found = list(read_class_batches(table, wide, true=label, groups=group_column, where=where))
-            y, p = [b.y for b in found if b.y is not None], [b.p for b in found]
-            hashes, classes = [b.groups for b in found if b.groups is not None], wide.classes
-            columns: dict[str, Any] = {"prob": prob}
-        else:
-            pair = pair_columns(table, prob, true, positive, where)
-            rows = list(read_batches(table, Reading(pair, groups=group_column, where=where, logits=logits)))
-            y, p = [b.y.astype(np.int64) for b in rows], [b.q for b in rows]
-            hashes, classes = [b.groups for b in rows if b.groups is not None], None
-            columns = {"prob": pair.prob.name, "logits": logits}
-            check_positive(table, pair, sum(int(v.sum()) for v in y), where)
+        label = label_column(table, true, skip=set())
+        wide = class_columns(table, prob, skip=label.name)
+        batches = list(read_class_batches(table, wide, true=label, groups=group_column, where=where))
+    y, hashes = [b.y for b in batches if b.y is not None], [b.groups for b in batches if b.groups is not None]
     if not y:
-        raise InputError("there are no rows to learn from" + (": --where kept none." if where else "."))
+        raise nothing
     together = np.concatenate(hashes) if groups is not None else None
-    return np.concatenate(y), np.concatenate(p), together, classes, columns
+    return np.concatenate(y), np.concatenate([b.p for b in batches]), together, wide.classes, {"prob": prob}
 
 
 def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:

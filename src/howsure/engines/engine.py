@@ -1,0 +1,91 @@
+"""Where the work runs, as the user chooses it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from howsure import _validate
+from howsure.errors import InputError
+
+KINDS = ("auto", "memory", "files", "spark")
+_UNITS = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "KI": 1 << 10,
+    "MI": 1 << 20,
+    "GI": 1 << 30,
+    "TI": 1 << 40,
+}
+LEAST_MEMORY = 256 * 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine and its settings.
+
+    Parameters
+    ----------
+    kind : {"auto", "memory", "files", "spark"}
+        "memory" reads the columns whole; "files" streams them, bigger than memory; "spark" leaves both to a cluster.
+        "auto" takes arrays and frames as they are, streams files, and leaves a Spark data frame to Spark.
+    master : str or None
+        Of Spark: ``local[2]``, ``spark://host:7077``, ``yarn``. By default the session that is there, or all cores.
+    memory : int, str or None
+        A bound for what is held at once, such as ``"1GB"``; what exceeds it goes to the temporary folder.
+    skip_bad_files : bool
+        Leave out files that cannot be read, and say so. By default they are an error.
+    """
+
+    kind: str = "auto"
+    master: str | None = None
+    memory: int | str | None = None
+    skip_bad_files: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"there is no engine {self.kind!r}.{_validate.nearest(self.kind, KINDS)}")
+        if self.master is not None and self.kind not in ("auto", "spark"):
+            raise InputError("--master goes with --engine spark.")
+        if self.memory is not None and self.kind == "spark":
+            raise InputError("--memory bounds this process; Spark's is set by its own configuration.")
+        if self.memory is not None:
+            bound(self.memory)
+
+    @property
+    def is_spark(self) -> bool:
+        """Whether Spark is asked for."""
+        return self.kind == "spark" or self.master is not None
+
+    @property
+    def limit(self) -> int | None:
+        """The memory bound in bytes."""
+        return None if self.memory is None else bound(self.memory)
+
+    @property
+    def budget(self) -> int:
+        """Bytes of records to hold before they go to disk."""
+        from howsure.engines.shares import default_budget
+
+        return default_budget() if self.limit is None else self.limit // 8
+
+
+def bound(memory: int | str) -> int:
+    """A number of bytes, from 1GB or 1GiB."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?", str(memory).strip().upper())
+    if match is None:
+        raise InputError(f"--memory must be a size such as 500MB or 4GB; got {memory!r}.")
+    size = int(float(match[1]) * _UNITS[match[2]])
+    if size < LEAST_MEMORY:
+        raise InputError(f"--memory must be 256MB at least; got {memory}.")
+    return size
+
+
+def engine_of(given: Engine | str | None) -> Engine:
+    """An engine from its name, or as it is."""
+    if given is None:
+        return Engine()
+    return given if isinstance(given, Engine) else Engine(given)

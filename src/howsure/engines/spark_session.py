@@ -41,8 +41,7 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     `master`, by default on all cores of this machine. Settings of `spark-defaults.conf` and `PYSPARK_SUBMIT_ARGS`
     hold; ours fill in what they leave open. What Spark itself says goes to a temporary file, never to the terminal.
     """
-    wanted = None if master is None else checked_master(master)
-    _check_installed()
+    wanted = check_spark(master)
     from pyspark import SparkContext
 
     running = SparkContext._active_spark_context
@@ -117,12 +116,14 @@ def java_version() -> tuple[str, int]:
     return java, int(match[1])
 
 
-def _check_installed() -> None:
+def check_spark(master: str | None) -> str | None:
+    """Complains, before any work, about what can be told without starting Spark; returns the master as Spark takes it."""
     for package in ("pyspark", "pandas"):  # mapInArrow asks for pandas, and never calls it
         try:
             __import__(package)
         except ImportError:
             raise MissingExtra(f"--engine spark needs {package}: pip install 'howsure[spark]'.") from None
+    return None if master is None else checked_master(master)
 
 
 def _wrapped(context: Any) -> SparkSession:
@@ -175,13 +176,13 @@ def _context(master: str, log: IO[bytes]) -> Any:
     from pyspark import SparkConf, SparkContext
 
     must, open_ = _settings(master)
-    conf = SparkConf()
-    for name, value in open_.items():
-        conf.setIfMissing(name, value)
-    for name, value in must.items():
-        conf.set(name, value)
     try:
         with quiet():
+            conf = SparkConf()
+            for name, value in open_.items():
+                conf.setIfMissing(name, value)
+            for name, value in must.items():
+                conf.set(name, value)
             context = SparkContext(conf=conf)
     except Exception as error:
         raise InputError(f"no Spark session on {master}: {explained(error)} {log_reason(log)}".rstrip()) from None

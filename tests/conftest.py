@@ -31,3 +31,18 @@ def skewed():
     q = rng.beta(0.3, 0.3, 33_306)
     p = 1 / (1 + ((1 - q) / q) ** 0.8)
     return (rng.random(len(q)) < p).astype(np.int64), q
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A real session of Spark on two cores of this machine, with two attempts a task, made as howsure makes it; started once, at first use."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from howsure.engines.spark_session import java_version, session
+    from howsure.errors import InputError
+
+    try:
+        java_version()
+    except InputError as error:
+        pytest.skip(str(error))
+    with session("local[2,2]") as made:
+        yield made

@@ -64,6 +64,14 @@ def explore(
         typer.Option(help="Another coreference model; none and simple are baselines."),
     ] = None,
     workers: Annotated[Optional[int], typer.Option(help="Processes; results do not depend on it.")] = None,  # noqa: UP045
+    engine: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="spark: do the work on Spark; local (default): in processes of this machine."),
+    ] = None,
+    master: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Spark's master: local[2], spark://host:7077, yarn; all cores of this machine if none."),
+    ] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep parses for the next run.")] = True,
     again: Annotated[bool, typer.Option("--again", help="Do everything anew.")] = False,
     plot: Annotated[Optional[str], typer.Option(help="Draw the counts to this .svg, .png or .pdf file.")] = None,  # noqa: UP045
@@ -117,6 +125,8 @@ def explore(
             encoding=encoding,
             format=format,
             workers=workers,
+            engine=engine,
+            master=master,
             cache=cache,
             again=again,
             progress=bar.show,

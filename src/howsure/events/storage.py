@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,7 @@ SCHEMAS: dict[str, pa.Schema] = {
         ]
     ),
 }
+HOW: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -96,15 +97,46 @@ def part_name(number: int, digest: str) -> str:
 
 def write_part(folder: Path, name: str, rows: Rows) -> None:
     """The tables of one block, whole or not at all."""
+
+    def fill(beside: Path) -> None:
+        for table in SCHEMAS:
+            _write_table(rows, table, beside / f"{table}.parquet")
+
+    _write_whole(folder, name, fill)
+
+
+def part_files(rows: Rows) -> dict[str, bytes]:
+    """The tables of one block as the bytes of their files, to be written elsewhere."""
+    made = {}
+    for table in SCHEMAS:
+        file = pa.BufferOutputStream()
+        _write_table(rows, table, file)
+        made[table] = file.getvalue().to_pybytes()
+    return made
+
+
+def write_part_files(folder: Path, name: str, tables: Mapping[str, bytes]) -> None:
+    """A part from the bytes of its files, whole or not at all."""
+
+    def fill(beside: Path) -> None:
+        for table in SCHEMAS:
+            (beside / f"{table}.parquet").write_bytes(tables[table])
+
+    _write_whole(folder, name, fill)
+
+
+def _write_table(rows: Rows, table: str, where: Any) -> None:
+    pq.write_table(pa.Table.from_pylist(rows.get(table, []), SCHEMAS[table]), where, **HOW)
+
+
+def _write_whole(folder: Path, name: str, fill: Callable[[Path], None]) -> None:
+    """A part that appears under its name when it is full."""
     parts = folder / "parts"
     try:
         parts.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(dir=parts, prefix=".making-"))
         try:
-            for table, schema in SCHEMAS.items():
-                pq.write_table(
-                    pa.Table.from_pylist(rows.get(table, []), schema), beside / f"{table}.parquet", compression="zstd"
-                )
+            fill(beside)
             os.replace(beside, parts / name)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
@@ -120,12 +152,30 @@ def has_part(folder: Path, name: str) -> bool:
     return (folder / "parts" / name).is_dir()
 
 
+def read_part(folder: Path, name: str, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """A table of a part. A part that is damaged is removed, so that the same command does its block again."""
+    part = folder / "parts" / name
+    try:
+        file = pq.ParquetFile(part / f"{table}.parquet", page_checksum_verification=True)
+        with file:
+            found = file.read(columns=None if columns is None else list(columns))
+        if columns is None and found.schema != SCHEMAS[table]:
+            raise OSError("other columns")
+        return found
+    except (OSError, pa.ArrowException) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise InputError(
+            f"{part / table}.parquet was damaged ({' '.join(str(error).split())[:200].rstrip('.')}). Run the same command again: it does "
+            "this block anew and keeps the others."
+        ) from None
+
+
 def join_parts(folder: Path, names: Sequence[str], manifest: dict[str, Any]) -> None:
     """One file per table from the parts in order; then the manifest, which makes the results complete."""
     try:
         for table, schema in SCHEMAS.items():
             beside = folder / f".{table}.parquet"
-            with pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+            with pq.ParquetWriter(beside, schema, **HOW) as writer:
                 for group in _grouped(folder, names, table):
                     writer.write_table(group)
             os.replace(beside, folder / f"{table}.parquet")
@@ -140,7 +190,7 @@ def _grouped(folder: Path, names: Sequence[str], table: str, rows: int = 20_000)
     kept: list[pa.Table] = []
     size = 0
     for name in names:
-        part = pq.read_table(folder / "parts" / name / f"{table}.parquet", schema=SCHEMAS[table])
+        part = read_part(folder, name, table)
         kept.append(part)
         size += len(part)
         while size >= rows:
@@ -180,7 +230,9 @@ def read_table(folder: str | Path, table: str, columns: Sequence[str] | None = N
     """The rows of one of the tables."""
     path = Path(folder) / f"{table}.parquet"
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path, columns=list(columns) if columns else None).to_pylist()
+        rows: list[dict[str, Any]] = pq.read_table(
+            path, columns=list(columns) if columns else None, page_checksum_verification=True
+        ).to_pylist()
     except FileNotFoundError:
         raise InputError(f"the results in {folder} are not complete: there is no {path.name}.") from None
     except (OSError, pa.ArrowException) as error:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
-import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +18,12 @@ from howsure.events import lexicons
 from howsure.events.exploration import Exploration
 from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
-from howsure.events.storage import FORMAT, has_part, join_parts, read_manifest, write_manifest
+from howsure.events.storage import FORMAT, join_parts, read_manifest, read_part, write_manifest
 from howsure.report.writing import make_folder
 from howsure.verbs.explore_blocks import Work, coref_version
-from howsure.verbs.explore_census import BLOCK, Census, blocks, census
+from howsure.verbs.explore_census import Census, census
 from howsure.verbs.explore_corpus import Corpus, open_corpus
-from howsure.verbs.explore_workers import Here, Seconds, Workers
-
-FEW = 4  # blocks that are done before another process is up
-Progress = Callable[[int, int], None]
+from howsure.verbs.explore_running import Place, Progress, check_engine, run_blocks
 
 
 def explore(
@@ -55,6 +49,8 @@ def explore(
     encoding: str = "utf-8",
     format: str | None = None,
     workers: int | None = None,
+    engine: str | None = None,
+    master: str | None = None,
     cache: bool | str = True,
     again: bool = False,
     progress: Progress | None = None,
@@ -92,6 +88,9 @@ def explore(
         For folders of text: a CSV file with file and date, the encoding; what the source is, where that is not plain.
     workers : int or None
         Processes; by default one for each core, and this one alone for little work. Results do not depend on it.
+    engine, master : str or None
+        "spark" does the work on Spark: in the session that runs, or on a master ("local[2]", "spark://host:7077",
+        "yarn"; by default all cores of this machine). "local", the default, is processes of this machine.
     cache : bool or str
         Whether (or where) parses are kept for the next run.
     again : bool
@@ -139,6 +138,7 @@ def explore(
         cache,
     )
     n_workers = None if workers is None else _validate.count(workers, "workers")
+    on_spark = check_engine(engine, master, n_workers)
     period = check_period(every)
     found = census(corpus)
     all_periods(found.days, period)  # complains about a span of dates that cannot be meant
@@ -147,7 +147,8 @@ def explore(
     done = _check_folder(folder, manifest, again)
     if done is not None:
         return done
-    timing = _run(folder, corpus, found, work, n_workers, progress)
+    place = Place(folder, work, n_workers, on_spark, master, manifest, found.parsed < found.n)
+    timing = run_blocks(place, corpus, found, progress)
     join_parts(folder, found.parts, manifest | {"complete": True} | _after(folder, found))
     return Exploration(folder, read_manifest(folder) or {}, timing)
 
@@ -234,57 +235,11 @@ def _check_folder(folder: Path, manifest: dict[str, Any], again: bool) -> Explor
     return None
 
 
-def _run(
-    folder: Path, corpus: Corpus, found: Census, work: Work, workers: int | None, progress: Progress | None
-) -> dict[str, float]:
-    """Does the blocks that are not there yet."""
-    began = time.perf_counter()
-    missing = {i for i, name in enumerate(found.parts) if not has_part(folder, name)}
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    n = workers or (1 if len(missing) <= FEW else cores)
-    runner: Here | Workers = Here(folder, work) if n == 1 else Workers(folder, work, n)
-    spent: dict[str, float] = {"parsing": 0.0, "resolving": 0.0, "asking": 0.0}
-    flying: dict[Future[Seconds], int] = {}
-    done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
-
-    kept = done
-
-    def landed(until: int) -> int:
-        count = 0
-        while len(flying) > until:
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                count += flying.pop(future)
-                for key, value in future.result().items():
-                    spent[key] += value
-        return count
-
-    try:
-        if progress is not None:
-            progress(done, found.n)
-        for i, block in enumerate(blocks(corpus)):
-            if i not in missing:
-                continue
-            flying[runner.submit(found.parts[i], block)] = len(block)
-            done += landed(0 if n == 1 else 2 * n)
-            if progress is not None:
-                progress(done, found.n)
-        done += landed(0)
-        if progress is not None:
-            progress(done, found.n)
-    finally:
-        runner.close()
-    return spent | {"total": time.perf_counter() - began, "documents": float(done - kept)}
-
-
 def _after(folder: Path, found: Census) -> dict[str, Any]:
     """What is known only when all documents have been gone through."""
-    import pyarrow.parquet as pq
-
     reasons: dict[str, int] = {}
     for name in found.parts:
-        for reason in pq.read_table(folder / "parts" / name / "documents.parquet", columns=["failure"])[
-            "failure"
-        ].to_pylist():
+        for reason in read_part(folder, name, "documents", ["failure"])["failure"].to_pylist():
             if reason:
                 reasons[reason] = reasons.get(reason, 0) + 1
     kinds = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))

@@ -36,6 +36,8 @@ def do_block(folder: Path, name: str, texts: list[DatedText], work: Work) -> Sec
 class Here:
     """Does each block at once, in this process."""
 
+    in_flight = 0
+
     def __init__(self, folder: Path, work: Work) -> None:
         self.folder, self.work = folder, work
 
@@ -43,6 +45,9 @@ class Here:
         made: Future[Seconds] = Future()
         made.set_result(do_block(self.folder, name, texts, self.work))
         return made
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
     def close(self) -> None:
         """Nothing to end."""
@@ -53,6 +58,7 @@ class Workers:
 
     def __init__(self, folder: Path, work: Work, n: int) -> None:
         self.folder, self.work = folder, work
+        self.in_flight = 2 * n
         self.here = threading.local()
         self.started: list[subprocess.Popen[str]] = []
         self.threads = ThreadPoolExecutor(n, thread_name_prefix="howsure-explore")
@@ -97,6 +103,9 @@ class Workers:
         assert process.stdin is not None
         process.stdin.write(json.dumps({"folder": str(self.folder), "work": self.work.to_dict()}) + "\n")
         return process
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
     def close(self) -> None:
         """Ends the processes; what was submitted and not begun is dropped."""

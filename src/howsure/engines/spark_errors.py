@@ -7,7 +7,9 @@ from typing import IO
 
 from howsure.errors import HowsureError, InputError
 
-_OURS = re.compile(r"^\s*(?:howsure\.errors\.)(?:InputError|HowsureError|MissingExtra): (.+)$", re.MULTILINE)
+_OURS = re.compile(
+    r"^\s*howsure\.(?:errors|_validate)\.(?:InputError|HowsureError|MissingExtra|BadRow): (.+)$", re.MULTILINE
+)
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 _LAST = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?:: .*)?)$", re.MULTILINE)
 _GAVE_UP = re.compile(r"failed (\d+) times?, most recent failure: (?:Lost task [\d.]+ in stage [\d.]+ )?(.+)")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.engines.engine import Engine
     from howsure.evaluation.agreement_result import Agreement
     from howsure.evaluation.contest import Contest
     from howsure.evaluation.coreference import coreference_scores
@@ -57,6 +58,7 @@ __all__ = [
     "Contest",
     "ContinuousCalibration",
     "CorefModel",
+    "Engine",
     "Exploration",
     "HowsureError",
     "InputError",
@@ -103,6 +105,7 @@ _LAZY = {
     "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "CorefModel": "howsure.models.coref",
+    "Engine": "howsure.engines.engine",
     "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",

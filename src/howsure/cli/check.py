@@ -9,6 +9,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from howsure.cli.engine_options import EngineOption, MasterOption, MemoryOption, SkipBadFilesOption, engine_from
+
 EPILOG = """Examples:
 
   howsure check predictions.csv
@@ -24,6 +26,8 @@ EPILOG = """Examples:
   howsure check --from lm-eval 'samples_*.jsonl' --by task
 
   howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is above)
+
+  howsure check 'hdfs://…/run/*.parquet' --groups doc --engine spark --master yarn
 
   howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
 """
@@ -81,6 +85,10 @@ def check(
         Optional[str],  # noqa: UP045
         typer.Option(help="Also compute the error as others do: hle."),
     ] = None,
+    engine: EngineOption = None,
+    master: MasterOption = None,
+    memory: MemoryOption = None,
+    skip_bad_files: SkipBadFilesOption = False,
     demo: Annotated[bool, typer.Option("--demo", help="Check the shipped table of real predictions.")] = False,
 ) -> int:
     """Is the model calibrated, by how much, and where?"""
@@ -109,6 +117,7 @@ def check(
         raise InputError(f"--fail-above must lie in [0, 1]; got {fail_above}.")
     if as_json and latex:
         raise InputError("--json and --latex cannot be combined.")
+    chosen = engine_from(engine, master, memory, skip_bad_files)
     check_outputs(html, plot, inputs=[file] if file else [])
     if plot is not None:
         check_plot_name(plot)
@@ -130,6 +139,8 @@ def check(
             "--latex": latex or None,
             "--explain": explain or None,
             "--fail-above": fail_above,
+            "--engine": engine or master or memory,
+            "--skip-bad-files": skip_bad_files or None,
             "--demo": demo or None,
         }
         refuse_options(refused, "--draws" if draws is not None else "--quantiles")
@@ -169,6 +180,7 @@ def check(
         confidence_level=confidence,
         rng=rng,
         normalise=normalise,
+        engine=chosen,
     )
     # Of many classes, the curve, the table and the gate are those of the predicted class.
     main = result if isinstance(result, Calibration) else result.top

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from howsure.cli.engine_options import EngineOption, MasterOption, MemoryOption, engine_from
+
 if TYPE_CHECKING:
     from howsure.calibration.recalibration.result import Recalibration
 
@@ -102,6 +104,9 @@ def apply(
         typer.Option(help="Column of probabilities, or a glob, when named otherwise than where it was fitted."),
     ] = None,
     name: Annotated[Optional[str], typer.Option(help="The new column; by default <prob>_recalibrated.")] = None,  # noqa: UP045
+    engine: EngineOption = None,
+    master: MasterOption = None,
+    memory: MemoryOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> int:
     """Add recalibrated probabilities to a table.
@@ -111,8 +116,10 @@ def apply(
     from howsure.report.writing import check_outputs
     from howsure.verbs.recalibrate import apply_recalibrator
 
-    check_outputs(out, inputs=[file, saved])
-    rows, names = apply_recalibrator(saved, file, out, prob=prob, name=name)
+    chosen = engine_from(engine, master, memory, False)
+    if not chosen.is_spark:
+        check_outputs(out, inputs=[file, saved])
+    rows, names = apply_recalibrator(saved, file, out, prob=prob, name=name, engine=chosen)
     if as_json:
         print(json.dumps({"rows": rows, "columns": names, "written": out}, indent=2, ensure_ascii=False))
     else:

@@ -29,8 +29,8 @@ from howsure.errors import InputError
 
 KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 
-# From the columns read as numbers, and the number of the first row, to the new columns.
-Addition = Callable[[list[pa.Array], int], Sequence[NDArray[np.float64]]]
+# From the columns read as numbers, and the number of the first row (None where rows are not numbered), to the new columns.
+Addition = Callable[[list[pa.Array], int | None], Sequence[NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,13 @@ class SparkRows(Rows):
             for record in keying.spread(evaluated(batches, selection)):
                 yield on_the_wire(record)
 
-        frame = map_in_arrow(self._frame(), records, sql_schema(keying.schema)).repartition("key")
-        return KeyedFrame(self.name, frame, self._run)
+        def keyed() -> DataFrame:
+            made = map_in_arrow(self._frame(), records, sql_schema(keying.schema))
+            # Records are about as large as what they are made from; a piece of them must fit in an executor's memory.
+            pieces = max(2 * made.rdd.getNumPartitions(), made.sparkSession.sparkContext.defaultParallelism)
+            return made.repartition(pieces, "key")
+
+        return KeyedFrame(self.name, self._run(keyed), self._run)
 
     def _frame(self) -> DataFrame:
         """The columns that are named, and no others."""
@@ -112,6 +117,11 @@ class ValuesWork(Work[list[Any]]):
 
 def evaluated(batches: Iterator[pa.RecordBatch], selection: Selection) -> Iterator[Chunk]:
     """Batches of an executor as chunks: the selection's SQL, by DuckDB."""
+    return (chunk for _, chunk in evaluated_beside(batches, selection))
+
+
+def evaluated_beside(batches: Iterator[pa.RecordBatch], selection: Selection) -> Iterator[tuple[pa.Table, Chunk]]:
+    """The same beside the rows that the chunk was made from (all of them, whatever the condition)."""
     names = list(selection.columns)
     listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(selection.columns.values()))
     condition = f" WHERE {checked_condition(selection.where)}" if selection.where else ""
@@ -135,7 +145,7 @@ def evaluated(batches: Iterator[pa.RecordBatch], selection: Selection) -> Iterat
                 return ask(table, quoted(source)).column(0)[i].as_py()
 
             selection.check_numbers(chunk, found, numbered=False)
-            yield chunk
+            yield table, chunk
 
 
 def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -107,14 +107,16 @@ def check(
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
     width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
-    if has_classes(y_true, y_prob, prob):
+    chosen = engine_of(engine)
+    if has_classes(y_true, y_prob, prob, chosen):
         for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
             if value is not None:
                 raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
         if logits:
             raise InputError("give many classes as probabilities, not logits.")
+        if chosen.kind != "auto" or chosen.master or chosen.memory or chosen.skip_bad_files:
+            raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
         return _check_classes(y_true, y_prob, prob, true, where, groups, normalise, classes, bins, level, generator)
-    chosen = engine_of(engine)
     if y_prob is None:
         rows = _table_rows(y_true, prob, true, positive, where, sample_weight, by, groups, logits, chosen)
     else:
@@ -174,7 +176,7 @@ def error_like(
     return copied_error(batch.y.astype(np.float64), batch.q)
 
 
-def has_classes(y_true: Any, y_prob: Any, prob: str | None) -> bool:
+def has_classes(y_true: Any, y_prob: Any, prob: str | None, engine: Engine | None = None) -> bool:
     """Whether the input is the probabilities of many classes."""
     if y_prob is not None:
         return np.ndim(y_prob) == 2
@@ -182,8 +184,11 @@ def has_classes(y_true: Any, y_prob: Any, prob: str | None) -> bool:
         return False
     if any(c in prob for c in "*?["):
         return True
+    from howsure.engines.sources import is_spark_frame
     from howsure.engines.tables import Table
 
+    if (engine is not None and engine.kind != "auto") or is_spark_frame(y_true):
+        return False  # a nested column is refused there
     if str(y_true) == "-":  # standard input can be read once: a pattern says that there are classes
         return False
     with Table(y_true) as table:

@@ -163,7 +163,7 @@ def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str 
     with Table(source) as table:
         column = table.column(text_column(table, text))
 
-        def add(read: list[Any], first: int) -> Sequence[NDArray[np.float64]]:
+        def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
             return list(np.ascontiguousarray(model.posterior(read[0].to_pylist()).marginals().T))
 
         return with_columns(table, [column], names, add, target, "VARCHAR"), names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,11 @@ from howsure.calibration.recalibration.choosing import contest
 from howsure.calibration.recalibration.identity import Identity
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
 from howsure.calibration.recalibration.result import Recalibration
+from howsure.engines.engine import engine_of
 from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    from howsure.engines.engine import Engine
 
 N_FOLDS = 5
 FEWEST_ROWS = 10
@@ -113,24 +117,33 @@ def recalibrate(
 
 
 def apply_recalibrator(
-    saved: str | Path, source: str | Path, out: str, *, prob: str | None = None, name: str | None = None
+    saved: str | Path,
+    source: Any,
+    out: str,
+    *,
+    prob: str | None = None,
+    name: str | None = None,
+    engine: Engine | str | None = None,
 ) -> tuple[int, list[str]]:
     """Copy a table with recalibrated probabilities added; returns the number of rows and the new columns' names.
 
     `saved` is a file written by `howsure recalibrate fit`; `prob` the column (or glob) if it is named otherwise than in
-    the table fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed.
+    the table fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed; on Spark it is written as a folder
+    of Parquet files.
     """
     from howsure.engines.rewriting import output, with_columns
+    from howsure.engines.sources import open_table
     from howsure.engines.tables import Table
 
+    chosen = engine_of(engine)
     data = read_saved(saved)
     recalibrator = from_dict(data, str(saved))
-    target = output(out)
+    target = None if chosen.is_spark else output(out)
     wanted = prob or data.get("prob")
     if wanted is None:
         raise InputError(f"{saved} does not say which column to recalibrate: name it with --prob.")
     is_wide, logits = "*" in wanted, bool(data.get("logits"))
-    with Table(source) as table:
+    with open_table(source, chosen) as table:
         if is_wide:
             from howsure.engines.wide import class_columns
 
@@ -157,10 +170,10 @@ def apply_recalibrator(
             raise InputError("--name is for one column; columns named by a glob become <column>_recalibrated.")
         names = [name] if name is not None else [f"{c.name}_recalibrated" for c in columns]
 
-        def add(read: list[Any], first: int) -> Sequence[NDArray[np.float64]]:
+        def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
             from howsure.engines.tables import as_numpy
 
-            origin = Origin(prob=wanted, first=first, from_file=True)
+            origin = Origin(prob=wanted, first=first or 0, from_file=True, numbered=first is not None)
             if not is_wide:
                 q = _validate.probabilities(as_numpy(read[0]), origin, logits=logits)
                 return [recalibrator.transform(q)]
@@ -168,7 +181,13 @@ def apply_recalibrator(
             made = recalibrator.transform(_validate.class_probabilities(p, origin))
             return list(np.ascontiguousarray(made.T))
 
-        return with_columns(table, columns, names, add, target), names
+        if target is not None and type(table) is Table:
+            return with_columns(table, columns, names, add, target), names
+        from howsure.engines.spark_table import SparkTable
+        from howsure.engines.spark_writing import write_with_columns
+
+        assert isinstance(table, SparkTable)
+        return write_with_columns(table, columns, names, add, out), names
 
 
 Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None]

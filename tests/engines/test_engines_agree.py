@@ -1,0 +1,221 @@
+"""Arrays, files, files that spill, rows in random pieces, and Spark: the same numbers."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import howsure
+from howsure.calibration import sketch as _sketch
+from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.cluster_moments import moments
+from howsure.calibration.clusters import ClusterBuilder
+from howsure.engines import shares, sketching, slices
+from howsure.engines.engine import Engine, bound
+from howsure.engines.grouping import GroupedRows, GroupKeying
+from howsure.engines.memory import ArrayRows
+from howsure.engines.pairs import Pairs
+from howsure.engines.rows import Rows
+from howsure.engines.shares import SharedRows
+from howsure.engines.sketching import SketchWork, SliceKeying, SliceRowsKeying, SliceRowsWork, SliceWork
+
+N = 6_000
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(31)
+    doc = rng.integers(0, 150, N)
+    q = rng.beta(0.4, 0.4, N)
+    y = rng.random(N) < 1 / (1 + (1 / np.clip(q, 1e-9, 1) - 1) * np.exp(-rng.normal(0, 0.7, 150)[doc]))
+    tag = rng.choice(["NN", "VB", "a 'quoted' <tag>", "né", None], N, p=[0.5, 0.3, 0.1, 0.09, 0.01])
+    return pd.DataFrame(
+        {"q": q, "y": y.astype(int), "doc": [f"d{i}" for i in doc], "tag": tag, "w": rng.integers(0, 3, N)}
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    made = tmp_path_factory.mktemp("rows")
+    for i in range(3):
+        pq.write_table(pa.table(frame.iloc[i::3]), made / f"part-{i}.parquet", row_group_size=500)
+    return made
+
+
+def assert_same(a, b, path=""):
+    """Equal but for the order of sums."""
+    assert type(a) is type(b), path
+    if isinstance(a, dict):
+        assert a.keys() == b.keys(), path
+        for key in a:
+            assert_same(a[key], b[key], f"{path}/{key}")
+    elif isinstance(a, list):
+        assert len(a) == len(b), path
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            assert_same(x, y, f"{path}[{i}]")
+    elif isinstance(a, float):
+        # The F of Hotelling's test divides by a covariance.
+        assert a == pytest.approx(b, rel=1e-9 if "statistic" in path else 1e-12, abs=1e-12), path
+    else:
+        assert a == b, path
+
+
+OPTIONS = [
+    {},
+    {"by": "tag"},
+    {"groups": "doc"},
+    {"groups": "doc", "by": "tag"},
+    {"groups": "doc", "by": "tag", "sample_weight": "w", "where": "q > 0.05 and tag <> 'VB'"},
+    {"bins": "width:7", "by": "tag"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_arrays_files_and_memory(frame, folder, options):
+    expected = howsure.check(frame, **options).to_dict()
+    assert_same(howsure.check(folder, engine="memory", **options).to_dict(), expected)
+    assert_same(howsure.check(folder, engine=Engine("files", memory="1GB"), **options).to_dict(), expected)
+
+
+@pytest.mark.parametrize("options", OPTIONS[1:5], ids=str)
+def test_files_that_spill(folder, options, monkeypatch):
+    expected = howsure.check(folder, **options).to_dict()
+    spilled = []
+    whole = SharedRows._spill
+    monkeypatch.setattr(SharedRows, "_spill", lambda self: (spilled.append(1), whole(self)))
+    monkeypatch.setattr(shares, "SHARES", 5)
+    monkeypatch.setattr(sketching, "FLUSH_FROM", 300)
+    monkeypatch.setattr(Engine, "budget", property(lambda self: 20_000))
+    assert_same(howsure.check(folder, **options).to_dict(), expected)
+    assert len(spilled) > 1
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_spark(spark, folder, options):
+    expected = howsure.check(folder, **options).to_dict()
+    assert_same(howsure.check(folder, engine="spark", **options).to_dict(), expected)
+
+
+def test_frames_of_spark(spark, folder, frame):
+    read = spark.read.parquet(str(folder))
+    assert_same(howsure.check(read, groups="doc").to_dict(), howsure.check(frame, groups="doc").to_dict())
+    with pytest.raises(howsure.InputError, match="no column `dok`"):
+        howsure.check(read, groups="dok")
+
+
+class Pieces(Rows):
+    """Rows cut into pieces, each folded alone, in any order."""
+
+    def __init__(self, columns, cuts, order):
+        ends = sorted(cuts)
+        self.columns = columns
+        self.parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(next(iter(columns.values())))], strict=True)]
+        self.parts = [self.parts[i % len(self.parts)] for i in order] if order else self.parts
+
+    def fold(self, work):
+        made = [ArrayRows({k: v[p] for k, v in self.columns.items()}).fold(work) for p in self.parts]
+        total = made[0]
+        for m in made[1:]:
+            total = total + m
+        return total
+
+    def by_key(self, keying):
+        chunks = (ArrayRows({k: v[p] for k, v in self.columns.items()})._chunk(0, p.stop - p.start) for p in self.parts)
+        return SharedRows("pieces", keying, chunks, 2_000)
+
+
+@st.composite
+def cut_rows(draw):
+    n = draw(st.integers(2, 60))
+    values = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+    column = st.lists(st.integers(0, 3), min_size=n, max_size=n)
+    columns = {
+        "y": np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))),
+        "q": np.array(draw(st.lists(values, min_size=n, max_size=n))),
+        "by": pa.array([f"s{i}" for i in draw(column)]),
+        "groups": np.array(draw(column), np.uint64),
+    }
+    cuts = draw(st.lists(st.integers(0, n), max_size=4))
+    order = draw(st.permutations(range(len(cuts) + 1)))
+    return columns, cuts, order
+
+
+@given(cut_rows())
+def test_pieces_in_any_order(drawn):
+    columns, cuts, order = drawn
+    whole, pieces = ArrayRows(columns), Pieces(columns, cuts, order)
+    pairs = Pairs()
+    sketch = whole.fold(SketchWork(pairs))
+    assert pieces.fold(SketchWork(pairs)) == sketch
+    for keying, work in (
+        (SliceKeying(pairs), SliceWork(None, 0.95)),
+        (SliceRowsKeying(pairs, False), SliceRowsWork(None, 0.95)),
+    ):
+        with whole.by_key(keying) as a, pieces.by_key(keying) as b:
+            one, many = a.fold(work), b.fold(work)
+        assert one.whole == many.whole == sketch
+        found = [sorted((n, c.to_dict()) for n, c in x.found) for x in (one, many)]
+        for (name, c), (other, d) in zip(*found, strict=True):
+            assert name == other
+            assert_same(c, d)
+
+
+@given(cut_rows())
+def test_groups_looked_at_in_pieces(drawn):
+    """Moments of groups kept in pieces are those of one table of all of them."""
+    columns, cuts, order = drawn
+    sketch = ArrayRows(columns).fold(SketchWork(Pairs()))
+    parts = filing(sketch, None, 0.95)
+    builder = ClusterBuilder(parts)
+    builder.add(columns["groups"], columns["y"].astype(np.uint8), columns["q"])
+    one = moments(builder.finish())
+    with Pieces(columns, cuts, order).by_key(GroupKeying(Pairs(), False)) as by_group:
+        many = moments(GroupedRows(by_group, parts))
+    for a, b in ((one.totals, many.totals), (one.squares, many.squares)):
+        for name in a.__slots__:
+            if name not in ("least", "greatest"):
+                assert getattr(a, name) == pytest.approx(getattr(b, name), rel=1e-10, abs=1e-12), name
+
+
+def test_slices_that_collapse_in_pieces(monkeypatch):
+    """A slice that has outgrown its exact stage in some pieces and not in others."""
+    for module in (_sketch, slices):
+        monkeypatch.setattr(module, "EXACT_LIMIT", 50)
+    monkeypatch.setattr(slices, "COMPACT_FROM", 60)
+    monkeypatch.setattr(sketching, "FLUSH_FROM", 70)
+    rng = np.random.default_rng(32)
+    q = rng.random(500)
+    q[::3] = q[::3].round(1)
+    by = np.where(np.arange(500) % 3 == 0, "few", "many")
+    columns = {"y": (rng.random(500) < q).astype(int), "q": q, "by": pa.array(by)}
+    with Pieces(columns, [40, 41, 300], [2, 0, 3, 1]).by_key(SliceKeying(Pairs())) as pieces:
+        found = pieces.fold(SliceWork(None, 0.95))
+    for name, made in found.found:
+        rows = by == name
+        assert_same(made.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
+    assert found.whole == ArrayRows(columns).fold(SketchWork(Pairs()))
+
+
+@pytest.mark.parametrize(
+    ("given_size", "bytes_"), [("1GB", 10**9), ("1.5 GiB", 3 << 29), ("512mb", 512 * 10**6), (300_000_000, 300_000_000)]
+)
+def test_sizes(given_size, bytes_):
+    assert bound(given_size) == bytes_
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "sparc"}, "no engine 'sparc'. Did you mean"),
+        ({"kind": "files", "master": "local"}, "--master goes with --engine spark"),
+        ({"memory": "lots"}, "must be a size such as 500MB"),
+        ({"memory": "1MB"}, "256MB at least"),
+        ({"kind": "spark", "memory": "1GB"}, "Spark's is set by its own"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(howsure.InputError, match=message):
+        Engine(**settings)

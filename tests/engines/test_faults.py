@@ -24,11 +24,11 @@ def folder(tmp_path):
     rng = np.random.default_rng(33)
     q = rng.random(N)
     frame = pd.DataFrame({"q": q, "y": (rng.random(N) < q).astype(int), "doc": np.arange(N) // 10})
+    folder = tmp_path / "rows"
+    folder.mkdir()
     for i in range(6):
-        pq.write_table(
-            pa.table(frame.iloc[i * 500 : i * 500 + 500]), tmp_path / f"part-{i}.parquet", row_group_size=100
-        )
-    return tmp_path
+        pq.write_table(pa.table(frame.iloc[i * 500 : i * 500 + 500]), folder / f"part-{i}.parquet", row_group_size=100)
+    return folder
 
 
 def damage(path, where):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -58,33 +59,31 @@ class TableRows(Rows):
         self._table.close()
 
     def fold(self, work: Work[T]) -> T:
-        if self._engine.kind == "memory":
-            return self._loaded().fold(work)
-        try:
+        with self._explaining():
+            if self._engine.kind == "memory":
+                return self._loaded().fold(work)
             if self._is_plain():
                 return self._fold_parquet(work)
             return work.gather(self._chunks())
-        except BadRow:
-            raise
-        except InputError as error:
-            raise self._explained(error) from None
 
     def by_key(self, keying: Keying) -> Rows:
-        if self._engine.kind == "memory":
-            return self._loaded().by_key(keying)
-        try:
+        with self._explaining():
+            if self._engine.kind == "memory":
+                return self._loaded().by_key(keying)
             return SharedRows(self.name, keying, self._chunks(), self._engine.budget)
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """If files are bad, say which, all of them."""
+        try:
+            yield
         except BadRow:
             raise
         except InputError as error:
-            raise self._explained(error) from None
-
-    def _explained(self, error: InputError) -> InputError:
-        """If files are bad, say which, all of them."""
-        if len(self._table.files) < 2:
-            return error
-        bad = bad_files(self._table.files, self._selection.columns.values(), self._selection.where)
-        return bad_files_error(bad, len(self._table.files)) if bad else error
+            if len(self._table.files) < 2:
+                raise
+            bad = bad_files(self._table.files, self._selection.columns.values(), self._selection.where)
+            raise (bad_files_error(bad, len(self._table.files)) if bad else error) from None
 
     def _loaded(self) -> ArrayRows:
         if self._in_memory is None:

@@ -86,7 +86,8 @@ def test_files_that_spill(folder, options, monkeypatch):
     spilled = []
     whole = SharedRows._spill
     monkeypatch.setattr(SharedRows, "_spill", lambda self: (spilled.append(1), whole(self)))
-    monkeypatch.setattr(shares, "SHARES", 5)
+    monkeypatch.setattr(shares, "SHARES", 50)
+    monkeypatch.setattr(shares, "RUN_ROWS", 60)
     monkeypatch.setattr(sketching, "FLUSH_FROM", 300)
     monkeypatch.setattr(Engine, "budget", property(lambda self: 20_000))
     assert_same(howsure.check(folder, **options).to_dict(), expected)
@@ -124,7 +125,7 @@ class Pieces(Rows):
 
     def by_key(self, keying):
         chunks = (ArrayRows({k: v[p] for k, v in self.columns.items()})._chunk(0, p.stop - p.start) for p in self.parts)
-        return SharedRows("pieces", keying, chunks, 2_000)
+        return SharedRows("pieces", keying, chunks, 2_000, 500)
 
 
 @st.composite

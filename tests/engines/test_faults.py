@@ -14,7 +14,6 @@ import howsure
 from howsure.engines import shares
 from howsure.engines.engine import Engine
 from howsure.engines.rows import Work
-from howsure.engines.shares import SharedRows
 
 N = 3_000
 
@@ -141,19 +140,15 @@ def test_a_worker_that_always_dies_is_an_error(spark, folder, monkeypatch):
         howsure.check(folder, engine="spark")
 
 
-class Full:
-    def write_table(self, *_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    def close(self):
-        pass
+def no_space(path, table):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_full_disk(folder, monkeypatch, capsys, tmp_path):
     from howsure.cli import main
 
     monkeypatch.setattr(Engine, "budget", property(lambda self: 1_000))
-    monkeypatch.setattr(SharedRows, "_writer", lambda self, number: Full())
+    monkeypatch.setattr(shares, "write_run", no_space)
     made = []
     spool = shares.tempfile.TemporaryDirectory
     monkeypatch.setattr(shares.tempfile, "TemporaryDirectory", lambda **k: made.append(spool(**k)) or made[-1])

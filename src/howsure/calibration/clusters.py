@@ -19,7 +19,7 @@ from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints, cell_of
 
 ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY = range(5)
-COMPACT_FROM = 4_000_000
+COMPACT_FROM = 1_000_000
 T = TypeVar("T")
 
 
@@ -118,10 +118,12 @@ class ClusterTable:
 
     def by_group_and(self, bins: Ints) -> tuple[Ints, Ints, Floats]:
         """Group, bin and sums of each occupied pair, for a bin per row of the table."""
-        order = np.lexsort((bins, self.group))
-        group, b = self.group[order], bins[order]
+        group, b, sums = self.group, bins, self.sums
+        if np.any((np.diff(b) < 0) & (np.diff(group) == 0)):  # bins that rise with q are in order
+            order = np.lexsort((bins, self.group))
+            group, b, sums = group[order], b[order], sums[order]
         starts = np.flatnonzero(np.diff(group, prepend=-1) | np.diff(b, prepend=-1))
-        return group[starts], b[starts], _summed(self.sums[order], starts)
+        return group[starts], b[starts], _summed(sums, starts)
 
 
 def _summed(sums: Floats, starts: Ints) -> Floats:

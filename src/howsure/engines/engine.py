@@ -68,9 +68,14 @@ class Engine:
     @property
     def budget(self) -> int:
         """Bytes of records to hold before they go to disk."""
-        from howsure.engines.shares import default_budget
+        from howsure.engines.shares import default_limit
 
-        return default_budget() if self.limit is None else self.limit // 8
+        return (default_limit() if self.limit is None else self.limit) // 8
+
+    @property
+    def piece(self) -> int:
+        """Bytes of records to work on at once; the work takes some ten times as much."""
+        return self.budget // 5
 
 
 def bound(memory: int | str) -> int:

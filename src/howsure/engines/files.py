@@ -70,7 +70,7 @@ class TableRows(Rows):
         with self._explaining():
             if self._engine.kind == "memory":
                 return self._loaded().by_key(keying)
-            return SharedRows(self.name, keying, self._chunks(), self._engine.budget)
+            return SharedRows(self.name, keying, self._chunks(), self._engine.budget, self._engine.piece)
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:

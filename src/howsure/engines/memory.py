@@ -15,7 +15,7 @@ from howsure.engines.shares import SharedRows
 
 CHUNK = 1 << 17
 THREADS_FROM = 1_000_000  # rows; below, one thread is done before others would have begun
-EVERYTHING = 1 << 62  # what is in memory already stays there
+EVERYTHING = 1 << 62  # bytes: what is in memory already stays there
 
 
 def cores() -> int:
@@ -46,7 +46,7 @@ class ArrayRows(Rows):
             return merged(pool.map(piece, range(workers)))
 
     def by_key(self, keying: Keying) -> Rows:
-        return SharedRows(self.name, keying, iter([self._chunk(0, self._n)]), EVERYTHING)
+        return SharedRows(self.name, keying, iter([self._chunk(0, self._n)]), EVERYTHING, EVERYTHING)
 
     def _chunk(self, first: int, after: int) -> Chunk:
         return Chunk({name: column[first:after] for name, column in self._columns.items()}, first)

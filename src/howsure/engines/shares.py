@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,97 +16,113 @@ import pyarrow as pa
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.tables import as_numpy
 from howsure.errors import HowsureError
+from howsure.kernels.cells import Ints
 
-SHARES = 128  # pieces, once there are too many records for one
+RUN_ROWS = 1 << 14  # of a batch on disk
+SHARES = 1024  # into which keys are divided once there are too many records to hold
 
 
 class SharedRows(Rows):
-    """Records by key. The first are held in memory; when they pass `budget` bytes all go to disk, in `SHARES` files."""
+    """Records by key, `piece` bytes of them at a time.
 
-    def __init__(self, name: str, keying: Keying, chunks: Iterator[Chunk], budget: int) -> None:
+    They are held in memory up to `budget` bytes. Beyond, they go to disk in runs: a file for each, its records in order
+    of their share, so that a piece is read as a slice of every run.
+    """
+
+    def __init__(self, name: str, keying: Keying, chunks: Iterator[Chunk], budget: int, piece: int) -> None:
         self.name = name
-        self._schema = keying.schema
+        self._schema, self._piece = keying.schema, piece
         self._held: list[pa.RecordBatch] = []
-        self._bytes = 0
+        self._bytes, self._record = 0, 1
         self._spool: tempfile.TemporaryDirectory[str] | None = None
-        self._files: dict[int, tuple[Any, Any]] = {}
+        self._sizes = np.zeros(SHARES, np.int64)  # records of each share
+        self._runs: list[tuple[str, Ints]] = []  # files, and where each share begins in them
         try:
             for batch in keying.spread(chunks):
                 self._held.append(batch)
                 self._bytes += batch.nbytes
                 if self._bytes > budget:
                     self._spill()
-            if self._spool is not None:
+            if self._runs:
                 self._spill()
-                self._end_files()
         except BaseException:
             self.close()
             raise
-
-    @property
-    def pieces(self) -> int:
-        """In how many pieces the records are."""
-        return 1 if self._spool is None else SHARES
+        if self._held:
+            self._record = max(1, self._bytes // max(sum(b.num_rows for b in self._held), 1))
 
     def fold(self, work: Work[T]) -> T:
-        if self._spool is None:
+        if self._runs:
+            return reduce(add, (work.gather(_chunks(self._read(a, b))) for a, b in self._cuts()))
+        if self._bytes <= self._piece:
             return work.gather(_chunks(iter(self._held)))
-        return reduce(add, (work.gather(_chunks(self._read(i))) for i in range(SHARES)))
+        table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
+        self._sizes, self._held = np.diff(starts), table.to_batches()
+        cuts = [(int(starts[a]), int(starts[b])) for a, b in self._cuts()]
+        return reduce(add, (work.gather(_chunks(iter(table.slice(a, b - a).to_batches()))) for a, b in cuts))
 
     def by_key(self, keying: Keying) -> Rows:
         raise NotImplementedError("records that have a key already")
 
     def close(self) -> None:
         self._held.clear()
-        for writer, sink in self._files.values():
-            writer.close()
-            sink.close()
-        self._files.clear()
+        self._runs.clear()
         if self._spool is not None:
             self._spool.cleanup()
             self._spool = None
 
+    def _cuts(self) -> Iterator[tuple[int, int]]:
+        """Ranges of shares that make a piece each."""
+        first, held = 0, 0
+        for share, size in enumerate((self._sizes * self._record).tolist()):
+            if held and held + size > self._piece:
+                yield first, share
+                first, held = share, 0
+            held += size
+        yield first, SHARES
+
     def _spill(self) -> None:
+        """What is held becomes a run."""
+        if not self._held:
+            return
         if self._spool is None:
             self._spool = tempfile.TemporaryDirectory(prefix="howsure-")
-        table = pa.Table.from_batches(self._held, self._schema)
+        table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
+        self._record = max(1, self._bytes // max(table.num_rows, 1))
         self._held, self._bytes = [], 0
-        share = as_numpy(table.column("key").combine_chunks()) % np.uint64(SHARES)
-        order = np.argsort(share, kind="stable")
-        table = table.take(pa.array(order)).combine_chunks()
-        ends = np.searchsorted(share[order], np.arange(SHARES), side="right")
-        begins = np.append(0, ends[:-1])
+        self._sizes += np.diff(starts)
+        path = str(Path(self._spool.name) / f"run-{len(self._runs)}")
         try:
-            for number, (a, b) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-                if a < b:
-                    self._writer(number).write_table(table.slice(a, b - a))
+            write_run(path, table)
         except OSError as error:
             raise full(error, self._spool.name) from None
+        self._runs.append((path, starts))
 
-    def _writer(self, number: int) -> Any:
-        if number not in self._files:
-            assert self._spool is not None
-            sink = pa.OSFile(str(Path(self._spool.name) / f"share-{number}"), "wb")
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self._files[number] = (pa.ipc.new_stream(sink, self._schema, options=options), sink)
-        return self._files[number][0]
+    def _read(self, first: int, after: int) -> Iterator[pa.RecordBatch]:
+        for path, starts in self._runs:
+            a, b = int(starts[first]), int(starts[after])
+            if a < b:
+                with pa.ipc.open_file(path) as run:
+                    for i in range(a // RUN_ROWS, -(-b // RUN_ROWS)):
+                        batch = run.get_batch(i)
+                        begin, end = max(a - i * RUN_ROWS, 0), min(b - i * RUN_ROWS, batch.num_rows)
+                        yield batch.slice(begin, end - begin)
 
-    def _end_files(self) -> None:
-        assert self._spool is not None
-        try:
-            for writer, sink in self._files.values():
-                writer.close()
-                sink.close()
-        except OSError as error:
-            raise full(error, self._spool.name) from None
-        self._files.clear()
 
-    def _read(self, number: int) -> Iterator[pa.RecordBatch]:
-        assert self._spool is not None
-        path = Path(self._spool.name) / f"share-{number}"
-        if path.exists():
-            with pa.ipc.open_stream(str(path)) as reader:
-                yield from reader
+def write_run(path: str, table: pa.Table) -> None:
+    """Records in batches of `RUN_ROWS`, packed."""
+    with pa.OSFile(path, "wb") as sink:
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_file(sink, table.schema, options=options) as file:
+            file.write_table(table, max_chunksize=RUN_ROWS)
+
+
+def _by_share(table: pa.Table) -> tuple[pa.Table, Ints]:
+    """Records in order of their share, and where each share begins."""
+    share = (as_numpy(table.column("key").combine_chunks()) % np.uint64(SHARES)).astype(np.int64)
+    order = np.argsort(share, kind="stable")
+    starts = np.searchsorted(share[order], np.arange(SHARES + 1))
+    return table.take(pa.array(order)).combine_chunks(), starts
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
@@ -124,9 +139,9 @@ def full(error: OSError, folder: str) -> HowsureError:
     return HowsureError(f"the temporary folder {folder} cannot be written: {error.strerror or error}.")
 
 
-def default_budget() -> int:
-    """Bytes of records held in memory where no limit is given: an eighth of what the machine has."""
+def default_limit() -> int:
+    """The bound on memory where none is given: half of what the machine has."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, ValueError, OSError):
         return 1 << 30

@@ -23,7 +23,7 @@ from howsure.engines.slices import SlicedSketchBuilder, SliceNames
 from howsure.engines.tables import as_numpy
 from howsure.kernels.cells import Ints
 
-FLUSH_FROM = 2_000_000  # entries of slices held before they go to their keys
+FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
 _FLAT = np.zeros((0, 2, 4), np.int64)
 
 

@@ -11,7 +11,7 @@ from howsure.engines.tables import as_numpy
 from howsure.kernels.cells import Floats, Ints
 
 MISSING = "(missing value)"
-COMPACT_FROM = 4_000_000  # pending rows
+COMPACT_FROM = 1_000_000  # pending rows
 
 
 class SliceNames:

@@ -1,6 +1,7 @@
 """`howsure explore --engine spark`: the same bytes as without, whatever becomes of workers, blocks and disks."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from howsure.cli.application import run
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import SCHEMAS
-from howsure.verbs import explore_spark
+from howsure.verbs import explore_spark, explore_spark_corpus
 
 TABLES = [*(f"{t}.parquet" for t in SCHEMAS), "manifest.json"]
 OPTIONS = {"actors": "stories", "coref": "simple"}
@@ -86,6 +87,41 @@ def test_raw_text_parsed_on_the_executors_gives_the_same_bytes(spark, tmp_path):
     assert contents(tmp_path / "spark") == contents(tmp_path / "memory")
     assert made.manifest["n_failed"] == 7
     assert made.timing["parsing"] > 0
+
+
+def test_a_table_that_spark_reads_gives_the_same_rows_ordered_by_id(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(explore_spark_corpus, "PREFETCH", 7)
+    rows = [
+        {"Doc ID": f"d{i * 37 % 70:02d}", "day": "1999-05-01", "body": None if i % 5 else "Bad", "n": i}
+        for i in range(70)
+    ]
+    (tmp_path / "wire").mkdir()
+    for k in range(3):
+        pq.write_table(pa.Table.from_pylist(rows[k::3]), tmp_path / "wire" / f"{k}.parquet")
+    pq.write_table(pa.Table.from_pylist(sorted(rows, key=lambda r: r["Doc ID"])), tmp_path / "wire.parquet")
+    columns = {"id": "doc id", "where": "n < 60", "coref": "simple", "cache": False}
+    howsure.explore(tmp_path / "wire.parquet", out=tmp_path / "memory", workers=1, **columns)
+    howsure.explore((tmp_path / "wire").as_uri(), out=tmp_path / "spark", engine="spark", **columns)
+    assert contents(tmp_path / "spark") == contents(tmp_path / "memory")
+
+
+def test_a_table_that_spark_cannot_read_is_told(spark, tmp_path):
+    pq.write_table(pa.table({"text": ["a"], "date": ["1999-01-01"], "key": ["k"]}), tmp_path / "a.parquet")
+    address = (tmp_path / "a.parquet").as_uri()
+    for source, options, said in [
+        (address, {}, "documents that Spark reads need ids"),
+        (address, {"text": "txt"}, "has no column `txt`. Did you mean `text`?"),
+        (address, {"id": "key", "where": "texx = 1"}, "texx"),
+        (address, {"id": "key", "metadata": "m.csv"}, "--metadata goes with a folder of text files"),
+        (address, {"id": "key", "format": "muc"}, "Spark reads tables"),
+        ((tmp_path / "no").as_uri(), {}, "PATH_NOT_FOUND"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(said)) as caught:
+            howsure.explore(source, engine="spark", out=tmp_path / "r", **options)
+        assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(InputError, match=r"an address, which Spark alone reads: add --engine spark"):
+        howsure.explore("s3a://bucket/wire.parquet", out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(spark, many_stories, whole, tmp_path, tasks_that):

@@ -186,7 +186,7 @@ def test_a_full_disk_says_so_and_leaves_nothing_half_written(spark, many_stories
         with pytest.raises(InputError, match=r"No space left on device\. What is done so far is kept"):
             howsure.explore(many_stories, out=tmp_path / "r", engine="spark", **OPTIONS)
     kept = list((tmp_path / "r" / "parts").iterdir())
-    assert len(kept) == 2
+    assert len(kept) in (1, 2)  # ten files, written by as many as three threads
     assert all(sorted(f.stem for f in p.iterdir()) == sorted(SCHEMAS) for p in kept)
     howsure.explore(many_stories, out=tmp_path / "r", engine="spark", **OPTIONS)
     assert contents(tmp_path / "r") == whole

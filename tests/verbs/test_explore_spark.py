@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from howsure.events.storage import SCHEMAS
 from howsure.verbs import explore_spark, explore_spark_corpus
 
 TABLES = [*(f"{t}.parquet" for t in SCHEMAS), "manifest.json"]
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 OPTIONS = {"actors": "stories", "coref": "simple"}
 
 
@@ -229,6 +231,7 @@ def test_a_session_of_its_own_says_nothing_on_the_terminal(spark, tmp_path):
     assert Exploration.open(tmp_path / "r").manifest["n_documents"] == 60
 
 
+@needs_java
 def test_finished_results_need_no_session(tmp_path, monkeypatch):
     pytest.importorskip("pyspark")
     howsure.explore(coref="simple", out=tmp_path / "r", workers=1)
@@ -236,6 +239,7 @@ def test_finished_results_need_no_session(tmp_path, monkeypatch):
     howsure.explore(coref="simple", out=tmp_path / "r", engine="spark", every="month")
 
 
+@needs_java
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -44,5 +44,8 @@ def spark():
         java_version()
     except InputError as error:
         pytest.skip(str(error))
-    with session("local[2,2]") as made:
-        yield made
+    quick = '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" pyspark-shell'  # little is run often
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_SUBMIT_ARGS", os.environ.get("PYSPARK_SUBMIT_ARGS", quick))
+        with session("local[2,2]") as made:
+            yield made

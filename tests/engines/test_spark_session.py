@@ -136,6 +136,24 @@ def test_lost_executors_are_told():
     )
 
 
+def test_the_message_is_found_wherever_it_is_wrapped():
+    java = "An error occurred while calling o9.x.\n: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 2.0 failed 2 times, most recent "
+    java += "failure: Lost task 0.1 in stage 2.0 (TID 5) (10.0.0.7 executor 1): org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] An exception was thrown "
+    java += 'from the Python worker: Traceback (most recent call last):\n  File "a.py", line 11, in g\n    raise E\n{}\n SQLSTATE: 38000\n\tat org.apache.Spark(x.scala:1)\n'
+    assert str(explained(Exception(java.format("howsure.errors.InputError: row 17 is bad")))) == "row 17 is bad"
+    assert (
+        str(explained(Exception(java.format("ValueError: one\ntwo")))) == "a task failed on Spark: ValueError: one two."
+    )
+    plain = "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File x\n"
+    assert (
+        str(explained(Exception(plain + "a.b.OddError: one\ntwo"))) == "a task failed on Spark: a.b.OddError: one two."
+    )
+    assert (
+        str(explained(Exception("\n[SOME_CLASS] It is so. SQLSTATE: 42K03"))) == "Spark failed: [SOME_CLASS] It is so."
+    )
+    assert str(explained(Exception(""))) == "Spark failed: Exception."
+
+
 @pytest.mark.parametrize(
     ("given", "taken"),
     [

@@ -18,7 +18,7 @@ from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.ranking import ranked_documents
 from howsure.events.storage import SCHEMAS, read_table
-from howsure.verbs.explore_corpus import open_corpus, stories
+from howsure.verbs.explore_corpus import open_corpus
 
 TABLES = [*(f"{t}.parquet" for t in SCHEMAS), "manifest.json"]
 ROW = "{i}\t{w}\t{lemma}\t{upos}\t_\t_\t{h}\t{rel}\t_\t_"
@@ -27,17 +27,6 @@ ROW = "{i}\t{w}\t{lemma}\t{upos}\t_\t_\t{h}\t{rel}\t_\t_"
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     return howsure.explore(coref="simple", out=tmp_path_factory.mktemp("results") / "stories")
-
-
-@pytest.fixture(scope="module")
-def many_stories(tmp_path_factory):
-    """The stories six times, under other names: enough work to be killed in."""
-    from howsure.corpora.conllu_writing import conllu_text
-
-    path = tmp_path_factory.mktemp("corpus") / "many.conllu"
-    parts = [t.document for t in stories()]
-    path.write_text("".join(conllu_text(d.with_(name=f"{d.name}-{k}")) for k in range(6) for d in parts))
-    return path
 
 
 def contents(folder):
@@ -315,6 +304,51 @@ def test_a_full_disk_says_so_and_keeps_what_is_done(many_stories, tmp_path, monk
     howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", workers=1)
     howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "s", workers=1)
     assert contents(tmp_path / "r") == contents(tmp_path / "s")
+
+
+def spoilt(content, how):
+    """A file's bytes, cut short, with one bit of its middle turned, or gone."""
+    if how == "cut":
+        return content[: len(content) // 2]
+    if how == "empty":
+        return b""
+    middle = len(content) // 3
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "bit"])
+def test_a_damaged_part_is_never_counted_and_done_again(found, tmp_path, monkeypatch, how):
+    from howsure.verbs import explore as verb
+
+    options = {"coref": "simple", "workers": 1}
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(verb, "join_parts", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            howsure.explore(out=tmp_path / "r", **options)
+    part = sorted((tmp_path / "r" / "parts").iterdir())[1]
+    file = part / "documents.parquet"
+    file.write_bytes(spoilt(file.read_bytes(), how))
+    with pytest.raises(
+        InputError, match=r"documents\.parquet was damaged \(.*\)\. Run the same command again"
+    ) as caught:
+        howsure.explore(out=tmp_path / "r", **options)
+    assert len(str(caught.value).splitlines()) == 1
+    assert not part.exists()
+    assert not (tmp_path / "r" / "documents.parquet").exists()
+    mended = howsure.explore(out=tmp_path / "r", **options)
+    assert mended.timing["documents"] == 28
+    assert contents(tmp_path / "r") == contents(found.folder)
+
+
+def test_damaged_results_are_refused(found, tmp_path):
+    for name, content in contents(found.folder).items():
+        (tmp_path / name).write_bytes(spoilt(content, "bit") if name == "events.parquet" else content)
+    with pytest.raises(InputError, match=r"events\.parquet cannot be read"):
+        Exploration.open(tmp_path).totals()
 
 
 def test_a_document_that_breaks_is_recorded_and_the_run_goes_on(tmp_path, monkeypatch):

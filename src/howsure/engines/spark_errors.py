@@ -7,11 +7,14 @@ from typing import IO
 
 from howsure.errors import HowsureError, InputError
 
+# A message may have several lines; Java's frames follow it, or its SQLSTATE, or nothing.
+_END = r"(?=\s*SQLSTATE: |\n\s*at |\n\n|\Z)"
 _OURS = re.compile(
-    r"^\s*howsure\.(?:errors|_validate)\.(?:InputError|HowsureError|MissingExtra|BadRow): (.+)$", re.MULTILINE
+    rf"^\s*howsure\.(?:errors|_validate)\.(?:InputError|HowsureError|MissingExtra|BadRow): (.+?){_END}",
+    re.MULTILINE | re.DOTALL,
 )
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
-_LAST = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception|Warning|Interrupt|Exit)\b(?:: .*)?)$", re.MULTILINE)
+_RAISED = re.compile(rf"^((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b(?:: .+?)?){_END}", re.MULTILINE | re.DOTALL)
 _GAVE_UP = re.compile(r"failed (\d+) times?, most recent failure: (?:Lost task [\d.]+ in stage [\d.]+ )?(.+)")
 _LONGEST = 300  # characters
 
@@ -25,7 +28,7 @@ def explained(error: BaseException) -> InputError:
         return error if isinstance(error, InputError) else InputError(str(error))
     text = str(error)
     if found := _OURS.findall(text):
-        return InputError(found[-1].strip())
+        return InputError(" ".join(found[-1].split()))
     if found := _MODULE.findall(text):
         name = found[-1].partition(".")[0]
         return InputError(f"the Python of Spark's executors has no {name}; install howsure there as here.")
@@ -38,7 +41,7 @@ def explained(error: BaseException) -> InputError:
         return InputError(f"Spark gave up: {lost}{times} while it worked on the same task (out of memory?).")
     if "Py4JNetworkError" in (type(error).__name__, *[c.__name__ for c in type(error).__mro__]):
         return InputError("Spark's JVM has ended (out of memory?).")
-    if "An exception was thrown from the Python worker" in text and (found := _LAST.findall(text)):
+    if "An exception was thrown from the Python worker" in text and (found := _RAISED.findall(text)):
         return InputError(f"a task failed on Spark: {_short(found[-1])}.")
     if match := _GAVE_UP.search(text):
         return InputError(f"a task failed on Spark {match[1]} times: {_short(match[2])}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from howsure.engines.spark_errors import explained
@@ -30,10 +30,14 @@ class Jobs:
         self.context = spark.sparkContext
         self.tag = f"howsure-{uuid.uuid4().hex}"
         self.threads = ThreadPoolExecutor(at_once, thread_name_prefix="howsure-spark")
+        self.running: set[Future[Any]] = set()
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """The work's result, later."""
-        return self.threads.submit(self._run, work)
+        made = self.threads.submit(self._run, work)
+        self.running.add(made)
+        made.add_done_callback(self.running.discard)
+        return made
 
     def result(self, work: Callable[[], T]) -> T:
         """The work's result, waited for."""
@@ -51,8 +55,10 @@ class Jobs:
     def close(self) -> None:
         """Cancels what runs, drops what waits."""
         self.threads.shutdown(wait=False, cancel_futures=True)
-        if self.context._jsc is not None:
-            self.context.cancelJobsWithTag(self.tag)
+        while self.running:
+            if self.context._jsc is not None:
+                self.context.cancelJobsWithTag(self.tag)
+            wait(set(self.running), timeout=0.2)  # a thread may be about to start a job: cancelled in the next round
         self.threads.shutdown(wait=True)
 
     def __enter__(self) -> Jobs:

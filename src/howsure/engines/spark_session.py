@@ -123,7 +123,12 @@ def check_spark(master: str | None) -> str | None:
             __import__(package)
         except ImportError:
             raise MissingExtra(f"--engine spark needs {package}: pip install 'howsure[spark]'.") from None
-    return None if master is None else checked_master(master)
+    wanted = None if master is None else checked_master(master)
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit starts us from a JVM
+        java_version()
+    return wanted
 
 
 def _wrapped(context: Any) -> SparkSession:
@@ -197,8 +202,6 @@ def _launch(master: str, log: IO[bytes]) -> None:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has started us from a JVM
-        java_version()
     conf = SparkConf(loadDefaults=False)
     if master.startswith("local["):  # only a JVM that has not started can be given memory
         conf.set("spark.driver.memory", _driver_memory())

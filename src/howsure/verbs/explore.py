@@ -8,11 +8,13 @@ import json
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from howsure import _validate
 from howsure._version import __version__
+from howsure.engines.spark_session import session
 from howsure.errors import InputError
 from howsure.events import lexicons
 from howsure.events.exploration import Exploration
@@ -22,8 +24,9 @@ from howsure.events.storage import FORMAT, join_parts, read_manifest, read_part,
 from howsure.report.writing import make_folder
 from howsure.verbs.explore_blocks import Work, coref_version
 from howsure.verbs.explore_census import Census, census
-from howsure.verbs.explore_corpus import Corpus, open_corpus
+from howsure.verbs.explore_corpus import Corpus, is_address, open_corpus
 from howsure.verbs.explore_running import Place, Progress, check_engine, run_blocks
+from howsure.verbs.explore_spark_corpus import spark_corpus
 
 
 def explore(
@@ -61,6 +64,7 @@ def explore(
     ----------
     source : path, data frame or None
         A folder of text files, a table, a Reuters, MUC or CoNLL-U folder or file; None is the corpus that ships.
+        With Spark also the address of a Parquet table ("hdfs://…", "s3a://…"); its documents come ordered by id.
     actors : str
         A lexicon of the package ("countries", "muc-organisations") or a CSV file with code, name and words.
     only : sequence of str
@@ -115,17 +119,6 @@ def explore(
     rule_set(rules)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
         raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
-    corpus = open_corpus(
-        source,
-        text=text,
-        date=date,
-        id=id,
-        title=title,
-        where=where,
-        metadata=metadata,
-        encoding=encoding,
-        format=format,
-    )
     work = Work(
         tuple((a.code, a.name, a.words) for a in lexicon.actors),
         lexicons.verbs(verbs),
@@ -140,15 +133,25 @@ def explore(
     n_workers = None if workers is None else _validate.count(workers, "workers")
     on_spark = check_engine(engine, master, n_workers)
     period = check_period(every)
-    found = census(corpus)
-    all_periods(found.days, period)  # complains about a span of dates that cannot be meant
-    folder = _temporary_folder() if out is None else make_folder(str(out))
-    manifest = _manifest(corpus, found, work, period, lexicon.name)
-    done = _check_folder(folder, manifest, again)
-    if done is not None:
-        return done
-    place = Place(folder, work, n_workers, on_spark, master, manifest, found.parsed < found.n)
-    timing = run_blocks(place, corpus, found, progress)
+    columns = {"text": text, "date": date, "id": id, "title": title, "where": where}
+    with ExitStack() as ending:
+        if on_spark and is_address(source):
+            if metadata is not None:
+                raise InputError("--metadata goes with a folder of text files.")
+            if format not in (None, "table"):
+                raise InputError(f"--format {format}: from an address, Spark reads tables (Parquet) alone.")
+            corpus = spark_corpus(ending.enter_context(session(master)), source, **columns)
+        else:
+            corpus = open_corpus(source, **columns, metadata=metadata, encoding=encoding, format=format)
+        found = census(corpus)
+        all_periods(found.days, period)  # complains about a span of dates that cannot be meant
+        folder = _temporary_folder() if out is None else make_folder(str(out))
+        manifest = _manifest(corpus, found, work, period, lexicon.name)
+        done = _check_folder(folder, manifest, again)
+        if done is not None:
+            return done
+        place = Place(folder, work, n_workers, on_spark, master, manifest, found.parsed < found.n)
+        timing = run_blocks(place, corpus, found, progress)
     join_parts(folder, found.parts, manifest | {"complete": True} | _after(folder, found))
     return Exploration(folder, read_manifest(folder) or {}, timing)
 

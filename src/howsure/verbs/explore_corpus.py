@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure import _validate
 from howsure.corpora.conllu import conllu_documents
@@ -17,6 +18,9 @@ from howsure.corpora.lines import numbered_lines
 from howsure.corpora.muc import muc_texts
 from howsure.corpora.reuters import reuters_texts
 from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    from howsure.engines.tables import Table
 
 DATE_NAMES = [
     "date",
@@ -72,6 +76,8 @@ def open_corpus(
         raise InputError(f"--format: there is no format `{format}`.{_validate.nearest(format, FORMATS)}")
     if not isinstance(source, str | Path):
         return Corpus("table", lambda: _table(source, text, date, id, title, where))
+    if is_address(source):
+        raise InputError(f"{source} is an address, which Spark alone reads: add --engine spark.")
     path = Path(source)
     kind = format or _kind(path)
     if kind != "text" and metadata is not None:
@@ -95,6 +101,11 @@ def open_corpus(
         raise InputError(f"{path} is one text; give the folder that holds the texts.")
     dates = _dates(metadata) if metadata is not None else None
     return Corpus(path.name, lambda: text_folder(path, encoding, dates))
+
+
+def is_address(source: Any) -> bool:
+    """Whether the source is something like hdfs://… or s3a://…"""
+    return isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source) is not None
 
 
 def _kind(path: Path) -> str:
@@ -169,25 +180,36 @@ def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
 def _table(
     source: Any, text: str | None, date: str | None, id: str | None, title: str | None, where: str | None
 ) -> Iterator[DatedText]:
-    from howsure.engines.columns import guessed_column
     from howsure.engines.tables import Table, quoted
-    from howsure.engines.texts import text_column
 
     with Table(source) as table:
-        names = {"text": text_column(table, text)}
-        given = table.column(date).name if date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name
-        names["date"] = given
-        for role, wanted, guesses in (("id", id, ID_NAMES), ("title", title, TITLE_NAMES)):
-            found = wanted and table.column(wanted).name
-            found = found or next((c.name for c in table.columns if c.name.lower().replace("_", "") in guesses), None)
-            if found and found not in names.values():
-                names[role] = found
+        names = document_columns(table, text, date, id, title)
         expressions = [f"CAST({quoted(n)} AS VARCHAR)" for n in names.values()]
         number = 0
         for batch in table.batches(expressions, where=where):
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
-                values = dict(zip(names, row, strict=True))
-                day, undated = date_or_reason(values["date"])
-                identity = values.get("id") or f"row-{number}"
-                yield usable(identity, values["text"] or "", day, undated, values.get("title") or "")
+                yield document_of_row(dict(zip(names, row, strict=True)), f"row-{number}")
+
+
+def document_columns(
+    table: Table, text: str | None, date: str | None, id: str | None, title: str | None
+) -> dict[str, str]:
+    """Which column holds the text, the date and, where there are such columns, the id and the title."""
+    from howsure.engines.columns import guessed_column
+    from howsure.engines.texts import text_column
+
+    names = {"text": text_column(table, text)}
+    names["date"] = table.column(date).name if date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name
+    for role, wanted, guesses in (("id", id, ID_NAMES), ("title", title, TITLE_NAMES)):
+        found = wanted and table.column(wanted).name
+        found = found or next((c.name for c in table.columns if c.name.lower().replace("_", "") in guesses), None)
+        if found and found not in names.values():
+            names[role] = found
+    return names
+
+
+def document_of_row(values: Mapping[str, str | None], otherwise: str) -> DatedText:
+    """A document from the strings of a row; `otherwise` is its id if it has none."""
+    day, undated = date_or_reason(values["date"])
+    return usable(values.get("id") or otherwise, values["text"] or "", day, undated, values.get("title") or "")

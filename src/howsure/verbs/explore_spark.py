@@ -94,15 +94,20 @@ class OnSpark:
         self.ending = ExitStack()
         self.spark = self.ending.enter_context(session(master))
         self.jobs = self.ending.enter_context(Jobs(self.spark, WAVES))
+        self.waiting: list[tuple[str, bytes, Future[Seconds]]] = []
+        self._measure()
+
+    def _measure(self) -> None:
+        """How many blocks a wave has: as many as there are slots now, since executors come and go."""
         self.wave = max(1, self.spark.sparkContext.defaultParallelism)
         self.in_flight = WAVES * self.wave
-        self.waiting: list[tuple[str, bytes, Future[Seconds]]] = []
 
     def submit(self, name: str, texts: list[DatedText]) -> Future[Seconds]:
         made: Future[Seconds] = Future()
         self.waiting.append((name, zlib.compress(json.dumps([packed(t) for t in texts]).encode(), 1), made))
-        if len(self.waiting) == self.wave:
+        if len(self.waiting) >= self.wave:
             self.flush()
+            self._measure()
         return made
 
     def flush(self) -> None:

@@ -11,6 +11,8 @@ Then coreference. Antecedent probabilities are drawn, and a gold clustering from
 are calibrated by construction. Estimating the same probabilities from ten sampled clusterings makes the model look worse.
 """
 
+import textwrap
+
 import numpy as np
 
 import howsure
@@ -83,7 +85,8 @@ def main():
     found = {name: errors(chain, gold) for name, chain in (("right", right), ("sharp", sharp), ("cooled", cooled))}
     for question in QUESTIONS:
         print(f"  {question:<24}" + "".join(f"{made[question].error.value:>13.4f}" for made in found.values()))
-    print(f"\nOf the sharp model's tokens: {found['sharp']['is this token inside?'].verdict}\n")
+    said = f"Of the sharp model's tokens: {found['sharp']['is this token inside?'].verdict}"
+    print(f"\n{textwrap.fill(said, 78)}\n")
 
     truth, exact, sampled, document = coreference(rng)
     pairs = howsure.check(truth, exact, groups=document), howsure.check(truth, sampled, groups=document)

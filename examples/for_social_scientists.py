@@ -7,12 +7,14 @@ over which mentions are the same entity is kept, and documents are counted under
 a number. The output goes down to the one link between two mentions that the least certain document hangs on.
 """
 
+import textwrap
+
 import howsure
 
 
 def main():
     found = howsure.explore(every="year")
-    print(found.verdict + "\n")
+    print(textwrap.fill(found.verdict, 78) + "\n")
 
     print("Documents a year in which an agent of attack is of Valdoria or Kessia")
     print(f"  {'':<10}{'year':<6}{'mean':>6}{'95%':>8}{'one-best':>10}")
@@ -26,8 +28,8 @@ def main():
 
     least = found.top("VAL", uncertain=True, limit=1)[0]
     print(f"\nThe least certain document: {least.id}, {least.probability:.2f}")
-    for chain in least.to_dict()["chains"][:1]:
-        print(f'  "{chain["sentence"]}"')
+    for chain in least.to_dict()["chains"]:
+        print(f'  "{chain["sentence"]}"\n  Hangs on {chain["hangs_on"]}.')
 
     import matplotlib.pyplot as plt
 

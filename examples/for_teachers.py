@@ -14,7 +14,7 @@ import numpy as np
 import howsure
 
 SENTENCES = ["the {a} saw the {b}", "a {a} met a {b}", "the {a} and the {b} slept", "a {b} chased the {a} home"]
-ANIMALS = "fox hen dog cat owl hare mole crow wolf goat".split()
+ANIMALS = ["fox", "hen", "dog", "cat", "owl", "hare", "mole", "crow", "wolf", "goat"]
 
 
 def say(text):

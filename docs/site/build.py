@@ -55,10 +55,14 @@ def main() -> None:
     gathered(source)
     from sphinx.cmd.build import build_main
 
-    status = build_main(["-W", "--keep-going", "-q", "-b", "html", "-d", str(out.parent / "site-trees"), str(source), str(out)])
+    status = build_main(
+        ["-W", "--keep-going", "-q", "-b", "html", "-d", str(out.parent / "site-trees"), str(source), str(out)]
+    )
     if status == 0:
         size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
-        print(f"{out / 'index.html'}: {len(list(out.rglob('*.html')))} pages, {size / 1e6:.1f} MB, {time.monotonic() - started:.0f} s")
+        print(
+            f"{out / 'index.html'}: {len(list(out.rglob('*.html')))} pages, {size / 1e6:.1f} MB, {time.monotonic() - started:.0f} s"
+        )
     sys.exit(status)
 
 

@@ -27,7 +27,10 @@ def pages() -> dict[str, str]:
         lines.append(f"- [`howsure {name}`]({name}.md): {summary(command)}")
         for inner, sub in getattr(command, "commands", {}).items():
             lines.append(f"  - [`howsure {name} {inner}`]({name}.md#howsure-{name}-{inner}): {summary(sub)}")
-    lines += ["", "`howsure --version` prints the version. Every command takes `--help`, and nearly every one `--json`."]
+    lines += [
+        "",
+        "`howsure --version` prints the version. Every command takes `--help`, and nearly every one `--json`.",
+    ]
     lines += ["", "```{toctree}", ":hidden:", "", *tree(), "```"]
     return made | {"commands/index": "\n".join(lines) + "\n"}
 

@@ -29,4 +29,3 @@ html_copy_source = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 pygments_style = "tango"
 pygments_dark_style = "monokai"
-

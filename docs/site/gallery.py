@@ -34,7 +34,9 @@ def pages(examples: Path, source: Path) -> dict[str, str]:
             entry += f"\n[![{title}]({name}/{pictures[0]}){{.thumbnail}}]({name}.md)\n"
         entries.append(entry)
     names = "\n".join(n.removeprefix("gallery/") for n in made)
-    index = "# Gallery\n\nScripts of `examples/`, with data that ships or is made up, as this page's build ran them.\n\n"
+    index = (
+        "# Gallery\n\nScripts of `examples/`, with data that ships or is made up, as this page's build ran them.\n\n"
+    )
     index += "\n".join(entries) + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     return made | {"gallery/index": index}
 

@@ -54,7 +54,9 @@ def pages() -> dict[str, str]:
     }  # fmt: skip
     texts = {f"reference/{name}": page(*given) for name, given in made.items()}
     lines = ["# Reference", "", "```python", "import howsure", "```", ""]
-    lines += [f"- [{title}]({name}.md): {said.replace('../theory', '../theory')}" for name, (title, said, _) in made.items()]
+    lines += [
+        f"- [{title}]({name}.md): {said.replace('../theory', '../theory')}" for name, (title, said, _) in made.items()
+    ]
     lines += ["", "```{toctree}", ":hidden:", "", *made, "```"]
     return texts | {"reference/index": "\n".join(lines) + "\n"}
 
@@ -66,7 +68,11 @@ def page(title: str, said: str, members: dict[str, list[str]]) -> str:
         home: Any = howsure.lm if module == "howsure.lm" else import_module(module)
         for name in names:
             thing = getattr(home, name)
-            parts.append(class_entry(module, name, thing) if inspect.isclass(thing) else entry("function", f"{module}.{name}", thing))
+            parts.append(
+                class_entry(module, name, thing)
+                if inspect.isclass(thing)
+                else entry("function", f"{module}.{name}", thing)
+            )
     return "\n".join(parts)
 
 

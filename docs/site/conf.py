@@ -3,7 +3,7 @@
 from howsure._version import __version__
 
 project = "howsure"
-author = "the howsure contributors"
+author = "The howsure authors"
 copyright = author
 version = release = __version__
 

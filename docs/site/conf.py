@@ -1,4 +1,4 @@
-"""Settings of Sphinx. `docs/site/build.py` copies this file beside the pages that it gathers."""
+"""Settings of Sphinx. `docs/site/make_site.py` copies this file beside the pages that it gathers."""
 
 from howsure._version import __version__
 

@@ -59,6 +59,7 @@ def main() -> None:
         ["-W", "--keep-going", "-q", "-b", "html", "-d", str(out.parent / "site-trees"), str(source), str(out)]
     )
     if status == 0:
+        check_offline(out)
         size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
         print(
             f"{out / 'index.html'}: {len(list(out.rglob('*.html')))} pages, {size / 1e6:.1f} MB, {time.monotonic() - started:.0f} s"
@@ -85,6 +86,14 @@ def gathered(source: Path) -> None:
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     with open(source / "index.md", "a", encoding="utf-8") as index:
         index.write(contents({*pages, *made}))
+
+
+def check_offline(out: Path) -> None:
+    """Nothing that a page loads may come from elsewhere."""
+    loads = re.compile(r"<(?:script|img|iframe|source)[^>]+src=.https?:|<link(?![^>]+rel=.canonical)[^>]+href=.https?:")
+    for page in out.rglob("*.html"):
+        if found := loads.search(page.read_text(encoding="utf-8")):
+            raise SystemExit(f"make docs: {page} loads {found[0]}")
 
 
 def with_site_links(text: str, folder: Path) -> str:

@@ -62,7 +62,7 @@ def section(title: str, command: Any, heading: str) -> str:
 
 def entry(parameter: Any, context: Any) -> str:
     """A parameter as a term and its definition."""
-    name, said = parameter.get_help_record(context) or (parameter.human_readable_name, "")
+    name, said = parameter.get_help_record(context) or (parameter.name, "")
     said = re.sub(r"\s+", " ", said or "").strip()
     said = re.sub(r"([<>*_|\[\]])", r"\\\1", said)
     return f"`{name}`\n: {said or '–'}\n"

@@ -11,6 +11,7 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 language = "en"
+highlight_language = "text"  # blocks without a language are commands and formulas
 smartquotes = False  # quotation marks in commands stay as typed
 
 myst_enable_extensions = ["deflist", "attrs_inline"]

@@ -27,7 +27,7 @@ BOXES = {
     (2, 1): ("sketch", "all that is needed", ROOM),
     (3, 1): ("calibration", "errors, intervals", ROOM),
     (5, 1): ("plots, report", "pictures and pages", OUTPUT),
-    (0, 2): ("labels", "gold, systems, people", INPUT),
+    (0, 2): ("labels", "gold and systems", INPUT),
     (3, 2): ("evaluation", "scores, agreement", ROOM),
 }
 ARROWS = [

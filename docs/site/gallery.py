@@ -29,7 +29,8 @@ def pages(examples: Path, source: Path) -> dict[str, str]:
         lines += ["## What it prints", "", "```text", said.rstrip(), "```", ""]
         lines += ["## The code", "", f"`examples/{script.name}`", "", "```python", code.strip(), "```", ""]
         made[f"gallery/{name}"] = "\n".join(lines)
-        entry = f"## [{title}]({name}.md)\n\n{text.split(chr(10) + chr(10))[0]}\n"
+        told = [p for p in text.split("\n\n") if not p.startswith(" ")]  # but the command that runs it
+        entry = f"## {title}\n\n{told[0] if told else ''}\n\n[Code and output]({name}.md)\n"
         if pictures:
             entry += f"\n[![{title}]({name}/{pictures[0]}){{.thumbnail}}]({name}.md)\n"
         entries.append(entry)
@@ -58,4 +59,4 @@ def parted(text: str) -> tuple[str, str, str]:
     docstring = ast.get_docstring(tree) or ""
     title, _, rest = docstring.partition("\n")
     end = tree.body[0].end_lineno or 0
-    return title.strip().rstrip("."), rest.strip(), "\n".join(text.splitlines()[end:])
+    return title.strip().rstrip("."), rest.strip("\n"), "\n".join(text.splitlines()[end:])

@@ -17,7 +17,7 @@ MODELS = {
     "howsure.models.crfsuite_import": ["read_crfsuite"],
     "howsure.models.chain_temperature": ["fit_temperature"],
     "howsure.models.classifier": ["TextClassifier"],
-    "howsure.models.coref": ["CorefModel"],
+    "howsure": ["CorefModel"],
 }
 RECALIBRATION = {
     "howsure.calibration.recalibration.platt": ["Temperature", "Platt"],

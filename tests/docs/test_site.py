@@ -34,7 +34,7 @@ def test_every_command_and_subcommand_has_its_options_on_a_page():
                 shown = (
                     max(parameter.opts, key=len)
                     if parameter.param_type_name == "option"
-                    else parameter.human_readable_name
+                    else parameter.metavar or parameter.name
                 )
                 assert shown in section, (title, shown)
 

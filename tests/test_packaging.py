@@ -35,11 +35,13 @@ def built(tmp_path_factory):
     """The sdist of what git would publish, and the wheel made from the sdist."""
     folder = tmp_path_factory.mktemp("dist")
     source = folder / "source"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, check=False
+    ).stdout
     if not listed:
         pytest.skip("not a checkout of git")
     for name in listed.decode().split("\0"):
-        if name and (ROOT / name).is_file() and name.split("/")[0] not in {"tests", "bench", ".ci"}:
+        if name and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(source)]
@@ -87,7 +89,8 @@ def test_what_is_packed(built):
     assert sources <= set(names)
     with tarfile.open(sdist) as packed:
         inside = {n.split("/", 1)[1] for n in packed.getnames() if "/" in n}
-    assert {"README.md", "LICENSE", "pyproject.toml", "src/howsure/py.typed"} <= inside
+    assert {"README.md", "LICENSE", "pyproject.toml", "CITATION.cff", "src/howsure/py.typed"} <= inside
+    assert {n.split("/")[0] for n in inside} <= {*(p.name for p in ROOT.iterdir()), "PKG-INFO", "setup.cfg"} - {"tests"}
 
 
 def test_metadata_says_what_it_is(built):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from functools import cache
 from typing import Any
 
 import typer
@@ -14,6 +15,7 @@ from howsure.cli.application import app
 GUIDES = {"parse": "english", "serve": "page", "top": "explore", "label": "explore"}
 
 
+@cache
 def tree() -> dict[str, Any]:
     """The commands by name, in the order of `howsure --help`."""
     return dict(typer.main.get_command(app).commands)

@@ -1,5 +1,6 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
+# make docs   the site, in build/site
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
 # make synthetic-docs    docs/synthetic.md and its figures
 # Studies on the corpora of HOWSURE_DATA:
@@ -15,7 +16,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint bench coverage synthetic-docs clean
+.PHONY: env demo test lint docs bench coverage synthetic-docs clean
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
@@ -36,6 +37,10 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[test]'
 	@touch $@ $(VENV)/.base
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[docs]'
+	@touch $@ $(VENV)/.base
+
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[bench]'
 	@touch $@ $(VENV)/.base
@@ -54,6 +59,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site/make_site.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/check_speed.py

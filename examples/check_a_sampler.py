@@ -55,3 +55,10 @@ if __name__ == "__main__":
         for name, result in check_sampler(mistake).items():
             print(f"  {name}: {result.verdict} Mean CRPS {result.crps.value:.4f}.")
         print()
+
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    for ax, mistake in zip(axes, (None, "variance for sd"), strict=True):
+        check_sampler(mistake)["mu"].plot(ax).set_title(mistake or "the right sampler")
+    figure.savefig("sampler.svg")

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from howsure.verbs.compare import compare
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
+    from howsure.verbs.doctor import doctor
+    from howsure.verbs.doctor_result import Diagnosis
     from howsure.verbs.explore import explore
     from howsure.verbs.page import page
     from howsure.verbs.parse import parse
@@ -58,6 +60,7 @@ __all__ = [
     "Contest",
     "ContinuousCalibration",
     "CorefModel",
+    "Diagnosis",
     "Engine",
     "Exploration",
     "HowsureError",
@@ -78,6 +81,7 @@ __all__ = [
     "check_tagger",
     "compare",
     "coreference_scores",
+    "doctor",
     "english",
     "explore",
     "lm",
@@ -105,6 +109,7 @@ _LAZY = {
     "Contest": "howsure.evaluation.contest",
     "ContinuousCalibration": "howsure.calibration.continuous",
     "CorefModel": "howsure.models.coref",
+    "Diagnosis": "howsure.verbs.doctor_result",
     "Engine": "howsure.engines.engine",
     "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
@@ -121,6 +126,7 @@ _LAZY = {
     "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
     "coreference_scores": "howsure.evaluation.coreference",
+    "doctor": "howsure.verbs.doctor",
     "explore": "howsure.verbs.explore",
     "page": "howsure.verbs.page",
     "parse": "howsure.verbs.parse",

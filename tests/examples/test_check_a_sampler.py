@@ -27,10 +27,14 @@ def test_the_right_sampler_passes_and_the_wrong_ones_are_caught(example):
     assert forgetful.crps.value > right["mu"].crps.value
 
 
-def test_it_runs_as_shown(capsys):
+def test_it_runs_as_shown(capsys, tmp_path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     said = capsys.readouterr().out
     assert said.count("Sampler: ") == 4
+    assert (tmp_path / "sampler.svg").stat().st_size > 1000
     # The page quotes the output, with its lines filled anew.
     page = " ".join((EXAMPLE.parents[1] / "docs" / "continuous.md").read_text().split())
     assert " ".join(said.split()) in page

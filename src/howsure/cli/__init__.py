@@ -7,6 +7,11 @@ import sys
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    from howsure.cli.application import run
+    try:
+        from howsure.cli.application import run
+    except ModuleNotFoundError as error:  # a broken installation: not even the parser of options is there
+        from howsure.verbs.doctor import doctor
 
+        print(f"howsure: there is no module {error.name}. {doctor().verdict}", file=sys.stderr)
+        sys.exit(1)
     sys.exit(run(arguments))

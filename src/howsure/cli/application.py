@@ -13,6 +13,7 @@ from howsure.cli.check import check
 from howsure.cli.classify import classify
 from howsure.cli.compare import compare
 from howsure.cli.coref import coref
+from howsure.cli.doctor import doctor
 from howsure.cli.explore import explore
 from howsure.cli.label import label
 from howsure.cli.lm import lm
@@ -56,6 +57,7 @@ app.command()(serve)
 app.command()(parse)
 app.command()(reproduce)
 app.command()(split)
+app.command()(doctor)
 app.add_typer(recalibrate, name="recalibrate")
 app.add_typer(classify, name="classify")
 app.add_typer(tagger, name="tagger")

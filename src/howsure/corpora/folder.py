@@ -7,6 +7,28 @@ from pathlib import Path
 
 from howsure.errors import InputError
 
+# Folders that the studies read (`howsure doctor` says which are there).
+CORPORA = (
+    "ark-tweets",
+    "berp",
+    "brown",
+    "conll2000",
+    "coref-scorer-cases",
+    "countries",
+    "crowd",
+    "ewt",
+    "gap",
+    "gum",
+    "muc",
+    "relation-probabilities",
+    "reuters",
+    "shakespeare",
+    "spelling",
+    "treebank",
+    "tweet-sentiment",
+    "wikinews",
+)
+
 
 def corpus_path(*parts: str) -> Path:
     """A file or folder below HOWSURE_DATA; an error that says what to do where it is absent."""

@@ -8,7 +8,7 @@ import typer
 
 from howsure.cli.application import app
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -28,10 +28,12 @@ def test_links_lead_somewhere(page):
 
 def test_commands_shown_have_the_options_they_use():
     commands = typer.main.get_command(app).commands
-    shown = [line for page in PAGES for line in re.findall(r"^ {4}.*?\bhowsure (\w+.*)$", page.read_text(), re.M)]
+    shown = [
+        line for page in PAGES for line in re.findall(r"^(?: {4}|\$ ).*?\bhowsure (\w+.*)$", page.read_text(), re.M)
+    ]
     assert shown
     for line in shown:
-        name, *rest = line.split("#")[0].split()
+        name, *rest = re.split(r"[#;>]", line)[0].split()
         command = commands[name]
         if hasattr(command, "commands"):  # one with commands of its own: `howsure recalibrate fit`
             command = command.commands[rest.pop(0)]

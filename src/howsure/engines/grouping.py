@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from howsure.calibration.cluster_moments import Look
-from howsure.calibration.clusters import ClusterBuilder, Parts
+from howsure.calibration.clusters import ClusterBuilder, ClusterTable, Parts
 from howsure.engines.pairs import Pairs
 from howsure.engines.rows import Chunk, Keying, Rows, Work
 from howsure.engines.sketching import _row_columns, _row_records, _row_schema
@@ -58,7 +58,14 @@ class GroupedRows:
     def __init__(self, rows: Rows, parts: Parts) -> None:
         self._rows, self._parts = rows, parts
         self.n_estimation, self.n_drawn = len(parts.estimation), len(parts.drawn)
+        self._table: ClusterTable | None = rows.fold(LookWork(parts, _itself)) if rows.is_one_piece else None
 
     def look(self, at: Look[T]) -> T:
         """The sum of what is seen of each piece."""
+        if self._table is not None:
+            return at(self._table)
         return cast(T, self._rows.fold(LookWork(self._parts, at)))
+
+
+def _itself(table: ClusterTable) -> ClusterTable:
+    return table

@@ -67,6 +67,11 @@ class Rows(ABC):
 
     name: str = "arrays"
 
+    @property
+    def is_one_piece(self) -> bool:
+        """Whether `fold` is known to make a single piece of them, here: what it makes may then be kept."""
+        return False
+
     @abstractmethod
     def fold(self, work: Work[T]) -> T:
         """The sum of what the work makes of each piece."""

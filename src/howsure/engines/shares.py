@@ -51,10 +51,14 @@ class SharedRows(Rows):
         if self._held:
             self._record = max(1, self._bytes // max(sum(b.num_rows for b in self._held), 1))
 
+    @property
+    def is_one_piece(self) -> bool:
+        return not self._runs and self._bytes <= self._piece
+
     def fold(self, work: Work[T]) -> T:
         if self._runs:
             return reduce(add, (work.gather(_chunks(self._read(a, b))) for a, b in self._cuts()))
-        if self._bytes <= self._piece:
+        if self.is_one_piece:
             return work.gather(_chunks(iter(self._held)))
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
         self._sizes, self._held = np.diff(starts), table.to_batches()

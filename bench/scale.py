@@ -183,7 +183,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
 
     bounded = {k: v for k, v in engines.items() if k != "memory"}
     if "engines" not in given.skip:
-        compare("check", n, {}, engines)
+        compare("one curve", n, {}, engines)
     if "groups" not in given.skip:
         compare(f"check --groups, {n // DOCUMENT:,} documents", n, {"groups": "doc"}, bounded)
     if "slices" not in given.skip:

@@ -1,1 +1,1 @@
-"""Where the work runs: memory, files. Each fills the same sketch; what follows never knows which."""
+"""Where the work runs: memory, files, Spark. Each fills the same sketch; what follows never knows which."""

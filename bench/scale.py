@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,14 @@ PART = 1_000_000
 DOCUMENT = 10  # rows of a document
 LIMIT = "1GB"
 MASTER = "local[2]"
+EXPLORE = """
+import json, sys, time
+import howsure
+source, out, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+began = time.perf_counter()
+made = howsure.explore(source, out=out, cache=False, **options)
+print(json.dumps({"seconds": time.perf_counter() - began, "documents": made.manifest["n_documents"]}))
+"""
 RUN = """
 import json, sys, time
 import howsure
@@ -72,10 +81,13 @@ def make(folder: Path, rows: int, n_slices: int) -> None:
 
 def measured(source: str, engine: dict, options: dict) -> dict:
     """Run one check in a process of its own."""
+    return watched([RUN, source, json.dumps(engine), json.dumps(options)])
+
+
+def watched(command: list[str]) -> dict:
+    """What a process prints, its time and its peak."""
     began = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-c", RUN, source, json.dumps(engine), json.dumps(options)], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", *command], stdout=subprocess.PIPE, text=True)
     peak = [0, 0]
     done = threading.Event()
 
@@ -89,7 +101,7 @@ def measured(source: str, engine: dict, options: dict) -> dict:
     done.set()
     watcher.join()
     if process.returncode:
-        raise SystemExit(f"{engine} {options} failed")
+        raise SystemExit(f"failed: {command[1:]}")
     return json.loads(said) | {"wall": time.perf_counter() - began, "peak": peak[0], "peak_java": peak[1]}
 
 
@@ -142,7 +154,7 @@ def main() -> None:
     parser.add_argument("--slice-rows", type=int, default=10**7)
     parser.add_argument("--folder", default=None, help="where the rows are kept; by default a temporary folder")
     parser.add_argument("--json", default=None)
-    parser.add_argument("--skip", default="", help="parts to leave out: engines, groups, slices, linear")
+    parser.add_argument("--skip", default="", help="parts to leave out: engines, groups, slices, explore, linear")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(given.folder or temporary)
@@ -188,6 +200,8 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
         compare(f"check --groups, {n // DOCUMENT:,} documents", n, {"groups": "doc"}, bounded)
     if "slices" not in given.skip:
         compare(f"check --by, {given.slices:,} slices", min(n, given.slice_rows), {"by": "slice"}, bounded)
+    if "explore" not in given.skip and "HOWSURE_DATA" in os.environ:
+        found["explore"] = explored(Path(os.environ["HOWSURE_DATA"]) / "muc", folder)
     if "linear" not in given.skip:
         print(f"\ntime against rows, files, {LIMIT}")
         rows = PART
@@ -197,6 +211,27 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
             record("linear", f"files, {LIMIT}", rows, made)
             rows *= 10
     return found
+
+
+def explored(corpus: Path, folder: Path) -> dict:
+    """The texts of MUC through processes of this machine and through Spark: the same tables."""
+    from howsure.corpora.muc import muc_texts
+
+    texts = [t.text for t in muc_texts(corpus)]
+    print(f"\nexplore, {len(texts):,} documents of MUC, 400 samples", flush=True)
+    made: dict[str, dict] = {}
+    first: dict[str, bytes] = {}
+    for name, options in (("2 processes", {"workers": 2}), (f"Spark, {MASTER}", {"engine": "spark", "master": MASTER})):
+        out = folder / f"explore-{len(made)}"
+        shutil.rmtree(out, ignore_errors=True)
+        made[name] = watched([EXPLORE, str(corpus), str(out), json.dumps(options)])
+        files = {p.name: p.read_bytes() for p in sorted(out.glob("*.parquet"))}
+        first = first or files
+        same = "" if len(made) == 1 else f"   tables {'identical' if files == first else 'DIFFER'}"
+        print(f"  {name:<26} {made[name]['seconds']:>8.1f} s {made[name]['peak'] / 1e9:>7.2f} GB{same}", flush=True)
+    words = sum(len(t.split()) for t in texts) / len(texts)
+    best = min(m["seconds"] for m in made.values())
+    return {"documents": len(texts), "words": words, "seconds_per_document": 2 * best / len(texts), "runs": made}
 
 
 def source(folder: Path, rows: int) -> str:

@@ -46,8 +46,8 @@ class PairedPiece:
         sides = []
         for m, q, residual in zip(plan.models, qs, e, strict=True):
             code, where = np.unique(group * len(m) + m.bins(q), return_inverse=True)
-            sums = np.bincount(where, minlength=len(code)), np.bincount(where, residual, len(code))
-            sides.append(Side(code // len(m), code % len(m), sums[0].astype(np.float64), sums[1]))
+            n = np.bincount(where, minlength=len(code)).astype(np.float64)
+            sides.append(Side(code // len(m), code % len(m), n, _sums(where, residual, len(code))))
         squares = [x**2 for x in e]
         losses = [
             None if m.log_loss is None else row_log_loss(y, q) for m, y, q in zip(plan.models, ys, qs, strict=True)
@@ -95,7 +95,7 @@ class PairedTotalsLook:
         made = []
         for side, size in zip(piece.sides, self.sizes, strict=True):
             columns = (side.n, side.n**2, side.s, side.s**2)
-            made.append(np.stack([np.bincount(side.bin, c, size) for c in columns]))
+            made.append(np.stack([_sums(side.bin, c, size) for c in columns]))
         return PairedTotals(len(piece.rows), float(piece.rows.sum()), tuple(made), piece.deltas.sum(axis=2))
 
 
@@ -163,7 +163,7 @@ class PairedSquaresLook:
             r = side.s - d * side.n
             # How a group moves T: Σ_b [2 d_b R_gb + (d_b² - D2) n_gb] / N.
             influence.append(np.bincount(side.group, 2.0 * d * r + (d**2 - w.d2) * side.n, g) / self.n_rows)
-            own.append(np.bincount(side.group, w.a[side.bin] * r**2, g))
+            own.append(_sums(side.group, w.a[side.bin] * r**2, g))
             weighted = np.sqrt(w.a[side.bin]) * r
             matrix.append(csr_array((weighted, (side.group, side.bin)), shape=(g, len(w.d))))
         every = np.stack(own)
@@ -174,3 +174,8 @@ class PairedSquaresLook:
             tuple(tuple((x.T @ y).toarray() for y in matrix[i:]) for i, x in enumerate(matrix)),
             np.sum(about**2, axis=2),
         )
+
+
+def _sums(where: Ints, values: Floats, size: int) -> Floats:
+    made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
+    return made

@@ -77,7 +77,7 @@ class _JoinedRows(TableRows):
         columns = ["y", *(f"q{i}" for i in range(len(names)))]
         plain = None if sliced or grouped else {c: c for c in columns}
         columns += [*(["by"] if sliced else []), *(["groups"] if grouped else [])]
-        super().__init__(Table(path, engine), Selection({c: c for c in columns}, plain=plain), engine)
+        super().__init__(Table(path, engine), Selection({c: quoted(c) for c in columns}, plain=plain), engine)
         self._spool = spool
         self.name = ", ".join(names)
 

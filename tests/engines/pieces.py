@@ -1,0 +1,43 @@
+"""Rows cut into pieces at random and taken in any order: what a cluster may do to them."""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pyarrow as pa
+
+from howsure.engines.rows import Chunk, Rows
+
+
+class Pieces(Rows):
+    """Columns in memory, in so many pieces; rows of a key are together after `by_key`. Work is sent pickled."""
+
+    def __init__(self, columns, n_pieces, rng, chunks=2):
+        self.name = "pieces"
+        self._columns = {k: c if isinstance(c, np.ndarray) else pa.array(c) for k, c in columns.items()}
+        self._rng, self._n_pieces, self._chunks = rng, n_pieces, chunks
+        n = len(next(iter(columns.values())))
+        self._where = rng.integers(0, n_pieces, n)
+
+    def fold(self, work):
+        import pickle
+
+        sent = pickle.loads(pickle.dumps(work))
+        made = [sent.gather(self._piece(i)) for i in self._rng.permutation(self._n_pieces)]
+        return reduce(add, pickle.loads(pickle.dumps(made)))
+
+    def _piece(self, number):
+        rows = self._rng.permutation(np.flatnonzero(self._where == number))
+        for part in np.array_split(rows, self._chunks):
+            if len(part):
+                taken = pa.array(part)
+                yield Chunk(
+                    {k: c[part] if isinstance(c, np.ndarray) else c.take(taken) for k, c in self._columns.items()}
+                )
+
+    def by_key(self, keying):
+        parts = [b for i in range(self._n_pieces) for b in keying.spread(self._piece(i))]
+        table = pa.Table.from_batches(parts, keying.schema)
+        made = Pieces({n: table.column(n).combine_chunks() for n in table.column_names}, self._n_pieces, self._rng)
+        made._where = (np.asarray(table.column("key")) % np.uint64(self._n_pieces)).astype(np.int64)
+        return made

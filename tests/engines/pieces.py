@@ -1,5 +1,7 @@
 """Rows cut into pieces at random and taken in any order: what a cluster may do to them."""
 
+import math
+import pickle
 from functools import reduce
 from operator import add
 
@@ -20,8 +22,6 @@ class Pieces(Rows):
         self._where = rng.integers(0, n_pieces, n)
 
     def fold(self, work):
-        import pickle
-
         sent = pickle.loads(pickle.dumps(work))
         made = [sent.gather(self._piece(i)) for i in self._rng.permutation(self._n_pieces)]
         return reduce(add, pickle.loads(pickle.dumps(made)))
@@ -41,3 +41,20 @@ class Pieces(Rows):
         made = Pieces({n: table.column(n).combine_chunks() for n in table.column_names}, self._n_pieces, self._rng)
         made._where = (np.asarray(table.column("key")) % np.uint64(self._n_pieces)).astype(np.int64)
         return made
+
+
+def same(a, b, rel=1e-12, at=()):
+    """Equal counts and words, equal numbers but for rounding."""
+    assert type(a) is type(b), at
+    if isinstance(a, dict):
+        assert a.keys() == b.keys(), at
+        for k in a:
+            same(a[k], b[k], rel, (*at, k))
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b), at
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            same(x, y, rel, (*at, i))
+    elif isinstance(a, float):
+        assert math.isclose(a, b, rel_tol=rel, abs_tol=1e-15), (at, a, b)
+    else:
+        assert a == b, at

@@ -25,24 +25,7 @@ from howsure.engines.paired_work import Models
 from howsure.engines.pairs import Pairs, arrow_text, group_numbers
 
 sys.path.insert(0, str(Path(__file__).parent))
-from pieces import Pieces
-
-
-def same(a, b, rel=1e-12, at=()):
-    """Equal counts and words, equal numbers but for rounding."""
-    assert type(a) is type(b), at
-    if isinstance(a, dict):
-        assert a.keys() == b.keys(), at
-        for k in a:
-            same(a[k], b[k], rel, (*at, k))
-    elif isinstance(a, list | tuple):
-        assert len(a) == len(b), at
-        for i, (x, y) in enumerate(zip(a, b, strict=True)):
-            same(x, y, rel, (*at, i))
-    elif isinstance(a, float):
-        assert math.isclose(a, b, rel_tol=rel, abs_tol=1e-15), (at, a, b)
-    else:
-        assert a == b, at
+from pieces import Pieces, same
 
 
 def items(n, seed, models=3):

@@ -41,6 +41,8 @@ FRAME = tokens(3000, 7)
 def test_every_engine_says_the_same(groups, tmp_path, monkeypatch):
     given = {} if groups is None else {"groups": FRAME[groups].to_numpy()}
     arrays = howsure.score(FRAME.gold, FRAME.pred, second=FRAME.second, **given).to_dict()
+    whole = FRAME.dropna()
+    assert arrays["confusion"]["rows_gold_columns_predicted"] == pd.crosstab(whole.gold, whole.pred).values.tolist()
     arrays["left_out"] = {"pred": arrays["left_out"].pop("y_pred")}
     del arrays["verdict"]  # names the column
     FRAME.to_parquet(tmp_path / "p.parquet", row_group_size=500)

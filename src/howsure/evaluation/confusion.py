@@ -19,10 +19,10 @@ class Confusion:
 
     @staticmethod
     def of(labels: tuple[str, ...], gold: Ints, pred: Ints, count: Ints) -> Confusion:
-        """Of distinct pairs of label numbers, each with its count."""
+        """Of pairs of label numbers, each with its count."""
         k = len(labels)
         counts = np.zeros((k, k), np.int64)
-        counts[gold, pred] = count
+        np.add.at(counts, (gold, pred), count)
         counts.flags.writeable = False
         return Confusion(labels, counts)
 

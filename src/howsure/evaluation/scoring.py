@@ -59,7 +59,7 @@ def score_cells(
     confidence_level: float = 0.95,
     beta: float = 1.0,
 ) -> Score:
-    """Score distinct pairs of label numbers, each with its count; `spreading` looks at the groups, if there are any."""
+    """Score pairs of label numbers, each with its count; `spreading` looks at the groups, if there are any."""
     cells = label_units(gold, (pred,), len(labels), None, count)
     t = cells.totals()
     look = _look(t, beta)

@@ -144,3 +144,38 @@ class SpreadWork(Work[Spread]):
     def gather(self, chunks: Iterator[Chunk]) -> Spread:
         groups, (gold, pred) = grouped_labels(chunks, ("gold", self.column))
         return self.look(label_units(gold, (pred,), self.n_classes, groups))
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """Groups of several systems' labels, in pieces: distinct rows of each group with counts."""
+
+    pieces: tuple[tuple[Ints, Ints, Ints], ...]  # groups from 0, (k, columns) codes, counts
+
+    def __add__(self, other: GroupCounts) -> GroupCounts:
+        return GroupCounts(self.pieces + other.pieces)
+
+    def together(self) -> tuple[Ints, Ints, Ints]:
+        """All groups, numbered from 0: group, codes and count of each distinct row."""
+        sizes = [int(g[-1]) + 1 if len(g) else 0 for g, *_ in self.pieces]
+        begins = np.cumsum([0, *sizes[:-1]])
+        groups = np.concatenate([g + b for (g, *_), b in zip(self.pieces, begins.tolist(), strict=True)])
+        return groups, np.concatenate([c for _, c, _ in self.pieces]), np.concatenate([n for *_, n in self.pieces])
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCountsWork(Work[GroupCounts]):
+    """Counts distinct rows of each group of a piece."""
+
+    columns: tuple[str, ...]
+
+    def gather(self, chunks: Iterator[Chunk]) -> GroupCounts:
+        groups, columns = grouped_labels(chunks, self.columns)
+        order = np.lexsort((*columns[::-1], groups))
+        table = np.stack([groups, *columns], axis=1)[order]
+        new = np.ones(len(table), bool)
+        new[1:] = np.any(table[1:] != table[:-1], axis=1)
+        first = np.flatnonzero(new)
+        count = np.diff(np.append(first, len(table)))
+        # Numbers of labels and rows of a group are small: 4 bytes each.
+        return GroupCounts(((table[first, 0], table[first, 1:].astype(np.int32), count),))

@@ -1,8 +1,9 @@
-"""Columns of labels, wherever they are: what `howsure score` asks of an engine."""
+"""Columns of labels, wherever they are: what `howsure score` and `compare --pred` ask of an engine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -13,13 +14,16 @@ from howsure._validate import Origin
 from howsure.engines.columns import guessed_column, label_column
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection
-from howsure.engines.label_counts import LabelKeying, LabelWork, SpreadWork
+from howsure.engines.label_counts import GroupCountsWork, LabelKeying, LabelWork, SpreadWork
 from howsure.engines.labelled import label_texts, numbered_labels, text_sql
+from howsure.engines.mapped import MappedRows, RightLabels
 from howsure.engines.memory import ArrayRows
-from howsure.engines.pairs import group_sql
+from howsure.engines.paired import PairedRows
+from howsure.engines.paired_work import Models
+from howsure.engines.pairs import Pairs, group_sql
 from howsure.engines.rows import Rows
 from howsure.engines.sources import open_table, rows_of
-from howsure.engines.tables import Table, as_numpy
+from howsure.engines.tables import Table, as_numpy, quoted
 from howsure.errors import InputError
 from howsure.evaluation.spread import Spread, Spreading, SpreadLook
 from howsure.kernels.cells import Ints
@@ -29,9 +33,15 @@ class LabelRows:
     """Gold, one or more systems, perhaps a second annotator and groups. Use it in a `with` block."""
 
     def __init__(
-        self, rows: Rows, named: dict[str, str], groups: str | None, origin: Origin, table: Table | None = None
+        self,
+        rows: Rows,
+        named: dict[str, str],
+        groups: str | None,
+        origin: Origin,
+        table: Table | None = None,
+        probs: tuple[Pairs, ...] = (),
     ) -> None:
-        self._rows, self._named, self._origin, self._table = rows, named, origin, table
+        self._rows, self._named, self._origin, self._table, self._probs = rows, named, origin, table, probs
         self._keyed: Rows | None = None
         self.groups = groups
 
@@ -90,6 +100,27 @@ class LabelRows:
             self._keyed = self._rows.by_key(LabelKeying(tuple(self._named), self.labels, self.groups, self._origin))
         return self._keyed
 
+    @property
+    def preds(self) -> dict[str, str]:
+        """The systems' columns by what they are called."""
+        return {name: key for key, name in self._named.items() if key.startswith("pred")}
+
+    def group_counts(self) -> tuple[Ints, dict[str, Ints], Ints]:
+        """Distinct rows of each group: the group's number, label numbers by column, and counts."""
+        columns = tuple(self._named)
+        groups, codes, count = self.by_group.fold(GroupCountsWork(columns)).together()
+        if len(groups) and groups[-1] < 1:
+            raise InputError("all rows are in one group; intervals need two groups at least.")
+        return groups, {c: codes[:, i].astype(np.int64) for i, c in enumerate(columns)}, count
+
+    def judged(self, positive: str | None) -> PairedRows | None:
+        """The systems' probabilities that their labels are right or, given it, that the gold label is `positive`."""
+        if not self._probs:
+            return None
+        rows = MappedRows(self._rows, RightLabels(self._probs, positive))
+        pairs = tuple(replace(p, logits=False) for p in self._probs)
+        return PairedRows(rows, Models(tuple(self.preds), pairs, own_labels=True), by=None, groups=self.groups)
+
     def spreading(self, column: str) -> Spreading | None:
         """Looks at the groups; None without groups."""
         return None if self.groups is None else partial(self._spread, column)
@@ -101,7 +132,15 @@ class LabelRows:
         return made
 
 
-def labels_from_arrays(y_true: Any, y_preds: Mapping[str, Any], *, groups: Any = None, second: Any = None) -> LabelRows:
+def labels_from_arrays(
+    y_true: Any,
+    y_preds: Mapping[str, Any],
+    *,
+    groups: Any = None,
+    second: Any = None,
+    probs: Mapping[str, Any] | None = None,
+    logits: bool = False,
+) -> LabelRows:
     """Arrays in memory, of one length."""
     named = {"gold": "y_true"} | {f"pred{i}": name for i, name in enumerate(y_preds)}
     given = {"gold": y_true} | {f"pred{i}": v for i, v in enumerate(y_preds.values())}
@@ -110,12 +149,16 @@ def labels_from_arrays(y_true: Any, y_preds: Mapping[str, Any], *, groups: Any =
     if groups is not None:
         given["groups"] = groups
     arrays = {k: _validate.one_dimensional(v, named.get(k, k), numbers=False) for k, v in given.items()}
-    _validate.same_length(**{named.get(k, k): v for k, v in arrays.items()})
+    quantities = {f"q{i}": _validate.one_dimensional(v, n) for i, (n, v) in enumerate((probs or {}).items())}
+    _validate.same_length(**{named.get(k, k): v for k, v in arrays.items()}, **quantities)
     columns: dict[str, Any] = {k: label_texts(v) for k, v in arrays.items()}
     if groups is not None:
         encoded = columns["groups"].dictionary_encode()
         columns["groups"] = encoded.indices if encoded.null_count else as_numpy(encoded.indices).astype(np.uint64)
-    return LabelRows(ArrayRows(columns), named, None if groups is None else "groups", Origin())
+    pairs = tuple(Pairs(Origin("y_true", name), logits=logits) for name in probs or {})
+    return LabelRows(
+        ArrayRows(columns | quantities), named, None if groups is None else "groups", Origin(), probs=pairs
+    )
 
 
 def labels_from_table(
@@ -125,6 +168,8 @@ def labels_from_table(
     *,
     groups: str | None = None,
     second: str | None = None,
+    probs: list[str] | None = None,
+    logits: bool = False,
     where: str | None = None,
     engine: Engine = Engine(),  # noqa: B008  (frozen)
 ) -> LabelRows:
@@ -142,12 +187,15 @@ def labels_from_table(
         wanted = {key: text_sql(c) for key, c in texts.items()}
         if groups is not None:
             wanted["groups"] = group_sql(table.column(groups).name)
+        numbers = [table.column(p).name for p in probs or []]
+        wanted |= {f"q{i}": f"TRY_CAST({quoted(c)} AS DOUBLE)" for i, c in enumerate(numbers)}
         rows = rows_of(table, Selection(wanted, where), engine)
     except BaseException:
         table.close()
         raise
     named = {key: c.name for key, c in texts.items()} | ({} if second is None else {"second": second})
-    return LabelRows(rows, named, groups, Origin(gold.name, "", "", 0, True), table)
+    pairs = tuple(Pairs(Origin(gold.name, name, "", 0, True), logits=logits) for name in numbers)
+    return LabelRows(rows, named, groups, Origin(gold.name, "", "", 0, True), table, pairs)
 
 
 def predicted_column(table: Table, true: str | None) -> str:

@@ -23,10 +23,14 @@ from howsure.kernels.cells import Floats
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models' names, and how the columns `y` and `q0`, `q1`, … are read as pairs of each."""
+    """The models' names, and how the columns `y` and `q0`, `q1`, … are read as pairs of each.
+
+    With `own_labels`, `y0`, `y1`, … stand for `y`.
+    """
 
     names: tuple[str, ...]
     pairs: tuple[Pairs, ...]
+    own_labels: bool = False
 
     def batches(self, chunk: Chunk) -> list[Batch]:
         """The chunk as each model's pairs, checked."""
@@ -34,7 +38,7 @@ class Models:
 
 
 def of_model(chunk: Chunk, model: int) -> Chunk:
-    """The chunk as one model sees it; labels are shared unless `y0`, `y1`, … are each model's own."""
+    """The chunk as one model sees it."""
     own = chunk.get(f"y{model}")
     columns = {"y": chunk["y"] if own is None else own, "q": chunk[f"q{model}"]}
     return Chunk(columns | {k: c for k in ("by", "groups") if (c := chunk.get(k)) is not None}, chunk.first)
@@ -88,7 +92,6 @@ class ModelKeying(Keying):
     models: Models
     sliced: bool
     grouped: bool
-    own_labels: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -96,7 +99,7 @@ class ModelKeying(Keying):
         columns = [("key", pa.uint64())]
         columns += [("slice", pa.string())] if self.sliced else []
         columns += [("groups", pa.uint64())] if self.grouped else []
-        columns += [(f"y{i}", pa.uint8()) for i in every] if self.own_labels else [("y", pa.uint8())]
+        columns += [(f"y{i}", pa.uint8()) for i in every] if self.models.own_labels else [("y", pa.uint8())]
         return pa.schema([*columns, *((f"q{i}", pa.float64()) for i in every)])
 
     def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
@@ -116,7 +119,7 @@ class ModelKeying(Keying):
                 columns.append(group_key(first.groups))
             if self.grouped:
                 columns.append(first.groups)
-            columns += [np.ascontiguousarray(b.y) for b in (batches if self.own_labels else [first])]
+            columns += [np.ascontiguousarray(b.y) for b in (batches if self.models.own_labels else [first])]
             columns += [b.q for b in batches]
             yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], schema=self.schema)
 

@@ -57,7 +57,7 @@ def label_units(
 ) -> Units:
     """Units of rows that each have one label: distinct rows if they are independent, else the groups.
 
-    `count` says how often each row counts, where there are no groups.
+    `count` says how often each row counts.
     """
     if groups is None:
         cells, count = distinct([gold, *preds], n_classes, count)
@@ -70,11 +70,16 @@ def label_units(
         )
     n_groups = int(groups.max()) + 1 if len(groups) else 0
     shape = (n_groups, n_classes)
+
+    def each(codes: Ints, keep: NDArray[np.bool_]) -> Any:
+        return summed(groups[keep], codes[keep], shape, None if count is None else count[keep])
+
+    every = np.ones(len(gold), bool)
     return Units(
         np.ones(n_groups, np.int64),
-        summed(groups, gold, shape),
-        tuple(summed(groups, p, shape) for p in preds),
-        tuple(summed(groups[p == gold], p[p == gold], shape) for p in preds),
+        each(gold, every),
+        tuple(each(p, every) for p in preds),
+        tuple(each(p, p == gold) for p in preds),
         True,
     )
 
@@ -114,8 +119,9 @@ def _one_hot(codes: Ints, n_classes: int, keep: NDArray[np.bool_] | None = None)
     return csr_array((np.ones(len(kept)), (kept, codes[kept])), shape=(len(codes), n_classes))
 
 
-def summed(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+def summed(rows: Ints, columns: Ints, shape: tuple[int, int], count: Ints | None = None) -> Any:
     """A sparse matrix that counts how often each (row, column) occurs."""
     from scipy.sparse import csr_array
 
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)  # adds what falls together
+    values = np.ones(len(rows)) if count is None else count.astype(np.float64)
+    return csr_array((values, (rows, columns)), shape=shape)  # adds what falls together

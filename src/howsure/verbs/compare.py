@@ -129,6 +129,7 @@ def compare(
             true=true,
             where=where,
             progress=progress,
+            engine=engine_of(engine),
         )
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:

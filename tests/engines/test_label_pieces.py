@@ -121,3 +121,43 @@ def test_thousands_of_labels_in_groups():
 def test_spans_are_refused_on_spark():
     with pytest.raises(howsure.InputError, match="which Spark does not keep"):
         howsure.score("tags.parquet", spans=True, sentence="s", engine="spark")
+
+
+def contestants():
+    rng = np.random.default_rng(9)
+    frame = FRAME.rename(columns={"pred": "a", "second": "b"})
+    frame["qa"], frame["qb"] = rng.random(len(frame)), rng.beta(5, 1, len(frame))
+    return frame
+
+
+@pytest.mark.parametrize("groups", [None, "doc"])
+@pytest.mark.parametrize(("metric", "positive"), [("accuracy", None), ("macro-f1", None), ("f1", "L2")])
+def test_a_contest_is_the_same_on_every_engine(groups, metric, positive, tmp_path, monkeypatch):
+    frame = contestants()
+    kept = frame.dropna()
+    settings = {"metric": metric, "positive": positive, "samples": 300}
+    given = {} if groups is None else {"groups": kept.doc}
+    preds, probs = {"a": kept.a, "b": kept.b}, {"qa": kept.qa, "qb": kept.qb}
+    arrays = howsure.compare(kept.gold, probs, y_preds=preds, **given, **settings).to_dict()
+    truth = kept.gold == (positive or kept.b)
+    alone = howsure.check(truth.to_numpy(), kept.qb, **given)
+    same(arrays["calibration"]["models"]["b"]["brier"], alone.to_dict()["brier"])
+    frame.to_parquet(tmp_path / "p.parquet", row_group_size=500)
+    monkeypatch.setattr(Engine, "budget", property(lambda _: 2000))
+    monkeypatch.setattr(shares, "SHARES", 5)
+    for engine in ("memory", "files"):
+        named = {"true": "gold", "pred": "a,b", "prob": "qa,qb", "groups": groups, "engine": engine}
+        made = howsure.compare(tmp_path / "p.parquet", **named, **settings).to_dict()
+        assert made.pop("left_out") == {"a": len(frame) - len(kept)}
+        unlike = {"verdict"}
+        # The slope of y on q is near 0 here: what is left of sums that cancel.
+        same({k: made[k] for k in made.keys() - unlike}, {k: arrays[k] for k in made.keys() - unlike}, 1e-10)
+
+
+def test_bad_probabilities_of_a_contest_are_named(tmp_path):
+    frame = contestants()
+    frame.loc[int(frame.index[frame.a.isna()][0]), "qb"] = 1.5  # in a row that is left out
+    row = int(frame.index[frame.qb > 1][0]) + 1
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(howsure.InputError, match=rf"`qb` must lie in \[0, 1\]; got 1.5 in row {row}"):
+        howsure.compare(tmp_path / "p.csv", true="gold", pred="a,b", prob="qa,qb", samples=10)

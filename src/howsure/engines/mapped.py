@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +74,7 @@ class RightLabels(Change):
         gold = chunk["gold"]
         preds = [chunk[f"pred{i}"] for i in range(len(self.pairs))]
         keep = np.all([as_numpy(c.is_valid()) for c in (gold, *preds)], axis=0)
-        made = {}
+        made: dict[str, Any] = {}
         for i, (pairs, pred) in enumerate(zip(self.pairs, preds, strict=True)):
             right = pc.equal(gold, pred if self.positive is None else pa.scalar(self.positive, gold.type))
             made[f"y{i}"] = as_numpy(pc.fill_null(right, False)).astype(np.uint8)[keep]

@@ -43,18 +43,18 @@ class Pieces(Rows):
         return made
 
 
-def same(a, b, rel=1e-12, at=()):
+def same(a, b, rel=1e-12, at=(), least=1e-15):
     """Equal counts and words, equal numbers but for rounding."""
     assert type(a) is type(b), at
     if isinstance(a, dict):
         assert a.keys() == b.keys(), at
         for k in a:
-            same(a[k], b[k], rel, (*at, k))
+            same(a[k], b[k], rel, (*at, k), least)
     elif isinstance(a, list | tuple):
         assert len(a) == len(b), at
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
-            same(x, y, rel, (*at, i))
+            same(x, y, rel, (*at, i), least)
     elif isinstance(a, float):
-        assert math.isclose(a, b, rel_tol=rel, abs_tol=1e-15), (at, a, b)
+        assert math.isclose(a, b, rel_tol=rel, abs_tol=least), (at, a, b)
     else:
         assert a == b, at

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from howsure import _validate
 from howsure._validate import Origin
+from howsure.engines.bad_files import bad_files
 from howsure.engines.columns import pair_columns
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
@@ -125,6 +126,8 @@ class _Join:
                 wanted["groups"] = group_sql(table.column(groups).name)
             if number == 0 and by:
                 wanted["by"] = f"CAST({quoted(table.column(by).name)} AS VARCHAR)"
+            if self._engine.skip_bad_files and table.files:
+                table.leave_out(bad_files(table.files, wanted.values(), None))
             self.names.append(table.name)
             self._extra = self._extra or list(wanted)[3:]
             kinds = {"key": "VARCHAR", "y": "UTINYINT", "q": "DOUBLE", "groups": "UBIGINT", "by": "VARCHAR"}

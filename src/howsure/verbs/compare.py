@@ -178,7 +178,7 @@ def _from_arrays(
         for name, value in (("groups", groups), ("by", by))
         if value is not None
     }
-    _validate.same_length(**{"y_true": y}, **probs, **extra)
+    _validate.same_length(**({"y_true": y} | probs | extra))
     return paired_arrays(y, probs, **extra, logits=logits)
 
 

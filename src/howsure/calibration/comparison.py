@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.difference import Difference, Filed, mean_difference, squared_error_difference
+from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.cluster_moments import Grouped
+from howsure.calibration.clusters import ClusterBuilder, Parts
+from howsure.calibration.difference import Difference, group_differences, row_differences
+from howsure.calibration.paired_groups import PairedLook, PairedPiece
+from howsure.calibration.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
 from howsure.calibration.result import Calibration
-from howsure.calibration.sketch import sketch_rows
-from howsure.kernels.cells import Floats, Ints
+from howsure.calibration.sketch import Sketch, sketch_rows
+from howsure.kernels.cells import Floats
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class Comparison:
     by: str | None = None
     slices: tuple[ComparisonSlice, ...] = ()
     source: str = ""
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{m} {c.error!r}" for m, c in zip(self.models, self.calibrations, strict=True))
@@ -114,6 +121,8 @@ class Comparison:
             "models": {m: c.to_dict() for m, c in zip(self.models, self.calibrations, strict=True)},
             "pairs": [p.to_dict() for p in self.pairs],
         }
+        if self.notes:
+            made["notes"] = list(self.notes)
         if self.by is not None:
             made |= {"by": self.by, "slice_counts": self.slice_counts, "slices": [s.to_dict() for s in self.slices]}
         return made
@@ -124,48 +133,93 @@ class Comparison:
         return comparison_snippet(self)
 
 
+class Scored(Protocol):
+    """Rows that several models scored, wherever they are."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Their names."""
+
+    def sketches(self) -> Sequence[Sketch]:
+        """Each model's."""
+
+    def row_sums(self, plan: Plan, /) -> RowSums:
+        """What independent rows add up to."""
+
+    def clusters(self, model: int, filed: Parts, /) -> Grouped | None:
+        """One model's rows by group; None without groups."""
+
+    def look(self, plan: Plan, at: PairedLook[T], /) -> T:
+        """What is seen of the groups, all models side by side."""
+
+
+def compared(
+    scored: Scored, confidence_level: float, rng: np.random.Generator | None
+) -> tuple[tuple[Calibration, ...], tuple[Pair, ...]]:
+    """Each model's calibration and every pair's differences; no pairs of a single row or group."""
+    level = confidence_level
+    sketches = scored.sketches()
+    calibrations = tuple(
+        analyse(s, confidence_level=level, rng=rng, clusters=scored.clusters(i, filing(s, None, level)))
+        for i, s in enumerate(sketches)
+    )
+    n_groups = calibrations[0].n_groups
+    if sketches[0].n < 2 or (n_groups is not None and n_groups < 2):
+        return calibrations, ()
+    plan = Plan(tuple(Binning.of(s) for s in sketches))
+    if n_groups is None:
+        found = row_differences(plan, scored.row_sums(plan), level)
+    else:
+        found = group_differences(plan, scored, level)
+    names = scored.models
+    return calibrations, tuple(
+        Pair(names[i], names[j], d.error_squared, d.brier, d.log_loss)
+        for (i, j), d in zip(plan.pairs, found, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """Rows in memory: each model's labels and probabilities, and numbers of groups."""
+
+    models: tuple[str, ...]
+    ys: tuple[NDArray[np.uint8], ...]
+    qs: tuple[Floats, ...]
+    groups: NDArray[np.uint64] | None
+
+    def sketches(self) -> Sequence[Sketch]:
+        """Each model's."""
+        return [sketch_rows(y, q) for y, q in zip(self.ys, self.qs, strict=True)]
+
+    def row_sums(self, plan: Plan) -> RowSums:
+        """What independent rows add up to."""
+        builder = RowSumsBuilder(plan)
+        builder.add(self.ys, self.qs)
+        return builder.finish()
+
+    def clusters(self, model: int, filed: Parts) -> Grouped | None:
+        """One model's rows by group."""
+        if self.groups is None:
+            return None
+        builder = ClusterBuilder(filed)
+        builder.add(self.groups, self.ys[model], self.qs[model])
+        return builder.finish()
+
+    def look(self, plan: Plan, at: PairedLook[T]) -> T:
+        """All groups are one piece."""
+        assert self.groups is not None
+        return at(PairedPiece.of(plan, self.groups, self.ys, self.qs))
+
+
 def compare_rows(
     y: NDArray[np.uint8] | dict[str, NDArray[np.uint8]],
     probs: dict[str, Floats],
-    groups: Ints | None,
+    groups: NDArray[Any] | None,
     confidence_level: float,
     rng: np.random.Generator | None,
 ) -> tuple[tuple[Calibration, ...], tuple[Pair, ...]]:
-    """Each model's calibration and every pair's differences, on rows in memory; `y` is shared, or each model's own."""
+    """The same for rows in memory; `y` is shared, or each model's own."""
     own = y if isinstance(y, dict) else dict.fromkeys(probs, y)
-    sketches = {name: sketch_rows(own[name], q) for name, q in probs.items()}
-    calibrations = tuple(
-        analyse(
-            s,
-            confidence_level=confidence_level,
-            rng=rng,
-            clusters=cluster_rows(s, own[name], probs[name], groups, None, confidence_level),
-        )
-        for name, s in sketches.items()
-    )
-    if len(next(iter(own.values()))) < 2 or (groups is not None and groups.max() < 1):
-        return calibrations, ()
-    filed = {name: Filed.of(own[name], q, sketches[name]) for name, q in probs.items()}
-    losses = {name: _log_loss(own[name], q) for name, q in probs.items()}
-    pairs = []
-    for a, b in combinations(probs, 2):
-        loss_a, loss_b = losses[a], losses[b]
-        pairs.append(
-            Pair(
-                a,
-                b,
-                squared_error_difference(filed[a], filed[b], groups, confidence_level),
-                mean_difference(filed[a].e ** 2 - filed[b].e ** 2, groups, confidence_level),
-                None
-                if loss_a is None or loss_b is None
-                else mean_difference(loss_a - loss_b, groups, confidence_level),
-            )
-        )
-    return calibrations, tuple(pairs)
-
-
-def _log_loss(y: NDArray[np.uint8], q: Floats) -> Floats | None:
-    """-log P(label) of each row; None if it is infinite for one."""
-    with np.errstate(divide="ignore"):
-        loss = -np.where(y == 1, np.log(q), np.log1p(-q))
-    return loss if np.isfinite(loss).all() else None
+    ys = tuple(own[name] for name in probs)
+    held = HeldRows(tuple(probs), ys, tuple(probs.values()), None if groups is None else groups.astype(np.uint64))
+    return compared(held, confidence_level, rng)

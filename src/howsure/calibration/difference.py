@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure.calibration.clustered import student_quantile
-from howsure.calibration.estimate import bin_count, estimation_bins
 from howsure.calibration.intervals import Estimate, normal_quantile
-from howsure.calibration.sketch import Sketch
-from howsure.kernels.cells import Floats, Ints, cell_of
+from howsure.calibration.paired_groups import PairedLook, PairedSquaresLook, PairedTotalsLook, Weighing
+from howsure.calibration.paired_rows import BRIER, INFLUENCE, LOG_LOSS, Plan, RowSums
+from howsure.kernels.cells import Floats, Ints
+
+T = TypeVar("T")
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +46,31 @@ class Difference:
         return Estimate(self.value, self.low, self.high)
 
 
-@dataclass(frozen=True)
-class Filed:
-    """One model's rows by estimation bin: the bin of each row, its residual, and what the bins sum to."""
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Of two models: in squared error, Brier score and log loss (None where some row makes one infinite)."""
 
-    bin: Ints
-    e: Floats
-    n_bins: int
-
-    @staticmethod
-    def of(y: NDArray[np.uint8], q: Floats, sketch: Sketch) -> Filed:
-        """File rows under the bins (N^0.4 of them) of their sketch."""
-        starts = estimation_bins(sketch, bin_count(sketch.n)).starts
-        # A bin begins at a fixed cell, whether the sketch is exact or not.
-        first = sketch.fixed_cell[starts]
-        number = np.searchsorted(first, cell_of(q)[0], side="right") - 1
-        return Filed(number, y - q, len(first))
-
-
-def squared_error_difference(a: Filed, b: Filed, groups: Ints | None, confidence_level: float) -> Difference:
-    """T_A - T_B; `groups` number the rows' groups from 0, None when rows are independent."""
-    if groups is None:
-        return _independent(a, b, confidence_level)
-    return _clustered(a, b, groups, confidence_level)
+    error_squared: Difference
+    brier: Difference
+    log_loss: Difference | None
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """Per bin: rows, d and s² (floored); and T."""
+    """Per bin: rows and s² (floored); and T."""
 
     n: Floats
-    d: Floats
     s2: Floats
     t: float
 
     @staticmethod
-    def of(m: Filed) -> _Moments:
-        n = np.bincount(m.bin, minlength=m.n_bins).astype(np.float64)
-        e, q = np.bincount(m.bin, m.e, m.n_bins), np.bincount(m.bin, m.e**2, m.n_bins)
-        d = e / n
-        s2 = np.maximum((q - n * d**2) / (n - 1.0), 0.5 / n)
-        total = float(n.sum())
-        t = float(np.sum((e**2 - q) / (n - 1.0))) / total
-        return _Moments(n, d, s2, t)
+    def of(sums: Floats, d: Floats) -> _Moments:
+        """From a model's sums by bin, about d."""
+        n, x, xx = sums.T
+        shift = x / n
+        s2 = (xx - n * shift**2) / (n - 1.0)
+        t = float(np.sum(n * (d + shift) ** 2 - s2)) / float(n.sum())  # Σ (E² - Q) / (n - 1) with nothing to cancel
+        return _Moments(n, np.maximum(s2, 0.5 / n), t)
 
 
 def _variance(linear: float, quadratic: float) -> float:
@@ -98,74 +82,66 @@ def _variance(linear: float, quadratic: float) -> float:
     return max(linear - quadratic, quadratic)
 
 
-def _independent(a: Filed, b: Filed, level: float) -> Difference:
-    x, y = _Moments.of(a), _Moments.of(b)
-    total = float(len(a.e))
-    linear = float(np.var(_influence(a, x) - _influence(b, y))) / total
-    v0 = sum(2.0 * float(np.sum(m.n / (m.n - 1.0) * (m.s2 / total) ** 2)) for m in (x, y))
-    joint = a.bin * b.n_bins + b.bin
-    product = (a.e - x.d[a.bin]) * (b.e - y.d[b.bin])
-    occupied, where = np.unique(joint, return_inverse=True)
-    c = np.bincount(where, product)
-    shared = 4.0 / total**2 * float(np.sum(c**2 / (x.n[occupied // b.n_bins] * y.n[occupied % b.n_bins])))
-    return _judged(x.t - y.t, _variance(linear, max(v0 - shared, 0.0)), normal_quantile(0.5 + level / 2), None)
+def _quadratic(own: float, shared: float) -> float:
+    """The models' own quadratic parts less what they share; a rest that is rounding is none."""
+    rest = own - shared
+    return rest if rest > ROUNDING * own else 0.0
 
 
-def _influence(m: Filed, s: _Moments) -> Floats:
-    """ψ = 2 d (e - d) + d²: how a row moves T."""
-    d = s.d[m.bin]
-    return 2.0 * d * (m.e - d) + d**2
+def row_differences(plan: Plan, sums: RowSums, level: float) -> tuple[Differences, ...]:
+    """Every pair's differences, rows independent."""
+    total, z = float(sums.n), normal_quantile(0.5 + level / 2)
+    models = [_Moments.of(s, m.d) for s, m in zip(sums.models, plan.models, strict=True)]
+    v0 = [2.0 * float(np.sum(m.n / (m.n - 1.0) * (m.s2 / total) ** 2)) for m in models]
+
+    def mean(pair: int, what: int) -> Difference:
+        value, variance = sums.mean_and_variance(plan, pair, what)
+        return _judged(value, variance / (total - 1.0), z, None)
+
+    made = []
+    for p, (i, j) in enumerate(plan.pairs):
+        a, b, joint = models[i], models[j], sums.joint[p]
+        linear = sums.mean_and_variance(plan, p, INFLUENCE)[1] / total
+        in_a, in_b = np.divmod(joint.code, len(b.n))
+        shared = 4.0 / total**2 * float(np.sum(joint.value**2 / (a.n[in_a] * b.n[in_b])))
+        variance = _variance(linear, _quadratic(v0[i] + v0[j], shared))
+        loss = mean(p, LOG_LOSS) if plan.is_finite((i, j)) else None
+        made.append(Differences(_judged(a.t - b.t, variance, z, None), mean(p, BRIER), loss))
+    return tuple(made)
 
 
-def _clustered(a: Filed, b: Filed, groups: Ints, level: float) -> Difference:
-    n_groups = int(groups.max()) + 1
-    f = n_groups / (n_groups - 1)
-    x, y = (_ClusterSide.of(m, groups, n_groups) for m in (a, b))
-    linear = f * float(np.sum((x.influence - y.influence) ** 2))
-    v0 = sum(max(2.0 * (float(np.sum(s.gram(s) ** 2)) - f**2 * float(np.sum(s.own**2))), 0.0) for s in (x, y))
-    shared = 2.0 * (float(np.sum(x.gram(y) ** 2)) - f**2 * float(np.sum(x.own * y.own)))
-    variance = _variance(linear, max(v0 - 2.0 * shared, 0.0))
-    return _judged(x.t - y.t, variance, student_quantile(0.5 + level / 2, n_groups - 1), n_groups - 1)
+class PairedGroups(Protocol):
+    """Groups that can be looked at in pieces."""
+
+    def look(self, plan: Plan, at: PairedLook[T], /) -> T:
+        """The sum of what is seen of each piece."""
 
 
-@dataclass(frozen=True)
-class _ClusterSide:
-    """One model's residuals by group and bin."""
+def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[Differences, ...]:
+    """Every pair's differences, groups independent; there are two at least."""
+    totals = groups.look(plan, PairedTotalsLook(tuple(map(len, plan.models))))
+    weighings = tuple(Weighing.of(b) for b in totals.bins)
+    means = totals.deltas / totals.n_rows
+    squares = groups.look(plan, PairedSquaresLook(plan.pairs, weighings, totals.n_rows, means))
+    g = totals.n_groups
+    f = g / (g - 1)
+    z = student_quantile(0.5 + level / 2, g - 1)
 
-    t: float
-    influence: Floats  # (G,) how a group moves T: Σ_b [2 d_b R_gb + (d_b² - D2) n_gb] / N
-    own: Floats  # (G,) Σ_b a_b R_gb²
-    matrix: Any  # sparse (G, B): √a_b R_gb
-    f: float  # G / (G - 1)
+    def product(i: int, j: int) -> float:
+        """2 (Σ gram² - f² Σ own own'), gram = f √a RᵀR' √a'."""
+        return 2.0 * f**2 * (float(np.sum(squares.gram(i, j) ** 2)) - float(squares.own[i, j]))
 
-    @staticmethod
-    def of(m: Filed, groups: Ints, n_groups: int) -> _ClusterSide:
-        from scipy.sparse import csr_array
+    def mean(pair: int, what: int) -> Difference:
+        variance = f * float(squares.deltas[what, pair]) / totals.n_rows**2
+        return _judged(float(means[what, pair]), variance, z, g - 1)
 
-        code, where = np.unique(groups * m.n_bins + m.bin, return_inverse=True)
-        g, b = code // m.n_bins, code % m.n_bins
-        s, n = np.bincount(where, m.e), np.bincount(where).astype(np.float64)
-        size, s_b = np.bincount(b, n, m.n_bins), np.bincount(b, s, m.n_bins)
-        total = float(size.sum())
-        pairs = size**2 - np.bincount(b, n**2, m.n_bins)
-        # A bin of one group has no pairs of groups and cannot be estimated; it carries no weight.
-        a = np.divide(size / total, pairs, out=np.zeros(m.n_bins), where=pairs > 0)
-        t = float(np.sum(a * (s_b**2 - np.bincount(b, s**2, m.n_bins))))
-        d = s_b / np.maximum(size, 1.0)
-        d2 = float(np.sum(size * d**2)) / total
-        r = s - d[b] * n
-        return _ClusterSide(
-            t,
-            np.bincount(g, 2.0 * d[b] * r + (d[b] ** 2 - d2) * n, n_groups) / total,
-            np.bincount(g, a[b] * r**2, n_groups).astype(np.float64),
-            csr_array((np.sqrt(a[b]) * r, (g, b)), shape=(n_groups, m.n_bins)),
-            n_groups / (n_groups - 1),
-        )
-
-    def gram(self, other: _ClusterSide) -> Floats:
-        """f √a RᵀR' √a'."""
-        product: Floats = self.f * (self.matrix.T @ other.matrix).toarray()
-        return product
+    v0 = [max(product(i, i), 0.0) for i in range(len(weighings))]
+    made = []
+    for p, (i, j) in enumerate(plan.pairs):
+        variance = _variance(f * float(squares.linear[p]), _quadratic(v0[i] + v0[j], 2.0 * product(i, j)))
+        error = _judged(weighings[i].t - weighings[j].t, variance, z, g - 1)
+        made.append(Differences(error, mean(p, 0), mean(p, 1) if plan.is_finite((i, j)) else None))
+    return tuple(made)
 
 
 def mean_difference(delta: Floats, groups: Ints | None, confidence_level: float) -> Difference:

@@ -93,7 +93,7 @@ class TableRows(Rows):
                 parts = [c[name] for c in chunks]
                 whole = pa.chunked_array(parts).combine_chunks() if parts else pa.array([], pa.float64())
                 numeric = not pa.types.is_string(whole.type) and not pa.types.is_large_string(whole.type)
-                columns[name] = as_numpy(whole) if numeric else whole
+                columns[name] = as_numpy(whole) if numeric and not whole.null_count else whole
             self._in_memory = ArrayRows(columns, self.name)
         return self._in_memory
 

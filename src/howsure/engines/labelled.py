@@ -1,9 +1,13 @@
-"""Columns of labels as numbers: gold, one or more systems, groups, sentences, probabilities. Held in memory, as codes."""
+"""Columns of labels as numbers: gold, one or more systems, groups, sentences, probabilities.
+
+Held in memory, as codes: for what depends on the order of rows (spans). All else is counted in pieces, in
+`label_counts.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +37,7 @@ class LabelledRows:
     second: Ints | None = None
     left_out: tuple[tuple[str, int], ...] = ()
     source: str = "arrays"
+    notes: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> Ints | None:
@@ -64,7 +69,7 @@ def from_table(
     extra = {"second": second, "groups": groups, "sentence": sentence}
     texts = {"gold": gold} | {f"pred{i}": c for i, c in enumerate(columns)}
     texts |= {key: table.column(name) for key, name in extra.items() if name}
-    wanted = {key: _text_sql(c) for key, c in texts.items()}
+    wanted = {key: text_sql(c) for key, c in texts.items()}
     numbers = [table.column(p) for p in probs or []]
     wanted |= {f"q{i}": f"TRY_CAST({quoted(c.name)} AS DOUBLE)" for i, c in enumerate(numbers)}
     labels = SliceNames()
@@ -77,7 +82,7 @@ def from_table(
     if not parts["gold"] or not sum(map(len, parts["gold"])):
         raise InputError("there are no rows to score.")
     codes = {key: np.concatenate(part) for key, part in parts.items()}
-    return _cleaned(
+    made = _cleaned(
         codes,
         labels,
         coders,
@@ -89,6 +94,7 @@ def from_table(
         logits,
         tags,
     )
+    return replace(made, notes=table.notes)
 
 
 def from_arrays(
@@ -111,7 +117,7 @@ def from_arrays(
     _validate.same_length(**{named.get(k, k): v for k, v in arrays.items()}, **quantities)
     labels = SliceNames()
     coders = {key: SliceNames() if key in ("groups", "sentence") else labels for key in arrays}
-    codes: dict[str, NDArray[Any]] = {key: coders[key].codes(_texts(v)) for key, v in arrays.items()}
+    codes: dict[str, NDArray[Any]] = {key: coders[key].codes(label_texts(v)) for key, v in arrays.items()}
     return _cleaned(
         codes | quantities,
         labels,
@@ -126,7 +132,7 @@ def from_arrays(
     )
 
 
-def _text_sql(column: Column) -> str:
+def text_sql(column: Column) -> str:
     """Labels as text; 1 and 1.0 are one label, however the columns are stored."""
     name = quoted(column.name)
     if column.is_nested:
@@ -140,7 +146,7 @@ def _text_sql(column: Column) -> str:
     return f"CAST({name} AS VARCHAR)"
 
 
-def _texts(values: NDArray[Any]) -> pa.Array:
+def label_texts(values: NDArray[Any]) -> pa.Array:
     """An array of labels as text, by its distinct values; None and NaN are missing."""
     if values.dtype.kind == "f":
         found, where = np.unique(values, return_inverse=True)
@@ -173,36 +179,13 @@ def _cleaned(
         if absent is not None:
             at = int(np.argmax(codes[key] == absent))
             raise InputError(f"`{name}` is missing in {origin.at(at)}; every row needs one.")
-    keep = np.ones(len(codes["gold"]), bool)
-    left_out: list[tuple[str, int]] = []
-    absent = labels.index.get(MISSING)
-    for key in codes:
-        if absent is None or key not in named:
-            continue
-        lost = keep & (codes[key] == absent)
-        if lost.any():
-            if tags:
-                at = int(np.argmax(lost))
-                raise InputError(f"`{named[key]}` is missing in {origin.at(at)}; every token needs a tag.")
-            left_out.append((named[key], int(lost.sum())))
-            keep &= ~lost
-    if not keep.any():
-        raise InputError("no row has all its labels: " + ", ".join(f"{n:,} without {k}" for k, n in left_out) + ".")
+    every, names, keep, left_out = numbered_labels(
+        {k: v for k, v in codes.items() if k in named}, None, labels, named, origin if tags else None
+    )
     probs = {
         name: _validate.probabilities(codes[f"q{i}"], Origin(origin.true, name, "", 0, origin.from_file), logits=logits)
         for i, name in enumerate(prob_names)
     }
-    systems = [k for k in codes if k.startswith("pred")]
-    labelled = ["gold", *systems, *(["second"] if "second" in codes else [])]
-    order = _in_order([n for n in labels.names if n != MISSING])
-    number = np.full(len(labels.index), -1, np.int64)
-    number[[labels.index[n] for n in order]] = np.arange(len(order))
-    every = {k: number[codes[k][keep]] for k in labelled}
-    used = np.unique(np.concatenate([np.unique(v) for v in every.values()]))
-    renumbered = {k: np.searchsorted(used, v) for k, v in every.items()}
-    names = tuple(order[i] for i in used)
-    for k in systems if not tags else ():
-        _something_shared(names, renumbered["gold"], renumbered[k], named["gold"], named[k])
     groups = np.unique(codes["groups"][keep], return_inverse=True)[1] if "groups" in codes else None
     if groups is not None and groups.max() < 1:
         raise InputError("all rows are in one group; intervals need two groups at least.")
@@ -215,15 +198,52 @@ def _cleaned(
                 new[1:] |= np.diff(codes[key][keep]) != 0
     return LabelledRows(
         names,
-        renumbered["gold"],
-        {named[k]: renumbered[k] for k in systems},
+        every["gold"],
+        {named[k]: v for k, v in every.items() if k.startswith("pred")},
         groups,
         new,
         {k: q[keep] for k, q in probs.items()} or None,
-        renumbered.get("second"),
-        tuple(left_out),
+        every.get("second"),
+        left_out,
         source,
     )
+
+
+def numbered_labels(
+    codes: dict[str, Ints],
+    count: Ints | None,
+    labels: SliceNames,
+    named: dict[str, str],
+    tags_from: Origin | None = None,
+) -> tuple[dict[str, Ints], tuple[str, ...], NDArray[np.bool_], tuple[tuple[str, int], ...]]:
+    """Columns of labels without the rows that miss one, numbered in the labels' order; which rows stay; what was lost.
+
+    Each row counts `count` times. With `tags_from` the labels are tags of tokens, of which none may be missing.
+    """
+    keep = np.ones(len(codes["gold"]), bool)
+    left_out: list[tuple[str, int]] = []
+    absent = labels.index.get(MISSING)
+    for key, column in codes.items():
+        lost = keep & (column == absent)
+        if lost.any():
+            if tags_from is not None:
+                at = tags_from.at(int(np.argmax(lost)))
+                raise InputError(f"`{named[key]}` is missing in {at}; every token needs a tag.")
+            left_out.append((named[key], int(lost.sum() if count is None else count[lost].sum())))
+            keep &= ~lost
+    if not keep.any():
+        raise InputError("no row has all its labels: " + ", ".join(f"{n:,} without {k}" for k, n in left_out) + ".")
+    order = _in_order([n for n in labels.names if n != MISSING])
+    number = np.full(len(labels.index), -1, np.int64)
+    number[[labels.index[n] for n in order]] = np.arange(len(order))
+    every = {k: number[column[keep]] for k, column in codes.items()}
+    used = np.unique(np.concatenate([np.unique(v) for v in every.values()]))
+    renumbered = {k: np.searchsorted(used, v) for k, v in every.items()}
+    names = tuple(order[i] for i in used)
+    for k in renumbered if tags_from is None else ():
+        if k.startswith("pred"):
+            _something_shared(names, renumbered["gold"], renumbered[k], named["gold"], named[k])
+    return renumbered, names, keep, tuple(left_out)
 
 
 def _something_shared(names: tuple[str, ...], gold: Ints, pred: Ints, true: str, said: str) -> None:

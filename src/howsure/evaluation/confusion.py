@@ -18,10 +18,11 @@ class Confusion:
     counts: Ints
 
     @staticmethod
-    def of(labels: tuple[str, ...], gold: Ints, pred: Ints) -> Confusion:
-        """Count rows of label numbers."""
+    def of(labels: tuple[str, ...], gold: Ints, pred: Ints, count: Ints) -> Confusion:
+        """Of pairs of label numbers, each with its count."""
         k = len(labels)
-        counts = np.bincount(gold * k + pred, minlength=k * k).reshape(k, k)
+        counts = np.zeros((k, k), np.int64)
+        np.add.at(counts, (gold, pred), count)
         counts.flags.writeable = False
         return Confusion(labels, counts)
 

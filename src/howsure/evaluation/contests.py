@@ -8,6 +8,7 @@ from itertools import combinations
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure.calibration.clustered import student_quantile
 from howsure.calibration.difference import Difference
@@ -36,6 +37,16 @@ class Field:
     groups: Ints | None  # of the rows
     metric: str
     positive: int | None
+    count: Ints | None = None  # how often each row counts
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.right[0]) if self.count is None else int(self.count.sum())
+
+    def rows(self, which: NDArray[np.bool_]) -> int:
+        """How many rows those are."""
+        return int(which.sum() if self.count is None else self.count[which].sum())
 
 
 def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
@@ -45,7 +56,7 @@ def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
         units = f.units((i,))
         t = units.totals()
         m = metric_of(t, f.metric, f.positive)
-        rows = float(len(f.right[i]))
+        rows = float(f.n)
         if f.metric in ("f1", "span-f1"):
             part = t.pooled if f.metric == "span-f1" else t
             rows = float(f_rows(part, 1.0)[0 if f.positive is None else f.positive])
@@ -56,8 +67,8 @@ def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
 
 
 def _accuracy(f: Field, i: int, level: float) -> Estimate:
-    units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups)
-    return estimated(accuracy(units.totals()), units, level, rows=float(len(f.right[i])))
+    units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups, f.count)
+    return estimated(accuracy(units.totals()), units, level, rows=float(f.n))
 
 
 def duels(
@@ -81,10 +92,9 @@ def _duel(f: Field, i: int, j: int, samples: int, rng: np.random.Generator, leve
     spread = variance(u, units)
     delta = averages[0].value - averages[1].value
     c = contrast(units, f.metric, f.positive)
-    a_only = int((f.right[i] > f.right[j]).sum())
-    b_only = int((f.right[i] < f.right[j]).sum())
+    a_only, b_only = f.rows(f.right[i] > f.right[j]), f.rows(f.right[i] < f.right[j])
     boot = paired_bootstrap(c, samples, rng, level)
-    n = len(f.right[i])
+    n = f.n
     alpha = 1.0 - level
     if f.metric == "accuracy":
         tests, design = _accuracy_tests(f, i, j, a_only, b_only)
@@ -105,7 +115,8 @@ def _accuracy_tests(f: Field, i: int, j: int, a_only: int, b_only: int) -> tuple
     """Exact tests, and by how much clusters inflate the variance of the difference."""
     if f.groups is None:
         return mcnemar(a_only, b_only), 1.0
-    d = np.rint(np.bincount(f.groups, f.right[i] - f.right[j])).astype(np.int64)
+    each = (f.right[i] - f.right[j]) * (1 if f.count is None else f.count)
+    d = np.rint(np.bincount(f.groups, each)).astype(np.int64)
     one = np.ones(len(d), np.int64)
     design = float(d @ d) / max(a_only + b_only, 1)
     exact = sign_flips(d, one)

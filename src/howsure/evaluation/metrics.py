@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,60 +108,51 @@ def influence(m: Average, units: Units, system: int = 0) -> Floats:
 
 def variance(u: Floats, units: Units) -> float:
     """Var θ from the influences."""
-    return _correction(units) * float(units.count @ (u * u))
+    return correction(units.n, units.clustered) * float(units.count @ (u * u))
 
 
-def class_variances(m: PerClass, units: Units, system: int = 0) -> Floats:
-    """Var θ of every class at once."""
-    u = (
-        units.hit[system].multiply(m.d_hit[None, :])
-        + units.gold.multiply(m.d_gold[None, :])
-        + units.pred[system].multiply(m.d_pred[None, :])
-    ).tocsr()
-    made: Floats = _correction(units) * np.asarray(u.power(2).T @ units.count.astype(np.float64))
-    return made
-
-
-def _correction(units: Units) -> float:
-    return units.n / (units.n - 1) if units.clustered and units.n > 1 else 1.0
+def correction(n_units: int, clustered: bool) -> float:
+    """G / (G - 1) for G clusters."""
+    return n_units / (n_units - 1) if clustered and n_units > 1 else 1.0
 
 
 def estimated(
     m: Average, units: Units, confidence_level: float, system: int = 0, rows: float | None = None
 ) -> Estimate:
     """An average with its interval; `rows` stand in for the effective number where the variance is 0."""
-    if units.clustered and units.n < 2:
-        return Estimate(m.value)
-    size = float(units.n) if rows is None or units.clustered else rows
-    return wilson(m.value, variance(influence(m, units, system), units), size, quantile(units, confidence_level))
+    spread = variance(influence(m, units, system), units)
+    return interval(m.value, spread, units.n, units.clustered, confidence_level, rows)
 
 
-def class_estimates(
-    m: PerClass, units: Units, rows: Floats, confidence_level: float, shares: Any
+def interval(
+    value: float, spread: float, n_units: int, clustered: bool, confidence_level: float, rows: float | None = None
+) -> Estimate:
+    """The same, given the variance and the number of units. Student's quantile with G - 1 degrees for G clusters."""
+    if clustered and n_units < 2:
+        return Estimate(value)
+    size = float(n_units) if rows is None or clustered else rows
+    p = 0.5 + confidence_level / 2
+    return wilson(value, spread, size, student_quantile(p, n_units - 1) if clustered else normal_quantile(p))
+
+
+def class_intervals(
+    m: PerClass, variances: Floats, rows: Floats, n_units: int, clustered: bool, confidence_level: float
 ) -> list[Estimate | None]:
     """Every class's metric with its interval, None where it is 0/0.
 
-    `rows` is what it is a share of; `shares` the units' part in that, of which clusters that have any are counted: a class
-    that stands in few clusters has few degrees of freedom.
+    `rows` is what it is a share of or, of clusters, the number that have any of it: a class that stands in few clusters
+    has few degrees of freedom.
     """
     from scipy.special import stdtrit
 
-    if units.clustered and units.n < 2:
+    if clustered and n_units < 2:
         return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]
-    z = np.full(len(rows), normal_quantile(0.5 + confidence_level / 2))
-    if units.clustered:
-        rows = np.diff(shares.tocsc().indptr).astype(np.float64)
-        z = np.asarray(stdtrit(np.maximum(rows - 1.0, 1.0), 0.5 + confidence_level / 2))
+    p = 0.5 + confidence_level / 2
+    z = np.asarray(stdtrit(np.maximum(rows - 1.0, 1.0), p)) if clustered else np.full(len(rows), normal_quantile(p))
     return [
         wilson(float(v), float(s), float(r), float(q)) if d else None
-        for v, s, r, q, d in zip(m.value, class_variances(m, units), rows, z, m.defined, strict=True)
+        for v, s, r, q, d in zip(m.value, variances, rows, z, m.defined, strict=True)
     ]
-
-
-def quantile(units: Units, confidence_level: float) -> float:
-    """Normal for independent rows; Student's with G - 1 degrees of freedom for G clusters."""
-    p = 0.5 + confidence_level / 2
-    return student_quantile(p, units.n - 1) if units.clustered else normal_quantile(p)
 
 
 def wilson(value: float, variance: float, rows: float, z: float) -> Estimate:

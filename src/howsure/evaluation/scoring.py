@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 
 from howsure.evaluation.confusion import Confusion
 from howsure.evaluation.metrics import (
-    Average,
     accuracy,
-    class_estimates,
+    class_intervals,
+    correction,
     estimated,
     f_measure,
+    interval,
     macro,
     micro,
     precision,
@@ -23,7 +25,8 @@ from howsure.evaluation.metrics import (
 )
 from howsure.evaluation.score import Averages, Baseline, ClassScore, Score
 from howsure.evaluation.spans import Spans, TagSet, span_units, spans_of
-from howsure.evaluation.units import Totals, Units, label_units
+from howsure.evaluation.spread import Spread, Spreading, SpreadLook
+from howsure.evaluation.units import Totals, Units, distinct, label_units
 from howsure.kernels.cells import Floats, Ints
 
 MOST_LABELS = 2000  # with more, no confusion matrix is made
@@ -38,22 +41,44 @@ def score_labels(
     beta: float = 1.0,
 ) -> Score:
     """Score a column of label numbers; `groups` number what is dependent."""
-    used = np.unique(np.concatenate([np.unique(gold), np.unique(pred)]))
-    if len(used) < len(labels):
-        gold, pred, labels = np.searchsorted(used, gold), np.searchsorted(used, pred), tuple(labels[i] for i in used)
-    units = label_units(gold, (pred,), len(labels), groups)
-    t = units.totals()
-    made = _tables(units, t, labels, confidence_level, beta)
-    notes = _label_notes(labels, t)
+    (cell_gold, cell_pred), count = distinct([gold, pred], len(labels))
+    spreading = None if groups is None else partial(_at_once, label_units(gold, (pred,), len(labels), groups))
+    return score_cells(cell_gold, cell_pred, count, labels, spreading, confidence_level, beta)
+
+
+def _at_once(units: Units, look: SpreadLook) -> Spread:
+    return look(units)
+
+
+def score_cells(
+    gold: Ints,
+    pred: Ints,
+    count: Ints,
+    labels: tuple[str, ...],
+    spreading: Spreading | None = None,
+    confidence_level: float = 0.95,
+    beta: float = 1.0,
+) -> Score:
+    """Score pairs of label numbers, each with its count; `spreading` looks at the groups, if there are any."""
+    cells = label_units(gold, (pred,), len(labels), None, count)
+    t = cells.totals()
+    look = _look(t, beta)
+    spread = look(cells) if spreading is None else spreading(look)
+    clustered = spreading is not None
+    used = np.flatnonzero(present(t))
+    made = _tables(look, spread, clustered, t, labels, used, confidence_level, beta)
+    names = tuple(labels[i] for i in used)
+    confusion = None
+    if len(used) <= MOST_LABELS:
+        confusion = Confusion.of(names, np.searchsorted(used, gold), np.searchsorted(used, pred), count)
     return Score(
-        n=len(gold),
-        accuracy=estimated(accuracy(t), units, confidence_level, rows=float(len(gold))),
-        confusion=Confusion.of(labels, gold, pred) if len(labels) <= MOST_LABELS else None,
+        n=int(count.sum()),
+        confusion=confusion,
         baselines=_baselines(labels, t.gold, beta),
-        n_groups=units.n if units.clustered else None,
+        n_groups=spread.n_units if clustered else None,
         beta=beta,
         confidence_level=confidence_level,
-        notes=notes,
+        notes=_label_notes(labels, t),
         **made,
     )
 
@@ -72,10 +97,13 @@ def score_spans(
     truth, said = (spans_of(c, scheme, new_sentence) for c in (gold, pred))
     units = span_units(truth, (said,), len(scheme.types), clusters)
     tokens = label_units(gold, (pred,), len(tags), clusters)
-    made = _tables(units, units.totals(), scheme.types, confidence_level, beta)
+    t = units.totals()
+    look = _look(t, beta)
+    every = np.arange(len(scheme.types))
+    made = _tables(look, look(units), True, t, scheme.types, every, confidence_level, beta)
+    made["accuracy"] = estimated(accuracy(tokens.totals()), tokens, confidence_level)
     return Score(
         n=len(gold),
-        accuracy=estimated(accuracy(tokens.totals()), tokens, confidence_level),
         n_groups=units.n,
         spans=True,
         beta=beta,
@@ -83,6 +111,13 @@ def score_spans(
         notes=span_notes({"gold": truth, "predicted": said}),
         **made,
     )
+
+
+def _look(t: Totals, beta: float) -> SpreadLook:
+    """Accuracy, then macro, micro and weighted averages of precision, recall and F; and those of each class."""
+    each = (precision(t), recall(t), f_measure(t, beta))
+    pooled = [micro(t, kind, beta) for kind in ("precision", "recall", "f")]
+    return SpreadLook((accuracy(t), *(macro(m, t) for m in each), *pooled, *(weighted(m, t) for m in each)), each)
 
 
 def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
@@ -95,26 +130,38 @@ def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
     )
 
 
-def _tables(units: Units, t: Totals, labels: tuple[str, ...], level: float, beta: float) -> dict[str, Any]:
-    p, r, f = precision(t), recall(t), f_measure(t, beta)
-    pred, gold = units.pred[0], units.gold
-    parts = ((p, t.pred, pred), (r, t.gold, gold), (f, f_rows(t, beta), pred + gold))
-    columns = [class_estimates(m, units, rows, level, share) for m, rows, share in parts]
+def _tables(
+    look: SpreadLook,
+    spread: Spread,
+    clustered: bool,
+    t: Totals,
+    labels: tuple[str, ...],
+    used: Ints,
+    level: float,
+    beta: float,
+) -> dict[str, Any]:
+    n, factor = spread.n_units, correction(spread.n_units, clustered)
+    shares = spread.with_class if clustered else np.stack([t.pred, t.gold, f_rows(t, beta)])
+    columns = [
+        class_intervals(m, factor * spread.classes[i], shares[i], n, clustered, level)
+        for i, m in enumerate(look.classes)
+    ]
     classes = tuple(
-        ClassScore(label, int(t.gold[i]), int(t.pred[i]), int(t.hit[i]), columns[0][i], columns[1][i], columns[2][i])
-        for i, label in enumerate(labels)
+        ClassScore(labels[i], int(t.gold[i]), int(t.pred[i]), int(t.hit[i]), *(c[i] for c in columns)) for i in used
     )
     total, rows = t.pooled, float(t.gold.sum())
     pooled = [float(x[0]) for x in (total.pred, total.gold, f_rows(total, beta))]
-
-    def made(averages: list[Average], sizes: list[float]) -> Averages:
-        return Averages(*(estimated(a, units, level, rows=s) for a, s in zip(averages, sizes, strict=True)))
-
+    sizes = [rows, *[rows] * 3, *pooled, *[rows] * 3]
+    made = [
+        interval(a.value, factor * float(v), n, clustered, level, size)
+        for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
+    ]
     return {
+        "accuracy": made[0],
         "classes": classes,
-        "macro": made([macro(m, t) for m in (p, r, f)], [rows] * 3),
-        "micro": made([micro(t, kind, beta) for kind in ("precision", "recall", "f")], pooled),
-        "weighted": made([weighted(m, t) for m in (p, r, f)], [rows] * 3),
+        "macro": Averages(*made[1:4]),
+        "micro": Averages(*made[4:7]),
+        "weighted": Averages(*made[7:]),
     }
 
 
@@ -149,13 +196,12 @@ def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Base
 
 def _label_notes(labels: tuple[str, ...], t: Totals) -> tuple[str, ...]:
     notes = []
+    n_labels = int(present(t).sum())
     for which, said in ((t.gold == 0, "predicted but never in gold"), (t.pred == 0, "in gold but never predicted")):
         names = [labels[i] for i in np.flatnonzero(which & present(t))]
         if names:
             shown = ", ".join(repr(x) for x in names[:5]) + (", …" if len(names) > 5 else "")
-            notes.append(
-                f"{len(names)} of the {len(labels)} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}."
-            )
+            notes.append(f"{len(names)} of the {n_labels} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}.")
     if int((t.gold > 0).sum()) == 1:
         notes.append("Gold has a single class: accuracy is its recall, and nothing is learnt about the others.")
     return tuple(notes)

@@ -52,11 +52,15 @@ class Units:
         return Totals(*(np.asarray(x.T @ w) for x in (self.gold, self.pred[system], self.hit[system])))
 
 
-def label_units(gold: Ints, preds: tuple[Ints, ...], n_classes: int, groups: Ints | None) -> Units:
-    """Units of rows that each have one label: distinct rows if they are independent, else the groups."""
+def label_units(
+    gold: Ints, preds: tuple[Ints, ...], n_classes: int, groups: Ints | None, count: Ints | None = None
+) -> Units:
+    """Units of rows that each have one label: distinct rows if they are independent, else the groups.
+
+    `count` says how often each row counts.
+    """
     if groups is None:
-        codes = [gold, *preds]
-        cells, count = distinct(codes, n_classes)
+        cells, count = distinct([gold, *preds], n_classes, count)
         return Units(
             count,
             _one_hot(cells[0], n_classes),
@@ -64,36 +68,48 @@ def label_units(gold: Ints, preds: tuple[Ints, ...], n_classes: int, groups: Int
             tuple(_one_hot(p, n_classes, p == cells[0]) for p in cells[1:]),
             False,
         )
-    n_groups = int(groups.max()) + 1
+    n_groups = int(groups.max()) + 1 if len(groups) else 0
     shape = (n_groups, n_classes)
+
+    def each(codes: Ints, keep: NDArray[np.bool_]) -> Any:
+        return summed(groups[keep], codes[keep], shape, None if count is None else count[keep])
+
+    every = np.ones(len(gold), bool)
     return Units(
         np.ones(n_groups, np.int64),
-        summed(groups, gold, shape),
-        tuple(summed(groups, p, shape) for p in preds),
-        tuple(summed(groups[p == gold], p[p == gold], shape) for p in preds),
+        each(gold, every),
+        tuple(each(p, every) for p in preds),
+        tuple(each(p, p == gold) for p in preds),
         True,
     )
 
 
-def distinct(codes: list[Ints], n_classes: int) -> tuple[list[Ints], Ints]:
+def distinct(codes: list[Ints], n_classes: int, count: Ints | None = None) -> tuple[list[Ints], Ints]:
     """Distinct combinations of codes below `n_classes`, and how many rows have each."""
     if n_classes ** len(codes) < 2**62:
         packed = np.zeros(len(codes[0]), np.int64)
         for c in codes:
             packed = packed * n_classes + c
         if n_classes ** len(codes) <= MOST_CELLS:
-            every = np.bincount(packed)
+            every = _counted(packed, count)
             found = np.flatnonzero(every)
-            count = every[found]
+            total = every[found]
         else:
-            found, count = np.unique(packed, return_counts=True)
+            found, where = np.unique(packed, return_inverse=True)
+            total = _counted(where, count)
         made = []
         for _ in codes:
             found, part = np.divmod(found, n_classes)
             made.append(part)
-        return made[::-1], count
-    rows, count = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
-    return list(rows.T), count
+        return made[::-1], total
+    rows, where = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    return list(rows.T), _counted(where.ravel(), count)
+
+
+def _counted(where: Ints, count: Ints | None) -> Ints:
+    if count is None:
+        return np.bincount(where)
+    return np.rint(np.bincount(where, count)).astype(np.int64)  # exact up to 2⁵³ rows
 
 
 def _one_hot(codes: Ints, n_classes: int, keep: NDArray[np.bool_] | None = None) -> Any:
@@ -103,8 +119,9 @@ def _one_hot(codes: Ints, n_classes: int, keep: NDArray[np.bool_] | None = None)
     return csr_array((np.ones(len(kept)), (kept, codes[kept])), shape=(len(codes), n_classes))
 
 
-def summed(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
+def summed(rows: Ints, columns: Ints, shape: tuple[int, int], count: Ints | None = None) -> Any:
     """A sparse matrix that counts how often each (row, column) occurs."""
     from scipy.sparse import csr_array
 
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)  # adds what falls together
+    values = np.ones(len(rows)) if count is None else count.astype(np.float64)
+    return csr_array((values, (rows, columns)), shape=shape)  # adds what falls together

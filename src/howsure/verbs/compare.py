@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.comparison import Comparison, ComparisonSlice, compare_rows
+from howsure.calibration.comparison import Comparison, ComparisonSlice, compared
 from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.engines.engine import engine_of
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
+    from howsure.engines.engine import Engine
     from howsure.engines.paired import PairedRows
     from howsure.evaluation.contest import Contest
     from howsure.evaluation.contests import Progress
@@ -39,6 +41,7 @@ def compare(
     samples: int = 10_000,
     planned: int | None = None,
     progress: Progress | None = None,
+    engine: Engine | str | None = None,
 ) -> Comparison | Contest:
     """Compare two or more models on the same items: their labels, their probabilities, or both.
 
@@ -74,6 +77,9 @@ def compare(
         For tables: columns, label that counts as 1, and an SQL condition (one table only).
     progress : callable
         Told which pair is at work.
+    engine : Engine or str
+        Where tables are read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are the
+        same on all.
 
     Returns
     -------
@@ -123,67 +129,57 @@ def compare(
             true=true,
             where=where,
             progress=progress,
+            engine=engine_of(engine),
         )
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:
             raise InputError(f"--{name} is about labels: name the systems' columns with --pred a,b.")
+    chosen = engine_of(engine)
     if y_probs is not None:
         rows = _from_arrays(y_true, y_probs, groups, by, positive, logits)
     else:
-        rows = _from_tables(y_true, prob, true, key, positive, where, groups, by, logits)
-    if rows.groups is not None and rows.groups.max() < 1:
-        raise InputError("all rows are in one group; intervals need two groups at least.")
-    calibrations, pairs = compare_rows(rows.y, rows.probs, rows.groups, level, generator)
-    return Comparison(
-        tuple(rows.probs),
-        calibrations,
-        pairs,
-        level,
-        None if rows.groups is None else int(rows.groups.max()) + 1,
-        rows.by,
-        _slices(rows, level),
-        rows.source,
-    )
+        rows = _from_tables(y_true, prob, true, key, positive, where, groups, by, logits, chosen)
+    with rows:
+        calibrations, pairs = compared(rows, level, generator)
+        if calibrations[0].n_groups == 1:
+            raise InputError("all rows are in one group; intervals need two groups at least.")
+        return Comparison(
+            rows.models,
+            calibrations,
+            pairs,
+            level,
+            calibrations[0].n_groups,
+            rows.by,
+            _slices(rows, level),
+            rows.name,
+            rows.notes,
+        )
 
 
 def _slices(rows: PairedRows, level: float) -> tuple[ComparisonSlice, ...]:
     """Each slice's errors and first pair, the most different first."""
-    found = []
-    for number, name in enumerate(rows.slice_names):
-        part = rows.of_slice(number)
-        calibrations, pairs = compare_rows(part.y, part.probs, part.groups, level, None)
-        errors = tuple(None if c.error is None else c.error.value for c in calibrations)
-        found.append((name, len(part.y), errors, pairs[0] if pairs else None))
-    adjusted = benjamini_hochberg([None if p is None else p.error_squared.p_value for *_, p in found])
-    made = [ComparisonSlice(*f, p) for f, p in zip(found, adjusted, strict=True)]
+    found = sorted(rows.slices(level), key=lambda s: s.name)
+    adjusted = benjamini_hochberg([None if s.pair is None else s.pair.error_squared.p_value for s in found])
+    made = [ComparisonSlice(s.name, s.n, s.errors, s.pair, p) for s, p in zip(found, adjusted, strict=True)]
     return tuple(sorted(made, key=lambda s: (s.adjusted_p_value is None, s.adjusted_p_value, s.name)))
 
 
 def _from_arrays(
     y_true: Any, y_probs: Mapping[str, Any], groups: Any, by: Any, positive: Any, logits: bool
 ) -> PairedRows:
-    import pyarrow as pa
-
-    from howsure.engines.paired import PairedRows, numbered, sliced
+    from howsure.engines.paired import paired_arrays
 
     if len(y_probs) < 2:
         raise InputError("a comparison needs two models at least.")
-    origin = _validate.Origin()
     y = _validate.positives(y_true, positive)
-    given = {"y_true": y} | {name: _validate.one_dimensional(q, name) for name, q in y_probs.items()}
-    for name, value in (("groups", groups), ("by", by)):
-        if value is not None:
-            given[name] = _validate.one_dimensional(value, name, numbers=False)
-    _validate.same_length(**given)
-    codes, names = sliced(pa.array(given["by"], from_pandas=True)) if by is not None else (None, ())
-    return PairedRows(
-        _validate.labels(y, origin),
-        {name: _validate.probabilities(given[name], _validate.Origin(prob=name), logits=logits) for name in y_probs},
-        None if groups is None else numbered(pa.array(given["groups"], from_pandas=True), "groups", origin),
-        codes,
-        names,
-        None if by is None else "by",
-    )
+    probs = {name: _validate.one_dimensional(q, name) for name, q in y_probs.items()}
+    extra = {
+        name: _validate.one_dimensional(value, name, numbers=False)
+        for name, value in (("groups", groups), ("by", by))
+        if value is not None
+    }
+    _validate.same_length(**({"y_true": y} | probs | extra))
+    return paired_arrays(y, probs, **extra, logits=logits)
 
 
 def _from_tables(
@@ -196,21 +192,22 @@ def _from_tables(
     groups: str | None,
     by: str | None,
     logits: bool,
+    engine: Engine,
 ) -> PairedRows:
-    from howsure.engines.paired import from_many_tables, from_one_table
-    from howsure.engines.tables import Table
+    from howsure.engines.joined import paired_tables
+    from howsure.engines.paired import paired_table
 
     tables = list(sources) if isinstance(sources, list | tuple) else [sources]
     names = [p.strip() for p in prob.split(",")] if isinstance(prob, str) else list(prob or ())
+    given: dict[str, Any] = {"true": true, "positive": positive, "groups": groups, "by": by, "logits": logits}
     if len(tables) == 1:
         if len(names) < 2:
             raise InputError("name the models' columns with --prob a,b (or give a file per model, and --key).")
-        with Table(tables[0]) as table:
-            return from_one_table(table, names, true, positive, where, groups, by, logits)
+        return paired_table(tables[0], names, where=where, engine=engine, **given)
     if key is None:
         raise InputError("files are compared item by item: name the column that identifies an item with --key.")
     if where is not None:
         raise InputError("--where works on one file; filter the files first.")
     if len(names) > 1:
         raise InputError("with a file per model, --prob names the one column that each of them has.")
-    return from_many_tables(tables, key, names[0] if names else None, true, positive, groups, by, logits)
+    return paired_tables(tables, key, prob=names[0] if names else None, engine=engine, **given)

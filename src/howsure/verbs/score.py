@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.evaluation.score import Score
-from howsure.evaluation.scoring import score_labels, score_spans
+from howsure.evaluation.scoring import score_cells, score_spans
+
+if TYPE_CHECKING:
+    from howsure.engines.engine import Engine
 
 
 def score(
@@ -25,6 +27,7 @@ def score(
     true: str | None = None,
     pred: str | None = None,
     where: str | None = None,
+    engine: Engine | str | None = None,
 ) -> Score:
     """Accuracy, precision, recall and F of labels, per class and averaged, each with its interval.
 
@@ -48,6 +51,9 @@ def score(
         Of all intervals.
     true, pred, where
         For tables: columns, and an SQL condition.
+    engine : Engine or str
+        Where a table is read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are the
+        same on all. Labels are counted as they are read; `spans`, which depend on the order of rows, hold them in memory.
 
     Returns
     -------
@@ -65,39 +71,73 @@ def score(
     >>> howsure.score(["spam", "ham", "spam", "ham"], ["spam", "ham", "ham", "ham"]).accuracy.value
     0.75
     """
-    from howsure.engines.labelled import from_arrays, from_table
-    from howsure.engines.tables import Table
+    from howsure.engines.engine import engine_of
+    from howsure.engines.label_rows import labels_from_arrays, labels_from_table
+    from howsure.engines.sources import is_table
 
     level = _validate.fraction(confidence_level, "confidence_level")
     weight = _validate.not_negative(beta, "beta")
+    chosen = engine_of(engine)
+    if y_pred is None and not is_table(y_true):
+        raise InputError("give the system's labels too: score(y_true, y_pred), or a table with `true` and `pred`.")
+    if spans:
+        return _score_spans(y_true, y_pred, groups, sentence, second, weight, level, true, pred, where, chosen)
     if y_pred is not None:
-        rows = from_arrays(y_true, {"y_pred": y_pred}, groups=groups, sentence=sentence, second=second, tags=spans)
+        rows = labels_from_arrays(y_true, {"y_pred": y_pred}, groups=groups, second=second)
     else:
-        if not (isinstance(y_true, str | Path) or hasattr(y_true, "columns") or hasattr(y_true, "column_names")):
-            raise InputError("give the system's labels too: score(y_true, y_pred), or a table with `true` and `pred`.")
-        with Table(y_true) as table:
-            named = pred or _guessed(table, true)
+        rows = labels_from_table(
+            y_true, true, [pred] if pred else None, groups=groups, second=second, where=where, engine=chosen
+        )
+    with rows:
+
+        def scored(column: str) -> Score:
+            cells = rows.codes["gold"], rows.codes[column]
+            return score_cells(*cells, rows.count, rows.labels, rows.spreading(column), level, weight)
+
+        made = scored("pred0")
+        ceiling = scored("second") if second is not None else None
+        notes = (*rows.notes, *made.notes)
+        return replace(made, ceiling=ceiling, left_out=rows.left_out, source=rows.name, notes=notes)
+
+
+def _score_spans(
+    y_true: Any,
+    y_pred: Any,
+    groups: Any,
+    sentence: Any,
+    second: Any,
+    beta: float,
+    level: float,
+    true: str | None,
+    pred: str | None,
+    where: str | None,
+    engine: Engine,
+) -> Score:
+    """Spans depend on the order of rows, which are held in memory as numbers."""
+    from howsure.engines.label_rows import predicted_column
+    from howsure.engines.labelled import from_arrays, from_table
+    from howsure.engines.sources import is_spark_frame
+    from howsure.engines.tables import Table
+
+    if y_pred is not None:
+        rows = from_arrays(y_true, {"y_pred": y_pred}, groups=groups, sentence=sentence, second=second, tags=True)
+    else:
+        if engine.is_spark or is_spark_frame(y_true):
+            raise InputError("spans need the order of rows, which Spark does not keep: score them from files.")
+        with Table(y_true, engine) as table:
+            named = pred or predicted_column(table, true)
             rows = from_table(
-                table, true, [named], groups=groups, sentence=sentence, second=second, where=where, tags=spans
+                table, true, [named], groups=groups, sentence=sentence, second=second, where=where, tags=True
             )
-    if spans and rows.new_sentence is None:
+    if rows.new_sentence is None or rows.clusters is None:
         raise InputError("spans need sentences: name their column with --sentence (or documents with --groups).")
     (said,) = rows.preds.values()
-
-    def scored(labels: Any) -> Score:
-        if not spans:
-            return score_labels(rows.gold, labels, rows.labels, rows.groups, level, weight)
-        assert rows.new_sentence is not None
-        assert rows.clusters is not None
-        return score_spans(rows.gold, labels, rows.labels, rows.new_sentence, rows.clusters, level, weight)
-
-    made = scored(said)
-    ceiling = None if rows.second is None else scored(rows.second)
-    return replace(made, ceiling=ceiling, left_out=rows.left_out, source=rows.source)
-
-
-def _guessed(table: Any, true: str | None) -> str:
-    from howsure.engines.columns import guessed_column
-
-    names = ["pred", "preds", "prediction", "predicted", "ypred", "system", "output", "predictedlabel"]
-    return guessed_column(table, names, "prediction", "--pred", skip={true}).name
+    both = [
+        score_spans(rows.gold, labels, rows.labels, rows.new_sentence, rows.clusters, level, beta)
+        for labels in (said, rows.second)
+        if labels is not None
+    ]
+    notes = (*rows.notes, *both[0].notes)
+    return replace(
+        both[0], ceiling=both[1] if both[1:] else None, left_out=rows.left_out, source=rows.source, notes=notes
+    )

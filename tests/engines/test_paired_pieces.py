@@ -1,0 +1,163 @@
+"""`howsure compare` on every engine, and on rows in random pieces: the same numbers."""
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+import howsure
+from howsure.calibration.comparison import compared
+from howsure.calibration.difference import mean_difference
+from howsure.calibration.estimate import bin_count, estimation_bins
+from howsure.calibration.intervals import normal_quantile
+from howsure.calibration.sketch import sketch_rows
+from howsure.engines import shares
+from howsure.engines.engine import Engine
+from howsure.engines.paired import PairedRows, paired_arrays
+from howsure.engines.paired_work import Models
+from howsure.engines.pairs import Pairs, arrow_text, group_numbers
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pieces import Pieces, same
+
+
+def items(n, seed, models=3):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.5, n).clip(1e-9, 1 - 1e-9)
+    made = {"y": (rng.random(n) < p).astype(int), "a": expit(1.4 * logit(p)), "b": p, "c": np.round(0.9 * p, 2)}
+    made |= {"doc": [f"d{k}" for k in rng.integers(0, max(n // 15, 2), n)], "tag": rng.choice(["x", "y", None], n)}
+    made["id"] = [f"i{k}" for k in rng.permutation(n)]
+    return pd.DataFrame(made)
+
+
+FRAME = items(4000, 41)
+NAMES = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("groups", [None, "doc"])
+@pytest.mark.parametrize("by", [None, "tag"])
+def test_every_engine_says_the_same(groups, by, tmp_path, monkeypatch):
+    extra = {k: FRAME[v].to_numpy() for k, v in (("groups", groups), ("by", by)) if v}
+    arrays = replace(howsure.compare(FRAME.y, {n: FRAME[n] for n in NAMES}, **extra), by=by).to_dict()
+    FRAME.to_parquet(tmp_path / "p.parquet", row_group_size=700)
+    FRAME.to_csv(tmp_path / "p.csv", index=False)
+    named = {"prob": NAMES, "true": "y", "groups": groups, "by": by}
+    for source in (FRAME, tmp_path / "p.parquet", tmp_path / "p.csv"):
+        same(howsure.compare(source, **named).to_dict(), arrays)
+    same(howsure.compare(tmp_path / "p.parquet", **named, engine="memory").to_dict(), arrays)
+    monkeypatch.setattr(Engine, "budget", property(lambda _: 2000))
+    monkeypatch.setattr(shares, "SHARES", 7)
+    spilled = howsure.compare(tmp_path / "p.parquet", **named, engine=Engine("files", memory="300MB"))
+    same(spilled.to_dict(), arrays)
+
+
+def in_pieces(frame, groups, by, n_pieces, rng):
+    columns = {"y": frame.y.to_numpy()} | {f"q{i}": frame[n].to_numpy() for i, n in enumerate(NAMES)}
+    if groups:
+        columns["groups"] = group_numbers(frame.doc.to_numpy())
+    if by:
+        columns["by"] = arrow_text(frame.tag.to_numpy(), "by")
+    rows = Pieces(columns, n_pieces, rng)
+    return PairedRows(
+        rows,
+        Models(tuple(NAMES), tuple(Pairs() for _ in NAMES)),
+        by="tag" if by else None,
+        groups="doc" if groups else None,
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(2, 400), seed=st.integers(0, 99), pieces=st.integers(1, 9), groups=st.booleans(), by=st.booleans())
+def test_pieces_in_any_order_add_up(n, seed, pieces, groups, by):
+    frame = items(n, seed)
+    whole = paired_arrays(
+        frame.y.to_numpy(),
+        {m: frame[m].to_numpy() for m in NAMES},
+        frame.doc.to_numpy() if groups else None,
+        frame.tag.to_numpy() if by else None,
+    )
+    cut = in_pieces(frame, groups, by, pieces, np.random.default_rng(seed))
+    with whole, cut:
+        one, other = (compared(rows, 0.95, None) for rows in (whole, cut))
+        same([c.to_dict() for c in one[0]], [c.to_dict() for c in other[0]], 1e-9)
+        same([p.to_dict() for p in one[1]], [p.to_dict() for p in other[1]], 1e-9)
+        listed = (sorted(rows.slices(0.95), key=lambda s: s.name) for rows in (whole, cut))
+        same(*([(s.name, s.n, list(s.errors), s.pair and s.pair.to_dict()) for s in found] for found in listed), 1e-9)
+
+
+def by_loops(y, qa, qb):
+    """The difference of squared errors of independent rows, row by row, as docs/theory.md writes it."""
+    n = len(y)
+    sides = []
+    for q in (qa, qb):
+        sketch = sketch_rows(y.astype(np.uint8), q)
+        first = sketch.fixed_cell[estimation_bins(sketch, bin_count(n)).starts]
+        edges = [sketch.keys[sketch.fixed_cell >= f].min() for f in first]
+        bins = [sum(e <= v for e in edges) - 1 for v in q]
+        e = [float(a) - float(b) for a, b in zip(y, q, strict=True)]
+        members = {b: [k for k in range(n) if bins[k] == b] for b in set(bins)}
+        d = {b: math.fsum(e[k] for k in rows) / len(rows) for b, rows in members.items()}
+        s2 = {b: math.fsum((e[k] - d[b]) ** 2 for k in rows) / (len(rows) - 1) for b, rows in members.items()}
+        t = math.fsum(len(rows) * d[b] ** 2 - s2[b] for b, rows in members.items()) / n
+        floored = {b: max(s2[b], 0.5 / len(rows)) for b, rows in members.items()}
+        v0 = 2 * math.fsum(len(r) / (len(r) - 1) * (floored[b] / n) ** 2 for b, r in members.items())
+        psi = [2 * d[bins[k]] * (e[k] - d[bins[k]]) + d[bins[k]] ** 2 for k in range(n)]
+        sides.append((t, v0, psi, bins, [e[k] - d[bins[k]] for k in range(n)], members))
+    a, b = sides
+    u = [x - z for x, z in zip(a[2], b[2], strict=True)]
+    mean = math.fsum(u) / n
+    linear = math.fsum((x - mean) ** 2 for x in u) / n**2
+    shared = 0.0
+    for in_a in a[5].values():
+        for j, in_b in b[5].items():
+            c = math.fsum(a[4][k] * b[4][k] for k in in_a if b[3][k] == j)
+            shared += 4 / n**2 * c**2 / (len(in_a) * len(in_b))
+    rest = max(a[1] + b[1] - shared, 0.0)
+    return a[0] - b[0], max(linear - rest, rest)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_by_pair_of_bins_against_loops_over_rows(seed):
+    frame = items(150, seed)
+    y, a, b = frame.y.to_numpy(), frame.a.to_numpy(), frame.b.to_numpy()
+    made = howsure.compare(y, {"a": a, "b": b}).pairs[0]
+    value, variance = by_loops(y, a, b)
+    half = normal_quantile(0.975) * math.sqrt(variance)
+    found = (made.error_squared.value, made.error_squared.low, made.error_squared.high)
+    assert found == pytest.approx((value, value - half, value + half), rel=1e-9)
+    brier = mean_difference((y - a) ** 2 - (y - b) ** 2, None, 0.95)
+    same(made.brier.to_dict(), brier.to_dict(), 1e-10)
+    loss = mean_difference(-np.where(y, np.log(a) - np.log(b), np.log1p(-a) - np.log1p(-b)), None, 0.95)
+    same(made.log_loss.to_dict(), loss.to_dict(), 1e-10)
+
+
+def test_joined_files_on_a_small_budget(tmp_path, monkeypatch):
+    monkeypatch.setattr(Engine, "budget", property(lambda _: 2000))
+    shuffled = FRAME.sample(frac=1, random_state=1)
+    FRAME[["id", "y", "a", "doc", "tag"]].rename(columns={"a": "q"}).to_parquet(tmp_path / "a.parquet")
+    shuffled[["id", "y", "b"]].rename(columns={"b": "q"}).to_csv(tmp_path / "b.csv", index=False)
+    engine = Engine("files", memory="300MB")
+    files = [tmp_path / "a.parquet", tmp_path / "b.csv"]
+    for groups, by in ((None, None), ("doc", "tag")):
+        joined = howsure.compare(files, key="id", prob="q", groups=groups, by=by, engine=engine).to_dict()
+        extra = {k: FRAME[v].to_numpy() for k, v in (("groups", groups), ("by", by)) if v}
+        direct = howsure.compare(FRAME.y, {"a": FRAME.a, "b": FRAME.b}, **extra)
+        same(joined, replace(direct, by=by).to_dict())
+    with pytest.raises(howsure.InputError, match="join them first"):
+        howsure.compare(files, key="id", engine="spark")
+
+
+def test_a_missing_group_is_named_on_every_engine(tmp_path):
+    holed = FRAME.head(20).copy()
+    holed.loc[7, "doc"] = None
+    holed.to_parquet(tmp_path / "p.parquet")
+    for engine in ("files", "memory"):
+        with pytest.raises(howsure.InputError, match=r"`doc` is missing in row 8; every row needs a group\."):
+            howsure.compare(tmp_path / "p.parquet", prob="a,b", true="y", groups="doc", engine=engine)

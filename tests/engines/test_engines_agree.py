@@ -1,5 +1,9 @@
 """Arrays, files, files that spill, rows in random pieces, and Spark: the same numbers."""
 
+import sys
+from copy import deepcopy
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -18,9 +22,11 @@ from howsure.engines.engine import Engine, bound
 from howsure.engines.grouping import GroupedRows, GroupKeying
 from howsure.engines.memory import ArrayRows
 from howsure.engines.pairs import Pairs
-from howsure.engines.rows import Rows
 from howsure.engines.shares import SharedRows
 from howsure.engines.sketching import SketchWork, SliceKeying, SliceRowsKeying, SliceRowsWork, SliceWork
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pieces import Pieces, same
 
 N = 6_000
 
@@ -45,22 +51,12 @@ def folder(frame, tmp_path_factory):
     return made
 
 
-def assert_same(a, b, path=""):
-    """Equal but for the order of sums."""
-    assert type(a) is type(b), path
-    if isinstance(a, dict):
-        assert a.keys() == b.keys(), path
-        for key in a:
-            assert_same(a[key], b[key], f"{path}/{key}")
-    elif isinstance(a, list):
-        assert len(a) == len(b), path
-        for i, (x, y) in enumerate(zip(a, b, strict=True)):
-            assert_same(x, y, f"{path}[{i}]")
-    elif isinstance(a, float):
-        # The F of Hotelling's test divides by a covariance.
-        assert a == pytest.approx(b, rel=1e-9 if "statistic" in path else 1e-12, abs=1e-12), path
-    else:
-        assert a == b, path
+def assert_same(a, b):
+    """Equal but for the order of sums; the F of Hotelling's test divides by a covariance, and the rest by less."""
+    a, b = deepcopy(a), deepcopy(b)
+    tests = [[t.pop("statistic") for t in x.get("tests", ())] for x in (a, b)]
+    same(*tests, 1e-9)
+    same(a, b, 1e-12, least=1e-12)
 
 
 OPTIONS = [
@@ -100,32 +96,35 @@ def test_spark(spark, folder, options):
     assert_same(howsure.check(folder, engine="spark", **options).to_dict(), expected)
 
 
+LABELS = [
+    lambda f, **k: howsure.score(f, true="gold", pred="said", **k),
+    lambda f, **k: howsure.score(f, true="gold", pred="said", groups="doc", **k),
+    lambda f, **k: howsure.compare(f, true="y", prob=["q", "r"], **k),
+    lambda f, **k: howsure.compare(f, true="y", prob=["q", "r"], groups="doc", by="tag", **k),
+    lambda f, **k: howsure.compare(
+        f, true="gold", pred=["said", "tag"], metric="macro-f1", groups="doc", samples=500, **k
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "number", range(len(LABELS)), ids=["score", "score by group", "compare", "by group and slice", "labels"]
+)
+def test_compare_and_score_on_spark(spark, frame, tmp_path, number):
+    rng = np.random.default_rng(34)
+    more = frame.assign(r=frame.q**1.2, gold=rng.choice(["NN", "VB", "né"], N))
+    more["said"] = np.where(rng.random(N) < 0.7, more.gold, "NN")
+    for i in range(2):
+        pq.write_table(pa.table(more.iloc[i::2]), tmp_path / f"part-{i}.parquet")
+    do = LABELS[number]
+    same(do(tmp_path, engine="spark").to_dict(), do(tmp_path).to_dict(), 1e-10, least=1e-12)
+
+
 def test_frames_of_spark(spark, folder, frame):
     read = spark.read.parquet(str(folder))
     assert_same(howsure.check(read, groups="doc").to_dict(), howsure.check(frame, groups="doc").to_dict())
     with pytest.raises(howsure.InputError, match="no column `dok`"):
         howsure.check(read, groups="dok")
-
-
-class Pieces(Rows):
-    """Rows cut into pieces, each folded alone, in any order."""
-
-    def __init__(self, columns, cuts, order):
-        ends = sorted(cuts)
-        self.columns = columns
-        self.parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(next(iter(columns.values())))], strict=True)]
-        self.parts = [self.parts[i % len(self.parts)] for i in order] if order else self.parts
-
-    def fold(self, work):
-        made = [ArrayRows({k: v[p] for k, v in self.columns.items()}).fold(work) for p in self.parts]
-        total = made[0]
-        for m in made[1:]:
-            total = total + m
-        return total
-
-    def by_key(self, keying):
-        chunks = (ArrayRows({k: v[p] for k, v in self.columns.items()})._chunk(0, p.stop - p.start) for p in self.parts)
-        return SharedRows("pieces", keying, chunks, 2_000, 500)
 
 
 @st.composite
@@ -139,15 +138,13 @@ def cut_rows(draw):
         "by": pa.array([f"s{i}" for i in draw(column)]),
         "groups": np.array(draw(column), np.uint64),
     }
-    cuts = draw(st.lists(st.integers(0, n), max_size=4))
-    order = draw(st.permutations(range(len(cuts) + 1)))
-    return columns, cuts, order
+    return columns, draw(st.integers(1, 5)), draw(st.integers(0, 10**6))
 
 
 @given(cut_rows())
 def test_pieces_in_any_order(drawn):
-    columns, cuts, order = drawn
-    whole, pieces = ArrayRows(columns), Pieces(columns, cuts, order)
+    columns, n_pieces, seed = drawn
+    whole, pieces = ArrayRows(columns), Pieces(columns, n_pieces, np.random.default_rng(seed))
     pairs = Pairs()
     sketch = whole.fold(SketchWork(pairs))
     assert pieces.fold(SketchWork(pairs)) == sketch
@@ -158,7 +155,7 @@ def test_pieces_in_any_order(drawn):
         with whole.by_key(keying) as a, pieces.by_key(keying) as b:
             one, many = a.fold(work), b.fold(work)
         assert one.whole == many.whole == sketch
-        found = [sorted((n, c.to_dict()) for n, c in x.found) for x in (one, many)]
+        found = [sorted(((n, c.to_dict()) for n, c in x.found), key=lambda f: f[0]) for x in (one, many)]
         for (name, c), (other, d) in zip(*found, strict=True):
             assert name == other
             assert_same(c, d)
@@ -167,13 +164,13 @@ def test_pieces_in_any_order(drawn):
 @given(cut_rows())
 def test_groups_looked_at_in_pieces(drawn):
     """Moments of groups kept in pieces are those of one table of all of them."""
-    columns, cuts, order = drawn
+    columns, n_pieces, seed = drawn
     sketch = ArrayRows(columns).fold(SketchWork(Pairs()))
     parts = filing(sketch, None, 0.95)
     builder = ClusterBuilder(parts)
     builder.add(columns["groups"], columns["y"].astype(np.uint8), columns["q"])
     one = moments(builder.finish())
-    with Pieces(columns, cuts, order).by_key(GroupKeying(Pairs(), False)) as by_group:
+    with Pieces(columns, n_pieces, np.random.default_rng(seed)).by_key(GroupKeying(Pairs(), False)) as by_group:
         many = moments(GroupedRows(by_group, parts))
     for a, b in ((one.totals, many.totals), (one.squares, many.squares)):
         for name in a.__slots__:
@@ -192,7 +189,7 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
     q[::3] = q[::3].round(1)
     by = np.where(np.arange(500) % 3 == 0, "few", "many")
     columns = {"y": (rng.random(500) < q).astype(int), "q": q, "by": pa.array(by)}
-    with Pieces(columns, [40, 41, 300], [2, 0, 3, 1]).by_key(SliceKeying(Pairs())) as pieces:
+    with Pieces(columns, 3, rng).by_key(SliceKeying(Pairs())) as pieces:
         found = pieces.fold(SliceWork(None, 0.95))
     for name, made in found.found:
         rows = by == name

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from howsure.cli.engine_options import EngineOption, MasterOption, MemoryOption, SkipBadFilesOption, engine_from
+
 if TYPE_CHECKING:
     from howsure.calibration.comparison import Comparison
     from howsure.calibration.difference import Difference
@@ -44,6 +46,10 @@ def compare(
     logits: Annotated[bool, typer.Option("--logits", help="The columns hold log-odds.")] = False,
     where: Annotated[Optional[str], typer.Option(help="SQL condition on the rows to keep.")] = None,  # noqa: UP045
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    engine: EngineOption = None,
+    master: MasterOption = None,
+    memory: MemoryOption = None,
+    skip_bad_files: SkipBadFilesOption = False,
     html: Annotated[Optional[str], typer.Option(help="Write a report to this file.")] = None,  # noqa: UP045
     plot: Annotated[Optional[str], typer.Option(help="Draw the curves to this .svg, .png or .pdf file.")] = None,  # noqa: UP045
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -91,6 +97,7 @@ def compare(
             logits=logits,
             where=where,
             confidence_level=confidence,
+            engine=engine_from(engine, master, memory, skip_bad_files),
         )
     in_words = contest_text(made) if isinstance(made, Contest) else comparison_text(made)
     said = json.dumps(made.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) if as_json else in_words

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from howsure.cli.engine_options import EngineOption, MasterOption, MemoryOption, SkipBadFilesOption, engine_from
+
 if TYPE_CHECKING:
     from howsure.calibration.intervals import Estimate
     from howsure.evaluation.confusion import Confusion
@@ -35,6 +37,10 @@ def score(
     beta: Annotated[float, typer.Option(help="Recall counts β times as much as precision in F.")] = 1.0,
     where: Annotated[Optional[str], typer.Option(help="SQL condition on the rows to keep.")] = None,  # noqa: UP045
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    engine: EngineOption = None,
+    master: MasterOption = None,
+    memory: MemoryOption = None,
+    skip_bad_files: SkipBadFilesOption = False,
     html: Annotated[Optional[str], typer.Option(help="Write a report to this file.")] = None,  # noqa: UP045
     plot: Annotated[Optional[str], typer.Option(help="Draw the matrix to this .svg, .png or .pdf file.")] = None,  # noqa: UP045
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -70,6 +76,7 @@ def score(
         beta=beta,
         where=where,
         confidence_level=confidence,
+        engine=engine_from(engine, master, memory, skip_bad_files),
     )
     said = json.dumps(made.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) if as_json else score_text(made)
     if html is not None:

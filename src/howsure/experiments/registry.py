@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -11,33 +10,55 @@ import numpy as np
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.experiments import data
 from howsure.experiments.result import Reproduction
-
-Progress = Callable[[str], None]
+from howsure.experiments.work import Work
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """What can be done again, and the module that does it; the module is loaded when it is run.
 
-    The module has `settings(quick)`, all that the result depends on but the seed, as plain data; and
-    `run(settings, rng, progress)`, which returns findings, figures, tables and notes as keywords of `Reproduction`.
+    The module has `settings(quick)`, all that the result depends on but the seed and the data, as plain data; and
+    `run(settings, rng, work)`, which returns findings, figures, tables and notes (and `data`, if more is to be said than
+    the corpus's name) as keywords of `Reproduction`. `work` is a `Work`: called with a few words it tells them, and it
+    keeps trained models. A module of several experiments finds its own under `settings["experiment"]`.
+
+    `corpora` are folders of `experiments/data.py` in order of preference ("a+b" is two together, "" at the end none);
+    `settings["data"]` is the one to be used. With no corpora at all the experiment needs none.
     """
 
     name: str
     title: str
     shows: str
     module: str
+    corpora: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> str | None:
+        """The corpus that would be used now, "" for none needed; None if what is needed is not there."""
+        return data.chosen(self.corpora) if self.corpora else ""
+
+    def missing(self) -> InputError | None:
+        """What keeps it from being done, if anything does."""
+        return data.missing(self.name, self.corpora) if self.data is None else None
 
     def settings(self, *, quick: bool = False) -> dict[str, Any]:
         """What the result depends on besides the seed; `quick` is a small version, to see that it runs."""
         made: dict[str, Any] = import_module(self.module).settings(quick)
-        return made
+        if not self.corpora:
+            return made
+        lacking = self.missing()
+        if lacking is not None:
+            raise lacking
+        used = self.data or ""
+        return {**made, "experiment": self.name, "data": used, "data_fingerprint": data.fingerprint(used)}
 
-    def run(self, settings: dict[str, Any], rng: np.random.Generator, progress: Progress) -> Reproduction:
+    def run(self, settings: dict[str, Any], rng: np.random.Generator, work: Work) -> Reproduction:
         """Do it."""
-        parts = import_module(self.module).run(settings, rng, progress)
-        return Reproduction(self.name, self.title, self.shows, settings, **parts)
+        parts = import_module(self.module).run(settings, rng, work)
+        on = {"data": data.title(settings["data"])} if self.corpora else {"data": "synthetic data"}
+        return Reproduction(self.name, self.title, self.shows, settings, **{**on, **parts})
 
 
 EXPERIMENTS = {

@@ -128,8 +128,8 @@ def findings(answers: tuple[Answered, ...], means: list[Average], count: Count, 
                 "The two are about equally calibrated on NN.",
                 "§4.2.2, figure 4a",
                 alike(noun),
-                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared errors {d!r}, adjusted p = "
-                f"{noun.adjusted:.2g}."
+                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared errors {d!r}"
+                + ("." if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}.")
                 + ("" if noun.significant else " No difference is shown, which does not show that there is none."),
                 {"HMM": noun.errors[0].value, "CRF": noun.errors[1].value, "difference of squares": d.value},
                 "about equal, drawn only",

@@ -105,8 +105,8 @@ def findings(answers: tuple[Answered, ...], means: list[Average], count: Count, 
         most_verdict(count),
         f"On {count.second} of {count.n} tags the CRF is better calibrated, on {count.second_significant} significantly; the HMM on "
         f"{count.first}, significantly on {count.first_significant}. By intervals of Algorithm 2 that do not overlap, as far as "
-        f"can be told what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant}: these "
-        "neither allow for the dependence of tokens nor for the number of tags.",
+        f"can be told what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant} (tokens "
+        "taken for independent, p-values not adjusted, and bins so large that they see less of an error).",
         {
             "tags": count.n,
             "CRF better": count.second,

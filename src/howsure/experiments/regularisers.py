@@ -36,7 +36,7 @@ def said_of(tried: tuple[Tried, ...]) -> tuple[str, list[float]]:
     near = [t for t in tried if t.on_dev >= best - NEAR]
     errors, gaps = [t.error.value for t in near], [t.confidence_gap.value for t in near]
     said = (
-        f"Of {len(tried)} regularisers {len(near)} are within {100 * NEAR:g} points of the best accuracy on dev; their calibration "
+        f"Of {len(tried)} regularisers {len(near)} are within {100 * NEAR:g}% (absolute) of the best accuracy on dev; their calibration "
         f"errors go from {min(errors):.4f} to {max(errors):.4f}, confidence less accuracy from {min(gaps):+.3f} to {max(gaps):+.3f}."
     )
     return said, errors
@@ -59,5 +59,5 @@ def regulariser(tried: tuple[Tried, ...]) -> Finding:
         f"{said} {more}",
         {"least error": min(errors), "largest error": max(errors), "regularisers": len(errors)},
         "hyperparameters by accuracy",
-        f"error {min(errors):.4f} to {max(errors):.4f} at accuracies within {100 * NEAR:g} points",
+        f"error {min(errors):.4f} to {max(errors):.4f} at accuracies within {100 * NEAR:g}%",
     )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from howsure.cli.progress import quiet_progress
+
 if TYPE_CHECKING:
     from howsure.experiments.result import Reproduction
 
@@ -46,13 +48,22 @@ def reproduce(
         return 0
     if not names:
         raise InputError(f"name an experiment, or `all`. There are: {', '.join(EXPERIMENTS)}.")
-    wanted = list(EXPERIMENTS) if names == ["all"] else [experiment(n).name for n in dict.fromkeys(names)]
+    wanted = (
+        list(EXPERIMENTS.values())
+        if names == ["all"]
+        else list({experiment(n).name: experiment(n) for n in names}.values())
+    )
     results = []
-    for name in wanted:
-        try:
-            made = run_reproduce(name, out=out, rng=rng, again=again, quick=quick, progress=_teller(name))
-        finally:
-            _clear()
+    for e in wanted:
+        lacking = e.missing()
+        if lacking is not None and names != ["all"]:
+            raise lacking
+        if lacking is not None:
+            print(f"howsure: skipped: {lacking}", file=sys.stderr)
+    for name in (e.name for e in wanted if e.missing() is None):
+        with quiet_progress() as say:
+            tell = None if say is None else _teller(name, say)
+            made = run_reproduce(name, out=out, rng=rng, again=again, quick=quick, progress=tell)
         if made.cached:
             print(f"howsure: {name} was done before, in {out}; --again computes it anew.", file=sys.stderr)
         if not as_json:
@@ -68,40 +79,40 @@ def _list(as_json: bool) -> None:
     from howsure.experiments.registry import EXPERIMENTS
 
     if as_json:
-        listed = [{"name": e.name, "title": e.title, "shows": e.shows} for e in EXPERIMENTS.values()]
+        listed = [
+            {"name": e.name, "title": e.title, "shows": e.shows, "corpora": e.corpora, "data": e.data}
+            for e in EXPERIMENTS.values()
+        ]
         print(json.dumps(listed, indent=2, ensure_ascii=False))
         return
     first = max(map(len, EXPERIMENTS))
     for e in EXPERIMENTS.values():
         head = f"  {e.name:<{first}}  "
-        print(textwrap.fill(f"{e.title}: {e.shows}", WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
+        on = (
+            "" if not e.corpora else f" [on {e.data}]" if e.data else f" [needs {' or '.join(filter(None, e.corpora))}]"
+        )
+        said = f"{e.title}: {e.shows}{on if e.data != '' else ''}"
+        print(textwrap.fill(said, WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
 
 
 def _text(r: Reproduction) -> str:
     """Title, findings and what was written, 80 columns wide."""
-    parts = [r.title]
+    parts = [r.title + (f"\nData: {r.data}" if r.data else "")]
     for f in r.findings:
         claim = textwrap.fill(
             f"{f.verdict.upper()}: {f.claim} ({f.source})", WIDTH, initial_indent="  ", subsequent_indent="  "
         )
+        if f.paper or f.ours:
+            claim += "\n" + textwrap.fill(
+                f"source: {f.paper}; here: {f.ours}", WIDTH, initial_indent="    ", subsequent_indent="    "
+            )
         parts.append(claim + "\n" + textwrap.fill(f.said, WIDTH, initial_indent="    ", subsequent_indent="    "))
     parts.append("\n".join(f"Written: {path}" for path in r.files))
     return "\n\n".join(parts) + "\n"
 
 
-def _teller(name: str) -> Callable[[str], None]:
-    return lambda said: _tell(f"{name}: {said} …")
-
-
-def _tell(said: str) -> None:
-    """One line that is written over, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{said[: WIDTH - 1]}", end="", file=sys.stderr, flush=True)
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _teller(name: str, say: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda said: say(f"{name}: {said} …")
 
 
 reproduce.__doc__ = (reproduce.__doc__ or "") + "\n\n" + EPILOG

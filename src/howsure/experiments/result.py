@@ -5,21 +5,36 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Verdict = Literal["confirmed", "corrected"]
+Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim of the source, whether it holds, and the numbers that say so."""
+    """One claim of the source, whether it holds, and the numbers that say so.
+
+    A claim is *confirmed*; *corrected* where it is wrong of itself, whatever the data; it *differs* where these data and
+    models show another thing; *undecided* where it was tested and chance may explain what was found; *not tested* where it
+    could not be. `paper` and `ours` are the number that the source
+    prints and ours, in a few words each, to stand side by side.
+    """
 
     claim: str
     source: str
     verdict: Verdict
     said: str
     numbers: dict[str, float | int]
+    paper: str = ""
+    ours: str = ""
 
     def __repr__(self) -> str:
         return f"Finding({self.verdict}: {self.claim})"
+
+
+def judged(low: float | None, high: float | None, *, above: bool = True) -> Verdict:
+    """Of a claim that a difference is above 0 (or below): what its interval says."""
+    if low is None or high is None or low <= 0 <= high:
+        return "undecided"
+    return "confirmed" if (low > 0) == above else "differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +74,16 @@ class Reproduction:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    data: str = ""  # on what it was done, in words
     version: str = ""
     cached: bool = field(default=False, compare=False)
     files: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        held = sum(f.verdict == "confirmed" for f in self.findings)
-        return f"Reproduction({self.name}: {held} claims confirmed, {len(self.findings) - held} corrected)"
+        verdicts = [f.verdict for f in self.findings]
+        first = [f"{verdicts.count('confirmed')} claims confirmed", f"{verdicts.count('corrected')} corrected"]
+        rest = [f"{verdicts.count(v)} {v}" for v in ("differs", "undecided", "not tested") if v in verdicts]
+        return f"Reproduction({self.name}: {', '.join(first + rest)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the cache keeps."""

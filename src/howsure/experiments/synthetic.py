@@ -23,9 +23,9 @@ from howsure.calibration.estimate import default_bins
 from howsure.calibration.intervals import Estimate, squared_error_interval
 from howsure.calibration.paper import bin_starts, shared_labels
 from howsure.calibration.sketch import SketchBuilder
-from howsure.experiments.registry import Progress
 from howsure.experiments.result import Figure, Table
 from howsure.experiments.synthetic_findings import findings
+from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
 from howsure.plots.panels import score_panels
 
@@ -152,7 +152,7 @@ def settings(quick: bool) -> dict[str, Any]:
     return {"quick": quick, "k": 0.1, "laws": laws[:2] if quick else laws, **(small if quick else full)}
 
 
-def run(settings: dict[str, Any], rng: np.random.Generator, progress: Progress) -> dict[str, Any]:
+def run(settings: dict[str, Any], rng: np.random.Generator, progress: Work) -> dict[str, Any]:
     """The five figures, a table and what they say of the thesis's claims."""
     n, step, (first, last, by) = settings["n"], settings["step"], settings["samples"]
     powers = 2 ** np.arange(1, settings["doublings"] + 1)

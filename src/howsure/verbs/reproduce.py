@@ -15,6 +15,7 @@ from howsure._version import __version__
 from howsure.experiments.page import page
 from howsure.experiments.registry import experiment
 from howsure.experiments.result import Reproduction
+from howsure.experiments.work import Work
 from howsure.plots.vega import rendered
 from howsure.report.writing import make_folder, write_whole
 
@@ -33,11 +34,11 @@ def reproduce(
     Parameters
     ----------
     name : str
-        As `howsure reproduce --list` names it.
+        As `howsure reproduce --list` names it, or a figure of the thesis, such as "thesis-4.2".
     out : path or None
         A folder, made if need be, for the figures (`NAME-4.7.svg`), a page (`NAME.md`) and everything as data
-        (`NAME.json`). A result found there, made by the same version with the same settings and seed, is used
-        again. By default nothing is written.
+        (`NAME.json`). A result found there, made by the same version with the same settings, data and seed, is used
+        again; so are trained models, which go to the folder `models` in it. By default nothing is written.
     rng : Generator, int or None
         The seed. Only a result with a whole number for a seed is used again.
     again : bool
@@ -60,14 +61,16 @@ def reproduce(
     'confirmed'
     """
     found = experiment(name)
+    name = found.name
     generator = _validate.generator(rng)
     settings = {**found.settings(quick=quick), "rng": int(rng) if isinstance(rng, int | np.integer) else None}
     tell = progress or (lambda _: None)
     if out is None:
-        return replace(found.run(settings, generator, tell), version=__version__)
+        return replace(found.run(settings, generator, Work(tell)), version=__version__)
     folder = make_folder(str(out))
+    work = Work(tell, folder / "models")
     kept = None if again or settings["rng"] is None else _kept(folder / f"{name}.json", settings)
-    made = kept or replace(found.run(settings, generator, tell), version=__version__)
+    made = kept or replace(found.run(settings, generator, work), version=__version__)
     return replace(made, cached=kept is not None, files=_written(made, folder, kept is not None))
 
 

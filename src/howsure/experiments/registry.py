@@ -70,6 +70,20 @@ EXPERIMENTS = {
             "how the score moves with bin size and sample size when the truth is known (thesis §4.3, figures 4.7-4.11)",
             "howsure.experiments.synthetic",
         ),
+        Experiment(
+            "figure-5",
+            "Coreference: is it the same entity?",
+            "how often two mentions corefer when the model says so with probability q (§5.3, figure 5)",
+            "howsure.experiments.figure_5",
+            ("conll-2011", "gum"),
+        ),
+        Experiment(
+            "course",
+            "The tables of the course notes",
+            "evaluation, agreement, significance and n-gram models: each printed number beside ours",
+            "howsure.experiments.course",
+            ("conll2000", ""),
+        ),
     )
 }
 

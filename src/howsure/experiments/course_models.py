@@ -6,6 +6,7 @@ import json
 import math
 import re
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def good_turing_masses(counts: Floats) -> tuple[float, float, float]:
 def _good_turing() -> Finding:
     """The factor (c+1), and how many bigrams are unseen (§5.4)."""
     stories = story_words()
-    pairs = [" ".join(p) for story in stories for p in zip(story, story[1:], strict=False)]
+    pairs = [" ".join(p) for story in stories for p in pairwise(story)]
     vocabulary = len({w for story in stories for w in story})
     _, counts = np.unique(pairs, return_counts=True)
     with_factor, without, unseen = good_turing_masses(counts)

@@ -78,6 +78,20 @@ EXPERIMENTS = {
             ("conll-2011", "gum"),
         ),
         Experiment(
+            "figure-6",
+            "Attacks over time",
+            "how many documents per period describe an attack by an actor, with credible bands (§6, figure 6)",
+            "howsure.experiments.figure_6",
+            ("nyt", "muc", ""),
+        ),
+        Experiment(
+            "section-6.2",
+            "Documents near probability ½",
+            "what the doubt hangs on where the answer is least certain, and whether such answers are wrong more often (§6.2)",
+            "howsure.experiments.section_6_2",
+            ("nyt", "muc", ""),
+        ),
+        Experiment(
             "course",
             "The tables of the course notes",
             "evaluation, agreement, significance and n-gram models: each printed number beside ours",

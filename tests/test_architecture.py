@@ -33,8 +33,8 @@ EXCEPTIONS = {
     for room in ("plots", "report")
 } | {(f"evaluation/{result}.py", "report") for result in ("agreement_result", "score", "contest")}
 EXCEPTIONS |= {("events/exploration.py", "plots")}
-# Experiments are done with the verbs; the one verb that runs them loads them by name.
-EXCEPTIONS |= {("verbs/reproduce.py", "experiments")}
+# Experiments are done with the verbs; only the verb that runs them knows them.
+EXCEPTIONS |= {(f"verbs/{verb}.py", "experiments") for verb in ("reproduce", "reproduce_index")}
 
 
 def modules():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def cells(found: Exploration, every: str) -> list[Cell]:
 
 def over_time(laid: list[Cell]) -> Changes:
     """One-best counts that change from a period to the next."""
-    pairs = [(a, b) for a, b in zip(laid, laid[1:], strict=False) if a.actor == b.actor]
+    pairs = [(a, b) for a, b in pairwise(laid) if a.actor == b.actor]
     return _changes(pairs)
 
 

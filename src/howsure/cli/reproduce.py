@@ -41,7 +41,6 @@ def reproduce(
     """Do the experiments of the paper and the thesis again: each claim confirmed or corrected."""
     from howsure.errors import InputError
     from howsure.experiments.registry import EXPERIMENTS, experiment
-    from howsure.report.writing import make_folder
     from howsure.verbs.reproduce import reproduce as run_reproduce
     from howsure.verbs.reproduce_index import reproduction_index
 
@@ -67,10 +66,10 @@ def reproduce(
         if not as_json:
             print(_text(made))
         results.append(made)
-    index = reproduction_index(make_folder(out))
+    written = reproduction_index(out) if results else ()
     if not as_json:
-        print(f"All that the folder holds, point by point: {index[-1]}")
-    if as_json:
+        print("\n".join(f"Written: {path}" for path in written))
+    else:
         whole = {r.name: r.to_dict() for r in results}
         print(json.dumps(whole, indent=2, allow_nan=False, ensure_ascii=False))
     return 0

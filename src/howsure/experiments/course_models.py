@@ -15,7 +15,7 @@ from howsure.corpora.folder import corpus_path
 from howsure.experiments import course_tables as notes
 from howsure.experiments.result import Finding, Table
 from howsure.experiments.work import Work
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.ngrams.evaluation import entropy, perplexity_of
 from howsure.models.ngrams.use import reconstituted_counts
 
@@ -70,7 +70,9 @@ def _restaurant() -> tuple[Finding, list[Table]]:
         ("figure 7, Laplace", notes.LAPLACE, made["laplace"]),
         ("figure 8, adjusted counts", notes.RECONSTITUTED, made["adjusted"]),
     )
-    rows, wrong, right = [], [], 0
+    rows: list[tuple[Any, ...]] = []
+    wrong: list[tuple[str, str, str, float]] = []
+    right = 0
     for name, printed, ours in plans:
         n, others = notes.agreeing(printed, ours)
         right, wrong = right + n, wrong + others
@@ -112,7 +114,7 @@ def _unigram() -> Finding:
     words = [w for story in story_words() for w in story]
     seen, counts = np.unique(words, return_counts=True)
     model = lm.train([" ".join(words)], order=1, smoothing="mle", sentences=False, closed=True)
-    total = float(model.distribution([])[model.vocabulary.numbers(seen.tolist())].sum())
+    total = float(model.distribution("")[model.vocabulary.numbers(seen.tolist())].sum())
     printed = float((counts / len(seen)).sum())
     return Finding(
         "A unigram's probability is C(w)/V, V the number of words in the corpus.",
@@ -126,14 +128,14 @@ def _unigram() -> Finding:
     )
 
 
-def good_turing_masses(counts: Floats) -> tuple[float, float, float]:
+def good_turing_masses(counts: Ints) -> tuple[float, float, float]:
     """Total mass by Good-Turing of types seen so often: with the factor c+1, without it, and N₁/N of what is unseen.
 
     c* = (c+1) N_{c+1}/N_c gives the types seen c times (c+1) N_{c+1}/N together, so with N₁/N for the unseen all sums to 1.
     """
     n = float(counts.sum())
     most = int(counts.max())
-    of = np.bincount(counts.astype(np.int64), minlength=most + 2).astype(float)
+    of = np.bincount(counts, minlength=most + 2).astype(float)
     c = np.arange(1, most + 1)
     unseen = of[1] / n
     return unseen + float(((c + 1) * of[2:]).sum()) / n, unseen + float(of[2:].sum()) / n, unseen
@@ -144,7 +146,7 @@ def _good_turing() -> Finding:
     stories = story_words()
     pairs = [" ".join(p) for story in stories for p in pairwise(story)]
     vocabulary = len({w for story in stories for w in story})
-    _, counts = np.unique(pairs, return_counts=True)
+    counts = np.unique(pairs, return_counts=True)[1].astype(np.int64)
     with_factor, without, unseen = good_turing_masses(counts)
     n0, printed = vocabulary**2 - len(counts), vocabulary**2 - len(pairs)
     return Finding(

@@ -169,8 +169,8 @@ def gold(held: dict[str, Coverage]) -> Finding:
         "§6.1",
         "confirmed" if share >= 0.9 else "differs",
         f"The paper had no labels. MUC has: which organisation did it, document by document. The 95% bands hold {told}; reachable are events that "
-        "get any probability at all. Most of what is missed is never proposed (another verb, no agent in the parse), of which coreference knows nothing: "
-        "the bands are of coreference alone, and not intervals for what people would count.",
+        "get any probability at all. The bands are of coreference alone: of another verb, or an agent that the parse does not show, they know nothing, and they "
+        "are not intervals for what people would count. docs/muc-study.md says where events are lost.",
         {
             f"{q}_{k}": v
             for q, c in held.items()

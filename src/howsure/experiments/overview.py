@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from howsure.experiments.result import Finding, Reproduction
+from howsure.experiments.result import Finding, Reproduction, Verdict
 from howsure.experiments.slips import BEYOND, SLIPS, Slip
 
 TITLE = "The paper, the thesis and the notes, point by point"
-VERDICTS = ("confirmed", "corrected", "differs", "not tested")
+VERDICTS: tuple[Verdict, ...] = ("confirmed", "corrected", "differs", "not tested")
 LEGEND = (
     "*Confirmed*: the finding holds here. *Corrected*: the claim is wrong of itself, whatever the data. *Differs*: these data and "
     "models show another thing. *Not tested*: they cannot tell. What is compared is the finding; the numbers are of other data."
@@ -50,7 +50,7 @@ def overview(
     return "\n\n".join(parts) + "\n"
 
 
-def tally(results: Sequence[Reproduction]) -> dict[str, int]:
+def tally(results: Sequence[Reproduction]) -> dict[Verdict, int]:
     """How many findings have each verdict."""
     said = [f.verdict for r in results for f in r.findings]
     return {v: said.count(v) for v in VERDICTS}

@@ -54,7 +54,7 @@ KINDS = (
     "one link decides: with it or without it the probability differs by ½ or more",
     "the agent is a pronoun",
     "the actor is named more than two sentences from where it acts",
-    "no link is needed: the agent is named, but may be one entity with another actor",
+    "no link is needed: the agent itself is named",
     "another actor may be the agent in the same document",
 )
 

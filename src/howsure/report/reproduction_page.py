@@ -22,7 +22,7 @@ def reproduction_page(
     title: str,
     legend: str,
     sources: str,
-    tally: Mapping[str, int],
+    tally: Mapping[Any, int],
     slips: Sequence[Any],
     beyond: Sequence[Any],
     left_out: Sequence[str] = (),

@@ -21,6 +21,7 @@ from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 from howsure.plots.pair_panels import pair_panels
 
+CLOSE = 0.003  # what a figure of 300 dots can show
 MENTIONS = {"predicted": "found mentions", "gold": "gold mentions"}
 
 
@@ -151,14 +152,22 @@ def _row(settings: dict[str, Any], mentions: str, how: str, pairs: Pairs, q: Flo
 
 
 def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Figure:
+    """Bins that would be drawn on one another, nearly all of them at the origin, are drawn once."""
     caption = f"How often pairs of mentions corefer against the probability given, in bins of {bin_size:,} pairs"
-    records = [
-        {"panel": panel, "how": how, "q": float(f"{q:.5g}"), "p": float(f"{p:.5g}"), "low": max(0.0, float(f"{a:.5g}")), "high": float(f"{b:.5g}")}
-        for panel, curves in panels.items()
-        for how, bins in curves.items()
-        for q, p, a, b in zip(bins.mean_prob, bins.mean_true, bins.low, bins.high, strict=True)
-    ]  # fmt: skip
+    records = []
+    for panel, curves in panels.items():
+        for how, bins in curves.items():
+            last = (-1.0, -1.0)
+            for q, p, low, high in zip(bins.mean_prob, bins.mean_true, bins.low, bins.high, strict=True):
+                if max(abs(q - last[0]), abs(p - last[1])) >= CLOSE:
+                    last = (q, p)
+                    ends = {"low": max(0.0, _short(low)), "high": _short(high)}
+                    records.append({"panel": panel, "how": how, "q": _short(q), "p": _short(p), **ends})
     return Figure("5", caption + ".", pair_panels(records, title=caption))
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def _table(rows: list[Row], bin_size: int) -> Table:

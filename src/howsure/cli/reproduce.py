@@ -49,7 +49,11 @@ def reproduce(
         return 0
     if not names:
         raise InputError(f"name an experiment, or `all`. There are: {', '.join(EXPERIMENTS)}.")
-    wanted = list(EXPERIMENTS.values()) if names == ["all"] else [experiment(n) for n in dict.fromkeys(names)]
+    wanted = (
+        list(EXPERIMENTS.values())
+        if names == ["all"]
+        else list({experiment(n).name: experiment(n) for n in names}.values())
+    )
     results = []
     for e in wanted:
         lacking = e.missing()

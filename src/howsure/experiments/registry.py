@@ -33,6 +33,7 @@ class Experiment:
     shows: str
     module: str
     corpora: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()  # other names, by the number of a figure
 
     @property
     def data(self) -> str | None:
@@ -61,14 +62,70 @@ class Experiment:
         return Reproduction(self.name, self.title, self.shows, settings, **{**on, **parts})
 
 
+_TAGGING = ("conll-2011", "ewt", "treebank")
+_HERE = "howsure.experiments"
+
 EXPERIMENTS = {
     e.name: e
     for e in (
         Experiment(
+            "figure-1",
+            "Equally wide against equally filled bins",
+            "what bins show of a tagger's skewed probabilities of NN (paper §3.1, figure 1)",
+            f"{_HERE}.figure_1",
+            _TAGGING,
+        ),
+        Experiment(
+            "figure-2",
+            "Naive Bayes against logistic regression",
+            "F1 and calibration of two classifiers of tweets (paper §4.1, figure 2)",
+            f"{_HERE}.figure_2",
+            ("tweet-sentiment",),
+        ),
+        Experiment(
+            "figure-3",
+            "HMM against CRF, all tags together",
+            "the calibration of two taggers of the same accuracy (paper §4.2.2, figure 3)",
+            f"{_HERE}.figure_3",
+            _TAGGING,
+        ),
+        Experiment(
+            "figure-4a",
+            "HMM against CRF, tag by tag",
+            "on how many tags either is better calibrated (paper §4.2.2, figure 4a)",
+            f"{_HERE}.figure_4a",
+            _TAGGING,
+        ),
+        Experiment(
+            "figure-4b",
+            "HMM against CRF, pairs of tags",
+            "on how many pairs of consecutive tags either is better calibrated (paper §4.2.3, figure 4b)",
+            f"{_HERE}.figure_4b",
+            _TAGGING,
+        ),
+        Experiment(
+            "thesis-wsj",
+            "HMM, CRF-Basic and CRF-Advanced on newswire",
+            "the calibration of three taggers on NN (thesis §4.1, figures 4.1-4.3)",
+            f"{_HERE}.thesis_tagging",
+            ("conll-2011", "treebank"),
+            ("thesis-4.1", "thesis-4.2", "thesis-4.3"),
+        ),
+        Experiment(
+            "thesis-tweets",
+            "HMM, CRF-Basic and CRF-Advanced on tweets",
+            "the calibration of three taggers on V (thesis §4.2, figures 4.4-4.6)",
+            f"{_HERE}.thesis_tagging",
+            ("ark-tweets",),
+            ("thesis-4.4", "thesis-4.5", "thesis-4.6"),
+        ),
+        Experiment(
             "synthetic",
             "The MSE calibration score on synthetic pairs",
             "how the score moves with bin size and sample size when the truth is known (thesis §4.3, figures 4.7-4.11)",
-            "howsure.experiments.synthetic",
+            f"{_HERE}.synthetic",
+            (),
+            tuple(f"thesis-4.{i}" for i in range(7, 12)),
         ),
         Experiment(
             "figure-5",
@@ -103,7 +160,8 @@ EXPERIMENTS = {
 
 
 def experiment(name: str) -> Experiment:
-    """The experiment of that name."""
-    if name not in EXPERIMENTS:
-        raise InputError(f"there is no experiment {name!r}.{_validate.nearest(name, EXPERIMENTS)}")
-    return EXPERIMENTS[name]
+    """The experiment of that name, or of the figure of that number ("thesis-4.2")."""
+    named = EXPERIMENTS | {f: e for e in EXPERIMENTS.values() for f in e.figures}
+    if name not in named:
+        raise InputError(f"there is no experiment {name!r}.{_validate.nearest(name, named)}")
+    return named[name]

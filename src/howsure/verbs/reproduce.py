@@ -34,7 +34,7 @@ def reproduce(
     Parameters
     ----------
     name : str
-        As `howsure reproduce --list` names it.
+        As `howsure reproduce --list` names it, or a figure of the thesis, such as "thesis-4.2".
     out : path or None
         A folder, made if need be, for the figures (`NAME-4.7.svg`), a page (`NAME.md`) and everything as data
         (`NAME.json`). A result found there, made by the same version with the same settings, data and seed, is used
@@ -61,6 +61,7 @@ def reproduce(
     'confirmed'
     """
     found = experiment(name)
+    name = found.name
     generator = _validate.generator(rng)
     settings = {**found.settings(quick=quick), "rng": int(rng) if isinstance(rng, int | np.integer) else None}
     tell = progress or (lambda _: None)

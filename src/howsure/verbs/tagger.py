@@ -23,6 +23,7 @@ from howsure.models.chain_temperature import FittedTemperature, fit_temperature
 from howsure.models.tagger import Tagger, load_tagger
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior
+from howsure.posteriors.chain_gold import accuracy, top_pairs
 from howsure.verbs.tagger_result import Candidate, TaggerCheck, TaggerTraining
 
 Progress = Callable[[str, int, float], None]  # what is trained, the iteration, the loss
@@ -150,11 +151,6 @@ def _documents(source: Source, column: str | None, *, need_tags: bool) -> list[D
     return read_tagged(source, column, need_tags=need_tags)  # type: ignore[arg-type]
 
 
-def accuracy(posterior: ChainPosterior, tags: Sequence[str]) -> float:
-    """Share of tokens whose most probable tag is right."""
-    return float(np.mean(posterior.mbr_tags() == posterior.codes(tags)))
-
-
 def check_tagger(
     tagger: Tagger | str | Path,
     test: Source,
@@ -231,20 +227,6 @@ def pair_slices(
         y = ((codes[at] == i) & (codes[at + 1] == j)).astype(np.uint8)
         made.append((f"{a} {b}", y, np.ascontiguousarray(np.minimum(q[:, k], 1.0)), group[at]))
     return worst_first(_analysed(made, level))
-
-
-def top_pairs(posterior: ChainPosterior, codes: NDArray[np.int64], most: int) -> list[tuple[str, str]]:
-    """The commonest pairs of consecutive gold tags, most frequent first."""
-    inner = np.ones(len(codes), bool)
-    inner[posterior.starts[1:] - 1] = False
-    t = np.flatnonzero(inner)
-    t = t[(codes[t] >= 0) & (codes[t + 1] >= 0)]
-    pair, count = np.unique(codes[t] * len(posterior.tags) + codes[t + 1], return_counts=True)
-    order = np.lexsort((pair, -count))[:most]
-    return [
-        (posterior.tags[p // len(posterior.tags)], posterior.tags[p % len(posterior.tags)])
-        for p in pair[order].tolist()
-    ]
 
 
 def _slices(

@@ -1,0 +1,129 @@
+"""Figure 1: the probabilities of "is this token NN?" are skewed; equally wide bins against equally filled ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from howsure.calibration.paper import calibration_error
+from howsure.calibration.result import Calibration
+from howsure.experiments import tagging
+from howsure.experiments.measured import calibrated, shown
+from howsure.experiments.result import Figure, Finding, Table
+from howsure.experiments.tagging import taggers_table
+from howsure.experiments.work import Work
+from howsure.kernels.cells import Floats
+from howsure.plots.curve_panels import curve_panels, histogram_panel
+
+TAG = "NN"
+EXTREME = 0.01  # q so near to 0 or 1
+
+
+def settings(quick: bool) -> dict[str, Any]:
+    """As for the other tagging figures; the paper's bins."""
+    return {**tagging.settings(quick), "widths": [0.02, 0.1], "bin_size": 100 if quick else 1_000}
+
+
+def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
+    """Four panels of the CRF's answers, a table of both models', and the claims on bins."""
+    made = tagging.hmm_and_crf(settings, work)
+    y, answers = made.answers(TAG)
+    rules: dict[str, int | str] = {f"width {w:g}": f"width:{round(1 / w)}" for w in settings["widths"]}
+    rules[f"{settings['bin_size']:,} rows each"] = settings["bin_size"]
+    binned = {
+        model: {name: calibrated(y, q, made.sentence, rule) for name, rule in rules.items()}
+        for model, q in answers.items()
+    }
+    q, curves = answers["CRF"], binned["CRF"]
+    return {
+        "findings": findings(y, q, curves, settings["bin_size"]),
+        "figures": (_figure(curves, settings),),
+        "tables": (_table(y, answers, binned, settings), taggers_table(made)),
+        "notes": (
+            "The paper does not say which tagger its figure shows; this is the CRF, and the table has both.",
+            "Intervals of bins are Clopper-Pearson's with the rows that the sentences are worth.",
+        ),
+    }
+
+
+def widest(c: Calibration) -> float:
+    """The widest interval of a bin."""
+    return float(np.max(c.bins.high - c.bins.low))
+
+
+def within(c: Calibration, low: float = 0.1, high: float = 0.9) -> int:
+    """Bins whose mean probability is in the middle of the scale."""
+    return int(np.sum((c.bins.mean_prob > low) & (c.bins.mean_prob < high)))
+
+
+def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size: int) -> tuple[Finding, ...]:
+    """What the paper says of the picture."""
+    *wide, adaptive = curves.values()
+    names = list(curves)
+    near = float(np.mean((q < EXTREME) | (q > 1 - EXTREME)))
+    widths = [widest(c) for c in curves.values()]
+    narrower = widths[-1] < min(widths[:-1])
+    bound = 1.96 * 0.5 / np.sqrt(bin_size)
+    middle_rows = float(np.mean((q > 0.1) & (q < 0.9)))
+    numbers = {f"widest interval, {n}": float(w) for n, w in zip(names, widths, strict=True)}
+    skewed = Finding(
+        "A tagger's probabilities are skewed: most are near 0 or 1.",
+        "§3.1, figure 1a",
+        "confirmed" if near > 0.5 else "differs",
+        f"{100 * near:.1f}% of {len(q):,} probabilities of {TAG} are within {EXTREME:g} of 0 or 1, and {100 * middle_rows:.1f}% "
+        f"between 0.1 and 0.9.",
+        {"near an end": near, "between 0.1 and 0.9": middle_rows},
+        "drawn only",
+        f"{100 * near:.1f}% within {EXTREME:g} of 0 or 1",
+    )
+    intervals = Finding(
+        "Equally wide bins can have wide intervals; bins of equal numbers of rows have narrow ones.",
+        "§3.1, figure 1b-d",
+        "confirmed" if narrower else "differs",
+        "The widest 95% interval of a bin is "
+        + ", ".join(f"{w:.3f} ({n}, {len(c.bins)} bins)" for (n, c), w in zip(curves.items(), widths, strict=True))
+        + f". Of the equally wide bins {', '.join(str(int(np.sum(c.bins.n < 100))) for c in wide)} hold fewer than 100 rows. "
+        f"The paper's bound for {bin_size:,} independent rows is {2 * bound:.3f} across.",
+        numbers,
+        "drawn only",
+        " against ".join(f"{w:.3f}" for w in widths),
+    )
+    count = within(adaptive)
+    price = Finding(
+        "Equally filled bins capture the distribution of the probabilities.",
+        "§3.1, figure 1d",
+        "confirmed" if count <= max(1, round(2 * middle_rows * len(adaptive.bins)) + 1) else "differs",
+        f"Their density follows that of the rows, and that is the price: {count} of {len(adaptive.bins)} bins stand between 0.1 and "
+        f"0.9, against {', '.join(f'{within(c)} of {len(c.bins)} ({n})' for n, c in zip(names, wide, strict=False))}. Narrow "
+        "intervals there are bought with resolution.",
+        {"bins in the middle": count, "bins": len(adaptive.bins)},
+        "drawn only",
+        f"{count} of {len(adaptive.bins)} bins between 0.1 and 0.9",
+    )
+    return skewed, intervals, price
+
+
+def _figure(curves: dict[str, Calibration], settings: dict[str, Any]) -> Figure:
+    title = f"Is this token {TAG}? The CRF's probabilities in three kinds of bins"
+    *wide, adaptive = curves
+    letters = dict(zip(curves, "bcd", strict=False))
+    named = {f"({letters[n]}) {n}": c for n, c in curves.items()}
+    made = curve_panels(named, title=title, histograms=False)
+    made["concat"] = [histogram_panel(curves[adaptive], "(a) distribution"), *made["concat"]]
+    return Figure("1", f"{title}, of {len(wide)} widths and of {settings['bin_size']:,} rows each.", made)
+
+
+def _table(
+    y: np.ndarray, answers: dict[str, Floats], binned: dict[str, dict[str, Calibration]], settings: dict[str, Any]
+) -> Table:
+    rows = []
+    for model, curves in binned.items():
+        for name, c in curves.items():
+            b = c.bins
+            raw = float(np.sqrt(np.sum(b.n * b.gap**2) / b.n.sum()))
+            rows.append((model, name, len(b), int(b.n.min()), widest(c), within(c), raw, shown(c.error)))
+        paper = calibration_error(y, answers[model], settings["bin_size"])
+        rows[-1] = (*rows[-1][:6], paper, rows[-1][7])
+    columns = ("model", "bins", "number", "fewest rows", "widest interval", "between 0.1 and 0.9", "raw error")
+    return Table("bins", f'Bins for "is this token {TAG}?"', (*columns, "debiased error [95%]"), tuple(rows))

@@ -1,0 +1,214 @@
+"""Two models asked the same yes/no questions: on which is either better calibrated, and how surely?
+
+For each question the difference of squared errors has a cluster-robust test (sentences are what is independent), the
+p-values adjusted for the number of questions (Benjamini-Hochberg). Beside it stands what the paper did: the error of
+Algorithm 1 with the interval of Algorithm 2, which takes tokens for independent; two models differ where the intervals
+do not overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.clustered import student_quantile
+from howsure.calibration.comparison import compare_rows
+from howsure.calibration.difference import Difference, Filed, squared_error_difference
+from howsure.calibration.intervals import Estimate
+from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.calibration.paper import PaperInterval, calibration_interval
+from howsure.calibration.sketch import sketch_rows
+from howsure.experiments.measured import CONFIDENCE_LEVEL, shown
+from howsure.experiments.result import Table
+from howsure.experiments.work import Work
+from howsure.kernels.cells import Floats, Ints
+
+BLOCKS = 20  # of the jackknife
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """Rows of a yes/no question: what is true, two models' probabilities, and the sentence, numbered from 0."""
+
+    name: str
+    y: NDArray[np.uint8] = field(repr=False)
+    q: dict[str, Floats] = field(repr=False)
+    group: Ints = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with each model's error, the paper's version of it, and the difference (first less second)."""
+
+    name: str
+    positives: int
+    errors: tuple[Estimate, Estimate]
+    paper: tuple[PaperInterval, PaperInterval]
+    difference: Difference
+    adjusted: float | None = None
+
+    @property
+    def better(self) -> int:
+        """0 or 1, the model of smaller squared error; the same rows in both is 1."""
+        return int(self.difference.value >= 0)
+
+    @property
+    def significant(self) -> bool:
+        """By our test."""
+        return self.adjusted is not None and self.adjusted < SIGNIFICANT
+
+    @property
+    def paper_better(self) -> int:
+        """By Algorithm 1."""
+        return int(self.paper[0].value >= self.paper[1].value)
+
+    @property
+    def paper_significant(self) -> bool:
+        """Algorithm 2's intervals do not overlap."""
+        return max(p.low for p in self.paper) > min(p.high for p in self.paper)
+
+
+def answered(
+    questions: list[Question], bin_size: int, n_samples: int, rng: np.random.Generator, work: Work
+) -> tuple[Answered, ...]:
+    """Every question, p-values adjusted for their number."""
+    made = []
+    for number, x in enumerate(questions, 1):
+        work(f"question {number} of {len(questions)}: {x.name}")
+        calibrations, pairs = compare_rows(x.y, x.q, x.group, CONFIDENCE_LEVEL, None)
+        a, b = (c.error for c in calibrations)
+        assert a is not None
+        assert b is not None
+        first, second = (calibration_interval(x.y, q, bin_size, n_samples, rng) for q in x.q.values())
+        made.append(Answered(x.name, int(x.y.sum()), (a, b), (first, second), pairs[0].error_squared))
+    adjusted = benjamini_hochberg([m.difference.p_value for m in made])
+    return tuple(replace(m, adjusted=p) for m, p in zip(made, adjusted, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """Mean over the commonest questions: each model's RMS error, the paper's, and the difference of squared errors."""
+
+    most: int
+    errors: tuple[float, float]
+    paper: tuple[float, float]
+    difference: Estimate
+
+    @property
+    def better(self) -> int | None:
+        """The model that is better calibrated, if the interval leaves out 0."""
+        d = self.difference
+        assert d.low is not None
+        assert d.high is not None
+        return 0 if d.high < 0 else 1 if d.low > 0 else None
+
+
+def average(questions: list[Question], answers: tuple[Answered, ...], most: int, work: Work) -> Average:
+    """The mean over the first `most` questions.
+
+    The interval is a jackknife over blocks of sentences, each sentence's rows in all questions left out together.
+    """
+    used, said = questions[:most], answers[:most]
+    work(f"the average of {len(used)} questions")
+    full = float(np.mean([a.difference.value for a in said]))
+    without = np.zeros(BLOCKS)
+    for x in used:
+        block = x.group % BLOCKS
+        for b in range(BLOCKS):
+            kept = np.flatnonzero(block != b)
+            group = np.unique(x.group[kept], return_inverse=True)[1]
+            y = x.y[kept]
+            filed = [Filed.of(y, q := np.ascontiguousarray(p[kept]), sketch_rows(y, q)) for p in x.q.values()]
+            without[b] += squared_error_difference(filed[0], filed[1], group, CONFIDENCE_LEVEL).value / len(used)
+    se = sqrt((BLOCKS - 1) / BLOCKS * float(np.sum((without - without.mean()) ** 2)))
+    half = student_quantile(0.5 + CONFIDENCE_LEVEL / 2, BLOCKS - 1) * se
+    return Average(
+        len(used),
+        _means([a.errors for a in said]),
+        _means([a.paper for a in said]),
+        Estimate(full, full - half, full + half),
+    )
+
+
+def _means(pairs: list[tuple[Estimate, Estimate]] | list[tuple[PaperInterval, PaperInterval]]) -> tuple[float, float]:
+    return float(np.mean([a.value for a, _ in pairs])), float(np.mean([b.value for _, b in pairs]))
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """On how many questions the second model is better, the first is, and significantly: by us, and as in the paper."""
+
+    n: int
+    second: int
+    second_significant: int
+    first_significant: int
+    paper_second: int
+    paper_second_significant: int
+    paper_first_significant: int
+
+    @property
+    def first(self) -> int:
+        """On how many the first is better."""
+        return self.n - self.second
+
+
+def counted(answers: tuple[Answered, ...]) -> Count:
+    """The answers in numbers."""
+    return Count(
+        len(answers),
+        sum(a.better for a in answers),
+        sum(a.significant and a.better == 1 for a in answers),
+        sum(a.significant and a.better == 0 for a in answers),
+        sum(a.paper_better for a in answers),
+        sum(a.paper_significant and a.paper_better == 1 for a in answers),
+        sum(a.paper_significant and a.paper_better == 0 for a in answers),
+    )
+
+
+def answers_table(name: str, caption: str, models: tuple[str, str], answers: tuple[Answered, ...]) -> Table:
+    """A row for each question."""
+    rows = tuple(
+        (
+            a.name,
+            a.positives,
+            shown(a.errors[0]),
+            shown(a.errors[1]),
+            f"{a.difference.value:+.2e}",
+            "–" if a.adjusted is None else float(f"{a.adjusted:.2g}"),
+            f"{a.paper[0].value:.4f}",
+            f"{a.paper[1].value:.4f}",
+        )
+        for a in answers
+    )
+    first, second = models
+    columns = ("question", "true", f"{first} [95%]", f"{second} [95%]", "difference of squares", "adjusted p")
+    return Table(name, caption, (*columns, f"{first}, Alg. 2", f"{second}, Alg. 2"), rows)
+
+
+def error_records(
+    answers: tuple[Answered, ...], averages: list[Average], models: tuple[str, str]
+) -> list[dict[str, Any]]:
+    """For `error_dots`: a record for each question and model, averages behind."""
+    made: list[dict[str, Any]] = []
+    for a in answers:
+        made += [
+            {
+                "question": a.name,
+                "model": m,
+                "error": float(f"{e.value:.6g}"),
+                "low": float(f"{e.low or 0.0:.6g}"),
+                "high": float(f"{e.high if e.high is not None else e.value:.6g}"),
+            }
+            for m, e in zip(models, a.errors, strict=True)
+        ]
+    for v in averages:
+        made += [
+            {"question": f"mean of {v.most}", "model": m, "error": float(f"{e:.6g}")}
+            for m, e in zip(models, v.errors, strict=True)
+        ]
+    return made

@@ -1,0 +1,227 @@
+"""Tagged text and trained taggers, shared by the experiments on tagging and kept beside their results.
+
+The paper's setting: an HMM with Dirichlet smoothing, its pseudocount of best accuracy on dev; and a CRF that sees what
+the HMM sees, trained on as many sentences as give the HMM's accuracy, its regulariser of best accuracy on dev.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from howsure.calibration.difference import mean_difference
+from howsure.calibration.intervals import Estimate
+from howsure.corpora.conll2012 import read_conll2012
+from howsure.corpora.document import Document
+from howsure.corpora.folder import corpus_path
+from howsure.corpora.tagged import read_tagged, sentences_of
+from howsure.errors import InputError
+from howsure.experiments.measured import CONFIDENCE_LEVEL, shown
+from howsure.experiments.result import Table
+from howsure.experiments.work import Work
+from howsure.kernels.cells import Floats, Ints
+from howsure.models.crf import Crf
+from howsure.models.crf_training import CrfTrainer
+from howsure.models.hmm import Hmm, HmmCounts
+from howsure.posteriors.chain import ChainPosterior
+from howsure.posteriors.chain_gold import accuracy
+
+PARTS = ("train", "dev", "test")
+WSJ_PARTS = ((1, 149), (150, 174), (175, 199))  # file numbers of the Treebank sample
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """Tagged sentences, their words one after another."""
+
+    words: list[str] = field(repr=False)
+    starts: Ints = field(repr=False)
+    tags: list[str] = field(repr=False)
+
+    @property
+    def n_sentences(self) -> int:
+        """Number of sentences."""
+        return len(self.starts) - 1
+
+    def spread(self, n: int) -> Text:
+        """`n` of the sentences at equal distances, as corpora are often in order of genre."""
+        if n >= self.n_sentences:
+            return self
+        chosen = np.arange(n) * self.n_sentences // n
+        token = np.concatenate([np.arange(self.starts[s], self.starts[s + 1]) for s in chosen.tolist()]).tolist()
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[chosen])])
+        return Text([self.words[t] for t in token], starts, [self.tags[t] for t in token])
+
+
+def splits(data: str, sentences: Sequence[int] | None) -> tuple[Text, Text, Text]:
+    """Train, dev and test of a corpus; at most so many sentences of each."""
+    made = tuple(_text(documents) for documents in _documents(data))
+    if sentences is not None:
+        made = tuple(t.spread(n) for t, n in zip(made, sentences, strict=True))
+    train, dev, test = made
+    return train, dev, test
+
+
+def _text(documents: list[Document]) -> Text:
+    words, starts, _ = sentences_of(documents)
+    return Text(words, starts, [t for d in documents for t in d.column("tag")])
+
+
+def _documents(data: str) -> list[list[Document]]:
+    if data == "conll-2011":
+        return [_newswire(corpus_path(data, part)) for part in PARTS]
+    if data == "treebank":
+        files = sorted(corpus_path(data).glob("wsj_*.pos"))
+        return [read_tagged([f for f in files if a <= int(f.stem[4:8]) <= b]) for a, b in WSJ_PARTS]
+    names = {"ewt": "en_ewt-ud-{}.conllu", "ark-tweets": "oct27.{}"}
+    return [read_tagged(corpus_path(data, names[data].format(part))) for part in PARTS]
+
+
+def _newswire(folder: Path) -> list[Document]:
+    """The Wall Street Journal's documents in files of the CoNLL layout, gold where there are gold and automatic ones."""
+    files = sorted(folder.rglob("*gold_conll")) or sorted(folder.rglob("*_conll"))
+    read = (d for f in files for d in read_conll2012(f))
+    found = [d.with_(columns=d.columns | {"tag": d.column("xpos")}) for d in read if "wsj" in d.name.lower()]
+    if not found:
+        raise InputError(f"no document below {folder} is named after the Wall Street Journal (wsj).")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One tagger on the test text: probabilities by the tags that both models share, and its accuracy."""
+
+    name: str
+    said: str  # how it was trained
+    posterior: ChainPosterior = field(repr=False)
+    q: Floats = field(repr=False)  # (tokens, tags)
+    accuracy: Estimate = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest:
+    """Taggers on the same test text."""
+
+    tags: tuple[str, ...]  # all of the training and test text, the commonest in test first
+    gold: Ints = field(repr=False)
+    sentence: Ints = field(repr=False)
+    sides: tuple[Side, ...]
+    n_train: int
+
+    @property
+    def n_sentences(self) -> int:
+        """Number of test sentences."""
+        return int(self.sentence[-1]) + 1
+
+    def answers(self, tag: str) -> tuple[np.ndarray, dict[str, Floats]]:
+        """Is this token's tag `tag`? What is true, and each tagger's probability."""
+        k = self.tags.index(tag)
+        return (self.gold == k).astype(np.uint8), {s.name: np.ascontiguousarray(s.q[:, k]) for s in self.sides}
+
+
+def contest(train: Text, test: Text, taggers: dict[str, tuple[Hmm | Crf, str]]) -> Contest:
+    """Taggers, each with a word on how it was trained, side by side."""
+    names, counts = np.unique([*test.tags, *train.tags], return_counts=True)
+    in_test = dict(zip(*np.unique(test.tags, return_counts=True), strict=True))
+    order = sorted(range(len(names)), key=lambda i: (-in_test.get(names[i], 0), -counts[i], names[i]))
+    tags = tuple(str(names[i]) for i in order)
+    place = {t: i for i, t in enumerate(tags)}
+    gold = np.array([place[t] for t in test.tags], np.int64)
+    sides = []
+    for name, (model, said) in taggers.items():
+        posterior = model.posterior(test.words, test.starts)
+        q = np.zeros((len(gold), len(tags)))
+        q[:, [place[t] for t in posterior.tags]] = np.minimum(posterior.marginals(), 1.0)
+        right = (posterior.mbr_tags() == posterior.codes(test.tags)).astype(np.float64)
+        sides.append(
+            Side(name, said, posterior, q, mean_difference(right, posterior.sentence, CONFIDENCE_LEVEL).estimate)
+        )
+    return Contest(tags, gold, sides[0].posterior.sentence, tuple(sides), train.n_sentences)
+
+
+class Workshop:
+    """Trains the taggers of one corpus, each kept on disk under all that it depends on."""
+
+    def __init__(self, settings: dict[str, Any], work: Work) -> None:
+        self.settings, self.work = settings, work
+        work("reading")
+        self.train, self.dev, self.test = splits(settings["data"], settings["sentences"])
+
+    def hmm(self, *, rare: int, pseudocounts: Sequence[float]) -> Hmm:
+        """The HMM of best accuracy on dev. With `rare` above 0, words so rare are known by shape and ending."""
+        self.work("training the HMM")
+        counts = HmmCounts(self.train.words, self.train.starts, self.train.tags, rare=rare)
+        return max((counts.fit(pseudocount=a) for a in pseudocounts), key=self.on_dev)
+
+    def crf(self, features: str, n: int, l2: float) -> Crf:
+        """A CRF trained on `n` sentences."""
+        said = f"training the CRF ({features}) on {n:,} sentences, l2 = {l2:g}"
+        self.work(said)
+        s = self.settings
+        key = {k: s[k] for k in ("data", "data_fingerprint", "sentences", "iterations")}
+        key |= {"features": features, "n": n, "l2": l2}
+
+        def make() -> Crf:
+            text = self.train.spread(n)
+            return CrfTrainer(text.words, text.starts, text.tags, features).fit(
+                l2=l2,
+                max_iterations=s["iterations"],
+                progress=lambda i, _: self.work(f"{said}, iteration {i}"),
+            )
+
+        return self.work.kept(f"crf-{s['data']}-{features.replace(',', '-')}-{n}", key, make, Crf.save, Crf.load)
+
+    def best_crf(self, features: str, n: int, l2s: Sequence[float]) -> Crf:
+        """The regulariser of best accuracy on dev."""
+        return max((self.crf(features, n, l2) for l2 in l2s), key=self.on_dev)
+
+    def matched_crf(self, features: str, like: Hmm) -> tuple[Crf, int]:
+        """A CRF as accurate on dev as another tagger, by the number of its training sentences, and that number.
+
+        Accuracy grows with the sentences, so the sizes are bisected.
+        """
+        s, target, total = self.settings, self.on_dev(like), self.train.n_sentences
+        sizes = [total * k // s["shares"] for k in range(1, s["shares"] + 1)]
+        found = cache(lambda i: self.on_dev(self.crf(features, sizes[i], s["l2"][0])))
+        low, high = 0, len(sizes) - 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if found(middle) < target else (low, middle)
+        near = min({max(low - 1, 0), low}, key=lambda i: abs(found(i) - target))
+        return self.best_crf(features, sizes[near], s["l2"]), sizes[near]
+
+    def on_dev(self, model: Hmm | Crf) -> float:
+        """Accuracy on dev."""
+        return accuracy(model.posterior(self.dev.words, self.dev.starts), self.dev.tags)
+
+
+def settings(quick: bool) -> dict[str, Any]:
+    """Of HMM against CRF: what is tried on dev, and how much text is used."""
+    full = {"sentences": None, "iterations": 100, "shares": 8, "l2": [0.1, 0.03, 0.3]}
+    small = {"sentences": [400, 150, 300], "iterations": 25, "shares": 2, "l2": [0.1]}
+    return {"quick": quick, "pseudocounts": [0.0001, 0.001, 0.01, 0.1, 1.0], **(small if quick else full)}
+
+
+def hmm_and_crf(settings: dict[str, Any], work: Work, *, classes: bool = False) -> Contest:
+    """HMM and CRF of the same accuracy: both know words only, as in the paper, or with `classes` rare words by shape."""
+    shop = Workshop(settings, work)
+    hmm = shop.hmm(rare=int(classes), pseudocounts=settings["pseudocounts"])
+    crf, n = shop.matched_crf("word,class" if classes else "basic", hmm)
+    said = {
+        "HMM": (hmm, f"pseudocount {hmm.settings['pseudocount']:g}, {shop.train.n_sentences:,} sentences"),
+        "CRF": (crf, f"l2 = {crf.settings['l2']:g}, {n:,} sentences"),
+    }
+    work("posteriors on the test text")
+    return contest(shop.train, shop.test, said)  # type: ignore[arg-type]
+
+
+def taggers_table(made: Contest) -> Table:
+    """How each tagger was trained, and its accuracy."""
+    rows = tuple((s.name, s.said, shown(s.accuracy)) for s in made.sides)
+    said = f"The taggers, on {made.n_sentences:,} sentences, {len(made.gold):,} tokens"
+    return Table("taggers", said, ("model", "training", "accuracy [95%]"), rows)

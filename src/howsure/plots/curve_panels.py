@@ -1,0 +1,156 @@
+"""Calibration curves in panels side by side, each above the distribution of its probabilities; errors of many questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from howsure.calibration.result import Calibration
+from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, curve_layers, histogram_layers
+
+SIDE = 270
+
+
+def _bare(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Layers without what only a page can show on hover."""
+    return [
+        {**layer, "encoding": {k: v for k, v in layer["encoding"].items() if k != "tooltip"}}
+        if "encoding" in layer
+        else layer
+        for layer in layers
+    ]
+
+
+def curve_panels(curves: dict[str, Calibration], *, title: str, histograms: bool = True) -> dict[str, Any]:
+    """A panel for each name: the curve with its bins' intervals and below it, on a square-root scale, the rows."""
+
+    def panel(name: str, c: Calibration) -> dict[str, Any]:
+        head = {"text": name, "fontSize": 12, "anchor": "start"}
+        if c.error is not None:
+            head |= {"subtitle": f"RMS error {c.error!r}", "subtitleFontSize": 11, "subtitleColor": "#555"}
+        curve = {"title": head, "width": SIDE, "height": SIDE, "layer": _bare(curve_layers(c))}
+        if not histograms:
+            return curve
+        return {"vconcat": [curve, {"width": SIDE, "height": 50, "layer": _bare(histogram_layers(c))}]}
+
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "padding": 8,
+        "description": title,
+        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 12},
+        "config": {"aria": False},
+        "resolve": {"legend": {"color": "independent"}},
+        "columns": 3 if len(curves) == 3 else 2,
+        "concat": [panel(name, c) for name, c in curves.items()],
+    }
+
+
+def histogram_panel(c: Calibration, title: str) -> dict[str, Any]:
+    """How the probabilities are distributed, as a panel to stand among curves."""
+    head = {"text": title, "fontSize": 12, "anchor": "start"}
+    return {"title": head, "width": SIDE, "height": SIDE, "layer": _bare(histogram_layers(c))}
+
+
+def error_dots(records: list[dict[str, Any]], *, title: str, models: tuple[str, str]) -> dict[str, Any]:
+    """Errors of two models on each `question`, in the order given: `error` from `low` to `high`, by `model`.
+
+    A record without limits is drawn as a diamond: an average.
+    """
+    order = list(dict.fromkeys(r["question"] for r in records))
+    x = {
+        "field": "question",
+        "type": "nominal",
+        "sort": order,
+        "title": None,
+        "axis": {"labelAngle": -90, "labelFontSize": 10, "grid": True, "gridOpacity": 0.3},
+    }
+    colour = {
+        "field": "model",
+        "type": "nominal",
+        "scale": {"domain": list(models), "range": [BLUE, ORANGE]},
+        "legend": {"title": None, "orient": "top", "symbolType": "circle", "symbolOpacity": 1},
+    }
+    aside = {"field": "model", "type": "nominal", "sort": list(models)}
+    y = {"field": "error", "type": "quantitative", "title": "RMS calibration error", "scale": {"zero": True}}
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "padding": 8,
+        "description": title,
+        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 8},
+        "config": {"aria": False},
+        "data": {"values": records},
+        "width": {"step": 8 if len(order) > 25 else 14},
+        "height": 280,
+        "layer": [
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.6},
+                "encoding": {
+                    "x": x,
+                    "xOffset": aside,
+                    "y": {**y, "field": "low"},
+                    "y2": {"field": "high"},
+                    "color": colour,
+                },
+            },
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "point", "filled": True, "size": 30, "opacity": 1},
+                "encoding": {"x": x, "xOffset": aside, "y": y, "color": colour},
+            },
+            {
+                "transform": [{"filter": "!isValid(datum.low)"}],
+                "mark": {"type": "point", "filled": True, "shape": "diamond", "size": 90, "opacity": 1},
+                "encoding": {"x": x, "xOffset": aside, "y": y, "color": colour},
+            },
+        ],
+    }
+
+
+def error_scatter(records: list[dict[str, Any]], *, title: str, models: tuple[str, str]) -> dict[str, Any]:
+    """Error of the second model against the first's, a point for each question; `side` says who is surely better."""
+    most = max(max(r["first"], r["second"]) for r in records)
+    scale = {"domain": [0, most * 1.05], "nice": False}
+    sides = [f"{models[0]} significantly better", f"{models[1]} significantly better", "neither"]
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "padding": 8,
+        "description": title,
+        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 8},
+        "config": {"aria": False},
+        "width": 360,
+        "height": 360,
+        "layer": [
+            {
+                "data": {"values": [{"a": 0, "b": 0}, {"a": most * 1.05, "b": most * 1.05}]},
+                "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
+                "encoding": {"x": {"field": "a", "type": "quantitative"}, "y": {"field": "b", "type": "quantitative"}},
+            },
+            {
+                "data": {"values": records},
+                "mark": {"type": "point", "filled": True, "size": 40, "opacity": 0.85},
+                "encoding": {
+                    "x": {
+                        "field": "first",
+                        "type": "quantitative",
+                        "title": f"RMS error, {models[0]}",
+                        "scale": scale,
+                    },
+                    "y": {
+                        "field": "second",
+                        "type": "quantitative",
+                        "title": f"RMS error, {models[1]}",
+                        "scale": scale,
+                    },
+                    "color": {
+                        "field": "side",
+                        "type": "nominal",
+                        "scale": {"domain": sides, "range": [BLUE, ORANGE, "#b8b8b8"]},
+                        "legend": {"title": None, "orient": "top", "columns": 1},
+                    },
+                },
+            },
+        ],
+    }

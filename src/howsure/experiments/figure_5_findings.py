@@ -31,7 +31,7 @@ def below_one_percent(rows: list[Row]) -> Finding:
     plain, gold = _of(rows, "predicted", "no temperature"), _of(rows, "gold", "no temperature")
     return Finding(
         "The model is very well calibrated, with less than 1% CalibErr.",
-        "§5.3, figure 5",
+        "paper §5.3, figure 5",
         "confirmed" if plain.published < 0.01 else "differs",
         f"On the mentions that the system finds, {plain.n:,} pairs, the paper's measure gives {plain.published:.4f} and the debiased one, "
         f"documents being independent, {_estimate(plain.error)}. The number is small because most pairs are easy: only {plain.base_rate:.2%} of "
@@ -64,7 +64,7 @@ def overconfident(rows: list[Row]) -> Finding:
     }[verdict]
     return Finding(
         "It is slightly overconfident on middle to high predictions.",
-        "§5.3, figure 5",
+        "paper §5.3, figure 5",
         verdict,
         f"Where q ≥ ⅓, mean q - mean y is {gap.value:+.4f} [{low:+.4f}, {high:+.4f}] on found mentions and "
         f"{gold.gap.value:+.4f} [{gold.gap.low:+.4f}, {gold.gap.high:+.4f}] on gold ones (95%, documents as groups). {say}",
@@ -81,7 +81,7 @@ def sampling(rows: list[Row], settings: dict[str, Any]) -> Finding:
     first, ten, found = (_of(rows, "predicted", how) for how in ("exact", few.how, many.how))
     return Finding(
         "Pair probabilities are complicated to derive exactly, and are estimated by 1,000 samples.",
-        "§5.2; thesis §3.4.2",
+        "paper §5.2; thesis §3.4.2",
         "corrected",
         "They are exact in one pass: with A[i, k] = P(a_i = k), later mentions never merge earlier clusters, so Q[i, :i] = A[i, :i] Q[:i, :i]. "
         f"Of {many.how} the worst pair is off by {many.largest:.3f} (gold mentions; {found.largest:.3f} found), the root mean square by {many.rms:.4f}; "
@@ -115,7 +115,7 @@ def costs(rows: list[Row]) -> Finding:
     numbers = {f"{m}_{name}": r.error.value or 0.0 for m, a, b in pairs for name, r in (("plain", a), ("costs", b))}
     return Finding(
         "The system whose calibration is found good is one that is trained with error costs.",
-        "§5.1 (after Durrett & Klein 2013)",
+        "paper §5.1 (after Durrett & Klein 2013)",
         "differs" if worse else "confirmed",
         f"Costs (3 for a new entity that is none, 1 for a wrong link, 0.1 for a link where there is none) move probability away from costly answers "
         f"by design. Debiased error: {told}. {'The intervals do not overlap. ' if apart else ''}Plain likelihood is the default here.",

@@ -43,7 +43,7 @@ def unreal(changes: dict[str, Changes], every: str) -> Finding:
     share = 1 - sure / n if n else 0.0
     return Finding(
         "Differences over time that a one-best line shows may be coreference noise.",
-        "§6.2, figure 6 top",
+        "paper §6.2, figure 6 top",
         "not tested" if not n else "confirmed" if share >= 0.05 else "differs",
         f"One-best counts of an actor change {n} times from one {every} to the next. The posterior is sure of the direction (95%) "
         f"{sure} times, and does not know in {n - sure} ({_told(changes)}).",
@@ -61,7 +61,7 @@ def two_actors(changes: dict[str, Changes], every: str) -> Finding:
     share = 1 - sure / n if n else 0.0
     return Finding(
         "One-best counts name a winner of two sides where the posterior is not conclusive.",
-        "§6.2, figure 6 bottom",
+        "paper §6.2, figure 6 bottom",
         "not tested" if not n else "confirmed" if share >= 0.05 else "differs",
         f"Of {n} comparisons of two actors in a {every} whose one-best counts differ, P(more) is below 95% in {n - sure} ({_told(changes)}). The paper reads "
         f"this off overlapping intervals; the probability itself is exact and sharper: in {both} of the {overlapping} comparisons whose 95% intervals "
@@ -86,7 +86,7 @@ def normal(laid: list[Cell]) -> Finding:
     ]  # fmt: skip
     return Finding(
         "The 95% interval of a count is m ± 1.96 s.",
-        "§6.2",
+        "paper §6.2",
         "corrected" if below or short else "confirmed",
         f"A count is Poisson-binomial given the documents' probabilities, so its quantiles are exact. Of {len(alive)} counts with a mean above "
         f"0.005, m ± 1.96 s begins below 0 in {below} and holds less than 95% of the posterior in {short} (at worst {min(masses, default=1.0):.1%}; the quantile "
@@ -109,7 +109,7 @@ def few_samples(laid: list[Cell], few: list[Cell]) -> Finding:
     verdict: Verdict = "not tested" if not both else "confirmed" if relative <= 0.5 else "differs"
     return Finding(
         "Ten samples a document give results like a hundred.",
-        "§6.2, footnote 11",
+        "paper §6.2, footnote 11",
         verdict,
         f"Over the {len(both)} counts that are uncertain (sd above 0.05), the means of 10 samples differ from those of 400 by {relative:.0%} of the posterior's sd "
         f"(root mean square; at worst by {worst:.2f} documents), and {same} of the 95% intervals are the same. Noise of S samples is sd/√S: "
@@ -128,7 +128,7 @@ def entities(laid: list[Cell]) -> Finding:
     extra = float(others.sum() / means.sum() - 1) if means.sum() else 0.0
     return Finding(
         "Counting entities instead of documents gives similar results.",
-        "§6.2, footnote 11",
+        "paper §6.2, footnote 11",
         "confirmed" if r > 0.95 else "differs",
         f"Over {len(laid)} counts of an actor in a period the two means correlate by {r:.3f}; there are {extra:.1%} more entities than documents.",
         {"correlation": r, "more_entities": extra},
@@ -146,7 +146,7 @@ def narrow(laid: list[Cell], sharp: list[Cell], flat: list[Cell]) -> Finding:
     widths = width(sharp), width(laid), width(flat)
     return Finding(
         "An overconfident coreference model would make the intervals too narrow.",
-        "§6.2",
+        "paper §6.2",
         "confirmed" if widths[0] < widths[1] < widths[2] else "differs",
         f"With its scores sharpened (temperature ½) the 95% intervals are together {widths[0]:.0f} documents wide, as they are {widths[1]:.0f}, flattened (temperature 2) "
         f"{widths[2]:.0f}. Which is right only labels can tell: docs/muc-study.md sets them against MUC's keys, docs/explore.md has `howsure label`.",
@@ -166,7 +166,7 @@ def gold(held: dict[str, Coverage]) -> Finding:
     best = max(c.reachable_held / c.reachable_cells for c in held.values())
     return Finding(
         "If the coreference model is calibrated, the bands tell how far to trust the counts.",
-        "§6.1",
+        "paper §6.1",
         "confirmed" if share >= 0.9 else "differs",
         f"The paper had no labels. MUC has: which organisation did it, document by document. The 95% bands hold {told}; reachable are events that "
         "get any probability at all. The bands are of coreference alone: of another verb, or an agent that the parse does not show, they know nothing, and they "

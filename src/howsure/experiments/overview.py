@@ -14,7 +14,7 @@ LEGEND = (
     "models show another thing. *Not tested*: they cannot tell. What is compared is the finding; the numbers are of other data."
 )
 SOURCES = (
-    "§ and figures 1-6: Nguyen & O'Connor, *Posterior calibration and exploratory analysis for natural language processing models*, EMNLP "
+    "Paper: Nguyen & O'Connor, *Posterior calibration and exploratory analysis for natural language processing models*, EMNLP "
     "2015. Thesis: K. Nguyen's honours thesis behind it, in its drafts. Notes: course notes on annotation, evaluation, n-gram models "
     "and smoothing."
 )

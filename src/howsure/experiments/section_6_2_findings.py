@@ -20,7 +20,7 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     claim = "The more uncertain a prediction of a calibrated model is, the more likely it is wrong."
     if not errors:
         why = "There are no labels to tell: MUC's keys are not below HOWSURE_DATA."
-        return Finding(claim, "§6.2", "not tested", why, {}, paper="–", ours="–")
+        return Finding(claim, "paper §6.2", "not tested", why, {}, paper="–", ours="–")
     rs = errors["violence" if "violence" in errors else "attack"]
     middle, yes, no = rs[2], rs[-1], rs[0]
     shares = [0.0 if r.wrong is None else r.wrong.value for r in (middle, yes, no)]
@@ -34,7 +34,7 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     apart = [_above(middle, r) for r in (yes, no)]
     return Finding(
         claim,
-        "§6.2",
+        "paper §6.2",
         "confirmed" if all(apart) else "differs",
         f"The one-best answer is wrong: {told} (MUC's keys). "
         + (
@@ -74,7 +74,7 @@ def hangs_on_links(told: list[Doubt]) -> Finding:
     share = decided / n if n else 0.0
     return Finding(
         "Documents near ½ are hard cases of coreference: an agent is the actor only if it is linked to an earlier mention.",
-        "§6.2 (“Mr. Hussein” and “President Saddam Hussein of Iraq”)",
+        "paper §6.2 (“Mr. Hussein” and “President Saddam Hussein of Iraq”)",
         "not tested" if not n else "confirmed" if linked > n / 2 else "differs",
         f"Of {n} answers near ½, {linked} need a link between the agent and a mention that names the actor ({easy} of {len(sure)} sure ones do); in {decided} one "
         f"link decides (the probability with it and without it differ by ½ or more), and {pronouns} have a pronoun for an agent."
@@ -105,7 +105,7 @@ def many_actors(told: list[Doubt]) -> Finding:
     shares = [sum(d.rivals > 0 for d in g) / len(g) if g else 0.0 for g in (close, sure)]
     return Finding(
         "Such documents are difficult because they name many countries, and mentions of one are clustered with another's.",
-        "§6.2",
+        "paper §6.2",
         "not tested" if not close or not sure else "confirmed" if shares[0] > shares[1] else "differs",
         f"Another actor has a probability above 0 of being the agent in the same document for {shares[0]:.0%} of the {len(close)} answers near ½ and for "
         f"{shares[1]:.0%} of the {len(sure)} sure ones.",

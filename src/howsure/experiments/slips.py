@@ -51,14 +51,14 @@ SLIPS = (
         "howsure reproduce synthetic",
     ),
     Slip(
-        "§3.3 and §4.1.2",
+        "paper §3.3 and §4.1.2",
         "Above the diagonal a model is underconfident, below it overconfident; Naive Bayes is therefore underconfident where q is low and overconfident where it is high.",
         "q < p at a low q is too extreme, which is overconfidence too: the model is overconfident at both ends. Here “too low” and “too high” speak of q against p, "
         "and “overconfident” means too far from the base rate.",
         "tests/experiments/test_slips.py::test_too_extreme_at_both_ends_is_overconfident",
     ),
     Slip(
-        "§5.3",
+        "paper §5.3",
         "q_ij ≡ P(ℓ_ij = 1 | x, e).",
         "Not given e: with the clustering known it is 0 or 1. Equation 2 above it sums over e, P(ℓ_ij = 1 | x).",
         "tests/posteriors/test_antecedents.py::test_every_exact_query_equals_enumeration",
@@ -104,38 +104,38 @@ SLIPS = (
 
 BEYOND = (
     Slip(
-        "§3.2, Algorithm 2",
+        "paper §3.2, Algorithm 2",
         "The 95% interval of the calibration error is the mean of simulated errors ± 1.96 standard deviations.",
         "It adds sampling noise a second time and on perfectly calibrated data does not hold the truth, 0. The default is debiased, with an interval whose coverage is "
         "simulated (docs/theory.md).",
         "tests/experiments/test_slips.py::test_algorithm_2_does_not_hold_the_truth",
     ),
     Slip(
-        "§3.2, §4, §5.3",
+        "paper §3.2, §4, §5.3",
         "Tokens, and pairs of mentions, are taken as independent.",
         "Those of a document are not; `groups=` makes intervals and tests cluster-robust.",
         "tests/calibration/test_clustered.py::test_grouped_intervals_cover_where_plain_ones_fail",
     ),
     Slip(
-        "footnote 7; thesis §4.3.3",
+        "paper, footnote 7; thesis §4.3.3",
         "How to select the bin size is unsolved.",
         "The leave-one-out risk of a regressogram has a closed form, and isotonic and kernel curves need no bins.",
         "howsure reproduce synthetic",
     ),
     Slip(
-        "§5.2; thesis §3.4.2",
+        "paper §5.2; thesis §3.4.2",
         "Marginals of pairs are complicated to derive; they are sampled.",
         "Q[i, :i] = A[i, :i] Q[:i, :i] is exact.",
         "tests/posteriors/test_antecedents.py::test_every_exact_query_equals_enumeration",
     ),
     Slip(
-        "§6.2",
+        "paper §6.2",
         "A count's interval is m ± 1.96 s; two counts are compared by whether their intervals overlap.",
         "The count is Poisson-binomial with exact quantiles, and P(n_A > n_B) is a convolution.",
         "tests/events/test_counts.py::test_differences_of_two_actors_equal_enumeration",
     ),
     Slip(
-        "§7",
+        "paper §7",
         "No recalibration method is known for structured outputs.",
         "One temperature of a chain's or antecedent model's scores, fitted on held-out data, keeps every marginal, pair and sample consistent.",
         "howsure reproduce figure-5",

@@ -59,7 +59,7 @@ class Row:
 
 def settings(quick: bool) -> dict[str, Any]:
     """The paper's bin size and samples; `quick` takes a few documents."""
-    few = {"limit": 8, "epochs": 1, "bin_size": 500, "simulations": 500, "samples": [10, 100], "costs": False}
+    few = {"limit": 4, "epochs": 1, "bin_size": 500, "simulations": 500, "samples": [10, 100], "costs": False}
     full = {
         "limit": None,
         "epochs": 4,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from howsure.evaluation.contest import Duel, SystemScore
 from howsure.evaluation.contests import Field, duels, system_scores
 from howsure.evaluation.units import Units, label_units
 from howsure.experiments.measured import CONFIDENCE_LEVEL, leaning, shown
-from howsure.experiments.result import Figure, Finding, Table
+from howsure.experiments.result import Figure, Finding, Table, judged
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 from howsure.models.classifier import TextClassifier
@@ -41,7 +42,7 @@ def tweets(most: int | None) -> tuple[Rows, Rows, Rows]:
     if most is not None and len(rows) > most:
         rows = [rows[i] for i in (np.arange(most) * len(rows) // most).tolist()]
     cuts = [0, *(int(s * len(rows)) for s in SHARES), len(rows)]
-    first, second, third = (_balanced(rows[a:b]) for a, b in zip(cuts, cuts[1:], strict=False))
+    first, second, third = (_balanced(rows[a:b]) for a, b in pairwise(cuts))
     return first, second, third
 
 
@@ -126,7 +127,7 @@ def findings(c: Compared) -> tuple[Finding, ...]:
     higher = Finding(
         "Naive Bayes has a slightly higher F1.",
         "§4.1.2",
-        "confirmed" if gain.value > 0 and (gain.low or 0.0) > 0 else "differs",
+        judged(gain.low, gain.high),
         f"Naive Bayes {shown(f[0], 3)}, logistic regression {shown(f[1], 3)}; difference {gain!r}.",
         {"naive Bayes": f[0].value, "logistic regression": f[1].value, "difference": gain.value},
         "73.8% against 72.9%",
@@ -135,7 +136,7 @@ def findings(c: Compared) -> tuple[Finding, ...]:
     lower = Finding(
         "Logistic regression has less than half the calibration error of naive Bayes.",
         "§4.1.2, figure 2",
-        "confirmed" if d.low is not None and d.low > 0 and ratio < 0.5 else "differs",
+        "differs" if ratio >= 0.5 else judged(d.low, d.high),
         f"RMS error: naive Bayes {shown(bayes.error, 3)}, logistic regression {shown(logistic.error, 3)}, {ratio:.2f} times as much; "
         f"difference of squared errors {d!r}.",
         {"naive Bayes": bayes.error.value, "logistic regression": logistic.error.value, "ratio": ratio},

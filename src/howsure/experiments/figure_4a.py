@@ -19,7 +19,7 @@ from howsure.experiments.questions import (
     counted,
     error_records,
 )
-from howsure.experiments.result import Figure, Finding, Table
+from howsure.experiments.result import Figure, Finding, Table, Verdict
 from howsure.experiments.tagging import Contest, taggers_table
 from howsure.experiments.work import Work
 from howsure.plots.curve_panels import error_dots
@@ -106,7 +106,7 @@ def findings(
     most = Finding(
         "The CRF is significantly better calibrated than the HMM on most tags, but not all.",
         "§4.2.2, figure 4a",
-        "confirmed" if count.second_significant > count.n / 2 else "differs",
+        most_verdict(count),
         f"On {count.second} of {count.n} tags the CRF is better calibrated, on {count.second_significant} significantly; the HMM on "
         f"{count.first}, significantly on {count.first_significant}. By intervals of Algorithm 2 that do not overlap, as far as "
         f"can be told what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant}: these "
@@ -131,7 +131,7 @@ def findings(
             Finding(
                 "The two are about equally calibrated on NN.",
                 "§4.2.2, figure 4a",
-                "differs" if noun.significant else "confirmed",
+                alike(noun),
                 f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared errors {d!r}, adjusted p = "
                 f"{noun.adjusted:.2g}."
                 + ("" if noun.significant else " No difference is shown, which does not show that there is none."),
@@ -142,6 +142,20 @@ def findings(
         )
     made_findings.append(average_finding(averages, "tags", "§4.2.2, figure 4a"))
     return tuple(made_findings)
+
+
+def most_verdict(count: Count) -> Verdict:
+    """More than half, significantly; undecided where the CRF leads with fewer significant ones."""
+    if count.second_significant > count.n / 2:
+        return "confirmed"
+    leads = count.second > count.first and count.second_significant > count.first_significant
+    return "undecided" if leads else "differs"
+
+
+def alike(a: Answered) -> Verdict:
+    """No significant difference, and neither error half as large again as the other."""
+    small, large = sorted(e.value for e in a.errors)
+    return "differs" if a.significant else "confirmed" if large <= 1.5 * small else "undecided"
 
 
 def average_finding(averages: list[Average], what: str, source: str) -> Finding:
@@ -155,7 +169,7 @@ def average_finding(averages: list[Average], what: str, source: str) -> Finding:
     return Finding(
         f"Averaged over the commonest {what} too, the CRF's error is lower.",
         source,
-        "confirmed" if all(s == 1 for s in side) else "differs",
+        "confirmed" if all(s == 1 for s in side) else "differs" if 0 in side else "undecided",
         said[0].upper()
         + said[1:]
         + f". {sum(s == 1 for s in side)} of {len(side)} differences are significantly for the CRF, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Verdict = Literal["confirmed", "corrected", "differs", "not tested"]
+Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,8 @@ class Finding:
     """One claim of the source, whether it holds, and the numbers that say so.
 
     A claim is *confirmed*; *corrected* where it is wrong of itself, whatever the data; it *differs* where these data and
-    models show another thing; it is *not tested* where they cannot tell. `paper` and `ours` are the number that the source
+    models show another thing; *undecided* where it was tested and chance may explain what was found; *not tested* where it
+    could not be. `paper` and `ours` are the number that the source
     prints and ours, in a few words each, to stand side by side.
     """
 
@@ -27,6 +28,13 @@ class Finding:
 
     def __repr__(self) -> str:
         return f"Finding({self.verdict}: {self.claim})"
+
+
+def judged(low: float | None, high: float | None, *, above: bool = True) -> Verdict:
+    """Of a claim that a difference is above 0 (or below): what its interval says."""
+    if low is None or high is None or low <= 0 <= high:
+        return "undecided"
+    return "confirmed" if (low > 0) == above else "differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class Reproduction:
     def __repr__(self) -> str:
         verdicts = [f.verdict for f in self.findings]
         first = [f"{verdicts.count('confirmed')} claims confirmed", f"{verdicts.count('corrected')} corrected"]
-        rest = [f"{verdicts.count(v)} {v}" for v in ("differs", "not tested") if v in verdicts]
+        rest = [f"{verdicts.count(v)} {v}" for v in ("differs", "undecided", "not tested") if v in verdicts]
         return f"Reproduction({self.name}: {', '.join(first + rest)})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from howsure.corpora.document import Document
 from howsure.corpora.folder import corpus_path
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
-from howsure.experiments.measured import CONFIDENCE_LEVEL, shown
+from howsure.experiments.measured import CONFIDENCE_LEVEL, calibrated, shown
 from howsure.experiments.result import Table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
@@ -101,6 +101,7 @@ class Side:
     posterior: ChainPosterior = field(repr=False)
     q: Floats = field(repr=False)  # (tokens, tags)
     accuracy: Estimate = field(repr=False)
+    confidence_gap: Estimate = field(repr=False)  # mean probability of the predicted tag less accuracy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +124,11 @@ class Contest:
         k = self.tags.index(tag)
         return (self.gold == k).astype(np.uint8), {s.name: np.ascontiguousarray(s.q[:, k]) for s in self.sides}
 
+    def all_answers(self, name: str) -> tuple[np.ndarray, Floats]:
+        """Every tag of every token, tags of a token together: what is true, and a tagger's probability."""
+        y = (self.gold[:, None] == np.arange(len(self.tags))).astype(np.uint8)
+        return y.ravel(), next(s.q for s in self.sides if s.name == name).ravel()
+
 
 def contest(train: Text, test: Text, taggers: dict[str, tuple[Hmm | Crf, str]]) -> Contest:
     """Taggers, each with a word on how it was trained, side by side."""
@@ -138,10 +144,28 @@ def contest(train: Text, test: Text, taggers: dict[str, tuple[Hmm | Crf, str]]) 
         q = np.zeros((len(gold), len(tags)))
         q[:, [place[t] for t in posterior.tags]] = np.minimum(posterior.marginals(), 1.0)
         right = (posterior.mbr_tags() == posterior.codes(test.tags)).astype(np.float64)
-        sides.append(
-            Side(name, said, posterior, q, mean_difference(right, posterior.sentence, CONFIDENCE_LEVEL).estimate)
-        )
+        means = [mean_difference(v, posterior.sentence, CONFIDENCE_LEVEL) for v in (right, q.max(axis=1) - right)]
+        sides.append(Side(name, said, posterior, q, means[0].estimate, means[1].estimate))
     return Contest(tags, gold, sides[0].posterior.sentence, tuple(sides), train.n_sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One regulariser of a CRF: accuracy on dev and test, confidence less accuracy, and the calibration error."""
+
+    l2: float
+    on_dev: float
+    accuracy: Estimate
+    confidence_gap: Estimate
+    error: Estimate
+
+
+def tried_table(tried: tuple[Tried, ...], features: str, n: int, asked: str) -> Table:
+    """A row for each regulariser."""
+    rows = tuple((t.l2, t.on_dev, *map(shown, (t.accuracy, t.confidence_gap, t.error))) for t in tried)
+    columns = ("l2", "accuracy on dev", "on test [95%]", "confidence less accuracy [95%]", "RMS error [95%]")
+    caption = f"The CRF ({features}, {n:,} sentences) by regulariser: {asked}"
+    return Table(f"l2-{features.replace(',', '-')}", caption, columns, rows)
 
 
 class Workshop:
@@ -180,6 +204,20 @@ class Workshop:
         """The regulariser of best accuracy on dev."""
         return max((self.crf(features, n, l2) for l2 in l2s), key=self.on_dev)
 
+    def tried(self, features: str, n: int, tag: str | None = None) -> tuple[Tried, ...]:
+        """What every regulariser makes of accuracy and of calibration, of a tag or of all."""
+        made = []
+        for l2 in sorted(self.settings["l2"]):
+            model = self.crf(features, n, l2)
+            one = contest(self.train, self.test, {"CRF": (model, "")})
+            y, q = (one.answers(tag)[0], one.answers(tag)[1]["CRF"]) if tag else one.all_answers("CRF")
+            group = one.sentence if tag else np.repeat(one.sentence, len(one.tags))
+            error = calibrated(y, q, group).error
+            assert error is not None
+            side = one.sides[0]
+            made.append(Tried(l2, self.on_dev(model), side.accuracy, side.confidence_gap, error))
+        return tuple(made)
+
     def matched_crf(self, features: str, like: Hmm) -> tuple[Crf, int]:
         """A CRF as accurate on dev as another tagger, by the number of its training sentences, and that number.
 
@@ -202,26 +240,34 @@ class Workshop:
 
 def settings(quick: bool) -> dict[str, Any]:
     """Of HMM against CRF: what is tried on dev, and how much text is used."""
-    full = {"sentences": None, "iterations": 100, "shares": 8, "l2": [0.1, 0.03, 0.3]}
+    full = {"sentences": None, "iterations": 100, "shares": 8, "l2": [0.1, 0.3, 0.03, 0.01, 0.003]}
     small = {"sentences": [400, 150, 300], "iterations": 25, "shares": 2, "l2": [0.1]}
     return {"quick": quick, "pseudocounts": [0.0001, 0.001, 0.01, 0.1, 1.0], **(small if quick else full)}
 
 
 def hmm_and_crf(settings: dict[str, Any], work: Work, *, classes: bool = False) -> Contest:
     """HMM and CRF of the same accuracy: both know words only, as in the paper, or with `classes` rare words by shape."""
+    return shop_and_contest(settings, work, classes=classes)[0]
+
+
+def shop_and_contest(
+    settings: dict[str, Any], work: Work, *, classes: bool = False
+) -> tuple[Contest, Workshop, str, int]:
+    """`hmm_and_crf`, with what trained them, the CRF's features and its number of sentences."""
     shop = Workshop(settings, work)
     hmm = shop.hmm(rare=int(classes), pseudocounts=settings["pseudocounts"])
-    crf, n = shop.matched_crf("word,class" if classes else "basic", hmm)
+    features = "word,class" if classes else "basic"
+    crf, n = shop.matched_crf(features, hmm)
     said = {
         "HMM": (hmm, f"pseudocount {hmm.settings['pseudocount']:g}, {shop.train.n_sentences:,} sentences"),
         "CRF": (crf, f"l2 = {crf.settings['l2']:g}, {n:,} sentences"),
     }
     work("posteriors on the test text")
-    return contest(shop.train, shop.test, said)  # type: ignore[arg-type]
+    return contest(shop.train, shop.test, said), shop, features, n  # type: ignore[arg-type]
 
 
 def taggers_table(made: Contest) -> Table:
     """How each tagger was trained, and its accuracy."""
-    rows = tuple((s.name, s.said, shown(s.accuracy)) for s in made.sides)
+    rows = tuple((s.name, s.said, shown(s.accuracy), shown(s.confidence_gap)) for s in made.sides)
     said = f"The taggers, on {made.n_sentences:,} sentences, {len(made.gold):,} tokens"
-    return Table("taggers", said, ("model", "training", "accuracy [95%]"), rows)
+    return Table("taggers", said, ("model", "training", "accuracy [95%]", "confidence less accuracy [95%]"), rows)

@@ -75,7 +75,7 @@ def test_verdicts(without_data):
 def test_perplexity_on_a_corpus(tmp_path, monkeypatch):
     folder = tmp_path / "conll2000"
     folder.mkdir()
-    words = "the fox saw a hen . the hen saw the fox .".split()
+    words = ["the", "fox", "saw", "a", "hen", ".", "the", "hen", "saw", "the", "fox", "."]
     block = "\n".join(f"{w} X B-X" for w in words)
     (folder / "train.txt").write_text("\n\n".join([block] * 30))
     (folder / "test.txt").write_text(block)

@@ -25,8 +25,7 @@ def result(text="A title", name="course", **more):
     finding = Finding(text, text, "differs", text, {"n": 1}, text, text)
     parts = {"findings": (finding,), "tables": (Table("t", text, (text, "n"), ((text, 0.5),)),), "notes": (text,)}
     drawn = Figure("1", text, {"mark": "bar"})
-    made = Reproduction(name, text, text, {}, **{**parts, "figures": (drawn,), "data": text, "version": "v"} | more)
-    return made
+    return Reproduction(name, text, text, {}, **{**parts, "figures": (drawn,), "data": text, "version": "v"} | more)
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ SLIPS = (
         "notes §5.3",
         "Lidstone's trigram is (C(w_{i-1}, w_{i-1}, w_i) + α) / (C(w_{i-1}, w_{i-1}) + αV).",
         "The first w_{i-1} of each should be w_{i-2}.",
-        "howsure reproduce course",
+        "tests/models/ngrams/test_smoothing.py::test_additive_equals_nltk",
     ),
     Slip(
         "notes §5.4",

@@ -63,7 +63,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         found.append((made, p))
         tables.append(taggers_table(made) if not classes else _renamed(taggers_table(made)))
         if not classes:
-            tried = shop.tried(features, n)
+            tried = shop.tried(features, n, settings["l2"])
             tables.append(tried_table(tried, features, n, "all tags"))
     made, p = found[0]
     columns = ("knows", "model", "RMS error [95%]", f"Alg. 1, β = {settings['bin_size']:,}", "Alg. 2", "slope [95%]")

@@ -15,7 +15,7 @@ from howsure.experiments.questions import (
     Question,
     answered,
     answers_table,
-    average,
+    averages,
     counted,
     error_records,
 )
@@ -46,21 +46,21 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         made = tagging.hmm_and_crf(settings, work, classes=classes)
         questions = tag_questions(made, settings["least"])
         answers = answered(questions, settings["bin_size"], settings["samples"], rng, work)
-        averages = [average(questions, answers, n, work) for n in (settings["top"], len(questions))]
         count = counted(answers)
         rows.append(count_row("words and classes" if classes else "words", count))
-        first = first or (made, answers, averages, count)
+        if first is None:
+            first = made, answers, averages(questions, answers, (settings["top"], len(questions)), work), count
     assert first is not None
-    made, answers, averages, count = first
+    made, answers, means, count = first
     title = "Calibration error on each tag, the commonest first, and averages"
     return {
-        "findings": findings(made, answers, averages, count, len(made.tags)),
+        "findings": findings(answers, means, count, len(made.tags)),
         "figures": (
-            Figure("4a", f"{title}.", error_dots(error_records(answers, averages, MODELS), title=title, models=MODELS)),
+            Figure("4a", f"{title}.", error_dots(error_records(answers, means, MODELS), title=title, models=MODELS)),
         ),
         "tables": (
             count_table("Tags on which each model is better calibrated", tuple(rows)),
-            averages_table(averages),
+            averages_table(means),
             answers_table("tags", "Each tag", MODELS, answers),
             taggers_table(made),
         ),
@@ -85,11 +85,9 @@ def count_table(caption: str, rows: tuple[tuple[Any, ...], ...]) -> Table:
     return Table("counts", caption, (*columns, "HMM, Alg. 2", "CRF, Alg. 2"), rows)
 
 
-def averages_table(averages: list[Average]) -> Table:
+def averages_table(means: list[Average]) -> Table:
     """Mean errors."""
-    rows = tuple(
-        (f"{a.most} commonest", *a.errors, *a.paper, shown_difference(a.difference.value, a)) for a in averages
-    )
+    rows = tuple((f"{a.most} commonest", *a.errors, *a.paper, shown_difference(a.difference.value, a)) for a in means)
     columns = ("questions", "HMM, mean RMS error", "CRF", "HMM, Alg. 2", "CRF, Alg. 2")
     return Table("averages", "Averages", (*columns, "HMM - CRF, mean squared error [95%]"), rows)
 
@@ -99,9 +97,7 @@ def shown_difference(value: float, a: Average) -> str:
     return f"{value:+.2e} [{a.difference.low:+.2e}, {a.difference.high:+.2e}]"
 
 
-def findings(
-    made: Contest, answers: tuple[Answered, ...], averages: list[Average], count: Count, n_tags: int
-) -> tuple[Finding, ...]:
+def findings(answers: tuple[Answered, ...], means: list[Average], count: Count, n_tags: int) -> tuple[Finding, ...]:
     """The paper's claims on single tags."""
     most = Finding(
         "The CRF is significantly better calibrated than the HMM on most tags, but not all.",
@@ -140,7 +136,7 @@ def findings(
                 f"HMM {noun.errors[0].value:.4f}, CRF {noun.errors[1].value:.4f}",
             )
         )
-    made_findings.append(average_finding(averages, "tags", "§4.2.2, figure 4a"))
+    made_findings.append(average_finding(means, "tags", "§4.2.2, figure 4a"))
     return tuple(made_findings)
 
 
@@ -158,14 +154,14 @@ def alike(a: Answered) -> Verdict:
     return "differs" if a.significant else "confirmed" if large <= 1.5 * small else "undecided"
 
 
-def average_finding(averages: list[Average], what: str, source: str) -> Finding:
+def average_finding(means: list[Average], what: str, source: str) -> Finding:
     """Averages over the commonest questions: is the CRF better there too?"""
     said = "; ".join(
         f"over the {a.most} commonest {what} HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f} "
         f"(mean squared error {shown_difference(a.difference.value, a)})"
-        for a in averages
+        for a in means
     )
-    side = [a.better for a in averages]
+    side = [a.better for a in means]
     return Finding(
         f"Averaged over the commonest {what} too, the CRF's error is lower.",
         source,
@@ -174,7 +170,7 @@ def average_finding(averages: list[Average], what: str, source: str) -> Finding:
         + said[1:]
         + f". {sum(s == 1 for s in side)} of {len(side)} differences are significantly for the CRF, "
         f"{sum(s == 0 for s in side)} for the HMM.",
-        {f"{m}, {a.most}": e for a in averages for m, e in zip(MODELS, a.errors, strict=True)},
+        {f"{m}, {a.most}": e for a in means for m, e in zip(MODELS, a.errors, strict=True)},
         "drawn only",
-        "; ".join(f"{a.most}: HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f}" for a in averages),
+        "; ".join(f"{a.most}: HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f}" for a in means),
     )

@@ -21,7 +21,7 @@ from howsure.experiments.questions import (
     Question,
     answered,
     answers_table,
-    average,
+    averages,
     counted,
     error_records,
 )
@@ -69,24 +69,24 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         count = counted(answers)
         rows.append(count_row("words and classes" if classes else "words", count))
         if kept is None:
-            kept = (made, answers, [average(questions, answers, n, work) for n in (few, many)], count)
+            kept = (made, answers, averages(questions, answers, (few, many), work), count)
     assert kept is not None
-    made, answers, averages, count = kept
+    made, answers, means, count = kept
     title = f"Calibration error on the {few} commonest pairs, and averages"
     every = f"Calibration error on the {len(answers)} commonest pairs"
     return {
-        "findings": findings(answers, averages, count),
+        "findings": findings(answers, means, count),
         "figures": (
             Figure(
                 "4b",
                 f"{title}.",
-                error_dots(error_records(answers[:few], averages, MODELS), title=title, models=MODELS),
+                error_dots(error_records(answers[:few], means, MODELS), title=title, models=MODELS),
             ),
             Figure("4b-all", f"{every}.", error_scatter(_points(answers), title=every, models=MODELS)),
         ),
         "tables": (
             count_table("Pairs on which each model is better calibrated", tuple(rows)),
-            averages_table(averages),
+            averages_table(means),
             answers_table("pairs", "The commonest pairs", MODELS, answers),
             taggers_table(made),
         ),
@@ -109,7 +109,7 @@ def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def findings(answers: tuple[Answered, ...], averages: list[Average], count: Count) -> tuple[Finding, ...]:
+def findings(answers: tuple[Answered, ...], means: list[Average], count: Count) -> tuple[Finding, ...]:
     """The paper's claims on pairs."""
     share = count.first / count.n
     better = Finding(
@@ -130,4 +130,4 @@ def findings(answers: tuple[Answered, ...], averages: list[Average], count: Coun
         "HMM better on 29 of 100",
         f"HMM better on {count.first} of {count.n}, significantly on {count.first_significant}",
     )
-    return better, average_finding(averages, "pairs", "§4.2.3, figure 4b")
+    return better, average_finding(means, "pairs", "§4.2.3, figure 4b")

@@ -8,6 +8,7 @@ do not overlap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
@@ -108,31 +109,32 @@ class Average:
         return 0 if d.high < 0 else 1 if d.low > 0 else None
 
 
-def average(questions: list[Question], answers: tuple[Answered, ...], most: int, work: Work) -> Average:
-    """The mean over the first `most` questions.
+def averages(
+    questions: list[Question], answers: tuple[Answered, ...], most: Sequence[int], work: Work
+) -> list[Average]:
+    """The mean over the first questions, for each number in `most`.
 
     The interval is a jackknife over blocks of sentences, each sentence's rows in all questions left out together.
     """
-    used, said = questions[:most], answers[:most]
-    work(f"the average of {len(used)} questions")
-    full = float(np.mean([a.difference.value for a in said]))
-    without = np.zeros(BLOCKS)
-    for x in used:
+    without = np.zeros((max(most), BLOCKS))
+    for k, x in enumerate(questions[: max(most)]):
+        work(f"the interval of the average, question {k + 1} of {len(without)}")
         block = x.group % BLOCKS
         for b in range(BLOCKS):
             kept = np.flatnonzero(block != b)
             group = np.unique(x.group[kept], return_inverse=True)[1]
             y = x.y[kept]
             filed = [Filed.of(y, q := np.ascontiguousarray(p[kept]), sketch_rows(y, q)) for p in x.q.values()]
-            without[b] += squared_error_difference(filed[0], filed[1], group, CONFIDENCE_LEVEL).value / len(used)
-    se = sqrt((BLOCKS - 1) / BLOCKS * float(np.sum((without - without.mean()) ** 2)))
-    half = student_quantile(0.5 + CONFIDENCE_LEVEL / 2, BLOCKS - 1) * se
-    return Average(
-        len(used),
-        _means([a.errors for a in said]),
-        _means([a.paper for a in said]),
-        Estimate(full, full - half, full + half),
-    )
+            without[k, b] = squared_error_difference(filed[0], filed[1], group, CONFIDENCE_LEVEL).value
+    made = []
+    for n in (min(m, len(questions)) for m in most):
+        full = float(np.mean([a.difference.value for a in answers[:n]]))
+        left = without[:n].mean(axis=0)
+        se = sqrt((BLOCKS - 1) / BLOCKS * float(np.sum((left - left.mean()) ** 2)))
+        half = student_quantile(0.5 + CONFIDENCE_LEVEL / 2, BLOCKS - 1) * se
+        means = _means([a.errors for a in answers[:n]]), _means([a.paper for a in answers[:n]])
+        made.append(Average(n, *means, Estimate(full, full - half, full + half)))
+    return made
 
 
 def _means(pairs: list[tuple[Estimate, Estimate]] | list[tuple[PaperInterval, PaperInterval]]) -> tuple[float, float]:
@@ -190,9 +192,7 @@ def answers_table(name: str, caption: str, models: tuple[str, str], answers: tup
     return Table(name, caption, (*columns, f"{first}, Alg. 2", f"{second}, Alg. 2"), rows)
 
 
-def error_records(
-    answers: tuple[Answered, ...], averages: list[Average], models: tuple[str, str]
-) -> list[dict[str, Any]]:
+def error_records(answers: tuple[Answered, ...], means: list[Average], models: tuple[str, str]) -> list[dict[str, Any]]:
     """For `error_dots`: a record for each question and model, averages behind."""
     made: list[dict[str, Any]] = []
     for a in answers:
@@ -206,7 +206,7 @@ def error_records(
             }
             for m, e in zip(models, a.errors, strict=True)
         ]
-    for v in averages:
+    for v in means:
         made += [
             {"question": f"mean of {v.most}", "model": m, "error": float(f"{e:.6g}")}
             for m, e in zip(models, v.errors, strict=True)

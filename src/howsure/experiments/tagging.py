@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from howsure.corpora.document import Document
 from howsure.corpora.folder import corpus_path
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
+from howsure.experiments.data import fingerprint
 from howsure.experiments.measured import CONFIDENCE_LEVEL, calibrated, shown
 from howsure.experiments.result import Table
 from howsure.experiments.work import Work
@@ -60,11 +61,17 @@ class Text:
 
 def splits(data: str, sentences: Sequence[int] | None) -> tuple[Text, Text, Text]:
     """Train, dev and test of a corpus; at most so many sentences of each."""
-    made = tuple(_text(documents) for documents in _documents(data))
+    made = _whole(data, str(corpus_path(data)), fingerprint(data))
     if sentences is not None:
         made = tuple(t.spread(n) for t, n in zip(made, sentences, strict=True))
     train, dev, test = made
     return train, dev, test
+
+
+@lru_cache(maxsize=2)
+def _whole(data: str, folder: str, seen: str) -> tuple[Text, ...]:
+    """Read once for the experiments of a run; folder and fingerprint are there to know other files by."""
+    return tuple(_text(documents) for documents in _documents(data))
 
 
 def _text(documents: list[Document]) -> Text:
@@ -204,10 +211,10 @@ class Workshop:
         """The regulariser of best accuracy on dev."""
         return max((self.crf(features, n, l2) for l2 in l2s), key=self.on_dev)
 
-    def tried(self, features: str, n: int, tag: str | None = None) -> tuple[Tried, ...]:
+    def tried(self, features: str, n: int, l2s: Sequence[float], tag: str | None = None) -> tuple[Tried, ...]:
         """What every regulariser makes of accuracy and of calibration, of a tag or of all."""
         made = []
-        for l2 in sorted(self.settings["l2"]):
+        for l2 in sorted(l2s):
             model = self.crf(features, n, l2)
             one = contest(self.train, self.test, {"CRF": (model, "")})
             y, q = (one.answers(tag)[0], one.answers(tag)[1]["CRF"]) if tag else one.all_answers("CRF")

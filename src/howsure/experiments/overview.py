@@ -58,13 +58,7 @@ def tally(results: Sequence[Reproduction]) -> dict[Verdict, int]:
 
 def _counts(r: Reproduction) -> tuple[object, ...]:
     said = [f.verdict for f in r.findings]
-    return f"[{_text(r.title)}](#{anchor(r)}) (`{r.name}`)", _text(r.data), *(said.count(v) or "" for v in VERDICTS)
-
-
-def anchor(r: Reproduction) -> str:
-    """The name of the experiment's section, as Markdown renderers make it from the heading."""
-    kept = "".join(c for c in f"{r.name} {r.title}".lower() if c.isalnum() or c in " -_")
-    return kept.replace(" ", "-")
+    return f"[{r.name}](#{r.name}): {_text(r.title)}", _text(r.data), *(said.count(v) or "" for v in VERDICTS)
 
 
 def _section(r: Reproduction, image: Callable[[str], str], tables: bool) -> list[str]:
@@ -74,7 +68,7 @@ def _section(r: Reproduction, image: Callable[[str], str], tables: bool) -> list
     ]
     quick = " A small version, to see that it runs; its numbers mean little." if r.settings.get("quick") else ""
     made = [
-        f"## {r.name}: {_text(r.title)}",
+        f'<a id="{r.name}"></a>\n\n## {r.name}: {_text(r.title)}',
         f"Shows {_text(r.shows)}. Data: {_text(r.data)}.{quick}",
         _table(("", "the source says", "its number", "ours", "finding"), rows),
         "\n".join(f"{i}. {_text(f.said)}" for i, f in enumerate(r.findings, 1)),

@@ -44,6 +44,7 @@ def reproduction_page(
         left_out=left_out,
         inline=inline,
         cell=_cell,
+        words=_words,
     )
 
 
@@ -54,3 +55,8 @@ def inline(said: str) -> Markup:
 
 def _cell(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _words(value: object) -> bool:
+    """Whether a cell is to be read rather than compared: it begins with a letter."""
+    return isinstance(value, str) and value[:1].isalpha()

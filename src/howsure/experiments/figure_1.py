@@ -14,7 +14,7 @@ from howsure.experiments.result import Figure, Finding, Table
 from howsure.experiments.tagging import taggers_table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
-from howsure.plots.curve_panels import curve_panels, histogram_panel
+from howsure.plots.curve_panels import curve_panels
 
 TAG = "NN"
 EXTREME = 0.01  # q so near to 0 or 1
@@ -106,12 +106,10 @@ def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size:
 
 def _figure(curves: dict[str, Calibration], settings: dict[str, Any]) -> Figure:
     title = f"Is this token {TAG}? The CRF's probabilities in three kinds of bins"
-    *wide, adaptive = curves
-    letters = dict(zip(curves, "bcd", strict=False))
-    named = {f"({letters[n]}) {n}": c for n, c in curves.items()}
-    made = curve_panels(named, title=title, histograms=False)
-    made["concat"] = [histogram_panel(curves[adaptive], "(a) distribution"), *made["concat"]]
-    return Figure("1", f"{title}, of {len(wide)} widths and of {settings['bin_size']:,} rows each.", made)
+    named = {f"({letter}) {n}": c for letter, (n, c) in zip("bcd", curves.items(), strict=False)}
+    said = {n: f"{len(c.bins)} bins, widest interval {widest(c):.2f}" for n, c in named.items()}
+    made = curve_panels(named, title=title, said=said, distribution_of="(a) distribution")
+    return Figure("1", f"{title}: equally wide, and of {settings['bin_size']:,} rows each.", made)
 
 
 def _table(

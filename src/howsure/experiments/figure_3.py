@@ -12,7 +12,7 @@ from howsure.calibration.intervals import Estimate
 from howsure.calibration.paper import calibration_error, calibration_interval
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
-from howsure.experiments.measured import CONFIDENCE_LEVEL, leaning, shown
+from howsure.experiments.measured import CONFIDENCE_LEVEL, calibrated, leaning, shown
 from howsure.experiments.result import Figure, Finding, Table, judged
 from howsure.experiments.tagging import Contest, Tried, taggers_table, tried_table
 from howsure.experiments.work import Work
@@ -35,7 +35,7 @@ class Pooled:
 
 def settings(quick: bool) -> dict[str, Any]:
     """As for the other tagging figures; the paper's bin size and samples."""
-    return {**tagging.settings(quick), "bin_size": 5_000, "samples": 500 if quick else 10_000}
+    return {**tagging.settings(quick), "bin_size": 500 if quick else 5_000, "samples": 500 if quick else 10_000}
 
 
 def pooled(made: Contest) -> Pooled:
@@ -68,10 +68,11 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     made, p = found[0]
     columns = ("knows", "model", "RMS error [95%]", f"Alg. 1, β = {settings['bin_size']:,}", "Alg. 2", "slope [95%]")
     errors = Table("errors", "All tags of all tokens", (*columns, "leaning"), tuple(rows))
+    drawn = {n: calibrated(p.y, q, p.group, settings["bin_size"]) for n, q in p.q.items()}
     title = f"All {len(made.tags)} tags of {len(made.gold):,} tokens"
     return {
         "findings": (*findings(made, p, *found[1]), regulariser(tried)),
-        "figures": (Figure("3", f"{title}: HMM and CRF.", curve_panels(p.calibrations, title=title)),),
+        "figures": (Figure("3", f"{title}: HMM and CRF.", curve_panels(drawn, title=title)),),
         "tables": (errors, *tables),
         "notes": (
             "Both models know words only, as in the paper; the second pair also knows a rare or unknown word by its shape and "

@@ -20,18 +20,34 @@ def _bare(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def curve_panels(curves: dict[str, Calibration], *, title: str, histograms: bool = True) -> dict[str, Any]:
-    """A panel for each name: the curve with its bins' intervals and below it, on a square-root scale, the rows."""
+def curve_panels(
+    curves: dict[str, Calibration],
+    *,
+    title: str,
+    said: dict[str, str] | None = None,
+    distribution_of: str | None = None,
+) -> dict[str, Any]:
+    """A panel for each name: the curve with its bins' intervals and below it, on a square-root scale, the rows.
+
+    Below a panel's name stands its error, or what is `said` of it. With `distribution_of`, all curves are of the same
+    probabilities: their distribution is a panel of its own, of that name, and comes first.
+    """
 
     def panel(name: str, c: Calibration) -> dict[str, Any]:
+        words = said[name] if said else "" if c.error is None else f"RMS error {c.error!r}"
         head = {"text": name, "fontSize": 12, "anchor": "start"}
-        if c.error is not None:
-            head |= {"subtitle": f"RMS error {c.error!r}", "subtitleFontSize": 11, "subtitleColor": "#555"}
+        head |= {"subtitle": words, "subtitleFontSize": 11, "subtitleColor": "#555"}
         curve = {"title": head, "width": SIDE, "height": SIDE, "layer": _bare(curve_layers(c))}
-        if not histograms:
+        if distribution_of is not None:
             return curve
-        return {"vconcat": [curve, {"width": SIDE, "height": 50, "layer": _bare(histogram_layers(c))}]}
+        return {"vconcat": [curve, {"width": SIDE, "height": 50, "layer": _histogram(c)}]}
 
+    panels = [panel(name, c) for name, c in curves.items()]
+    if distribution_of is not None:
+        first = next(iter(curves.values()))
+        head = {"text": distribution_of, "fontSize": 12, "anchor": "start", "subtitle": f"{first.n:,} rows"}
+        head |= {"subtitleFontSize": 11, "subtitleColor": "#555"}
+        panels.insert(0, {"title": head, "width": SIDE, "height": SIDE, "layer": _histogram(first)})
     return {
         "$schema": SCHEMA,
         "background": "white",
@@ -40,15 +56,20 @@ def curve_panels(curves: dict[str, Calibration], *, title: str, histograms: bool
         "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 12},
         "config": {"aria": False},
         "resolve": {"legend": {"color": "independent"}},
-        "columns": 3 if len(curves) == 3 else 2,
-        "concat": [panel(name, c) for name, c in curves.items()],
+        "columns": 3 if len(panels) % 3 == 0 else 2,
+        "spacing": 28,
+        "concat": panels,
     }
 
 
-def histogram_panel(c: Calibration, title: str) -> dict[str, Any]:
-    """How the probabilities are distributed, as a panel to stand among curves."""
-    head = {"text": title, "fontSize": 12, "anchor": "start"}
-    return {"title": head, "width": SIDE, "height": SIDE, "layer": _bare(histogram_layers(c))}
+def _histogram(c: Calibration) -> list[dict[str, Any]]:
+    """The distribution by label, its legend out of the way of a panel's name."""
+    layers = _bare(histogram_layers(c))
+    for layer in layers:
+        e = layer["encoding"]
+        e["color"] = {**e["color"], "legend": {"orient": "bottom", "offset": 4}}
+        e["y"] = {**e["y"], "axis": {"tickCount": 4, "format": "~s"}}
+    return layers
 
 
 def error_dots(records: list[dict[str, Any]], *, title: str, models: tuple[str, str]) -> dict[str, Any]:
@@ -80,7 +101,7 @@ def error_dots(records: list[dict[str, Any]], *, title: str, models: tuple[str, 
         "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 8},
         "config": {"aria": False},
         "data": {"values": records},
-        "width": {"step": 8 if len(order) > 25 else 14},
+        "width": {"step": 8 if len(order) > 25 else 30},
         "height": 280,
         "layer": [
             {

@@ -80,7 +80,7 @@ def test_without_data(demo, tmp_path, monkeypatch, capsys):
     assert run(["reproduce", "demo", "--out", out]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "amir-zeldes/gum" in err
+    assert "UD_English-EWT" in err
     assert not Path(out).exists()
     monkeypatch.delenv("HOWSURE_DATA")
     assert run(["reproduce", "--list"]) == 0

@@ -182,7 +182,7 @@ def test_the_size_of_nearest_accuracy(target, size):
 
     class Pretend(Workshop):
         def __init__(self):
-            self.settings, self.work = {"shares": 8, "l2": [0.1]}, Work()
+            self.settings, self.work = {"shares": 8}, Work()
             self.train = Text([], np.arange(81), [])
 
         def crf(self, features, n, l2):
@@ -192,7 +192,7 @@ def test_the_size_of_nearest_accuracy(target, size):
         def on_dev(self, model):
             return target if model == "hmm" else model / 100
 
-    assert Pretend().matched_crf("basic", "hmm") == (size, size)
+    assert Pretend().matched_crf("basic", "hmm", [0.1]) == (size, size)
     assert len(set(tried)) <= 5
 
 

@@ -22,6 +22,7 @@ class Corpus:
     title: str
     pattern: str
     source: str
+    public: bool = True
 
     @property
     def path(self) -> Path | None:
@@ -41,8 +42,9 @@ CORPORA = {
             "OntoNotes, CoNLL-2011 splits",
             "train/**/*_conll",
             "LDC2011T03 with the shared task's files; folders train/, dev/ and test/ of *_conll",
+            public=False,
         ),
-        Corpus("nyt", "New York Times Annotated Corpus", "**/*.*", "LDC2008T19, unpacked"),
+        Corpus("nyt", "New York Times Annotated Corpus", "**/*.*", "LDC2008T19, unpacked", public=False),
         Corpus(
             "treebank",
             "Wall Street Journal sample of the Penn Treebank",
@@ -92,9 +94,10 @@ def missing(experiment: str, wanted: Sequence[str]) -> InputError:
     where = os.environ.get("HOWSURE_DATA")
     folders = [w for w in wanted if w]
     named = " or ".join(" and ".join(f"{c}/" for c in w.split("+")) for w in folders)
-    last = CORPORA[folders[-1].split("+")[0]]
+    offered = [CORPORA[c] for w in folders for c in w.split("+")]
+    easy = next((c for c in offered if c.public), offered[0])
     place = f"not below HOWSURE_DATA ({where})" if where else "HOWSURE_DATA names no folder"
-    return InputError(f"{experiment} needs {named}, {place}: {last.folder}/ is {last.title} ({last.source}).")
+    return InputError(f"{experiment} needs {named}, {place}: {easy.folder}/ is {easy.title} ({easy.source}).")
 
 
 def fingerprint(name: str) -> str:

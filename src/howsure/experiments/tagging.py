@@ -225,20 +225,20 @@ class Workshop:
             made.append(Tried(l2, self.on_dev(model), side.accuracy, side.confidence_gap, error))
         return tuple(made)
 
-    def matched_crf(self, features: str, like: Hmm) -> tuple[Crf, int]:
+    def matched_crf(self, features: str, like: Hmm, l2s: Sequence[float]) -> tuple[Crf, int]:
         """A CRF as accurate on dev as another tagger, by the number of its training sentences, and that number.
 
         Accuracy grows with the sentences, so the sizes are bisected.
         """
         s, target, total = self.settings, self.on_dev(like), self.train.n_sentences
         sizes = [total * k // s["shares"] for k in range(1, s["shares"] + 1)]
-        found = cache(lambda i: self.on_dev(self.crf(features, sizes[i], s["l2"][0])))
+        found = cache(lambda i: self.on_dev(self.crf(features, sizes[i], l2s[0])))
         low, high = 0, len(sizes) - 1
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if found(middle) < target else (low, middle)
         near = min({max(low - 1, 0), low}, key=lambda i: abs(found(i) - target))
-        return self.best_crf(features, sizes[near], s["l2"]), sizes[near]
+        return self.best_crf(features, sizes[near], l2s), sizes[near]
 
     def on_dev(self, model: Hmm | Crf) -> float:
         """Accuracy on dev."""
@@ -264,7 +264,7 @@ def shop_and_contest(
     shop = Workshop(settings, work)
     hmm = shop.hmm(rare=int(classes), pseudocounts=settings["pseudocounts"])
     features = "word,class" if classes else "basic"
-    crf, n = shop.matched_crf(features, hmm)
+    crf, n = shop.matched_crf(features, hmm, settings["l2"][:3] if classes else settings["l2"])
     said = {
         "HMM": (hmm, f"pseudocount {hmm.settings['pseudocount']:g}, {shop.train.n_sentences:,} sentences"),
         "CRF": (crf, f"l2 = {crf.settings['l2']:g}, {n:,} sentences"),

@@ -235,7 +235,7 @@ def test_answers_say_who_is_better():
 
 @pytest.mark.corpus
 def test_quick_on_real_text(tmp_path):
-    names = [n for n in ("figure-4a", "figure-2") if EXPERIMENTS[n].data]
+    names = [n for n in ("thesis-wsj", "figure-2") if EXPERIMENTS[n].data]
     if not names:
         pytest.skip("no corpus for them below HOWSURE_DATA")
     for name in names:

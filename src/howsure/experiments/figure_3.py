@@ -13,13 +13,12 @@ from howsure.calibration.paper import calibration_error, calibration_interval
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
 from howsure.experiments.measured import CONFIDENCE_LEVEL, calibrated, leaning, shown
+from howsure.experiments.regularisers import regulariser, tried_table
 from howsure.experiments.result import Figure, Finding, Table, judged
-from howsure.experiments.tagging import Contest, Tried, taggers_table, tried_table
+from howsure.experiments.tagging import Contest, taggers_table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Ints
 from howsure.plots.curve_panels import curve_panels
-
-NEAR = 0.01  # of the best accuracy on dev
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     drawn = {n: calibrated(p.y, q, p.group, settings["bin_size"]) for n, q in p.q.items()}
     title = f"All {len(made.tags)} tags of {len(made.gold):,} tokens"
     return {
-        "findings": (*findings(made, p, *found[1]), regulariser(tried)),
+        "findings": (*findings(made, p, *found[1]), regulariser(tried, "§4.2.1")),
         "figures": (Figure("3", f"{title}: HMM and CRF.", curve_panels(drawn, title=title)),),
         "tables": (errors, *tables),
         "notes": (
@@ -131,32 +130,6 @@ def findings(made: Contest, p: Pooled, made_classes: Contest, with_classes: Pool
         f"HMM {words['HMM']} ({gaps['HMM'].value:+.3f}), CRF {words['CRF']} ({gaps['CRF'].value:+.3f})",
     )
     return lower, directions
-
-
-def regulariser(tried: tuple[Tried, ...]) -> Finding:
-    """Does accuracy on dev, by which hyperparameters are chosen, see what they do to calibration?"""
-    best = max(t.on_dev for t in tried)
-    near = [t for t in tried if t.on_dev >= best - NEAR]
-    errors = [t.error.value for t in near]
-    gaps = [t.confidence_gap.value for t in near]
-    matters = max(errors) > 2 * min(errors)
-    spread = f"{min(errors):.4f} to {max(errors):.4f}"
-    return Finding(
-        "The regulariser is chosen by accuracy; the models of that choice are then compared for calibration.",
-        "§4.2.1",
-        "corrected" if matters else "confirmed",
-        f"Of {len(tried)} regularisers {len(near)} are within {100 * NEAR:g}% of the best accuracy on dev, and their calibration "
-        f"errors go from {spread}; confidence less accuracy goes from {min(gaps):+.3f} to {max(gaps):+.3f}. "
-        + (
-            "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a property of "
-            "how it was tuned as much as of CRFs."
-            if matters
-            else "The choice changes calibration little here."
-        ),
-        {"least error": min(errors), "largest error": max(errors), "regularisers": len(near)},
-        "chosen by accuracy on dev",
-        f"error {spread} at accuracies within {100 * NEAR:g}%",
-    )
 
 
 def confidence(gap: Estimate) -> str:

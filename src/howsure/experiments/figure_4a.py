@@ -105,8 +105,8 @@ def findings(answers: tuple[Answered, ...], means: list[Average], count: Count, 
         most_verdict(count),
         f"On {count.second} of {count.n} tags the CRF is better calibrated, on {count.second_significant} significantly; the HMM on "
         f"{count.first}, significantly on {count.first_significant}. By intervals of Algorithm 2 that do not overlap, as far as "
-        f"can be told what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant}: these "
-        "neither allow for the dependence of tokens nor for the number of tags.",
+        f"can be told what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant} (tokens "
+        "taken for independent, p-values not adjusted, and bins so large that they see less of an error).",
         {
             "tags": count.n,
             "CRF better": count.second,
@@ -128,8 +128,8 @@ def findings(answers: tuple[Answered, ...], means: list[Average], count: Count, 
                 "The two are about equally calibrated on NN.",
                 "§4.2.2, figure 4a",
                 alike(noun),
-                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared errors {d!r}, adjusted p = "
-                f"{noun.adjusted:.2g}."
+                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared errors {d!r}"
+                + ("." if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}.")
                 + ("" if noun.significant else " No difference is shown, which does not show that there is none."),
                 {"HMM": noun.errors[0].value, "CRF": noun.errors[1].value, "difference of squares": d.value},
                 "about equal, drawn only",

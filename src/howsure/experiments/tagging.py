@@ -23,6 +23,7 @@ from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.experiments.data import fingerprint
 from howsure.experiments.measured import CONFIDENCE_LEVEL, calibrated, shown
+from howsure.experiments.regularisers import Tried
 from howsure.experiments.result import Table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
@@ -154,25 +155,6 @@ def contest(train: Text, test: Text, taggers: dict[str, tuple[Hmm | Crf, str]]) 
         means = [mean_difference(v, posterior.sentence, CONFIDENCE_LEVEL) for v in (right, q.max(axis=1) - right)]
         sides.append(Side(name, said, posterior, q, means[0].estimate, means[1].estimate))
     return Contest(tags, gold, sides[0].posterior.sentence, tuple(sides), train.n_sentences)
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One regulariser of a CRF: accuracy on dev and test, confidence less accuracy, and the calibration error."""
-
-    l2: float
-    on_dev: float
-    accuracy: Estimate
-    confidence_gap: Estimate
-    error: Estimate
-
-
-def tried_table(tried: tuple[Tried, ...], features: str, n: int, asked: str) -> Table:
-    """A row for each regulariser."""
-    rows = tuple((t.l2, t.on_dev, *map(shown, (t.accuracy, t.confidence_gap, t.error))) for t in tried)
-    columns = ("l2", "accuracy on dev", "on test [95%]", "confidence less accuracy [95%]", "RMS error [95%]")
-    caption = f"The CRF ({features}, {n:,} sentences) by regulariser: {asked}"
-    return Table(f"l2-{features.replace(',', '-')}", caption, columns, rows)
 
 
 class Workshop:

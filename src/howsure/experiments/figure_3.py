@@ -70,7 +70,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     drawn = {n: calibrated(p.y, q, p.group, settings["bin_size"]) for n, q in p.q.items()}
     title = f"All {len(made.tags)} tags of {len(made.gold):,} tokens"
     return {
-        "findings": (*findings(made, p, *found[1]), regulariser(tried, "§4.2.1")),
+        "findings": (*findings(made, p, *found[1]), regulariser(tried)),
         "figures": (Figure("3", f"{title}: HMM and CRF.", curve_panels(drawn, title=title)),),
         "tables": (errors, *tables),
         "notes": (

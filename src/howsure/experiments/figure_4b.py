@@ -9,6 +9,7 @@ import numpy as np
 from howsure.experiments import tagging
 from howsure.experiments.figure_4a import (
     MODELS,
+    also,
     average_finding,
     averages_table,
     count_row,
@@ -60,7 +61,7 @@ def pair_questions(made: Contest, most: int) -> list[Question]:
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
     """Errors on the commonest pairs, their averages, and how often either model is better."""
     few, many = settings["top"]
-    rows, kept = [], None
+    rows, counts, kept = [], [], None
     for classes in (False, True):
         made = tagging.hmm_and_crf(settings, work, classes=classes)
         work("pairs of tags")
@@ -68,14 +69,15 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         answers = answered(questions, settings["bin_size"], settings["samples"], rng, work)
         count = counted(answers)
         rows.append(count_row("words and classes" if classes else "words", count))
+        counts.append(count)
         if kept is None:
             kept = (made, answers, averages(questions, answers, (few, many), work), count)
     assert kept is not None
-    made, answers, means, count = kept
+    made, answers, means, _ = kept
     title = f"Calibration error on the {few} commonest pairs, and averages"
     every = f"Calibration error on the {len(answers)} commonest pairs"
     return {
-        "findings": findings(answers, means, count),
+        "findings": findings(means, counts[0], counts[1]),
         "figures": (
             Figure(
                 "4b",
@@ -109,7 +111,7 @@ def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def findings(answers: tuple[Answered, ...], means: list[Average], count: Count) -> tuple[Finding, ...]:
+def findings(means: list[Average], count: Count, with_classes: Count) -> tuple[Finding, ...]:
     """The paper's claims on pairs."""
     share = count.first / count.n
     better = Finding(
@@ -119,7 +121,7 @@ def findings(answers: tuple[Answered, ...], means: list[Average], count: Count) 
         f"The HMM is better calibrated on {count.first} of {count.n} pairs, significantly on {count.first_significant}; the CRF on "
         f"{count.second}, significantly on {count.second_significant}. By Algorithm 1 alone the HMM would be better on "
         f"{count.n - count.paper_second}; by intervals of Algorithm 2 that do not overlap, the HMM on "
-        f"{count.paper_first_significant} and the CRF on {count.paper_second_significant}. Most differences between pairs are noise.",
+        f"{count.paper_first_significant} and the CRF on {count.paper_second_significant}. " + also(with_classes),
         {
             "pairs": count.n,
             "HMM better": count.first,

@@ -30,27 +30,34 @@ def tried_table(tried: tuple[Tried, ...], features: str, n: int, asked: str) -> 
     return Table(f"l2-{features.replace(',', '-')}", caption, columns, rows)
 
 
-def regulariser(tried: tuple[Tried, ...], source: str) -> Finding:
-    """Does accuracy on dev, by which hyperparameters are chosen, see what they do to calibration?"""
+def said_of(tried: tuple[Tried, ...]) -> tuple[str, list[float]]:
+    """How far calibration moves among regularisers that accuracy on dev hardly tells apart; and their errors."""
     best = max(t.on_dev for t in tried)
     near = [t for t in tried if t.on_dev >= best - NEAR]
-    errors = [t.error.value for t in near]
-    gaps = [t.confidence_gap.value for t in near]
+    errors, gaps = [t.error.value for t in near], [t.confidence_gap.value for t in near]
+    said = (
+        f"Of {len(tried)} regularisers {len(near)} are within {100 * NEAR:g}% (absolute) of the best accuracy on dev; their calibration "
+        f"errors go from {min(errors):.4f} to {max(errors):.4f}, confidence less accuracy from {min(gaps):+.3f} to {max(gaps):+.3f}."
+    )
+    return said, errors
+
+
+def regulariser(tried: tuple[Tried, ...]) -> Finding:
+    """Does accuracy on dev, by which hyperparameters are chosen, see what they do to calibration?"""
+    said, errors = said_of(tried)
     matters = max(errors) > 2 * min(errors)
-    spread = f"{min(errors):.4f} to {max(errors):.4f}"
+    more = (
+        "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a matter of how it was "
+        "tuned as much as of its kind."
+        if matters
+        else "The choice changes calibration little."
+    )
     return Finding(
-        "The regulariser is chosen by accuracy; the models of that choice are then compared for calibration.",
-        source,
-        "corrected" if matters else "confirmed",
-        f"Of {len(tried)} regularisers {len(near)} are within {100 * NEAR:g}% of the best accuracy on dev, and their calibration "
-        f"errors go from {spread}; confidence less accuracy goes from {min(gaps):+.3f} to {max(gaps):+.3f}. "
-        + (
-            "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a property of "
-            "how it was tuned as much as of CRFs."
-            if matters
-            else "The choice changes calibration little here."
-        ),
-        {"least error": min(errors), "largest error": max(errors), "regularisers": len(near)},
-        "chosen by accuracy on dev",
-        f"error {spread} at accuracies within {100 * NEAR:g}%",
+        "Models whose hyperparameters have the best accuracy on dev are fit to be compared for calibration.",
+        "§4.2.1",
+        "differs" if matters else "confirmed",
+        f"{said} {more}",
+        {"least error": min(errors), "largest error": max(errors), "regularisers": len(errors)},
+        "hyperparameters by accuracy",
+        f"error {min(errors):.4f} to {max(errors):.4f} at accuracies within {100 * NEAR:g}%",
     )

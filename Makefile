@@ -3,6 +3,7 @@
 # make docs   the site, in build/site
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
 # make synthetic-docs    docs/synthetic.md and its figures
+# make reproduction-docs    every experiment, and docs/reproduction.md (an hour; what is done is not done again)
 # Studies on the corpora of HOWSURE_DATA:
 # make classifier-study  the table of docs/classify.md
 # make tagger-study      docs/taggers-study.md
@@ -16,7 +17,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint docs bench coverage synthetic-docs clean
+.PHONY: env demo test lint docs bench coverage synthetic-docs reproduction-docs clean
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
@@ -79,6 +80,10 @@ coverage: $(VENV)/.test
 
 synthetic-docs: $(VENV)/.base
 	$(BIN)/python bench/write_experiment_page.py synthetic
+
+reproduction-docs: $(VENV)/.test
+	$(BIN)/howsure reproduce all --out build/reproduction
+	$(BIN)/python bench/write_reproduction_page.py build/reproduction
 
 classifier-study: $(VENV)/.test
 	$(BIN)/python bench/classifier_study.py --write

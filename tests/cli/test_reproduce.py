@@ -11,6 +11,7 @@ import pytest
 from howsure.cli.application import run
 from howsure.experiments.registry import EXPERIMENTS
 
+INDEX = {"index.md", "index.html"}
 QUICK = ["reproduce", "synthetic", "--quick"]
 
 
@@ -31,7 +32,7 @@ def test_files_cache_and_again(tmp_path, capsys):
     assert "CONFIRMED: As we double the bin size" in first
     assert max(map(len, (line for line in first.splitlines() if not line.startswith("Written")))) <= 80
     names = {p.name for p in out.iterdir()}
-    assert names == {f"synthetic-4.{i}.svg" for i in range(7, 12)} | {"synthetic.md", "synthetic.json"}
+    assert names == {f"synthetic-4.{i}.svg" for i in range(7, 12)} | {"synthetic.md", "synthetic.json"} | INDEX
 
     kept = out / "synthetic.json"
     stamp = kept.stat().st_mtime_ns

@@ -13,7 +13,7 @@ from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.cluster_moments import Grouped
 from howsure.calibration.clusters import ClusterBuilder, Parts
 from howsure.calibration.difference import Difference, group_differences, row_differences
-from howsure.calibration.paired_groups import PairedLook, PairedPiece
+from howsure.calibration.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
 from howsure.calibration.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import Sketch, sketch_rows
@@ -209,6 +209,14 @@ class HeldRows:
         """All groups are one piece."""
         assert self.groups is not None
         return at(PairedPiece.of(plan, self.groups, self.ys, self.qs))
+
+
+def squared_error_gap(held: HeldRows) -> float:
+    """T of the first model less T of the second, rows in groups: the number alone, where many are wanted."""
+    plan = Plan(tuple(map(Binning.of, held.sketches())))
+    totals = held.look(plan, PairedTotalsLook(tuple(map(len, plan.models))))
+    first, second = (Weighing.of(b).t for b in totals.bins[:2])
+    return first - second
 
 
 def compare_rows(

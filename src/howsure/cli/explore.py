@@ -51,7 +51,7 @@ def explore(
         typer.Option(help="CSV file with file and date, where dates are not in the files' names."),
     ] = None,
     encoding: Annotated[str, typer.Option(help="Encoding of text files.")] = "utf-8",
-    format: Annotated[Optional[str], typer.Option(help="text, table, reuters, muc or conllu.")] = None,  # noqa: UP045
+    format: Annotated[Optional[str], typer.Option(help="text, table, reuters, muc, nitf or conllu.")] = None,  # noqa: UP045
     rules: Annotated[
         str, typer.Option(help="paper, or wide: also subjects that a parse does not spell out.")
     ] = "paper",

@@ -42,6 +42,7 @@ def reproduce(
     from howsure.errors import InputError
     from howsure.experiments.registry import EXPERIMENTS, experiment
     from howsure.verbs.reproduce import reproduce as run_reproduce
+    from howsure.verbs.reproduce_index import reproduction_index
 
     if listed:
         _list(as_json)
@@ -69,7 +70,10 @@ def reproduce(
         if not as_json:
             print(_text(made))
         results.append(made)
-    if as_json:
+    written = reproduction_index(out) if results else ()
+    if not as_json:
+        print("\n".join(f"Written: {path}" for path in written))
+    else:
         whole = {r.name: r.to_dict() for r in results}
         print(json.dumps(whole, indent=2, allow_nan=False, ensure_ascii=False))
     return 0

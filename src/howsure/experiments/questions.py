@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.clustered import student_quantile
-from howsure.calibration.comparison import compare_rows
-from howsure.calibration.difference import Difference, Filed, squared_error_difference
+from howsure.calibration.comparison import HeldRows, compare_rows, squared_error_gap
+from howsure.calibration.difference import Difference
 from howsure.calibration.intervals import Estimate
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.paper import PaperInterval, calibration_interval
-from howsure.calibration.sketch import sketch_rows
 from howsure.experiments.measured import CONFIDENCE_LEVEL, shown
 from howsure.experiments.result import Table
 from howsure.experiments.work import Work
@@ -122,10 +121,8 @@ def averages(
         block = x.group % BLOCKS
         for b in range(BLOCKS):
             kept = np.flatnonzero(block != b)
-            group = np.unique(x.group[kept], return_inverse=True)[1]
-            y = x.y[kept]
-            filed = [Filed.of(y, q := np.ascontiguousarray(p[kept]), sketch_rows(y, q)) for p in x.q.values()]
-            without[k, b] = squared_error_difference(filed[0], filed[1], group, CONFIDENCE_LEVEL).value
+            y, qs = x.y[kept], tuple(np.ascontiguousarray(p[kept]) for p in x.q.values())
+            without[k, b] = squared_error_gap(HeldRows(tuple(x.q), (y, y), qs, x.group[kept].astype(np.uint64)))
     made = []
     for n in (min(m, len(questions)) for m in most):
         full = float(np.mean([a.difference.value for a in answers[:n]]))

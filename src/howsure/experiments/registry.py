@@ -104,6 +104,27 @@ EXPERIMENTS = {
             _TAGGING,
         ),
         Experiment(
+            "figure-5",
+            "Are two mentions one entity",
+            "how often two mentions corefer when the model says so with probability q (paper §5.3, figure 5)",
+            f"{_HERE}.figure_5",
+            ("conll-2011", "gum"),
+        ),
+        Experiment(
+            "figure-6",
+            "Attacks over time",
+            "how many documents per period describe an attack by an actor, with credible bands (paper §6, figure 6)",
+            f"{_HERE}.figure_6",
+            ("nyt", "muc", ""),
+        ),
+        Experiment(
+            "section-6.2",
+            "Documents near probability ½",
+            "what the doubt hangs on where the answer is least certain, and whether such answers are wrong more often (paper §6.2)",
+            f"{_HERE}.section_6_2",
+            ("nyt", "muc", ""),
+        ),
+        Experiment(
             "thesis-wsj",
             "HMM, CRF-Basic and CRF-Advanced on newswire",
             "the calibration of three taggers on NN (thesis §4.1, figures 4.1-4.3)",
@@ -126,6 +147,13 @@ EXPERIMENTS = {
             f"{_HERE}.synthetic",
             (),
             tuple(f"thesis-4.{i}" for i in range(7, 12)),
+        ),
+        Experiment(
+            "course",
+            "The tables of the course notes",
+            "evaluation, agreement, significance and n-gram models: each printed number beside ours",
+            f"{_HERE}.course",
+            ("conll2000", ""),
         ),
     )
 }

@@ -16,6 +16,7 @@ from howsure.corpora.dated import DatedText, date_or_reason, text_folder, usable
 from howsure.corpora.document import Document
 from howsure.corpora.lines import numbered_lines
 from howsure.corpora.muc import muc_texts
+from howsure.corpora.nitf import nitf_texts
 from howsure.corpora.reuters import reuters_texts
 from howsure.errors import InputError
 
@@ -36,7 +37,7 @@ DATE_NAMES = [
 ]
 ID_NAMES = ["id", "docid", "documentid", "url", "guid", "name"]
 TITLE_NAMES = ["title", "headline"]
-FORMATS = ("text", "table", "reuters", "muc", "conllu")
+FORMATS = ("text", "table", "reuters", "muc", "nitf", "conllu")
 PARSED_DATES = ("date", "dateCreated", "dateModified")
 
 
@@ -88,6 +89,8 @@ def open_corpus(
         return Corpus("reuters", lambda: reuters_texts(path))
     if kind == "muc":
         return Corpus("muc", lambda: muc_texts(path))
+    if kind == "nitf":
+        return Corpus(path.name, lambda: nitf_texts(path))
     if kind == "conllu":
         paths = [path] if path.is_file() else sorted(path.rglob("*.conllu"))
         return Corpus(path.stem, lambda: _conllu(paths))
@@ -113,7 +116,13 @@ def _kind(path: Path) -> str:
         endings = {p.suffix.lower() for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")}
         if not endings:
             raise InputError(f"the folder {str(path)!r} holds no files.")
-        for ending, kind in ((".sgm", "reuters"), (".xhtml", "muc"), (".conllu", "conllu")):
+        for ending, kind in (
+            (".sgm", "reuters"),
+            (".xhtml", "muc"),
+            (".conllu", "conllu"),
+            (".xml", "nitf"),
+            (".tgz", "nitf"),
+        ):
             if ending in endings:
                 return kind
         tables = {".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather"}

@@ -1,0 +1,131 @@
+"""Explorations that experiments share: the paper's predicate on the New York Times, on MUC, or on the stories that ship."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from howsure._version import __version__
+from howsure.corpora.folder import corpus_path
+from howsure.corpora.muc import muc_keys
+from howsure.events.exploration import Exploration
+from howsure.events.lexicons import actors
+from howsure.events.periods import period_start
+from howsure.experiments.work import Work
+
+WORLD = "Top/News/World"  # the paper's articles are about world news
+PLANS: dict[str, dict[str, Any]] = {
+    "nyt": {"actors": "countries", "every": "quarter"},
+    "muc": {"actors": "muc-organisations", "every": "month"},
+    "": {"actors": "stories", "every": "quarter"},
+}
+QUESTIONS = {
+    "attack": {"verbs": "attack", "rules": "paper"},
+    "violence": {"verbs": "violence", "rules": "wide"},
+}
+KINDS = {
+    "attack": ("ATTACK", "BOMBING"),
+    "violence": ("ATTACK", "BOMBING", "ARSON", "KIDNAPPING", "ROBBERY"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A document and an actor: the probability of an event, the one-best answer, and whether people say so."""
+
+    document: str
+    actor: str
+    day: date | None
+    probability: float
+    best: bool
+    gold: bool
+
+
+def explored(
+    work: Work, settings: dict[str, Any], question: str, *, samples: int = 400, temperature: float = 1.0
+) -> Exploration:
+    """Who attacked, asked of every document; kept in the folder of models, where an interrupted run goes on."""
+    from howsure.verbs.explore import explore
+
+    options = {**PLANS[settings["data"]], **QUESTIONS[question], "samples": samples, "temperature": temperature}
+    source = _source(settings)
+    folder = None
+    if work.folder is not None:
+        told = json.dumps(
+            [__version__, settings["data"], settings["data_fingerprint"], settings["limit"], options], sort_keys=True
+        )
+        folder = work.folder / f"explore-{question}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+    def say(done: int, total: int) -> None:
+        work(f"{question}, {samples} samples, temperature {temperature:g}: {done:,} of {total:,} documents")
+
+    return explore(source, out=folder, progress=say, **options)
+
+
+def _source(settings: dict[str, Any]) -> Any:
+    """What `explore` is to read; a table of texts where only some documents of a folder are wanted."""
+    corpus, limit = settings["data"], settings["limit"]
+    if not corpus or (corpus == "muc" and limit is None):
+        return None if not corpus else str(corpus_path("muc", "texts"))
+    import pyarrow as pa
+
+    from howsure.corpora.muc import muc_texts
+    from howsure.corpora.nitf import nitf_texts
+
+    texts = muc_texts(corpus_path("muc", "texts")) if corpus == "muc" else nitf_texts(corpus_path("nyt"), WORLD)
+    rows = [t for _, t in zip(range(limit or 10**9), texts, strict=False)]
+    return pa.table(
+        {
+            "id": [t.id for t in rows],
+            "date": pa.array([t.date for t in rows], pa.date32()),
+            "title": [t.title for t in rows],
+            "text": [t.text for t in rows],
+        }
+    )
+
+
+def gold_pairs(question: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """MUC's keys: (document, actor) pairs that people filled in, and those that they left optional."""
+    lexicon = actors("muc-organisations")
+    required: set[tuple[str, str]] = set()
+    optional: set[tuple[str, str]] = set()
+    for incident in muc_keys(corpus_path("muc", "keys"))[1]:
+        if not {k.strip() for k in incident.type.split("/")} & set(KINDS[question]):
+            continue
+        for names in incident.organisations:
+            found = {
+                lexicon.actors[a].code for n in names for a in lexicon.find(re.findall(r"[\w.'-]+", n)).actor if a >= 0
+            }
+            (optional if incident.optional else required).update((incident.document, code) for code in found)
+    return required, optional - required
+
+
+def proposed_pairs(
+    found: Exploration, required: Iterable[tuple[str, str]] = (), optional: Iterable[tuple[str, str]] = ()
+) -> list[Pair]:
+    """Every document and actor with a probability above 0, less those that only an optional template has."""
+    right, skipped = set(required), set(optional)
+    return [
+        Pair(h.document, code, h.date, h.probability, h.best > 0, (h.document, code) in right)
+        for code, hits in found.hits.items()
+        for h in hits
+        if h.probability > 0 and (h.document, code) not in skipped
+    ]
+
+
+def gold_counts(found: Exploration, required: Iterable[tuple[str, str]], every: str) -> dict[tuple[str, date], int]:
+    """How many documents people counted for an actor in a period; documents of the exploration that have a date."""
+    from howsure.events.storage import read_table
+
+    day = {r["id"]: r["date"] for r in read_table(found.folder, "documents", ["id", "date"]) if r["date"] is not None}
+    made: dict[tuple[str, date], int] = {}
+    for document, code in required:
+        if document in day:
+            cell = (code, period_start(day[document], every))
+            made[cell] = made.get(cell, 0) + 1
+    return made

@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 1 << 17  # batches of Spark's are joined up to this
 FEW_PIECES = 16  # that the driver adds up alone
 _WIRE = {"uint64": ("bigint", pa.int64()), "uint8": ("tinyint", pa.int8())}  # Spark has no unsigned numbers
-_SQL = {"int64": "bigint", "double": "double", "string": "string", "bool": "boolean", "binary": "binary"}
+_SQL = {
+    "int32": "int",
+    "int64": "bigint",
+    "double": "double",
+    "string": "string",
+    "bool": "boolean",
+    "binary": "binary",
+}
 
 
 class SparkRows(Rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.cluster_moments import Grouped
 from howsure.calibration.clusters import Parts
-from howsure.calibration.paired_groups import PairedLook
+from howsure.calibration.paired_groups import PairedLook, PairedPiece
 from howsure.calibration.paired_rows import Plan, RowSums
 from howsure.calibration.sketch import Sketch
 from howsure.engines.columns import PairColumns, check_positive, pair_columns
@@ -32,6 +32,7 @@ from howsure.engines.paired_work import (
     SketchesWork,
     SliceFound,
     SlicePairsWork,
+    itself,
 )
 from howsure.engines.pairs import Pairs, arrow_text, group_sql
 from howsure.engines.rows import Rows
@@ -59,6 +60,7 @@ class PairedRows:
     ) -> None:
         self._rows, self._models, self._table, self._notes = rows, models, table, notes
         self._keyed: Rows | None = None
+        self._piece: tuple[Plan, PairedPiece] | None = None
         self.by, self.groups, self.where = by, groups, where
 
     def __enter__(self) -> Self:
@@ -107,8 +109,11 @@ class PairedRows:
 
     def look(self, plan: Plan, at: PairedLook[T]) -> T:
         """What is seen of the groups, all models side by side."""
-        made: T = self._by_group.fold(PairedLookWork(plan, at))
-        return made
+        if not self._by_group.is_one_piece:
+            return cast(T, self._by_group.fold(PairedLookWork(plan, at)))
+        if self._piece is None or self._piece[0] is not plan:
+            self._piece = plan, self._by_group.fold(PairedLookWork(plan, itself))
+        return at(self._piece[1])
 
     @property
     def _by_group(self) -> Rows:

@@ -146,6 +146,10 @@ class ModelRows(Rows):
     def __init__(self, rows: Rows, model: int) -> None:
         self._rows, self._model, self.name = rows, model, rows.name
 
+    @property
+    def is_one_piece(self) -> bool:
+        return self._rows.is_one_piece
+
     def fold(self, work: Work[T]) -> T:
         return self._rows.fold(OfModel(work, self._model))
 
@@ -196,6 +200,11 @@ class PairedLookWork(Work[Any]):
         held = _Held.of(chunks, len(self.plan.models))
         groups = np.zeros(0, np.uint64) if held.groups is None else held.groups
         return self.at(PairedPiece.of(self.plan, groups, held.ys, held.qs))
+
+
+def itself(piece: PairedPiece) -> PairedPiece:
+    """A look that sees the piece as it is, where there is only one."""
+    return piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-import commands  # noqa: E402
-import gallery  # noqa: E402
-import reference  # noqa: E402
+import command_pages  # noqa: E402
+import gallery_pages  # noqa: E402
+import reference_pages  # noqa: E402
 
 # The order of the pages. Pages of docs/ that no section names go to the last one, so that none is lost.
 SECTIONS = {
@@ -76,13 +76,13 @@ def gathered(source: Path) -> None:
     shutil.copy(HERE / "conf.py", source)
     pages = {path.stem: path for path in sorted((ROOT / "docs").glob("*.md"))}
     pages |= {name: ROOT / path for path, name in OUTSIDE.items()}
-    made = commands.pages() | reference.pages() | gallery.pages(ROOT / "examples", source)
+    made = command_pages.pages() | reference_pages.pages() | gallery_pages.pages(ROOT / "examples", source)
     for name, text in made.items():
         path = source / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     for name, path in pages.items():
-        text = with_site_links(path.read_text(encoding="utf-8"), path.parent) + commands.see_also(name)
+        text = with_site_links(path.read_text(encoding="utf-8"), path.parent) + command_pages.see_also(name)
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     with open(source / "index.md", "a", encoding="utf-8") as index:
         index.write(contents({*pages, *made}))

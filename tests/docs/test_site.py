@@ -11,17 +11,17 @@ import howsure
 from howsure.cli.application import app
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site"))
-import commands
+import command_pages
 import diagram
-import gallery
+import gallery_pages
 import make_site
-import reference
+import reference_pages
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_command_and_subcommand_has_its_options_on_a_page():
-    pages = commands.pages()
+    pages = command_pages.pages()
     for name, command in typer.main.get_command(app).commands.items():
         page = pages[f"commands/{name}"]
         assert f"({name}.md)" in pages["commands/index"]
@@ -40,14 +40,14 @@ def test_every_command_and_subcommand_has_its_options_on_a_page():
 
 
 def test_every_command_has_a_guide_that_leads_back():
-    for name in commands.tree():
-        guide = commands.GUIDES.get(name, name)
+    for name in command_pages.tree():
+        guide = command_pages.GUIDES.get(name, name)
         assert (ROOT / "docs" / f"{guide}.md").is_file(), name
-        assert f"commands/{name}.md" in commands.see_also(guide)
+        assert f"commands/{name}.md" in command_pages.see_also(guide)
 
 
 def test_every_public_name_is_in_the_reference():
-    text = "\n".join(reference.pages().values())
+    text = "\n".join(reference_pages.pages().values())
     described = {n for n in howsure.__all__ if n not in {"__version__", "lm", "english"}}
     for name in described:
         assert re.search(rf"\{{py:\w+\}} howsure\.{name}\b", text), name
@@ -93,14 +93,14 @@ def test_the_gallery_shows_what_a_script_prints_and_draws(tmp_path):
     (examples / "one.py").write_text(
         '"""A title.\n\nSome text.\n"""\n\nopen("a.svg", "w").write("<svg/>")\nprint(6 * 7)\n'
     )
-    pages = gallery.pages(examples, source)
+    pages = gallery_pages.pages(examples, source)
     assert (source / "gallery" / "one" / "a.svg").is_file()
     assert all(
         s in pages["gallery/one"] for s in ("# A title", "Some text.", "one/a.svg", "```text\n42\n```", "print(6 * 7)")
     )
     (examples / "two.py").write_text("raise ValueError('no')\n")
     with pytest.raises(SystemExit, match=r"two\.py fails"):
-        gallery.pages(examples, tmp_path / "again")
+        gallery_pages.pages(examples, tmp_path / "again")
 
 
 def test_the_diagram_is_up_to_date():

@@ -120,6 +120,39 @@ def test_compare_and_score_on_spark(spark, frame, tmp_path, number):
     same(do(tmp_path, engine="spark").to_dict(), do(tmp_path).to_dict(), 1e-10, least=1e-12)
 
 
+@pytest.mark.parametrize("options", [{}, {"groups": "doc", "by": "tag"}], ids=["rows", "groups"])
+def test_joined_files_on_spark(spark, frame, tmp_path, options):
+    order = np.random.default_rng(35).permutation(N)
+    more = frame.assign(id=np.arange(N))
+    pq.write_table(pa.table(more), tmp_path / "a.parquet")
+    pq.write_table(pa.table(more.assign(q=more.q**1.3).iloc[order]), tmp_path / "b.parquet")
+    files = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
+
+    def do(**k):
+        return howsure.compare(files, key="id", prob="q", true="y", **options, **k)
+
+    same(do(engine="spark").to_dict(), do().to_dict(), 1e-10, least=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.assign(id=f.id.where(f.id != 7, 6)), "the key '6' stands in 2 rows"),
+        (lambda f: f.iloc[3:], "3 of the items of .*a.parquet are not in .*b.parquet .the first is '0'"),
+        (lambda f: f.assign(y=1 - f.y), "6,000 items have another label"),
+        (lambda f: f.assign(id=f.id.where(f.id != 7)), "`id` is missing in a row"),
+        (lambda f: f.assign(q=f.q + 1), r"b.parquet: `q` must lie in \[0, 1\]"),
+    ],
+)
+def test_items_that_do_not_match_on_spark(spark, frame, tmp_path, change, message):
+    more = frame.assign(id=np.arange(N))
+    pq.write_table(pa.table(more), tmp_path / "a.parquet")
+    pq.write_table(pa.table(change(more)), tmp_path / "b.parquet")
+    files = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
+    with pytest.raises(howsure.InputError, match=message):
+        howsure.compare(files, key="id", prob="q", true="y", engine="spark")
+
+
 def test_frames_of_spark(spark, folder, frame):
     read = spark.read.parquet(str(folder))
     assert_same(howsure.check(read, groups="doc").to_dict(), howsure.check(frame, groups="doc").to_dict())

@@ -62,6 +62,35 @@ def test_bad_files_among_many(folder, engine, where, options, request):
     assert any("2 of 6 files could not be read and were left out" in n and "part-4" in n for n in made.notes)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "--prob", "q", "--true", "y"],
+        ["compare", "--prob", "q,r", "--true", "y"],
+        ["score", "--true", "y", "--pred", "z", "--groups", "doc"],
+    ],
+    ids=lambda c: c[0],
+)
+def test_every_command_says_what_it_left_out(folder, tmp_path, command, capsys):
+    from howsure.cli import main
+
+    for path in folder.iterdir():
+        table = pq.read_table(path).to_pandas()
+        pq.write_table(pa.table(table.assign(r=table.q**2, z=(table.q > 0.5).astype(int))), path)
+    damage(folder / "part-3.parquet", "middle")
+    with pytest.raises(SystemExit) as status:
+        main([*command, str(folder)])
+    assert status.value.code == 2
+    assert "1 of 6 files cannot be read" in capsys.readouterr().err
+    page = tmp_path / "page.html"
+    with pytest.raises(SystemExit) as status:
+        main([*command, str(folder), "--skip-bad-files", "--html", str(page)])
+    assert status.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 of 6 files could not be read and were left out" in said
+    assert "1 of 6 files could not be read and were left out" in page.read_text()
+
+
 def test_all_files_bad(folder):
     for path in folder.iterdir():
         damage(path, "middle")

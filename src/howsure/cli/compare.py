@@ -152,6 +152,7 @@ def comparison_text(c: Comparison) -> str:
         if len(c.slices) > MOST_SLICES:
             lines.append(f"  … {len(c.slices) - MOST_SLICES:,} more (--json lists all)")
         parts.append("\n".join(lines))
+    parts += [textwrap.fill(printable(n), 80) for n in c.notes]
     return "\n\n".join(parts) + "\n"
 
 

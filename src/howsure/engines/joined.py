@@ -39,9 +39,10 @@ def paired_tables(
 ) -> PairedRows:
     """One table per model; every key must be in each of them once, with the same label."""
     if engine.is_spark or any(is_spark_frame(s) for s in sources):
-        raise InputError(
-            "--key joins files on this machine; on Spark join them first and name columns with --prob a,b."
-        )
+        from howsure.engines.spark_joined import paired_frames
+
+        given = {"prob": prob, "true": true, "positive": positive, "groups": groups, "by": by, "logits": logits}
+        return paired_frames(sources, key, _model_names, **given, engine=engine)
     spool = tempfile.TemporaryDirectory(prefix="howsure-")
     try:
         with _Join(Path(spool.name), key, engine) as join:

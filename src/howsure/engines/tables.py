@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 import numpy as np
@@ -102,7 +102,7 @@ class Table:
         """What a result must say of how it was read."""
         return left_out_note(self.left_out, len(self.files) + len(self.left_out))
 
-    def __enter__(self) -> Table:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

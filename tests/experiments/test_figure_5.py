@@ -93,7 +93,7 @@ def test_findings_follow_the_rows():
     ]
     fine = [replace(r, published=0.009) if r.how == "no temperature" else r for r in rows]
     assert figure_5_findings.below_one_percent(fine).verdict == "confirmed"
-    for gap, verdict in (((-0.02, -0.03, -0.01), "differs"), ((0.02, -0.01, 0.05), "not tested")):
+    for gap, verdict in (((-0.02, -0.03, -0.01), "differs"), ((0.02, -0.01, 0.05), "undecided")):
         assert figure_5_findings.overconfident([replace(r, gap=Estimate(*gap)) for r in rows]).verdict == verdict
     costly = [replace(r, error=Estimate(0.5, 0.4, 0.6)) if r.how == "error costs" else r for r in rows]
     found = figure_5_findings.costs(costly)

@@ -57,11 +57,11 @@ def overconfident(rows: list[Row]) -> Finding:
     plain, gold = _of(rows, "predicted", "no temperature"), _of(rows, "gold", "no temperature")
     gap = plain.gap
     low, high = gap.low or 0.0, gap.high or 0.0
-    verdict: Verdict = "confirmed" if low > 0 else "differs" if high < 0 else "not tested"
+    verdict: Verdict = "confirmed" if low > 0 else "differs" if high < 0 else "undecided"
     say = {
         "confirmed": "Too high, as in the paper.",
         "differs": "Too low, the other way round.",
-        "not tested": "So few documents cannot tell: the interval has both signs.",
+        "undecided": "So few documents cannot tell: the interval has both signs.",
     }[verdict]
     return Finding(
         "It is slightly overconfident on middle to high predictions.",

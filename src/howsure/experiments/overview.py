@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 from howsure.experiments.result import Reproduction, Verdict
 from howsure.experiments.slips import BEYOND, SLIPS, Slip
 
 TITLE = "The paper, the thesis and the notes, point by point"
-VERDICTS: tuple[Verdict, ...] = ("confirmed", "corrected", "differs", "not tested")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LEGEND = (
     "*Confirmed*: the finding holds here. *Corrected*: the claim is wrong of itself, whatever the data. *Differs*: these data and "
-    "models show another thing. *Not tested*: they cannot tell. What is compared is the finding; the numbers are of other data."
+    "models show another thing. *Undecided*: the interval has both answers. *Not tested*: there is nothing to tell it by. What is compared is the finding; the numbers are of other data."
 )
 SOURCES = (
     "Paper: Nguyen & O'Connor, *Posterior calibration and exploratory analysis for natural language processing models*, EMNLP "

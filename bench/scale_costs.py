@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 
 HERE = Path(__file__).parent
-DATA = HERE / "data" / "scale.json"
+DATA = HERE / "scale.json"
 PAGE = HERE.parent / "docs" / "scale.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 NETWORK = 1e9  # bytes a second that a machine sends, 10 Gbit/s at 80%: an assumption

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
-from howsure.engines.tables import as_numpy
+from howsure.engines.tables import as_arrow, as_numpy
 from howsure.errors import HowsureError
 from howsure.kernels.cells import Ints
 
@@ -126,7 +126,7 @@ def _by_share(table: pa.Table) -> tuple[pa.Table, Ints]:
     share = (as_numpy(table.column("key").combine_chunks()) % np.uint64(SHARES)).astype(np.int64)
     order = np.argsort(share, kind="stable")
     starts = np.searchsorted(share[order], np.arange(SHARES + 1))
-    return table.take(pa.array(order)).combine_chunks(), starts
+    return table.take(as_arrow(order)).combine_chunks(), starts
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:

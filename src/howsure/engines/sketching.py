@@ -20,7 +20,7 @@ from howsure.calibration.sketch import Sketch, SketchBuilder, from_distinct
 from howsure.engines.pairs import Batch, Pairs, numbers
 from howsure.engines.rows import Chunk, Keying, Work
 from howsure.engines.slices import SlicedSketchBuilder, SliceNames
-from howsure.engines.tables import as_numpy
+from howsure.engines.tables import as_arrow, as_numpy, bytes_array, text_array
 from howsure.kernels.cells import Ints
 
 FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
@@ -92,16 +92,16 @@ def _records(builder: SlicedSketchBuilder, names: SliceNames) -> pa.RecordBatch:
     collapsed = list(cells.items())
     every = [*listed[exact].tolist(), *(listed[c] for c, _ in collapsed)]
     n_exact = len(exact)
-    keys = _binary(values, first, ends, 8), pa.array([s.keys.tobytes() for _, s in collapsed], pa.binary())
-    sums = _binary(counts, first, ends, 16), pa.array([s.sums.tobytes() for _, s in collapsed], pa.binary())
+    keys = _binary(values, first, ends, 8), bytes_array([s.keys.tobytes() for _, s in collapsed], pa.binary())
+    sums = _binary(counts, first, ends, 16), bytes_array([s.sums.tobytes() for _, s in collapsed], pa.binary())
     return pa.RecordBatch.from_arrays(
         [
-            pa.array([slice_key(n) for n in every], pa.uint64()),
-            pa.array(every, pa.string()),
-            pa.array(np.arange(len(every)) < n_exact),
+            as_arrow(np.array([slice_key(n) for n in every], np.uint64)),
+            text_array(every),
+            as_arrow(np.arange(len(every)) < n_exact),
             pa.concat_arrays(keys),
             pa.concat_arrays(sums),
-            pa.array([*["0"] * n_exact, *(str(s.log_tail) for _, s in collapsed)], pa.string()),
+            text_array([*["0"] * n_exact, *(str(s.log_tail) for _, s in collapsed)]),
         ],
         schema=_RECORD,
     )
@@ -141,7 +141,7 @@ class SliceWork(Work[SlicesFound]):
         builder, names = SlicedSketchBuilder(), SliceNames()
         for chunk in chunks:
             codes, exact = names.codes(chunk["slice"]), as_numpy(chunk["exact"]).astype(bool)
-            keep = pa.array(exact)
+            keep = as_arrow(exact)
             q, lengths = _flat(chunk["keys"].filter(keep), np.float64)
             counts, _ = _flat(chunk["counts"].filter(keep), np.int64)
             builder.add_counts(np.repeat(codes[exact], lengths), q, counts.reshape(-1, 2))
@@ -196,7 +196,7 @@ class SliceRowsKeying(Keying):
             codes = names.codes(batch.by)
             listed = names.names
             keys = np.append(keys, np.array([slice_key(n) for n in listed[len(keys) :]], np.uint64))
-            text = pa.array(listed, pa.string()).take(pa.array(codes))
+            text = text_array(listed).take(as_arrow(codes))
             yield _row_records(keys[codes], [text, batch.groups], batch, self.schema)
 
 
@@ -208,7 +208,8 @@ def _row_schema(extra: list[tuple[str, pa.DataType]], weighted: bool) -> pa.Sche
 
 def _row_records(key: NDArray[np.uint64], extra: list[Any], batch: Batch, schema: pa.Schema) -> pa.RecordBatch:
     columns = [key, *extra, np.ascontiguousarray(batch.y), batch.q, *([] if batch.weight is None else [batch.weight])]
-    return pa.RecordBatch.from_arrays([pa.array(c) for c in columns], schema=schema)
+    made = [as_arrow(c) if isinstance(c, np.ndarray) else c for c in columns]
+    return pa.RecordBatch.from_arrays(made, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)

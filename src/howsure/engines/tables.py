@@ -224,6 +224,28 @@ def as_numpy(column: Any) -> NDArray[Any]:
     return np.from_dlpack(column)
 
 
+def as_arrow(values: NDArray[Any]) -> pa.Array:
+    """Numbers as Arrow, without a copy; not pyarrow's own `array`, which loads pandas when it is installed."""
+    flat = np.ascontiguousarray(values)
+    if flat.dtype == np.bool_:
+        return pa.Array.from_buffers(
+            pa.bool_(), len(flat), [None, pa.py_buffer(np.packbits(flat, bitorder="little").tobytes())]
+        )
+    return pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
+
+
+def bytes_array(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Strings of bytes as Arrow, in the same way; `kind` is binary or (of UTF-8) string."""
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum([len(v) for v in values], out=offsets[1:])
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])
+
+
+def text_array(values: Sequence[str]) -> pa.Array:
+    """Text as Arrow, in the same way."""
+    return bytes_array([v.encode("utf-8", "surrogatepass") for v in values], pa.string())
+
+
 def first_missing(column: Any) -> int:
     """Position of the first missing value."""
     return int(pc.index(column.is_null(), True).as_py())

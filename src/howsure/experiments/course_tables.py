@@ -70,9 +70,9 @@ def counts() -> Ints:
 def agreeing(printed: str, ours: Floats) -> tuple[int, list[tuple[str, str, str, float]]]:
     """How many cells are ours rounded; and those that are not: context, word, printed, ours.
 
-    Half a unit of the last printed digit is allowed; a number of one or two digits may have lost a trailing 0 ("0.02").
+    Half a unit of the last printed digit is allowed.
 
-    >>> agreeing("0.33 0.5", np.array([0.3265, 0.52]))[0]
+    >>> agreeing("0.33 0.5", np.array([0.3265, 0.56]))[0]
     1
     """
     cells = printed.split()

@@ -150,8 +150,6 @@ def test_joined_files_on_a_small_budget(tmp_path, monkeypatch):
         extra = {k: FRAME[v].to_numpy() for k, v in (("groups", groups), ("by", by)) if v}
         direct = howsure.compare(FRAME.y, {"a": FRAME.a, "b": FRAME.b}, **extra)
         same(joined, replace(direct, by=by).to_dict())
-    with pytest.raises(howsure.InputError, match="join them first"):
-        howsure.compare(files, key="id", engine="spark")
 
 
 def test_a_missing_group_is_named_on_every_engine(tmp_path):

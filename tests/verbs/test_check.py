@@ -112,6 +112,18 @@ def test_verdict_names_the_direction(power, shift, said):
     assert ("confident" in c.verdict) == (c.bias.extremity is not None)
 
 
+def test_verdict_where_the_size_cannot_be_told():
+    """A shift of all probabilities is seen by the test before the size of the error can be told from noise."""
+    rng = np.random.default_rng(4)
+    q = rng.uniform(0.2, 0.8, 1_200)
+    c = howsure.check(rng.random(1_200) < q + 0.05, q)
+    assert c.p_value < 0.05
+    assert c.error.low == 0.0
+    assert c.verdict.startswith("Not calibrated, p ")
+    assert "cannot tell by how much: the error is between 0 and" in c.verdict
+    assert "off by" not in c.verdict
+
+
 def test_check_loads_no_heavy_part():
     code = (
         "import sys, howsure; assert 'numpy' not in sys.modules\n"

@@ -24,6 +24,9 @@ def verdict(c: Calibration) -> str:
             else f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)})."
         )
         return said + (" That is too few rows to rule out a large error." if _is_loose(c) else "")
+    if c.error.low == 0.0:  # the tests see a direction, and the size cannot be told from noise
+        said = f"Not calibrated, p {_p(c.p_value, True)}, but these rows cannot tell by how much: the error is between 0 and"
+        return " ".join([f"{said} {_number(c.error.high)} (root mean square).", *_direction(c)])
     how_bad = "Slightly miscalibrated" if (c.error.high or 1.0) < 0.02 else "Not calibrated"
     if c.error.low is not None and c.error.low >= 0.1:
         how_bad = "Badly miscalibrated"

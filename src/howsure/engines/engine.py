@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 
@@ -74,8 +75,13 @@ class Engine:
 
     @property
     def piece(self) -> int:
-        """Bytes of records to work on at once; the work takes some ten times as much."""
-        return self.budget // 5
+        """Bytes of records that a core works on at once; the work takes some ten times as much."""
+        return self.budget // (5 * cores())
+
+
+def cores() -> int:
+    """Number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def bound(memory: int | str) -> int:

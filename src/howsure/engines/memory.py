@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -10,17 +9,13 @@ from operator import add
 from typing import Any
 
 from howsure._validate import BadRow
+from howsure.engines.engine import cores
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.shares import SharedRows
 
 CHUNK = 1 << 17
 THREADS_FROM = 1_000_000  # rows; below, one thread is done before others would have begun
 EVERYTHING = 1 << 62  # bytes: what is in memory already stays there
-
-
-def cores() -> int:
-    """Number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ArrayRows(Rows):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
-from functools import reduce
-from operator import add
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from howsure.engines.engine import cores
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.tables import as_arrow, as_numpy
 from howsure.errors import HowsureError
@@ -57,13 +60,16 @@ class SharedRows(Rows):
 
     def fold(self, work: Work[T]) -> T:
         if self._runs:
-            return reduce(add, (work.gather(_chunks(self._read(a, b))) for a, b in self._cuts()))
+            return _added([partial(self._of_runs, work, a, b) for a, b in self._cuts()])
         if self.is_one_piece:
             return work.gather(_chunks(iter(self._held)))
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
         self._sizes, self._held = np.diff(starts), table.to_batches()
         cuts = [(int(starts[a]), int(starts[b])) for a, b in self._cuts()]
-        return reduce(add, (work.gather(_chunks(iter(table.slice(a, b - a).to_batches()))) for a, b in cuts))
+        return _added([partial(_of_table, work, table.slice(a, b - a)) for a, b in cuts])
+
+    def _of_runs(self, work: Work[T], first: int, after: int) -> T:
+        return work.gather(_chunks(self._read(first, after)))
 
     def by_key(self, keying: Keying) -> Rows:
         raise NotImplementedError("records that have a key already")
@@ -113,6 +119,24 @@ class SharedRows(Rows):
                         yield batch.slice(begin, end - begin)
 
 
+def _added(pieces: list[Callable[[], T]]) -> T:
+    """The sum of the pieces, in their order; as many as there are cores are worked on at a time."""
+    total: T | None = None
+    with ThreadPoolExecutor(cores()) as pool:
+        waiting = iter(pieces)
+        running = deque(pool.submit(piece) for piece in islice(waiting, cores()))
+        try:
+            while running:
+                made = running.popleft().result()
+                running.extend(pool.submit(piece) for piece in islice(waiting, 1))
+                total = made if total is None else total + made
+        finally:
+            for future in running:
+                future.cancel()
+    assert total is not None
+    return total
+
+
 def write_run(path: str, table: pa.Table) -> None:
     """Records in batches of `RUN_ROWS`, packed."""
     with pa.OSFile(path, "wb") as sink:
@@ -127,6 +151,10 @@ def _by_share(table: pa.Table) -> tuple[pa.Table, Ints]:
     order = np.argsort(share, kind="stable")
     starts = np.searchsorted(share[order], np.arange(SHARES + 1))
     return table.take(as_arrow(order)).combine_chunks(), starts
+
+
+def _of_table(work: Work[T], table: pa.Table) -> T:
+    return work.gather(_chunks(iter(table.to_batches())))
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:

@@ -99,7 +99,7 @@ class _Join:
         self._connection = duckdb.connect(str(folder / "join.db"), config={"temp_directory": str(folder / "spill")})
         self._connection.execute("SET enable_progress_bar = false")
         if engine.limit is not None:
-            self._connection.execute(f"SET memory_limit = '{engine.limit // 2} bytes'")
+            self._connection.execute(f"SET memory_limit = '{engine.limit // 4} bytes'")
 
     def __enter__(self) -> _Join:
         return self

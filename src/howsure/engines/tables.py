@@ -60,7 +60,7 @@ class Table:
             self._connection = duckdb.connect(config={"temp_directory": self._spool.name})
             self._connection.execute("SET enable_progress_bar = false")
             if engine is not None and engine.limit is not None:
-                self._connection.execute(f"SET memory_limit = '{engine.limit // 2} bytes'")
+                self._connection.execute(f"SET memory_limit = '{engine.limit // 4} bytes'")
             if isinstance(source, str | Path):
                 self.name = "standard input" if str(source) == "-" else str(source)
                 self.files, self.left_out = table_files(

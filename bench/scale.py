@@ -38,15 +38,15 @@ made = howsure.explore(source, out=out, cache=False, **options)
 print(json.dumps({"seconds": time.perf_counter() - began, "documents": made.manifest["n_documents"]}))
 """
 RUN = """
-import json, sys, time
+import dataclasses, json, sys, time
 import howsure
 folder, engine, options = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
 began = time.perf_counter()
 made = howsure.check(folder, engine=howsure.Engine(**engine), **options)
 seconds = time.perf_counter() - began
-whole = made.to_dict()
-slices = whole.pop("slices", None)
-print(json.dumps({"seconds": seconds, "result": whole, "slices": slices and [slices[0], len(slices)]}))
+worst = [s.to_dict() for s in made.slices[:20]]
+whole = dataclasses.replace(made, slices=()).to_dict() | {"slices": worst}
+print(json.dumps({"seconds": seconds, "result": whole, "n_slices": len(made.slices)}))
 """
 
 

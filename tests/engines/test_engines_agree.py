@@ -188,7 +188,7 @@ def test_pieces_in_any_order(drawn):
         with whole.by_key(keying) as a, pieces.by_key(keying) as b:
             one, many = a.fold(work), b.fold(work)
         assert one.whole == many.whole == sketch
-        found = [sorted(((n, c.to_dict()) for n, c in x.found), key=lambda f: f[0]) for x in (one, many)]
+        found = [sorted(((f.name, f.calibration.to_dict()) for f in x.found), key=lambda f: f[0]) for x in (one, many)]
         for (name, c), (other, d) in zip(*found, strict=True):
             assert name == other
             assert_same(c, d)
@@ -224,10 +224,26 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
     columns = {"y": (rng.random(500) < q).astype(int), "q": q, "by": pa.array(by)}
     with Pieces(columns, 3, rng).by_key(SliceKeying(Pairs())) as pieces:
         found = pieces.fold(SliceWork(None, 0.95))
-    for name, made in found.found:
-        rows = by == name
-        assert_same(made.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
+    for f in found.found:
+        rows = by == f.name
+        assert_same(f.calibration.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
     assert found.whole == ArrayRows(columns).fold(SketchWork(Pairs()))
+
+
+def test_very_many_slices():
+    """They are packed, and look the same."""
+    rng = np.random.default_rng(36)
+    q, by = rng.random(9_000), rng.integers(0, 1_500, 9_000)
+    y = rng.random(9_000) < q
+    many = howsure.check(y, q, by=by).slices
+    assert type(many) is not tuple
+    assert len(many) == len(set(by.tolist()))
+    assert [s.name for s in many[:3]] == [many[i].name for i in range(3)]
+    lows = [s.calibration.error.low for s in many if s.calibration.error is not None]
+    assert lows == sorted(lows, reverse=True)
+    one = many[-1]
+    rows = by == int(one.name)
+    assert one.calibration.to_dict() == howsure.check(y[rows], q[rows], by=by[rows]).slices[0].calibration.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -88,11 +88,13 @@ class Slice:
 def worst_first(slices: Iterable[Slice]) -> tuple[Slice, ...]:
     """By the lower limit of the error, so that a slice is not blamed for being small; then the error, then the name."""
 
-    def badness(s: Slice) -> tuple[float, float, str]:
-        e = s.calibration.error
-        return (0.0, 0.0, s.name) if e is None else (-(e.low or 0.0), -e.value, s.name)
+    return tuple(sorted(slices, key=lambda s: badness(s.name, s.calibration)))
 
-    return tuple(sorted(slices, key=badness))
+
+def badness(name: str, c: Calibration) -> tuple[float, float, str]:
+    """What `worst_first` orders by."""
+    e = c.error
+    return (0.0, 0.0, name) if e is None else (-(e.low or 0.0), -e.value, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Calibration:
     curve: Curve | None = None
     n_groups: int | None = None
     by: str | None = None
-    slices: tuple[Slice, ...] = ()
+    slices: Sequence[Slice] = ()  # a tuple unless there are very many
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from howsure.calibration.copied import CopiedError
 from howsure.calibration.intervals import Estimate
@@ -105,7 +106,7 @@ def _slices(c: Calibration) -> str:
     return f"By {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES)
 
 
-def slice_rows(slices: tuple[Slice, ...], most: int, *, with_rows: bool = True) -> str:
+def slice_rows(slices: Sequence[Slice], most: int, *, with_rows: bool = True) -> str:
     """A line per slice; without the number of rows there is more room for names."""
     width = 20 if with_rows else 31
     rows = f"{'rows':>10} " if with_rows else ""

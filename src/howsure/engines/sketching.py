@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.clusters import ClusterBuilder
-from howsure.calibration.result import Calibration
+from howsure.calibration.packed_slices import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder, from_distinct
 from howsure.engines.pairs import Batch, Pairs, numbers
 from howsure.engines.rows import Chunk, Keying, Work
@@ -124,7 +124,7 @@ class SlicesFound:
     """The sketch of all rows of some slices, and what each of them says."""
 
     whole: Sketch
-    found: tuple[tuple[str, Calibration], ...]
+    found: tuple[FoundSlice, ...]
 
     def __add__(self, other: SlicesFound) -> SlicesFound:
         return SlicesFound(self.whole + other.whole, self.found + other.found)
@@ -152,16 +152,15 @@ class SliceWork(Work[SlicesFound]):
                 made = Sketch(False, cells, np.ascontiguousarray(sums[:, :, 0]), sums, tail)
                 builder.add_sketch(int(codes[i]), made)
         listed = names.names
-        sketches = builder.finish()
         _, q, counts, collapsed = builder.parts()
         order = np.argsort(q, kind="stable")
         starts = np.flatnonzero(np.diff(q[order], prepend=-1.0))
         whole = from_distinct(q[order][starts], np.add.reduceat(counts[order], starts, axis=0)) if len(q) else EMPTY
         whole = reduce(add, collapsed.values(), whole)
-        return SlicesFound(
-            whole,
-            tuple((listed[c], analyse(s, bins=self.bins, confidence_level=self.level)) for c, s in sketches.items()),
-        )
+        found = []
+        for code, sketch in builder.sketches():  # one at a time: what is computed from a sketch stays with it
+            found.append(FoundSlice.of(listed[code], analyse(sketch, bins=self.bins, confidence_level=self.level)))
+        return SlicesFound(whole, tuple(found))
 
 
 EMPTY = Sketch(True, np.zeros(0), np.zeros((0, 2), np.int64), _FLAT)
@@ -240,7 +239,7 @@ class SliceRowsWork(Work[SlicesFound]):
             table = ClusterBuilder(filing(sketch, self.bins, self.level))
             table.add(groups[rows], y[rows], q[rows], w)
             made = analyse(sketch, bins=self.bins, confidence_level=self.level, clusters=table.finish())
-            found.append((listed[codes[rows[0]]], made))
+            found.append(FoundSlice.of(listed[codes[rows[0]]], made))
             whole = whole + sketch
         return SlicesFound(whole, tuple(found))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -100,12 +102,15 @@ class SlicedSketchBuilder:
 
     def finish(self) -> dict[int, Sketch]:
         """The sketch of each slice that has rows."""
+        return dict(self.sketches())
+
+    def sketches(self) -> Iterator[tuple[int, Sketch]]:
+        """The same, one after another."""
         codes, values, counts, cells = self.parts()
-        made = dict(cells)
+        yield from cells.items()
         first = np.flatnonzero(np.diff(codes, prepend=-1))
         for a, b in zip(first, [*first[1:], len(codes)][: len(first)], strict=True):
-            made[int(codes[a])] = from_distinct(values[a:b], counts[a:b])
-        return made
+            yield int(codes[a]), from_distinct(values[a:b], counts[a:b])
 
     def parts(self) -> tuple[Ints, Floats, Ints, dict[int, Sketch]]:
         """Slices still exact as (slice, value, counts) in that order, and the sketches of the others."""

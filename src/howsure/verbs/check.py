@@ -11,8 +11,8 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.multiplicity import benjamini_hochberg
-from howsure.calibration.result import Calibration, Slice, worst_first
+from howsure.calibration.packed_slices import slice_table
+from howsure.calibration.result import Calibration
 from howsure.calibration.smooth import Curve, smooth_curve
 from howsure.engines.engine import engine_of
 from howsure.errors import InputError
@@ -143,7 +143,7 @@ def _check_rows(
         raise InputError(f"all rows are in one group of `{rows.groups}`; intervals need two groups at least.")
     notes = (*rows.notes, *whole.notes, *_curve_notes(smooth, whole.n_groups))
     whole = replace(whole, curve=smooth, notes=notes)
-    return whole if found is None else replace(whole, by=rows.by, slices=_slice_table(found.found))
+    return whole if found is None else replace(whole, by=rows.by, slices=slice_table(found.found))
 
 
 def _curve_notes(curve: Curve | None, n_groups: int | None) -> tuple[str, ...]:
@@ -243,12 +243,6 @@ def _table_rows(
         logits=logits,
         engine=engine,
     )
-
-
-def _slice_table(found: Sequence[tuple[str, Calibration]]) -> tuple[Slice, ...]:
-    """The slices with adjusted p-values, worst first."""
-    adjusted = benjamini_hochberg([c.p_value for _, c in found])
-    return worst_first(Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True))
 
 
 def _check_classes(

@@ -22,6 +22,7 @@ from howsure.engines.engine import Engine, bound
 from howsure.engines.grouping import GroupedRows, GroupKeying
 from howsure.engines.memory import ArrayRows
 from howsure.engines.pairs import Pairs
+from howsure.engines.rows import Keying, Work
 from howsure.engines.shares import SharedRows
 from howsure.engines.sketching import SketchWork, SliceKeying, SliceRowsKeying, SliceRowsWork, SliceWork
 
@@ -228,6 +229,29 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
         rows = by == f.name
         assert_same(f.calibration.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
     assert found.whole == ArrayRows(columns).fold(SketchWork(Pairs()))
+
+
+def test_pieces_are_small_whatever_comes_last():
+    """Records that are spilled make pieces of about the size asked for, also when the last batch is empty."""
+
+    class Batches(Keying):
+        schema = pa.schema([("key", pa.uint64()), ("text", pa.string())])
+
+        def spread(self, chunks):
+            for n in (4_000, 4_000, 0):
+                key = pa.array(np.random.default_rng(n).integers(0, 2**63, n), pa.uint64())
+                yield pa.RecordBatch.from_arrays([key, pa.array(["x" * 92] * n, pa.string())], schema=self.schema)
+
+    with SharedRows("rows", Batches(), iter(()), 300_000, 20_000) as rows:
+        pieces = rows.fold(Sizes())
+    assert sum(pieces) == 8_000
+    assert len(pieces) > 30
+    assert max(pieces) * 104 < 30_000
+
+
+class Sizes(Work):
+    def gather(self, chunks):
+        return [sum(len(c["key"]) for c in chunks)]
 
 
 def test_very_many_slices():

@@ -93,12 +93,13 @@ class SharedRows(Rows):
 
     def _spill(self) -> None:
         """What is held becomes a run."""
-        if not self._held:
+        if not any(b.num_rows for b in self._held):
+            self._held, self._bytes = [], 0
             return
         if self._spool is None:
             self._spool = tempfile.TemporaryDirectory(prefix="howsure-")
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
-        self._record = max(1, self._bytes // max(table.num_rows, 1))
+        self._record = max(self._record, self._bytes // table.num_rows)
         self._held, self._bytes = [], 0
         self._sizes += np.diff(starts)
         path = str(Path(self._spool.name) / f"run-{len(self._runs)}")

@@ -71,12 +71,12 @@ class Engine:
         """Bytes of records to hold before they go to disk."""
         from howsure.engines.shares import default_limit
 
-        return (default_limit() if self.limit is None else self.limit) // 8
+        return (default_limit() if self.limit is None else self.limit) // 12
 
     @property
     def piece(self) -> int:
         """Bytes of records that a core works on at once; the work takes some ten times as much."""
-        return self.budget // (5 * cores())
+        return self.budget // (4 * cores())
 
 
 def cores() -> int:

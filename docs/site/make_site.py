@@ -83,6 +83,7 @@ def gathered(source: Path) -> None:
         path.write_text(text, encoding="utf-8")
     for name, path in pages.items():
         text = with_site_links(path.read_text(encoding="utf-8"), path.parent) + command_pages.see_also(name)
+        text = re.sub(r'^<a id="([^"]+)"></a>$', r"(\1)=", text, flags=re.MULTILINE)  # a target, as Sphinx knows it
         (source / f"{name}.md").write_text(text, encoding="utf-8")
     with open(source / "index.md", "a", encoding="utf-8") as index:
         index.write(contents({*pages, *made}))

@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from howsure.calibration.cluster_moments import Look
 from howsure.calibration.clusters import ClusterBuilder, ClusterTable, Parts
-from howsure.engines.pairs import Pairs
+from howsure.engines.pairs import Pairs, row_columns, row_records, row_schema
 from howsure.engines.rows import Chunk, Keying, Rows, Work
-from howsure.engines.sketching import _row_columns, _row_records, _row_schema
 
 T = TypeVar("T")
 
@@ -27,7 +26,7 @@ class GroupKeying(Keying):
 
     @property
     def schema(self) -> pa.Schema:
-        return _row_schema([], self.weighted)
+        return row_schema([], self.weighted)
 
     def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
         for chunk in chunks:
@@ -35,7 +34,7 @@ class GroupKeying(Keying):
             assert batch.groups is not None
             # Hashes of small numbers need not differ in their low bits, which choose the piece.
             key = (batch.groups * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
-            yield _row_records(key, [batch.groups], batch, self.schema)
+            yield row_records(key, [batch.groups], batch, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class LookWork(Work[Any]):
     def gather(self, chunks: Iterator[Chunk]) -> Any:
         builder = ClusterBuilder(self.parts)
         for chunk in chunks:
-            builder.add(*_row_columns(chunk))
+            builder.add(*row_columns(chunk))
         return self.at(builder.finish())
 
 

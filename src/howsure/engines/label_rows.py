@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from howsure.engines.memory import ArrayRows
 from howsure.engines.paired import PairedRows
 from howsure.engines.paired_work import Models
 from howsure.engines.pairs import Pairs, group_sql
-from howsure.engines.rows import Rows
+from howsure.engines.rows import Rows, RowsRead
 from howsure.engines.sources import open_table, rows_of
 from howsure.engines.tables import Table, as_numpy, quoted
 from howsure.errors import InputError
@@ -29,7 +29,7 @@ from howsure.evaluation.spread import Spread, Spreading, SpreadLook
 from howsure.kernels.cells import Ints
 
 
-class LabelRows:
+class LabelRows(RowsRead):
     """Gold, one or more systems, perhaps a second annotator and groups. Use it in a `with` block."""
 
     def __init__(
@@ -41,22 +41,9 @@ class LabelRows:
         table: Table | None = None,
         probs: tuple[Pairs, ...] = (),
     ) -> None:
-        self._rows, self._named, self._origin, self._table, self._probs = rows, named, origin, table, probs
-        self._keyed: Rows | None = None
+        super().__init__(rows)
+        self._named, self._origin, self._table, self._probs = named, origin, table, probs
         self.groups = groups
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._keyed is not None:
-            self._keyed.close()
-        self._rows.close()
-
-    @property
-    def name(self) -> str:
-        """Of the source."""
-        return self._rows.name
 
     @property
     def notes(self) -> tuple[str, ...]:

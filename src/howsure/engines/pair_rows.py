@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from howsure.engines.engine import Engine
 from howsure.engines.grouping import GroupedRows, GroupKeying
 from howsure.engines.memory import ArrayRows
 from howsure.engines.pairs import Batch, Pairs, arrow_text, group_numbers, pair_selection
-from howsure.engines.rows import Chunk, Rows, Work
+from howsure.engines.rows import Chunk, Rows, RowsRead, Work
 from howsure.engines.sketching import SketchWork, SliceKeying, SliceRowsKeying, SliceRowsWork, SlicesFound, SliceWork
 from howsure.engines.sources import open_table, rows_of
 from howsure.engines.tables import Table
@@ -34,7 +34,7 @@ class CollectWork(Work[list[Batch]]):
         return [self.pairs.batch(c) for c in chunks]
 
 
-class PairRows:
+class PairRows(RowsRead):
     """Rows of pairs with, perhaps, weights, slices and groups. Use it in a `with` block."""
 
     def __init__(
@@ -48,19 +48,9 @@ class PairRows:
         where: str | None = None,
         table: tuple[Table, PairColumns] | None = None,
     ) -> None:
-        self._rows, self._pairs, self._weighted, self._table = rows, pairs, weighted, table
+        super().__init__(rows)
+        self._pairs, self._weighted, self._table = pairs, weighted, table
         self.by, self.groups, self.where = by, groups, where
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._rows.close()
-
-    @property
-    def name(self) -> str:
-        """Of the source."""
-        return self._rows.name
 
     @property
     def prob(self) -> str:

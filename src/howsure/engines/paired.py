@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ from howsure.engines.paired_work import (
     itself,
 )
 from howsure.engines.pairs import Pairs, arrow_text, group_sql
-from howsure.engines.rows import Rows
+from howsure.engines.rows import Rows, RowsRead
 from howsure.engines.sources import open_table, rows_of
 from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
@@ -44,7 +44,7 @@ from howsure.kernels.cells import Ints
 T = TypeVar("T")
 
 
-class PairedRows:
+class PairedRows(RowsRead):
     """Rows with labels, a probability per model and, perhaps, slices and groups. Use it in a `with` block."""
 
     def __init__(
@@ -58,23 +58,10 @@ class PairedRows:
         table: tuple[Table, PairColumns] | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self._rows, self._models, self._table, self._notes = rows, models, table, notes
-        self._keyed: Rows | None = None
+        super().__init__(rows)
+        self._models, self._table, self._notes = models, table, notes
         self._piece: tuple[Plan, PairedPiece] | None = None
         self.by, self.groups, self.where = by, groups, where
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._keyed is not None:
-            self._keyed.close()
-        self._rows.close()
-
-    @property
-    def name(self) -> str:
-        """Of the source."""
-        return self._rows.name
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from howsure._validate import BadRow, Origin
 from howsure.engines.columns import PairColumns
 from howsure.engines.files import Selection
 from howsure.engines.rows import Chunk
-from howsure.engines.tables import as_numpy, first_missing, quoted
+from howsure.engines.tables import as_arrow, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 
 
@@ -107,3 +107,31 @@ def group_numbers(values: NDArray[Any]) -> NDArray[np.uint64]:
     if encoded.null_count:
         raise InputError(f"`groups` is missing at index {first_missing(encoded)}; every row needs a group.")
     return as_numpy(encoded.indices).astype(np.uint64)
+
+
+def row_schema(extra: list[tuple[str, pa.DataType]], weighted: bool) -> pa.Schema:
+    """Of rows that go to their key: key, what else is needed, group, label and probability."""
+    weight = [("weight", pa.int64())] if weighted else []
+    columns = [("key", pa.uint64()), *extra, ("groups", pa.uint64()), ("y", pa.uint8()), ("q", pa.float64()), *weight]
+    return pa.schema(columns)
+
+
+def row_records(key: NDArray[np.uint64], extra: list[Any], batch: Batch, schema: pa.Schema) -> pa.RecordBatch:
+    """Validated rows as such records."""
+    columns = [key, *extra, np.ascontiguousarray(batch.y), batch.q, *([] if batch.weight is None else [batch.weight])]
+    made = [as_arrow(c) if isinstance(c, np.ndarray) else c for c in columns]
+    return pa.RecordBatch.from_arrays(made, schema=schema)
+
+
+def row_columns(
+    c: Chunk,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64] | None]:
+    """Group, label, probability and weight of such records."""
+    weight = c.get("weight")
+    groups = numbers(c["groups"]).astype(np.uint64, copy=False)  # Spark has no unsigned numbers
+    return (
+        groups,
+        numbers(c["y"]).astype(np.uint8, copy=False),
+        numbers(c["q"]),
+        None if weight is None else numbers(weight),
+    )

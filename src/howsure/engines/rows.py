@@ -90,3 +90,24 @@ class Rows(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class RowsRead:
+    """Rows that are read for one purpose, and the same by key once that is needed. Use it in a `with` block."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._keyed: Rows | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._keyed is not None:
+            self._keyed.close()
+        self._rows.close()
+
+    @property
+    def name(self) -> str:
+        """Of the source."""
+        return self._rows.name

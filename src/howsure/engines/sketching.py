@@ -17,7 +17,7 @@ from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.clusters import ClusterBuilder
 from howsure.calibration.packed_slices import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder, from_distinct
-from howsure.engines.pairs import Batch, Pairs, numbers
+from howsure.engines.pairs import Pairs, numbers, row_columns, row_records, row_schema
 from howsure.engines.rows import Chunk, Keying, Work
 from howsure.engines.slices import SlicedSketchBuilder, SliceNames
 from howsure.engines.tables import as_arrow, as_numpy, bytes_array, text_array
@@ -185,7 +185,7 @@ class SliceRowsKeying(Keying):
 
     @property
     def schema(self) -> pa.Schema:
-        return _row_schema([("slice", pa.string())], self.weighted)
+        return row_schema([("slice", pa.string())], self.weighted)
 
     def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
         names = SliceNames()
@@ -196,19 +196,7 @@ class SliceRowsKeying(Keying):
             listed = names.names
             keys = np.append(keys, np.array([slice_key(n) for n in listed[len(keys) :]], np.uint64))
             text = text_array(listed).take(as_arrow(codes))
-            yield _row_records(keys[codes], [text, batch.groups], batch, self.schema)
-
-
-def _row_schema(extra: list[tuple[str, pa.DataType]], weighted: bool) -> pa.Schema:
-    weight = [("weight", pa.int64())] if weighted else []
-    columns = [("key", pa.uint64()), *extra, ("groups", pa.uint64()), ("y", pa.uint8()), ("q", pa.float64()), *weight]
-    return pa.schema(columns)
-
-
-def _row_records(key: NDArray[np.uint64], extra: list[Any], batch: Batch, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [key, *extra, np.ascontiguousarray(batch.y), batch.q, *([] if batch.weight is None else [batch.weight])]
-    made = [as_arrow(c) if isinstance(c, np.ndarray) else c for c in columns]
-    return pa.RecordBatch.from_arrays(made, schema=schema)
+            yield row_records(keys[codes], [text, batch.groups], batch, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +208,7 @@ class SliceRowsWork(Work[SlicesFound]):
 
     def gather(self, chunks: Iterator[Chunk]) -> SlicesFound:
         names = SliceNames()
-        held = [(names.codes(c["slice"]), *_row_columns(c)) for c in chunks]
+        held = [(names.codes(c["slice"]), *row_columns(c)) for c in chunks]
         if not held:
             return SlicesFound(EMPTY, ())
         codes, groups, y, q = (np.concatenate([h[i] for h in held]) for i in range(4))
@@ -242,14 +230,3 @@ class SliceRowsWork(Work[SlicesFound]):
             found.append(FoundSlice.of(listed[codes[rows[0]]], made))
             whole = whole + sketch
         return SlicesFound(whole, tuple(found))
-
-
-def _row_columns(c: Chunk) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64], Ints | None]:
-    weight = c.get("weight")
-    groups = numbers(c["groups"]).astype(np.uint64, copy=False)  # Spark has no unsigned numbers
-    return (
-        groups,
-        numbers(c["y"]).astype(np.uint8, copy=False),
-        numbers(c["q"]),
-        None if weight is None else numbers(weight),
-    )

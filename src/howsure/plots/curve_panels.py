@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from howsure.calibration.result import Calibration
-from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, curve_layers, histogram_layers
+from howsure.plots.vega import BLUE, GREY, ORANGE, curve_layers, histogram_layers, titled
 
 SIDE = 270
 
@@ -49,12 +49,7 @@ def curve_panels(
         head |= {"subtitleFontSize": 11, "subtitleColor": "#555"}
         panels.insert(0, {"title": head, "width": SIDE, "height": SIDE, "layer": _histogram(first)})
     return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 12},
-        "config": {"aria": False},
+        **titled(title),
         "resolve": {"legend": {"color": "independent"}},
         "columns": 3 if len(panels) % 3 == 0 else 2,
         "spacing": 28,
@@ -94,12 +89,7 @@ def error_dots(records: list[dict[str, Any]], *, title: str, models: tuple[str, 
     aside = {"field": "model", "type": "nominal", "sort": list(models)}
     y = {"field": "error", "type": "quantitative", "title": "RMS calibration error", "scale": {"zero": True}}
     return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 8},
-        "config": {"aria": False},
+        **titled(title, offset=8),
         "data": {"values": records},
         "width": {"step": 8 if len(order) > 25 else 30},
         "height": 280,
@@ -135,12 +125,7 @@ def error_scatter(records: list[dict[str, Any]], *, title: str, models: tuple[st
     scale = {"domain": [0, most * 1.05], "nice": False}
     sides = [f"{models[0]} significantly better", f"{models[1]} significantly better", "neither"]
     return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 8},
-        "config": {"aria": False},
+        **titled(title, offset=8),
         "width": 360,
         "height": 360,
         "layer": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from howsure.plots.vega import BLUE, GREY, SCHEMA
+from howsure.plots.vega import BLUE, GREY, titled
 
 
 def share_panels(records: list[dict[str, Any]], *, title: str, y_title: str) -> dict[str, Any]:
@@ -36,10 +36,6 @@ def share_panels(records: list[dict[str, Any]], *, title: str, y_title: str) -> 
         }
 
     return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": 13, "anchor": "start", "offset": 10},
+        **titled(title, size=13, offset=10),
         "hconcat": [panel(name) for name in dict.fromkeys(r["panel"] for r in records)],
     }

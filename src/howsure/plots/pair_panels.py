@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA
+from howsure.plots.vega import BLUE, GREY, ORANGE, titled
 
 
 def pair_panels(records: list[dict[str, Any]], *, title: str) -> dict[str, Any]:
@@ -53,11 +53,6 @@ def pair_panels(records: list[dict[str, Any]], *, title: str) -> dict[str, Any]:
         }
 
     return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": 13, "anchor": "start", "offset": 10},
-        "config": {"aria": False},  # a label for every point would be most of the file
+        **titled(title, size=13, offset=10),
         "hconcat": [panel(name) for name in dict.fromkeys(r["panel"] for r in records)],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA
+from howsure.plots.vega import BLUE, GREY, ORANGE, titled
 
 SERIES = {"thesis's score": BLUE, "its expectation": GREY, "debiased, 95% interval": ORANGE, "truth": "#222222"}
 NEAR_ZERO = 1e-5  # below it the log axis turns linear, so that 0 can be drawn
@@ -53,11 +53,7 @@ def score_panels(
         else {"type": "line", "strokeWidth": 1.5}
     )
     return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": 14, "anchor": "start", "offset": 12},
+        **titled(title),
         "data": {"values": records},
         "facet": {
             "field": "law",
@@ -69,7 +65,6 @@ def score_panels(
         "align": "all",
         "bounds": "flush",
         "spacing": {"row": 76, "column": 76},
-        "config": {"aria": False},  # a label for every point would be most of the file
         "resolve": {"scale": {"y": "independent"}, "axis": {"x": "independent"}},
         "spec": {
             "width": 230,

@@ -1,17 +1,17 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make docs   the site, in build/site
-# make lint   format, lint and type checks                   make coverage  the simulations of docs/theory.md (40 min)
-# make synthetic-docs    docs/synthetic.md and its figures
-# make reproduction-docs    every experiment, and docs/reproduction.md (an hour; what is done is not done again)
+# make lint   format, lint and type checks                   make coverage  the simulations of docs/evidence/theory.md (40 min)
+# make synthetic-docs    docs/evidence/synthetic.md and its figures
+# make reproduction-docs    every experiment, and docs/evidence/reproduction.md (an hour; what is done is not done again)
 # Studies on the corpora of HOWSURE_DATA:
-# make classifier-study  the table of docs/classify.md
-# make tagger-study      docs/taggers-study.md
-# make coref-study       docs/coref-study.md
+# make classifier-study  the table of docs/guides/classify.md
+# make tagger-study      docs/studies/taggers-study.md
+# make coref-study       docs/studies/coref-study.md
 # make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
 # make english-coref     train the coreference weights that ship, on automatic parses, and score them
-# make lm-study          docs/lm-study.md
-# make muc-study         docs/muc-study.md                  make stories  the embedded stories' parses, after a new model
+# make lm-study          docs/studies/lm-study.md
+# make muc-study         docs/studies/muc-study.md                  make stories  the embedded stories' parses, after a new model
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -65,54 +65,54 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/site/make_site.py
 
 bench: $(VENV)/.bench
-	$(BIN)/python bench/check_speed.py
-	$(BIN)/python bench/crowd_speed.py
-	$(BIN)/python bench/evaluation_speed.py
-	$(BIN)/python bench/chain_speed.py
-	$(BIN)/python bench/coref_speed.py
-	$(BIN)/python bench/lm_speed.py
+	$(BIN)/python bench/speed/check_speed.py
+	$(BIN)/python bench/speed/crowd_speed.py
+	$(BIN)/python bench/speed/evaluation_speed.py
+	$(BIN)/python bench/speed/chain_speed.py
+	$(BIN)/python bench/speed/coref_speed.py
+	$(BIN)/python bench/speed/lm_speed.py
 
 coverage: $(VENV)/.test
-	$(BIN)/python bench/interval_coverage.py --write
-	$(BIN)/python bench/pit_coverage.py --write
-	$(BIN)/python bench/agreement_coverage.py --write
-	$(BIN)/python bench/significance_level.py --write
+	$(BIN)/python bench/coverage/interval_coverage.py --write
+	$(BIN)/python bench/coverage/pit_coverage.py --write
+	$(BIN)/python bench/coverage/agreement_coverage.py --write
+	$(BIN)/python bench/coverage/significance_level.py --write
 
 synthetic-docs: $(VENV)/.base
-	$(BIN)/python bench/write_experiment_page.py synthetic
+	$(BIN)/python bench/writers/write_experiment_page.py synthetic
 
 reproduction-docs: $(VENV)/.test
 	$(BIN)/howsure reproduce all --out build/reproduction
-	$(BIN)/python bench/write_reproduction_page.py build/reproduction
+	$(BIN)/python bench/writers/write_reproduction_page.py build/reproduction
 
 classifier-study: $(VENV)/.test
-	$(BIN)/python bench/classifier_study.py --write
+	$(BIN)/python bench/studies/classifier_study.py --write
 
 tagger-study: $(VENV)/.base
-	$(BIN)/python bench/tagger_study.py
+	$(BIN)/python bench/studies/tagger_study.py
 
 coref-study: $(VENV)/.base
-	$(BIN)/python bench/coref_study.py
+	$(BIN)/python bench/studies/coref_study.py
 
 english-model: $(VENV)/.test
 	$(BIN)/python -m howsure.english.training build/english --export src/howsure/english/model
 
 english-scores: $(VENV)/.test
-	$(BIN)/python bench/english_scores.py --write
+	$(BIN)/python bench/studies/english_scores.py --write
 
 english-coref: $(VENV)/.test
 	$(BIN)/python -m howsure.english.coref_training src/howsure/english/model/coref.npz
-	$(BIN)/python bench/english_coref.py --write
+	$(BIN)/python bench/studies/english_coref.py --write
 
-# The study of docs/muc-study.md, and the parses of the embedded stories after a new English model.
+# The study of docs/studies/muc-study.md, and the parses of the embedded stories after a new English model.
 muc-study: $(VENV)/.test
-	$(BIN)/python bench/muc_study.py
+	$(BIN)/python bench/studies/muc_study.py
 
 stories: $(VENV)/.test
-	$(BIN)/python bench/write_stories.py
+	$(BIN)/python bench/writers/write_stories.py
 
 lm-study: $(VENV)/.base
-	$(BIN)/python bench/lm_study.py
+	$(BIN)/python bench/studies/lm_study.py
 
 clean:
 	rm -rf $(VENV) build dist

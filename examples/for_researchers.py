@@ -16,7 +16,7 @@ import textwrap
 import numpy as np
 
 import howsure
-from howsure.models.chain_temperature import fit_temperature
+from howsure.models.taggers.temperature import fit_temperature
 
 TAGS = ["B-NP", "I-NP", "O"]
 TRANSITIONS = np.log([[0.1, 0.7, 0.2], [0.15, 0.35, 0.5], [0.45, 1e-9, 0.55]])

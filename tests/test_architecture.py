@@ -29,9 +29,9 @@ OPEN = {"errors", "_validate", "_version"}
 # A result draws itself: `.plot` and `_repr_html_` import inside the method.
 EXCEPTIONS = {
     (f"calibration/{result}.py", room)
-    for result in ("result", "comparison", "continuous")
+    for result in ("result", "comparing/result", "forecasts/result")
     for room in ("plots", "report")
-} | {(f"evaluation/{result}.py", "report") for result in ("agreement_result", "score", "contest")}
+} | {(f"evaluation/{result}.py", "report") for result in ("annotation/result", "scores/result", "contests/result")}
 EXCEPTIONS |= {("events/exploration.py", "plots")}
 # Experiments are done with the verbs; only the verb that runs them knows them.
 EXCEPTIONS |= {(f"verbs/{verb}.py", "experiments") for verb in ("reproduce", "reproduce_index")}

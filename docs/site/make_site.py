@@ -74,7 +74,7 @@ def gathered(source: Path) -> None:
     (source / "_static").mkdir()
     shutil.copy(HERE / "style.css", source / "_static")
     shutil.copy(HERE / "conf.py", source)
-    pages = {path.stem: path for path in sorted((ROOT / "docs").glob("*.md"))}
+    pages = {path.stem: path for path in sorted((ROOT / "docs").rglob("*.md"))}
     pages |= {name: ROOT / path for path, name in OUTSIDE.items()}
     made = command_pages.pages() | reference_pages.pages() | gallery_pages.pages(ROOT / "examples", source)
     for name, text in made.items():
@@ -120,7 +120,7 @@ def site_target(target: str, folder: Path) -> str:
     if inside == "README.md":
         return "index.md"
     if inside.startswith("docs/"):
-        return inside.removeprefix("docs/")
+        return path.name if path.suffix == ".md" else inside.removeprefix("docs/")
     if inside == "examples":
         return "gallery/index.md"
     if inside.startswith("examples/"):

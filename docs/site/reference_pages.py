@@ -11,12 +11,12 @@ from typing import Any
 import howsure
 
 MODELS = {
-    "howsure.models.tagger": ["load_tagger"],
-    "howsure.models.hmm": ["HmmCounts", "Hmm"],
-    "howsure.models.crf": ["Crf"],
-    "howsure.models.crfsuite_import": ["read_crfsuite"],
-    "howsure.models.chain_temperature": ["fit_temperature"],
-    "howsure.models.classifier": ["TextClassifier"],
+    "howsure.models.taggers.tagger": ["load_tagger"],
+    "howsure.models.taggers.hmm": ["HmmCounts", "Hmm"],
+    "howsure.models.taggers.crf": ["Crf"],
+    "howsure.models.taggers.crfsuite": ["read_crfsuite"],
+    "howsure.models.taggers.temperature": ["fit_temperature"],
+    "howsure.models.classifiers.model": ["TextClassifier"],
     "howsure": ["CorefModel"],
 }
 RECALIBRATION = {

@@ -14,19 +14,19 @@ from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from howsure import english
-    from howsure.calibration.comparison import Comparison
-    from howsure.calibration.continuous import ContinuousCalibration
+    from howsure.calibration.comparing.result import Comparison
+    from howsure.calibration.forecasts.result import ContinuousCalibration
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
     from howsure.engines.engine import Engine
-    from howsure.evaluation.agreement_result import Agreement
-    from howsure.evaluation.contest import Contest
-    from howsure.evaluation.coreference import coreference_scores
-    from howsure.evaluation.score import Score
+    from howsure.evaluation.annotation.result import Agreement
+    from howsure.evaluation.contests.result import Contest
+    from howsure.evaluation.coreference.scores import coreference_scores
+    from howsure.evaluation.scores.result import Score
     from howsure.evaluation.splits import Split
     from howsure.events.exploration import Exploration
-    from howsure.models.coref import CorefModel
+    from howsure.models.coreference.ranker import CorefModel
     from howsure.posteriors.antecedents import AntecedentPosterior
     from howsure.posteriors.chain import ChainPosterior
     from howsure.posteriors.classes import ClassPosterior
@@ -100,21 +100,21 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Agreement": "howsure.evaluation.agreement_result",
+    "Agreement": "howsure.evaluation.annotation.result",
     "AntecedentPosterior": "howsure.posteriors.antecedents",
     "Calibration": "howsure.calibration.result",
     "ChainPosterior": "howsure.posteriors.chain",
     "ClassPosterior": "howsure.posteriors.classes",
-    "Comparison": "howsure.calibration.comparison",
-    "Contest": "howsure.evaluation.contest",
-    "ContinuousCalibration": "howsure.calibration.continuous",
-    "CorefModel": "howsure.models.coref",
+    "Comparison": "howsure.calibration.comparing.result",
+    "Contest": "howsure.evaluation.contests.result",
+    "ContinuousCalibration": "howsure.calibration.forecasts.result",
+    "CorefModel": "howsure.models.coreference.ranker",
     "Diagnosis": "howsure.verbs.doctor_result",
     "Engine": "howsure.engines.engine",
     "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
     "Recalibration": "howsure.calibration.recalibration.result",
-    "Score": "howsure.evaluation.score",
+    "Score": "howsure.evaluation.scores.result",
     "Split": "howsure.evaluation.splits",
     "agree": "howsure.verbs.agree",
     "apply_classifier": "howsure.verbs.classify",
@@ -125,7 +125,7 @@ _LAZY = {
     "check_coref": "howsure.verbs.coref_check",
     "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
-    "coreference_scores": "howsure.evaluation.coreference",
+    "coreference_scores": "howsure.evaluation.coreference.scores",
     "doctor": "howsure.verbs.doctor",
     "explore": "howsure.verbs.explore",
     "page": "howsure.verbs.page",

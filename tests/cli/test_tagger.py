@@ -88,7 +88,7 @@ def test_check(files, kind, capsys):
 
 def test_check_counts_by_hand(files):
     made = check_tagger(files["crf"], files["test"])
-    from howsure.models.tagger import load_tagger
+    from howsure.models.taggers.tagger import load_tagger
     from howsure.verbs.tagger import tagged
 
     words, starts, tags, _ = tagged(files["test"], None)

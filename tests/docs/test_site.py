@@ -42,7 +42,7 @@ def test_every_command_and_subcommand_has_its_options_on_a_page():
 def test_every_command_has_a_guide_that_leads_back():
     for name in command_pages.tree():
         guide = command_pages.GUIDES.get(name, name)
-        assert (ROOT / "docs" / f"{guide}.md").is_file(), name
+        assert (ROOT / "docs" / "guides" / f"{guide}.md").is_file(), name
         assert f"commands/{name}.md" in command_pages.see_also(guide)
 
 
@@ -59,18 +59,18 @@ def test_every_public_name_is_in_the_reference():
 
 
 def test_every_page_is_in_the_contents_and_none_twice():
-    pages = {p.stem for p in (ROOT / "docs").glob("*.md")} | set(make_site.OUTSIDE.values())
+    pages = {p.stem for p in (ROOT / "docs").rglob("*.md")} | set(make_site.OUTSIDE.values())
     listed = re.findall(r"^[\w/-]+$", make_site.contents(pages | {"a-new-page"}), re.M)
     assert sorted(listed) == sorted(pages - {"index"} | {"a-new-page"})
 
 
 def test_links_between_files_become_links_between_pages():
     docs = ROOT / "docs"
-    assert make_site.site_target("check.md", docs) == "check.md"
+    assert make_site.site_target("guides/check.md", docs) == "check.md"
     assert make_site.site_target("../examples/for_teachers.py", docs) == "gallery/for_teachers.md"
-    assert make_site.site_target("docs/theory.md", ROOT) == "theory.md"
+    assert make_site.site_target("docs/evidence/theory.md", ROOT) == "theory.md"
     assert make_site.site_target("../CONTRIBUTING.md", docs) == "contributing.md"
-    for page in [*docs.glob("*.md"), *(ROOT / p for p in make_site.OUTSIDE)]:
+    for page in [*docs.rglob("*.md"), *(ROOT / p for p in make_site.OUTSIDE)]:
         make_site.with_site_links(page.read_text(), page.parent)
     with pytest.raises(SystemExit, match="leads nowhere"):
         make_site.site_target("nowhere.md", docs)

@@ -47,7 +47,7 @@ def test_how_tos(page, home, monkeypatch, capfd):
 def test_no_page_with_commands_is_forgotten():
     followed = {"tutorial", "tutorial-explore", "index", "README"}
     followed |= {"for-engineers", "for-researchers", "for-social-scientists", "for-teachers"}
-    assert {p.stem for p in (ROOT / "README.md", *DOCS.glob("*.md")) if "```console" in p.read_text()} == followed
+    assert {p.stem for p in (ROOT / "README.md", *DOCS.rglob("*.md")) if "```console" in p.read_text()} == followed
 
 
 def test_what_is_shown_is_compared(tmp_path):

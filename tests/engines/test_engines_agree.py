@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import howsure
 from howsure.calibration import sketch as _sketch
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.cluster_moments import moments
-from howsure.calibration.clusters import ClusterBuilder
+from howsure.calibration.groups.clusters import ClusterBuilder
+from howsure.calibration.groups.moments import moments
 from howsure.engines import shares, sketching, slices
 from howsure.engines.engine import Engine, bound
 from howsure.engines.grouping import GroupedRows, GroupKeying

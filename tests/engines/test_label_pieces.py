@@ -17,7 +17,7 @@ from howsure.engines import shares
 from howsure.engines.engine import Engine
 from howsure.engines.label_rows import LabelRows
 from howsure.engines.pairs import group_numbers
-from howsure.evaluation.scoring import score_cells
+from howsure.evaluation.scores.analysis import score_cells
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pieces import Pieces, same

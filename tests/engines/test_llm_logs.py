@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure.calibration.copied import copied_error
+from howsure.calibration.estimation.copied import copied_error
 from howsure.cli.application import run
 from howsure.engines.llm_logs import read_log
 

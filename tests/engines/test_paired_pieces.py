@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 import howsure
-from howsure.calibration.comparison import compared
-from howsure.calibration.difference import mean_difference
-from howsure.calibration.estimate import bin_count, estimation_bins
-from howsure.calibration.intervals import normal_quantile
+from howsure.calibration.comparing.difference import mean_difference
+from howsure.calibration.comparing.result import compared
+from howsure.calibration.estimation.estimate import bin_count, estimation_bins
+from howsure.calibration.estimation.intervals import normal_quantile
 from howsure.calibration.sketch import sketch_rows
 from howsure.engines import shares
 from howsure.engines.engine import Engine
@@ -93,7 +93,7 @@ def test_pieces_in_any_order_add_up(n, seed, pieces, groups, by):
 
 
 def by_loops(y, qa, qb):
-    """The difference of squared errors of independent rows, row by row, as docs/theory.md writes it."""
+    """The difference of squared errors of independent rows, row by row, as docs/evidence/theory.md writes it."""
     n = len(y)
     sides = []
     for q in (qa, qb):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from howsure.events.baselines import no_links, simple_links
-from howsure.models.mentions import detect_mentions
+from howsure.models.coreference.mentions import detect_mentions
 from howsure.verbs.explore_corpus import stories
 
 

@@ -1,4 +1,4 @@
-"""The worked example says what docs/continuous.md says it does."""
+"""The worked example says what docs/guides/continuous.md says it does."""
 
 import importlib.util
 import runpy
@@ -36,5 +36,5 @@ def test_it_runs_as_shown(capsys, tmp_path, monkeypatch):
     assert said.count("Sampler: ") == 4
     assert (tmp_path / "sampler.svg").stat().st_size > 1000
     # The page quotes the output, with its lines filled anew.
-    page = " ".join((EXAMPLE.parents[1] / "docs" / "continuous.md").read_text().split())
+    page = " ".join((EXAMPLE.parents[1] / "docs" / "guides" / "continuous.md").read_text().split())
     assert " ".join(said.split()) in page

@@ -114,7 +114,7 @@ def test_every_run_writes_it(tmp_path, capsys, monkeypatch):
 
 
 def test_documentation_is_generated_from_all_experiments():
-    said = (DOCS / "reproduction.md").read_text()
+    said = (DOCS / "evidence" / "reproduction.md").read_text()
     for e in EXPERIMENTS.values():
         assert f"## {e.name}: {e.title}" in said
     assert "A small version" not in said

@@ -9,14 +9,15 @@ from sklearn.metrics import f1_score
 
 import howsure
 from howsure.cli.application import run
-from howsure.experiments import figure_1, figure_2, figure_4a, figure_4b, tagging
+from howsure.experiments import tagging
+from howsure.experiments.paper import figure_1, figure_2, figure_4a, figure_4b
 from howsure.experiments.questions import Question, answered, averages
 from howsure.experiments.registry import EXPERIMENTS, experiment
 from howsure.experiments.result import Reproduction
 from howsure.experiments.tagging import Text, Workshop
 from howsure.experiments.work import Work
-from howsure.models.classifier import TextClassifier
-from howsure.models.crf_training import CrfTrainer
+from howsure.models.classifiers.model import TextClassifier
+from howsure.models.taggers.training import CrfTrainer
 from howsure.plots.vega import rendered
 
 MINE = ("figure-1", "figure-2", "figure-3", "figure-4a", "figure-4b", "thesis-wsj", "thesis-tweets")

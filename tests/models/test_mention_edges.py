@@ -3,7 +3,7 @@
 import numpy as np
 
 from howsure.corpora.document import Document
-from howsure.models.mentions import check_spans, detect_mentions
+from howsure.models.coreference.mentions import check_spans, detect_mentions
 
 
 def parsed(sentences):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from howsure.errors import InputError
-from howsure.kernels import antecedents as kernels
-from howsure.kernels import antecedents_compiled
-from howsure.kernels.clusterings import expected_f
+from howsure.kernels.coreference import antecedents as kernels
+from howsure.kernels.coreference import antecedents_compiled
+from howsure.kernels.coreference.clusterings import expected_f
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 

@@ -9,11 +9,11 @@ import pytest
 
 import howsure
 from howsure.cli.application import run
-from howsure.corpora.conll2012 import conll2012_text, read_conll2012
-from howsure.corpora.coref_documents import read_documents
-from howsure.corpora.coref_json import coref_json_line, read_coref_json
+from howsure.corpora.coreference.conll2012 import conll2012_text, read_conll2012
+from howsure.corpora.coreference.documents import read_documents
+from howsure.corpora.coreference.json_lines import coref_json_line, read_coref_json
+from howsure.corpora.coreference.ontogum import read_ontogum
 from howsure.corpora.document import Mention
-from howsure.corpora.ontogum import read_ontogum
 from howsure.corpora.splits import read_splits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
@@ -234,7 +234,7 @@ def test_ontogum_is_joined_by_token(tmp_path):
 
 
 def test_many_mentions():
-    """5,000 mentions in one document (bench/coref_speed.py measures time and memory)."""
+    """5,000 mentions in one document (bench/speed/coref_speed.py measures time and memory)."""
     p = howsure.AntecedentPosterior.from_scores(np.zeros((5000, 5000)), np.full(5000, 5.0))
     assert p.ask([4999, 17], 10).shape == (10, 2)
     assert p.n_entities().mean == pytest.approx(p.new.sum())
@@ -242,7 +242,7 @@ def test_many_mentions():
 
 @pytest.mark.corpus
 def test_ontogum_splits(corpora):
-    from howsure.corpora.ontogum import gum_documents
+    from howsure.corpora.coreference.ontogum import gum_documents
 
     dev = gum_documents("dev", "ontogum")
     assert len(dev) == 30

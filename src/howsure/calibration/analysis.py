@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration import bias, clustered
-from howsure.calibration import bins as _bins
-from howsure.calibration.bins import Bins
-from howsure.calibration.cluster_moments import Grouped, Moments, moments
-from howsure.calibration.clusters import ClusterBuilder, ClusterTable, Parts, parts
-from howsure.calibration.consistency import consistency_band
-from howsure.calibration.decompositions import brier_parts, log_loss_parts
-from howsure.calibration.discrimination import area_under_curve, label_distribution
-from howsure.calibration.estimate import MOST_BINS, default_bins, estimation_bins
-from howsure.calibration.intervals import (
+from howsure.calibration.curves import bins as _bins
+from howsure.calibration.curves.bins import Bins
+from howsure.calibration.curves.consistency import consistency_band
+from howsure.calibration.estimation import bias
+from howsure.calibration.estimation.decompositions import brier_parts, log_loss_parts
+from howsure.calibration.estimation.discrimination import area_under_curve, label_distribution
+from howsure.calibration.estimation.estimate import MOST_BINS, default_bins, estimation_bins
+from howsure.calibration.estimation.intervals import (
     Estimate,
     brier_interval,
     expected_error_interval,
@@ -24,7 +22,10 @@ from howsure.calibration.intervals import (
     normal_quantile,
     squared_error_interval,
 )
-from howsure.calibration.perfection import PerfectionTest, perfection_tests
+from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests
+from howsure.calibration.groups import estimates as clustered
+from howsure.calibration.groups.clusters import ClusterBuilder, ClusterTable, Parts, parts
+from howsure.calibration.groups.moments import Grouped, Moments, moments
 from howsure.calibration.result import Bias, Calibration
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from howsure.calibration.bias import Region
-from howsure.calibration.bins import Bins
-from howsure.calibration.decompositions import ScoreParts
-from howsure.calibration.discrimination import LabelDistribution
-from howsure.calibration.intervals import Estimate
-from howsure.calibration.perfection import PerfectionTest
-from howsure.calibration.smooth import Curve
+from howsure.calibration.curves.bins import Bins
+from howsure.calibration.curves.smooth import Curve
+from howsure.calibration.estimation.bias import Region
+from howsure.calibration.estimation.decompositions import ScoreParts
+from howsure.calibration.estimation.discrimination import LabelDistribution
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:

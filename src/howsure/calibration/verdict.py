@@ -6,7 +6,7 @@ too extreme and not extreme enough.
 
 from __future__ import annotations
 
-from howsure.calibration.bias import Region
+from howsure.calibration.estimation.bias import Region
 from howsure.calibration.result import Calibration
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 if TYPE_CHECKING:
-    from howsure.evaluation.agreement_result import Agreement
+    from howsure.evaluation.annotation.result import Agreement
 
 
 def agree(
@@ -106,7 +106,7 @@ def agree(
 
 def _write_posteriors(made: Agreement, path: str) -> None:
     from howsure.engines.rewriting import output, write_columns
-    from howsure.evaluation.crowds import posterior_rows
+    from howsure.evaluation.annotation.crowds import posterior_rows
 
     assert made.crowd is not None
     write_columns(posterior_rows(made.ratings, made.crowd.model), output(path))

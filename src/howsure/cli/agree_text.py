@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from howsure.cli.text import WIDTH, printable
-from howsure.evaluation.agreement_result import Agreement, Crowd
-from howsure.evaluation.chance import Coefficient
+from howsure.evaluation.annotation.chance import Coefficient
+from howsure.evaluation.annotation.result import Agreement, Crowd
 
 MOST_PAIRS = 10
 MOST_CONFUSED = 10

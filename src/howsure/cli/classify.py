@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 if TYPE_CHECKING:
-    from howsure.models.classifier import TextClassifier
+    from howsure.models.classifiers.model import TextClassifier
     from howsure.verbs.classify import ClassifierCheck
 
 classify = typer.Typer(

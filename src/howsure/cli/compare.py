@@ -12,8 +12,8 @@ import typer
 from howsure.cli.engine_options import EngineOption, MasterOption, MemoryOption, SkipBadFilesOption, engine_from
 
 if TYPE_CHECKING:
-    from howsure.calibration.comparison import Comparison
-    from howsure.calibration.difference import Difference
+    from howsure.calibration.comparing.difference import Difference
+    from howsure.calibration.comparing.result import Comparison
 
 MOST_SLICES = 40
 
@@ -69,7 +69,7 @@ def compare(
     from howsure.cli.contest_text import contest_text
     from howsure.cli.output import say
     from howsure.cli.progress import quiet_progress
-    from howsure.evaluation.contest import Contest
+    from howsure.evaluation.contests.result import Contest
     from howsure.plots.vega import check_plot_name, overlaid_figure, rendered
     from howsure.report.comparison_page import comparison_page
     from howsure.report.contest_page import contest_figure, contest_page

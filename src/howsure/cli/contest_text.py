@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from howsure.cli.text import WIDTH, p_text, printable
-from howsure.evaluation.contest import Contest, Duel
+from howsure.evaluation.contests.result import Contest, Duel
 
 MOST_DUELS = 20
 

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from howsure.calibration.continuous import ContinuousCalibration
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.cli.text import WIDTH, aligned, p_text
 from howsure.errors import InputError
 

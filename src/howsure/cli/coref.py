@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 if TYPE_CHECKING:
-    from howsure.evaluation.coreference import CoreferenceScores
+    from howsure.evaluation.coreference.scores import CoreferenceScores
     from howsure.verbs.coref_check import CorefCheck
 
 WIDTH = 80
@@ -93,7 +93,7 @@ def resolve(
 
     A document that cannot be read is named and left out, the others are written, and the exit status is 2.
     """
-    from howsure.corpora.conll2012 import conll2012_text
+    from howsure.corpora.coreference.conll2012 import conll2012_text
     from howsure.errors import InputError
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.coref import resolve as run_resolve

@@ -70,7 +70,7 @@ def explanation(c: Calibration) -> str:
     said.append(
         textwrap.fill(
             f"Intervals hold the true value in {100 * c.confidence_level:g}% of samples; derivations and simulations are in "
-            "docs/theory.md.",
+            "docs/evidence/theory.md.",
             80,
             initial_indent="  ",
             subsequent_indent="  ",

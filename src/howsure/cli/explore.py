@@ -268,7 +268,7 @@ def notes(found: Exploration) -> list[str]:
     if m["settings"]["coref"] == "simple":
         made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
     made.append(
-        "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/explore.md)."
+        "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/guides/explore.md)."
     )
     return made
 

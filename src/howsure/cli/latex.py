@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 
 _SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {

@@ -11,9 +11,9 @@ import typer
 from howsure.cli.engine_options import EngineOption, MasterOption, MemoryOption, SkipBadFilesOption, engine_from
 
 if TYPE_CHECKING:
-    from howsure.calibration.intervals import Estimate
-    from howsure.evaluation.confusion import Confusion
-    from howsure.evaluation.score import Averages, Score
+    from howsure.calibration.estimation.intervals import Estimate
+    from howsure.evaluation.scores.confusion import Confusion
+    from howsure.evaluation.scores.result import Averages, Score
 
 WIDTH = 80
 MOST_CLASSES = 60

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from howsure.calibration.copied import CopiedError
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.copied import CopiedError
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration, Slice
 from howsure.cli.curve import curve
 

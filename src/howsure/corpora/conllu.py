@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from howsure.corpora.coreference.entity_brackets import BracketReader
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.entity_brackets import BracketReader
 from howsure.corpora.lines import numbered_lines
 from howsure.errors import InputError
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.calibration.pit import PitBuilder, PitSketch, for_draws, for_levels, for_values
+from howsure.calibration.forecasts.pit import PitBuilder, PitSketch, for_draws, for_levels, for_values
 from howsure.engines.columns import TRUE_NAMES, guessed_column
 from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError

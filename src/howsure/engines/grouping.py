@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from howsure.calibration.cluster_moments import Look
-from howsure.calibration.clusters import ClusterBuilder, ClusterTable, Parts
+from howsure.calibration.groups.clusters import ClusterBuilder, ClusterTable, Parts
+from howsure.calibration.groups.moments import Look
 from howsure.engines.pairs import Pairs, row_columns, row_records, row_schema
 from howsure.engines.rows import Chunk, Keying, Rows, Work
 

@@ -18,7 +18,7 @@ from howsure.engines.pairs import numbers
 from howsure.engines.rows import Chunk, Keying, Work
 from howsure.engines.slices import SliceNames
 from howsure.engines.tables import first_missing
-from howsure.evaluation.spread import Spread, SpreadLook
+from howsure.evaluation.scores.spread import Spread, SpreadLook
 from howsure.evaluation.units import distinct, label_units
 from howsure.kernels.cells import Ints
 

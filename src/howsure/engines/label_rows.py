@@ -25,7 +25,7 @@ from howsure.engines.rows import Rows, RowsRead
 from howsure.engines.sources import open_table, rows_of
 from howsure.engines.tables import Table, as_numpy, quoted
 from howsure.errors import InputError
-from howsure.evaluation.spread import Spread, Spreading, SpreadLook
+from howsure.evaluation.scores.spread import Spread, Spreading, SpreadLook
 from howsure.kernels.cells import Ints
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure._validate import Origin
-from howsure.calibration.clusters import Parts
+from howsure.calibration.groups.clusters import Parts
 from howsure.calibration.sketch import Sketch
 from howsure.engines.columns import PairColumns, check_positive, pair_columns
 from howsure.engines.engine import Engine

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.calibration.cluster_moments import Grouped
-from howsure.calibration.clusters import Parts
-from howsure.calibration.paired_groups import PairedLook, PairedPiece
-from howsure.calibration.paired_rows import Plan, RowSums
+from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
+from howsure.calibration.comparing.paired_rows import Plan, RowSums
+from howsure.calibration.groups.clusters import Parts
+from howsure.calibration.groups.moments import Grouped
 from howsure.calibration.sketch import Sketch
 from howsure.engines.columns import PairColumns, check_positive, pair_columns
 from howsure.engines.engine import Engine

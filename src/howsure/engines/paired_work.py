@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from howsure.calibration.comparison import Pair, compare_rows
-from howsure.calibration.paired_groups import PairedLook, PairedPiece
-from howsure.calibration.paired_rows import Plan, RowSums, RowSumsBuilder
+from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
+from howsure.calibration.comparing.paired_rows import Plan, RowSums, RowSumsBuilder
+from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.pairs import Batch, Pairs, numbers
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from howsure.engines.columns import guessed_column
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
-from howsure.evaluation.ratings import Ratings, made_ratings
+from howsure.evaluation.annotation.ratings import Ratings, made_ratings
 from howsure.kernels.cells import Ints
 
 ITEM_NAMES = ["item", "items", "itemid", "id", "unit", "unitid", "task", "taskid", "question", "example", "origid"]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.clusters import ClusterBuilder
+from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.packed_slices import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder, from_distinct
 from howsure.engines.pairs import Pairs, numbers, row_columns, row_records, row_schema

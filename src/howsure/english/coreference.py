@@ -7,7 +7,7 @@ from functools import cache
 
 from howsure.corpora.document import Document
 from howsure.english.shipped import COREFERENCE, SHIPPED
-from howsure.models.coref import CorefModel
+from howsure.models.coreference.ranker import CorefModel
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 

@@ -1,6 +1,6 @@
 """Train, dev and test, or folds, that share no group and no time.
 
-Three ways, each exact about what it promises (docs/split.md):
+Three ways, each exact about what it promises (docs/guides/split.md):
 
 - rows: a shuffle, dealt out so that the sizes are exact and any run of the shuffle is in proportion; sorted by label
   first when stratified, so that every label is in proportion too.

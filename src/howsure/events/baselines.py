@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from howsure.corpora.document import Document, Mention
-from howsure.models.mentions import mention_heads
+from howsure.models.coreference.mentions import mention_heads
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 SAME_WORDS, SAME_HEAD, NAME_OVERLAP, PRONOUN, DISTANCE = 3.5, 2.0, 1.5, 1.0, 0.35

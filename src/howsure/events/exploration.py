@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Exploration:
     """Events of actors over time, with the uncertainty of coreference.
 
-    `folder` holds the tables (docs/explore.md); `manifest` says what they were made from. `timeline(actor)` and
+    `folder` holds the tables (docs/guides/explore.md); `manifest` says what they were made from. `timeline(actor)` and
     `compare(a, b)` are computed from the tables when asked for, for any period.
     """
 

@@ -2,7 +2,7 @@
 
 A part holds the tables of one block of documents. It is a folder that appears under its name only when it is whole, and
 the name holds a hash of the block, so a part is used again exactly when its documents are the same. When all parts are
-there they are joined, in order, and removed. Format: docs/explore.md.
+there they are joined, in order, and removed. Format: docs/guides/explore.md.
 """
 
 from __future__ import annotations

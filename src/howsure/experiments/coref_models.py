@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from howsure.corpora.conll2012 import read_conll2012
+from howsure.corpora.coreference.conll2012 import read_conll2012
+from howsure.corpora.coreference.ontogum import gum_documents
 from howsure.corpora.document import Document
 from howsure.corpora.folder import corpus_path
-from howsure.corpora.ontogum import gum_documents
 from howsure.errors import InputError
 from howsure.experiments.work import Work
-from howsure.models.coref import CorefModel, fit_coref, gold_clusters
-from howsure.models.coref_temperature import fit_temperature
+from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters
+from howsure.models.coreference.temperature import fit_temperature
 
 # What is trained on, what a temperature is fitted on, and what is asked about: on OntoNotes as the paper, on GUM by its splits.
 PARTS = {"conll-2011": ("train", "test", "dev"), "gum": ("train", "dev", "test")}
@@ -76,7 +76,7 @@ class Pairs:
 
     def sampled(self, n: int, rng: np.random.Generator) -> Any:
         """The pairs' frequencies in n sampled clusterings of each document."""
-        from howsure.kernels.antecedents_compiled import pair_frequencies
+        from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
 
         seen = [pair_frequencies(p.samples(n, rng)) for p in self.posteriors]
         return np.concatenate([s[np.tril_indices(len(s), -1)] for s in seen])

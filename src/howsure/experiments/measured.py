@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
 from howsure.kernels.cells import Floats, Ints

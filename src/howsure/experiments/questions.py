@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.clustered import student_quantile
-from howsure.calibration.comparison import HeldRows, compare_rows, squared_error_gap
-from howsure.calibration.difference import Difference
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.comparing.difference import Difference
+from howsure.calibration.comparing.result import HeldRows, compare_rows, squared_error_gap
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.paper import PaperInterval, calibration_interval
 from howsure.experiments.measured import CONFIDENCE_LEVEL, shown

@@ -107,7 +107,7 @@ BEYOND = (
         "paper §3.2, Algorithm 2",
         "The 95% interval of the calibration error is the mean of simulated errors ± 1.96 standard deviations.",
         "It adds sampling noise a second time and on perfectly calibrated data does not hold the truth, 0. The default is debiased, with an interval whose coverage is "
-        "simulated (docs/theory.md).",
+        "simulated (docs/evidence/theory.md).",
         "tests/experiments/test_slips.py::test_algorithm_2_does_not_hold_the_truth",
     ),
     Slip(

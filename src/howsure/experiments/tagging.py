@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from howsure.calibration.difference import mean_difference
-from howsure.calibration.intervals import Estimate
-from howsure.corpora.conll2012 import read_conll2012
+from howsure.calibration.comparing.difference import mean_difference
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.corpora.coreference.conll2012 import read_conll2012
 from howsure.corpora.document import Document
 from howsure.corpora.folder import corpus_path
 from howsure.corpora.tagged import read_tagged, sentences_of
@@ -27,9 +27,9 @@ from howsure.experiments.regularisers import Tried
 from howsure.experiments.result import Table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
-from howsure.models.crf import Crf
-from howsure.models.crf_training import CrfTrainer
-from howsure.models.hmm import Hmm, HmmCounts
+from howsure.models.taggers.crf import Crf
+from howsure.models.taggers.hmm import Hmm, HmmCounts
+from howsure.models.taggers.training import CrfTrainer
 from howsure.posteriors.chain import ChainPosterior
 from howsure.posteriors.chain_gold import accuracy
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure.evaluation.agreement_result import Agreement
+from howsure.evaluation.annotation.result import Agreement
 from howsure.plots.vega import BLUE, GREY, ORANGE
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from howsure.calibration.continuous import ContinuousCalibration
+from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.errors import MissingExtra
 
 if TYPE_CHECKING:

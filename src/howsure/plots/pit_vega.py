@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from howsure.calibration.continuous import ContinuousCalibration
+from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA
 
 _X = {"type": "quantitative", "title": "PIT: where y falls in its forecast", "scale": {"domain": [0, 1]}}

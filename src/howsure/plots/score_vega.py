@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from howsure.evaluation.confusion import Confusion
-from howsure.evaluation.score import Score
+from howsure.evaluation.scores.confusion import Confusion
+from howsure.evaluation.scores.result import Score
 from howsure.plots.vega import BLUE, SCHEMA
 
 MOST_DRAWN = 40  # labels of a matrix, classes of a chart

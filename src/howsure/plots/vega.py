@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from howsure.calibration.discrimination import HISTOGRAM_BINS
+from howsure.calibration.estimation.discrimination import HISTOGRAM_BINS
 from howsure.calibration.multiclass import RiskCoverage
 from howsure.calibration.result import Calibration
 from howsure.errors import InputError

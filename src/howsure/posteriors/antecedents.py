@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.kernels import antecedents as kernels
-from howsure.kernels.clusterings import first_members, largest_expected_f
+from howsure.kernels.coreference import antecedents as kernels
+from howsure.kernels.coreference.clusterings import first_members, largest_expected_f
 from howsure.kernels.poisson_binomial import poisson_binomial
 from howsure.posteriors.antecedent_rows import row_sums, rows_of
 from howsure.posteriors.entity_count import EntityCount
@@ -173,7 +173,7 @@ class AntecedentPosterior:
         sparse, n = len(self._columns) > 0, len(self)
         if n < COMPILED_PAIRS_FROM or (n > MATRIX_PRODUCTS_FROM and not sparse):
             return kernels.pair_probabilities(self._a)
-        from howsure.kernels import antecedents_compiled
+        from howsure.kernels.coreference import antecedents_compiled
 
         if sparse:
             return antecedents_compiled.sparse_pairs(self._values, self._columns, self._starts, self._counts)
@@ -311,7 +311,7 @@ class AntecedentPosterior:
         if n * len(self) < COMPILED_FROM:
             roots = kernels.sampled_roots(*arguments)
         else:
-            from howsure.kernels import antecedents_compiled
+            from howsure.kernels.coreference import antecedents_compiled
 
             roots = antecedents_compiled.sampled_roots(*arguments)
         return roots if len(wanted) == len(self) and needed.all() else roots[:, wanted]

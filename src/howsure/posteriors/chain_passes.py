@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels import chains
-from howsure.kernels.sharing import cores, for_each, portions
+from howsure.kernels.chains import log_space as chains
+from howsure.kernels.chains.sharing import cores, for_each, portions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,7 +54,7 @@ class Chain:
         """Whether NumPy is the quicker way."""
         lengths = np.diff(self.starts)
         work = len(lengths) * int(lengths.max(initial=0)) * self.scores.shape[1] ** 2
-        return work <= (LOADED_FROM if "howsure.kernels.chains_compiled" in sys.modules else COMPILE_FROM)
+        return work <= (LOADED_FROM if "howsure.kernels.chains.compiled" in sys.modules else COMPILE_FROM)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def sample_of(chain: Chain, messages: Messages, n: int, seed: int) -> NDArray[np
 
 
 def _compiled() -> Any:
-    from howsure.kernels import chains_compiled
+    from howsure.kernels.chains import compiled as chains_compiled
 
     chains_compiled.compile_all()
     return chains_compiled

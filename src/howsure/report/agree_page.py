@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from howsure.evaluation.agreement_result import Agreement
+from howsure.evaluation.annotation.result import Agreement
 from howsure.plots.agreement_vega import annotator_layers, coefficient_layers, confusion_layers
 from howsure.plots.vega import SCHEMA, chart, rendered
 from howsure.report.page import render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from howsure.calibration.comparison import Comparison
+from howsure.calibration.comparing.result import Comparison
 from howsure.plots.vega import chart, overlaid_figure, overlaid_layers, rendered
 from howsure.report.page import render
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from howsure.evaluation.contest import Contest
+from howsure.evaluation.contests.result import Contest
 from howsure.plots.score_vega import interval_layers
 from howsure.plots.vega import SCHEMA, chart, overlaid_layers, rendered
 from howsure.report.page import render

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howsure.calibration.continuous import ContinuousCalibration
+from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.plots.pit_vega import ecdf_difference_layers, pit_histogram_layers
 from howsure.plots.vega import chart
 from howsure.report.page import render

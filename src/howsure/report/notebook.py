@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from howsure.calibration.continuous import ContinuousCalibration
+from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.calibration.result import Calibration
 from howsure.plots.pit_vega import pit_figure
 from howsure.plots.vega import figure, rendered

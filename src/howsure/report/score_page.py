@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from howsure.evaluation.score import Score
+from howsure.evaluation.scores.result import Score
 from howsure.plots.score_vega import MOST_DRAWN, class_layers, matrix_layers, score_figure
 from howsure.plots.vega import chart, rendered
 from howsure.report.page import render

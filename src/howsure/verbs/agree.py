@@ -9,18 +9,24 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.difference import mean_difference
+from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.multiclass import analyse_classes
 from howsure.errors import InputError
-from howsure.evaluation.agreement import METRICS, Pairable, fleiss_kappa, krippendorff_alpha, observed_agreement
-from howsure.evaluation.agreement_result import Agreement, Crowd, GoldCheck
-from howsure.evaluation.annotators import judged_annotators
-from howsure.evaluation.chance import mean_share
-from howsure.evaluation.crowds import DawidSkene, MajorityVote, Progress, dawid_skene, majority_vote
-from howsure.evaluation.disagreement import confused_labels, disputed_items
-from howsure.evaluation.enough import crowd_shares, labels_needed
-from howsure.evaluation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, n_rating_pairs
-from howsure.evaluation.ratings import Ratings
+from howsure.evaluation.annotation.agreement import (
+    METRICS,
+    Pairable,
+    fleiss_kappa,
+    krippendorff_alpha,
+    observed_agreement,
+)
+from howsure.evaluation.annotation.annotators import judged_annotators
+from howsure.evaluation.annotation.chance import mean_share
+from howsure.evaluation.annotation.crowds import DawidSkene, MajorityVote, Progress, dawid_skene, majority_vote
+from howsure.evaluation.annotation.disagreement import confused_labels, disputed_items
+from howsure.evaluation.annotation.enough import crowd_shares, labels_needed
+from howsure.evaluation.annotation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, n_rating_pairs
+from howsure.evaluation.annotation.ratings import Ratings
+from howsure.evaluation.annotation.result import Agreement, Crowd, GoldCheck
 
 MOST_CLASSES = 100  # of a crowd model; more are numbers rather than classes
 MANY_NUMBERS = 10  # labels with an order, beyond which equality is too much to ask
@@ -82,7 +88,7 @@ def agree(
 
     Notes
     -----
-    Items are what is sampled; formulas and simulated coverage: docs/theory.md.
+    Items are what is sampled; formulas and simulated coverage: docs/evidence/theory.md.
 
     Examples
     --------

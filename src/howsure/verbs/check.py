@@ -11,14 +11,14 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.curves.smooth import Curve, smooth_curve
 from howsure.calibration.packed_slices import slice_table
 from howsure.calibration.result import Calibration
-from howsure.calibration.smooth import Curve, smooth_curve
 from howsure.engines.engine import engine_of
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
-    from howsure.calibration.copied import CopiedError
+    from howsure.calibration.estimation.copied import CopiedError
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.engines.engine import Engine
     from howsure.engines.pair_rows import PairRows
@@ -90,7 +90,7 @@ def check(
 
     Notes
     -----
-    One pass, constant memory: see `howsure.calibration.sketch`. Formulas and simulations: docs/theory.md.
+    One pass, constant memory: see `howsure.calibration.sketch`. Formulas and simulations: docs/evidence/theory.md.
 
     References
     ----------
@@ -163,7 +163,7 @@ def error_like(
     logits: bool = False,
 ) -> CopiedError:
     """The calibration error of a table as others compute it, to compare with published numbers: "hle"."""
-    from howsure.calibration.copied import copied_error
+    from howsure.calibration.estimation.copied import copied_error
 
     if kind != "hle":
         raise InputError(f"--like knows hle; got {kind!r}.")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.continuous import ContinuousCalibration
-from howsure.calibration.continuous_analysis import analyse_pit
-from howsure.calibration.pit import PitSketch
+from howsure.calibration.forecasts.analysis import analyse_pit
+from howsure.calibration.forecasts.pit import PitSketch
+from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.errors import InputError
 
 _NO_CRPS = "The CRPS is left out: howsure computes it from draws or quantiles, not from a distribution."
@@ -65,8 +65,8 @@ def check_continuous(
     and could not be uniform even for perfect forecasts. Quantiles tell F(y) between two levels; it is put at random
     there too. (Linear interpolation is not used: it assumes a shape of F, and rejects calibrated forecasts.)
 
-    Rows are taken as independent. One pass, constant memory: see `howsure.calibration.pit`. Formulas and simulations:
-    docs/theory.md.
+    Rows are taken as independent. One pass, constant memory: see `howsure.calibration.forecasts.pit`. Formulas and simulations:
+    docs/evidence/theory.md.
 
     References
     ----------

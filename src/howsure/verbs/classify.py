@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.models.classifier import TextClassifier
+from howsure.models.classifiers.model import TextClassifier
 
 if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.result import Calibration
-    from howsure.evaluation.score import Score
+    from howsure.evaluation.scores.result import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ def train_classifier(
         There are no labels: 1 is a text with ":)", which is then taken away (the emoticon trick).
     tokens : "tweets" or "words"
     strength, penalty, min_count
-        See `howsure.models.classifier_fitting.fit_classifier`.
+        See `howsure.models.classifiers.fitting.fit_classifier`.
     """
-    from howsure.models.classifier_fitting import fit_classifier
+    from howsure.models.classifiers.fitting import fit_classifier
 
     if emoticons and true is not None:
         raise InputError("with --emoticons the labels come from the texts: leave --true out.")

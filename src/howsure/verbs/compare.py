@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.comparison import Comparison, ComparisonSlice, compared
+from howsure.calibration.comparing.result import Comparison, ComparisonSlice, compared
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.engines.engine import engine_of
 from howsure.errors import InputError
@@ -16,8 +16,8 @@ from howsure.errors import InputError
 if TYPE_CHECKING:
     from howsure.engines.engine import Engine
     from howsure.engines.paired import PairedRows
-    from howsure.evaluation.contest import Contest
-    from howsure.evaluation.contests import Progress
+    from howsure.evaluation.contests.analysis import Progress
+    from howsure.evaluation.contests.result import Contest
 
 
 def compare(
@@ -91,7 +91,7 @@ def compare(
     Notes
     -----
     The difference of squared errors is tested, not of errors: when one error is near 0 the latter has no honest
-    interval, and the sign is the same. Formulas and simulations: docs/theory.md.
+    interval, and the sign is the same. Formulas and simulations: docs/evidence/theory.md.
 
     Examples
     --------

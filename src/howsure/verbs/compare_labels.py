@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.comparison import Comparison, HeldRows, Scored, compared
+from howsure.calibration.comparing.result import Comparison, HeldRows, Scored, compared
 from howsure.engines.engine import Engine
 from howsure.engines.label_rows import LabelRows, labels_from_arrays, labels_from_table
 from howsure.engines.labelled import LabelledRows, from_arrays, from_table
 from howsure.engines.sources import is_spark_frame
 from howsure.engines.tables import Table
 from howsure.errors import InputError
-from howsure.evaluation.contest import Contest
-from howsure.evaluation.contests import Field, Progress, duels, system_scores
-from howsure.evaluation.contrast import METRICS
-from howsure.evaluation.scoring import span_notes
-from howsure.evaluation.spans import TagSet, span_units, spans_of
+from howsure.evaluation.contests.analysis import Field, Progress, duels, system_scores
+from howsure.evaluation.contests.contrast import METRICS
+from howsure.evaluation.contests.result import Contest
+from howsure.evaluation.scores.analysis import span_notes
+from howsure.evaluation.scores.spans import TagSet, span_units, spans_of
 from howsure.evaluation.units import Units, label_units
 from howsure.kernels.cells import Ints
 

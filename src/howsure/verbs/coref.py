@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.corpora.coref_documents import read_documents
+from howsure.corpora.coreference.documents import read_documents
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
-from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
-from howsure.models.coref import CorefModel, fit_coref, gold_clusters
-from howsure.models.coref_temperature import fit_temperature
+from howsure.evaluation.coreference.scores import CoreferenceScores, coreference_scores
+from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters
+from howsure.models.coreference.temperature import fit_temperature
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 DECODERS = ("minimum-risk", "best")

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.corpora.document import Document
 from howsure.errors import InputError
-from howsure.evaluation.coreference import CoreferenceScores
-from howsure.models.coref import CorefModel, gold_clusters
-from howsure.models.coref_features import features
-from howsure.models.mention_attributes import KINDS
+from howsure.evaluation.coreference.scores import CoreferenceScores
+from howsure.models.coreference.attributes import KINDS
+from howsure.models.coreference.features import features
+from howsure.models.coreference.ranker import CorefModel, gold_clusters
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.verbs.check import check
 from howsure.verbs.coref import Resolved, documents_of, scores_of
@@ -212,7 +212,7 @@ def _sampling(
     level: float,
 ) -> tuple[SampledPairs, ...]:
     """The exact answers, and those of n samples each."""
-    from howsure.kernels.antecedents_compiled import pair_frequencies
+    from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
 
     rows = [SampledPairs(None, exact.error, exact.brier.value or 0.0, 0.0, 0.0)]
     for n in samples:

@@ -172,8 +172,8 @@ def _folders() -> tuple[Folder, ...]:
     except ImportError:  # NumPy is missing: the verdict says so
         pass
     named = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(__file__).parents[1] / "kernels" / "__pycache__"
-    made.append(_folder("compiled kernels", Path(named) if named else beside, "*.nb[ic]"))
+    beside = Path(__file__).parents[1] / "kernels"
+    made.append(_folder("compiled kernels", Path(named) if named else beside, "**/*.nb[ic]"))
     return tuple(made)
 
 

@@ -85,7 +85,7 @@ def explore(
     temperature : float
         Flattens (above 1) or sharpens (below 1) the coreference posterior.
     model, coref : str or None
-        Another English pipeline, another coreference model; "none" and "simple" are baselines (see docs/explore.md).
+        Another English pipeline, another coreference model; "none" and "simple" are baselines (see docs/guides/explore.md).
     text, date, id, title, where
         Columns of a table, and an SQL condition.
     metadata, encoding, format

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
+from howsure.corpora.news.dated import DatedText
 from howsure.errors import HowsureError, InputError
 from howsure.events.baselines import no_links, simple_links
 from howsure.events.documents import DocumentEvents, Resolved, asked, document_events
 from howsure.events.lexicons import Actor, Lexicon
 from howsure.events.rules import rule_set
 from howsure.events.storage import Rows
-from howsure.models.mentions import detect_mentions
+from howsure.models.coreference.mentions import detect_mentions
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.verbs.explore_rows import add_rows
 
@@ -74,7 +74,7 @@ def linker(name: str | None) -> Linker:
     chosen = coref_path(name)
     if isinstance(chosen, str):
         return BASELINES[chosen]
-    from howsure.models.coref import CorefModel
+    from howsure.models.coreference.ranker import CorefModel
 
     return CorefModel.load(chosen).posterior
 

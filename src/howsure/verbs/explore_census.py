@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
-from howsure.corpora.dated import DatedText
+from howsure.corpora.news.dated import DatedText
 from howsure.errors import InputError
 from howsure.events.storage import part_name
 from howsure.verbs.explore_corpus import Corpus

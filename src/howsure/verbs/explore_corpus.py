@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from howsure import _validate
 from howsure.corpora.conllu import conllu_documents
-from howsure.corpora.dated import DatedText, date_or_reason, text_folder, usable
 from howsure.corpora.document import Document
 from howsure.corpora.lines import numbered_lines
-from howsure.corpora.muc import muc_texts
-from howsure.corpora.nitf import nitf_texts
-from howsure.corpora.reuters import reuters_texts
+from howsure.corpora.news.dated import DatedText, date_or_reason, text_folder, usable
+from howsure.corpora.news.muc import muc_texts
+from howsure.corpora.news.nitf import nitf_texts
+from howsure.corpora.news.reuters import reuters_texts
 from howsure.errors import InputError
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document
+from howsure.corpora.news.dated import DatedText
 from howsure.events.documents import DocumentEvents
 from howsure.events.lexicons import Lexicon
 from howsure.events.rules import rule_set

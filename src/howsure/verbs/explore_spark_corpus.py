@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from howsure.corpora.dated import DatedText
+from howsure.corpora.news.dated import DatedText
 from howsure.engines.spark_jobs import Jobs
 from howsure.errors import InputError
 from howsure.verbs.explore_corpus import Corpus, document_columns, document_of_row

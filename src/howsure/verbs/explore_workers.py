@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from howsure.corpora.dated import DatedText
+from howsure.corpora.news.dated import DatedText
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import write_part
 from howsure.verbs.explore_blocks import Work, block_rows, packed, unpacked

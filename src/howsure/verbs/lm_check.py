@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.clusters import ClusterBuilder
+from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.language import BANDS, LanguageCalibration
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice

@@ -9,7 +9,7 @@ from typing import Any
 
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document
-from howsure.corpora.plain import ANNOTATED, read_text, standard_input, text_files
+from howsure.corpora.news.plain import ANNOTATED, read_text, standard_input, text_files
 from howsure.english.parsing import parse as parse_texts
 from howsure.english.result import ParsedTexts
 from howsure.english.shipped import model_version
@@ -51,7 +51,7 @@ def parse(
     Notes
     -----
     All documents are held in memory; `howsure.english.parse` streams them. Scores and limits of the model that ships are
-    in its card, beside its weights, and in docs/english.md.
+    in its card, beside its weights, and in docs/guides/english.md.
     """
     documents = parsed(source, model=model, encoding=encoding, cache=cache, jobs=jobs, progress=progress)
     named = model is None or isinstance(model, str)

@@ -67,7 +67,7 @@ def recalibrate(
 
     Notes
     -----
-    Log losses are bounded by 30: a probability of 0 for what happened counts as 1e-13. Formulas: docs/theory.md.
+    Log losses are bounded by 30: a probability of 0 for what happened counts as 1e-13. Formulas: docs/evidence/theory.md.
 
     Examples
     --------

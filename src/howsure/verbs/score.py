@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.evaluation.score import Score
-from howsure.evaluation.scoring import score_cells, score_spans
+from howsure.evaluation.scores.analysis import score_cells, score_spans
+from howsure.evaluation.scores.result import Score
 
 if TYPE_CHECKING:
     from howsure.engines.engine import Engine

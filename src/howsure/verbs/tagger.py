@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.difference import mean_difference
+from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.multiclass import analyse_classes
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Slice, worst_first
@@ -19,8 +19,8 @@ from howsure.calibration.sketch import sketch_rows
 from howsure.corpora.document import Document
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
-from howsure.models.chain_temperature import FittedTemperature, fit_temperature
-from howsure.models.tagger import Tagger, load_tagger
+from howsure.models.taggers.tagger import Tagger, load_tagger
+from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior
 from howsure.posteriors.chain_gold import accuracy, top_pairs
@@ -111,8 +111,8 @@ def _crf_fits(
     words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
     method: str, max_iterations: int, penalty: float, progress: Progress | None, has_dev: bool,
 ) -> Any:  # fmt: skip
-    from howsure.models.crf_training import CrfTrainer
-    from howsure.models.lexicon import tag_lexicon
+    from howsure.models.taggers.lexicon import tag_lexicon
+    from howsure.models.taggers.training import CrfTrainer
 
     entries = None
     if lexicon is not None:
@@ -131,7 +131,7 @@ def _crf_fits(
 
 
 def _hmm_fits(words: Any, starts: Any, tags: Any, pseudocount: float | None, rare: int, has_dev: bool) -> Any:
-    from howsure.models.hmm import HmmCounts
+    from howsure.models.taggers.hmm import HmmCounts
 
     counts = HmmCounts(words, starts, tags, rare=_validate.count(rare, "rare") if rare else 0)
     for value in (pseudocount,) if pseudocount is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
 from howsure.calibration.result import Slice
-from howsure.models.chain_temperature import FittedTemperature
-from howsure.models.tagger import Tagger
+from howsure.models.taggers.tagger import Tagger
+from howsure.models.taggers.temperature import FittedTemperature
 
 
 @dataclass(frozen=True, slots=True)

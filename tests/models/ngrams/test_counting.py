@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.errors import InputError
-from howsure.kernels import ngrams as kernels
+from howsure.kernels.ngrams import choice as kernels
 from howsure.models.ngrams import reading
 from howsure.models.ngrams.counting import count_ngrams
 from howsure.models.ngrams.reading import block_ids, blocks, text_bytes

@@ -212,7 +212,7 @@ def test_edit_distances_are_those_of_a_recursion(model):
 
         return d(len(a), len(b))
 
-    from howsure.kernels.edits_compiled import edit_distances, ready_edits
+    from howsure.kernels.ngrams.edits_compiled import edit_distances, ready_edits
 
     ready_edits()
     rng = np.random.default_rng(1)

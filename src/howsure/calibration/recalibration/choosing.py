@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.clustered import student_quantile
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.recalibration.folds import random_folds
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator
 from howsure.kernels.logistic import Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from howsure.calibration.intervals import Estimate
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.choosing import MethodScore
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.kernels.logistic import Floats

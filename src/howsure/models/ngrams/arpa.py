@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.arpa_compiled import LOWEST, read_lines, ready_arpa, write_lines
+from howsure.kernels.ngrams.arpa_compiled import LOWEST, read_lines, ready_arpa, write_lines
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.training import find_children
 from howsure.models.ngrams.trie import Trie

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.ngrams import kernel
+from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.reading import Ids, Progress, cores
 from howsure.models.ngrams.trie import Trie
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.ngrams import kernel
+from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.reading import Ids, block_ids, blocks, cores, text_bytes, units_number
 from howsure.models.ngrams.trie import Floats, Trie
 from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, Vocabulary

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from howsure.errors import InputError
-from howsure.kernels.edits_compiled import align_pair, channel_costs, edit_distances, ready_edits
+from howsure.kernels.ngrams.edits_compiled import align_pair, channel_costs, edit_distances, ready_edits
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED
 

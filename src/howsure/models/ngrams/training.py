@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.ngrams import kernel
+from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.counting import MEMORY, count_ngrams
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.reading import Ids, Progress, block_ids, blocks, units_number

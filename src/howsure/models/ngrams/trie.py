@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.ngrams import kernel
+from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.reading import cores
 from howsure.models.ngrams.vocabulary import BOS
 

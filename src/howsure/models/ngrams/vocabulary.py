@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.ngrams import kernel
+from howsure.kernels.ngrams.choice import kernel
 
 UNK, BOS, EOS = 0, 1, 2
 RESERVED = ("<UNK>", "<s>", "</s>")

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.kernels.ngrams import kernel
+from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.smoothing.form import Counts, Estimate, count_of_counts, empty
 from howsure.models.ngrams.trie import Floats, in_parallel
 

@@ -69,7 +69,7 @@ class Counts:
         if trie.order == 1:
             made[BOS] = 0
             return made
-        from howsure.kernels.ngrams import kernel
+        from howsure.kernels.ngrams.choice import kernel
 
         below = int(trie.bases[trie.order - 1])
         left = np.zeros(below, np.uint32)

@@ -1,0 +1,347 @@
+"""Do the intervals cover, and do the tests hold their level? A simulation on the grid of docs/evidence/theory.md.
+
+    make coverage                                   (1,000 replicates a cell: about 40 minutes on 2 cores)
+    python bench/coverage/interval_coverage.py --replicates 100       (a quick look)
+
+Every cell is seeded by its own name, so results do not depend on the number of workers; finished cells are kept in
+bench/data/coverage.jsonl and a stopped run goes on from there. `--write` puts the tables into docs/evidence/theory.md.
+"""
+
+import argparse
+import json
+import os
+import zlib
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from scipy import stats
+from scipy.special import expit, logit, ndtr
+
+from howsure.calibration import paper
+from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.groups import estimates as clustered
+from howsure.calibration.groups.clusters import ClusterBuilder
+from howsure.calibration.sketch import sketch_rows
+
+ROOT = Path(__file__).parents[2]
+STORE = ROOT / "bench" / "data" / "coverage.jsonl"
+THEORY = ROOT / "docs" / "evidence" / "theory.md"
+SIZES = (500, 2_000, 33_306, 200_000)
+SHAPES = {"Beta(.3,.3)": (0.3, 0.3), "Beta(.05,.5)": (0.05, 0.5), "Beta(2,2)": (2, 2), "grid of 11": None}
+EPS = 1e-15
+
+
+def scaled(factor):
+    return lambda q: expit(factor * logit(np.clip(q, EPS, 1 - EPS)))
+
+
+TRUTHS = {
+    "calibrated": lambda q: q,
+    "logit × .95": scaled(0.95),
+    "logit × .8": scaled(0.8),
+    "logit × 1.3": scaled(1.3),
+    "clip(q ∓ .1)": lambda q: np.where(q < 0.5, np.maximum(q - 0.1, 0), np.minimum(q + 0.1, 1)),
+    "q + .05 sin 6πq": lambda q: np.clip(q + 0.05 * np.sin(6 * np.pi * q), 0, 1),
+}
+TESTS = ("combined", "excess error", "score", "Spiegelhalter", "Kolmogorov-Smirnov", "Kuiper")
+BETA = {500: 100, 2_000: 200, 33_306: 1_000, 200_000: 5_000}  # bin size of Algorithm 2
+
+
+def draw(shape, n, rng):
+    return rng.integers(0, 11, n) / 10 if SHAPES[shape] is None else rng.beta(*SHAPES[shape], n)
+
+
+def population(shape):
+    """A fine, even grid over the distribution of q."""
+    if SHAPES[shape] is None:
+        return np.arange(11) / 10
+    return stats.beta.ppf((np.arange(400_000) + 0.5) / 400_000, *SHAPES[shape])
+
+
+def targets(q, p):
+    return {
+        "error": float(np.sqrt(np.mean((q - p) ** 2))),
+        "ece": float(np.mean(np.abs(q - p))),
+        "gap": float(np.mean(q - p)),
+        "brier": float(np.mean((q - p) ** 2 + p * (1 - p))),
+        "slope": float(np.mean((q - q.mean()) * (p - p.mean())) / np.var(q)),
+    }
+
+
+def covers(estimate, target):
+    return estimate.low - 1e-9 <= target <= estimate.high + 1e-9
+
+
+def independent_cell(n, shape, truth, replicates):
+    rng = np.random.default_rng(zlib.crc32(f"{n}|{shape}|{truth}".encode()))
+    p_of = TRUTHS[truth]
+    grid = population(shape)
+    want = targets(grid, p_of(grid))
+    hits = dict.fromkeys((*want, "algorithm 2", "bins", "band"), 0)
+    rejections = dict.fromkeys(TESTS, 0)
+    n_bins = length = 0
+    for _ in range(replicates):
+        q = draw(shape, n, rng)
+        p = p_of(q)
+        y = rng.random(n) < p
+        sketch = sketch_rows(y, q)
+        filed = filing(sketch, None, 0.95)
+        c = analyse(sketch, rng=rng if truth == "calibrated" else None)
+        found = {
+            "error": c.error,
+            "ece": c.ece,
+            "gap": c.bias.gap,
+            "brier": c.brier_interval,
+            "slope": c.bias.slope,
+        }
+        for k, e in found.items():
+            hits[k] += e is None or covers(e, want[k])  # no slope, no claim: one class only
+        length += c.error.high - c.error.low
+        a2 = paper.calibration_interval(y, q, BETA[n], 1_000, rng)
+        hits["algorithm 2"] += covers(a2, want["error"])
+        for t in c.tests:
+            rejections[t.name] += t.p_value < 0.05
+        drawn = filed.of(q) % len(filed.drawn)
+        mean_p = np.bincount(drawn, p) / c.bins.n
+        hits["bins"] += int(np.sum((c.bins.low <= mean_p + 1e-9) & (mean_p <= c.bins.high + 1e-9)))
+        if c.band is not None:
+            hits["band"] += int(
+                np.sum((c.band[0] <= c.bins.mean_true + 1e-12) & (c.bins.mean_true <= c.band[1] + 1e-12))
+            )
+        n_bins += len(c.bins)
+    cover = {k: v / replicates for k, v in hits.items()}
+    cover["bins"], cover["band"] = hits["bins"] / n_bins, hits["band"] / n_bins
+    return {
+        "kind": "independent", "n": n, "shape": shape, "truth": truth, "replicates": replicates, "target": want["error"],
+        "cover": cover, "reject": {k: v / replicates for k, v in rejections.items()}, "length": length / replicates,
+    }  # fmt: skip
+
+
+def document_effect(groups, size, sd, truth, rng):
+    """50-item documents whose items share a shift of the logit: dependent, and the marginal p(q) is known."""
+    q = rng.beta(0.3, 0.3, groups * size)
+    g = np.repeat(np.arange(groups), size)
+    shift = np.repeat(rng.normal(0, sd, groups), size)
+    y = rng.random(len(q)) < expit(truth * logit(np.clip(q, EPS, 1 - EPS)) + shift)
+    return y, q, g
+
+
+def document_effect_targets(sd, truth):
+    grid = population("Beta(.3,.3)")
+    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+    logits = truth * logit(np.clip(grid, EPS, 1 - EPS))
+    p = sum(w * expit(logits + sd * x) for x, w in zip(nodes, weights, strict=True)) / weights.sum()
+    return targets(grid, p)
+
+
+def calibrated_documents(groups, size, share, rng):
+    """Calibrated and dependent: y = 1 when a latent normal, part of it shared by the document, is below Φ⁻¹(q)."""
+    q = rng.beta(0.3, 0.3, groups * size)
+    g = np.repeat(np.arange(groups), size)
+    latent = np.sqrt(share) * np.repeat(rng.normal(size=groups), size) + np.sqrt(1 - share) * rng.normal(size=len(q))
+    return ndtr(latent) < q, q, g
+
+
+def mention_pairs(groups, rng, strength=0.8):
+    """Coreference-like: all pairs of 12 mentions in 5 entities, scored with mention effects that pairs share."""
+    ys, qs, gs = [], [], []
+    i, j = np.triu_indices(12, 1)
+    entity = rng.integers(0, 5, (groups, 12))
+    effect = rng.normal(0, 0.7, (groups, 12))
+    same = entity[:, i] == entity[:, j]
+    score = 2.0 * (same - 0.5) + effect[:, i] + effect[:, j] + rng.normal(0, 1, same.shape)
+    q = expit(strength * (2.0 * score / (1 + 2 * 0.49)) + logit(0.2))
+    ys, qs, gs = same.ravel(), q.ravel(), np.repeat(np.arange(groups), len(i))
+    return ys, qs, gs
+
+
+def mention_pair_targets():
+    """The truth of `mention_pairs`, from 60,000 documents by the clustered estimate, whose bias is none."""
+    rng = np.random.default_rng(1)
+    y, q, g = mention_pairs(60_000, rng)
+    sketch = sketch_rows(y, q)
+    builder = ClusterBuilder(filing(sketch, None, 0.95))
+    builder.add(g.astype(np.uint64), y.view(np.uint8), q)
+    table = builder.finish()
+    return {
+        "error": clustered.squared_error(table, 0.95)[0].sqrt().value,
+        "gap": float(q.mean() - y.mean()),
+        "brier": float(np.mean((y - q) ** 2)),
+        "slope": clustered.slope(table, 0.95).value,
+    }
+
+
+def clustered_cell(name, groups, replicates):
+    rng = np.random.default_rng(zlib.crc32(f"{name}|{groups}".encode()))
+    if name == "mention pairs":
+        want = mention_pair_targets()
+        make = lambda: mention_pairs(groups, rng)  # noqa: E731
+    elif name.startswith("calibrated"):
+        share = float(name.split()[-1])
+        grid = population("Beta(.3,.3)")
+        want = targets(grid, grid)
+        make = lambda: calibrated_documents(groups, 50, share, rng)  # noqa: E731
+    else:
+        sd, truth = float(name.split()[1]), float(name.split()[-1])
+        want = document_effect_targets(sd, truth)
+        make = lambda: document_effect(groups, 50, sd, truth, rng)  # noqa: E731
+    hits = dict.fromkeys(("error", "gap", "brier", "slope", "unclustered error", "unclustered gap"), 0)
+    rejections = dict.fromkeys(("combined", "excess error", "score", "unclustered combined"), 0)
+    for _ in range(replicates):
+        y, q, g = make()
+        sketch = sketch_rows(y, q)
+        builder = ClusterBuilder(filing(sketch, None, 0.95))
+        builder.add(g.astype(np.uint64), y.view(np.uint8), q)
+        c, alone = analyse(sketch, clusters=builder.finish()), analyse(sketch)
+        for k, e in (
+            ("error", c.error),
+            ("gap", c.bias.gap),
+            ("brier", c.brier_interval),
+            ("slope", c.bias.slope),
+        ):
+            hits[k] += covers(e, want[k])
+        hits["unclustered error"] += covers(alone.error, want["error"])
+        hits["unclustered gap"] += covers(alone.bias.gap, want["gap"])
+        for t in c.tests:
+            rejections[t.name] += t.p_value < 0.05
+        rejections["unclustered combined"] += alone.p_value < 0.05
+    return {
+        "kind": "clustered", "name": name, "groups": groups, "replicates": replicates, "target": want["error"],
+        "cover": {k: v / replicates for k, v in hits.items()}, "reject": {k: v / replicates for k, v in rejections.items()},
+    }  # fmt: skip
+
+
+CLUSTERED = [
+    *((f"sd {sd} logit × {t}", g) for sd in (0.5, 1.0) for t in (1.0, 0.8) for g in (10, 40, 200, 666)),
+    *((f"calibrated share {s}", g) for s in (0.1, 0.3) for g in (10, 40, 200, 666)),
+    *(("mention pairs", g) for g in (20, 100)),
+]
+
+
+def cells():
+    for n in SIZES:
+        for shape in SHAPES:
+            for truth in TRUTHS:
+                yield ("independent", n, shape, truth)
+    for name, groups in CLUSTERED:
+        yield ("clustered", name, groups)
+
+
+def run_cell(cell, replicates):
+    kind, *rest = cell
+    return independent_cell(*rest, replicates) if kind == "independent" else clustered_cell(*rest, replicates)
+
+
+def key(result):
+    if result["kind"] == "independent":
+        return ("independent", result["n"], result["shape"], result["truth"])
+    return ("clustered", result["name"], result["groups"])
+
+
+def percent(values):
+    values = [100 * v for v in values]
+    low, high = min(values), max(values)
+    return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
+
+
+def tables(results):
+    """The tables of docs/evidence/theory.md, as Markdown."""
+    plain = [r for r in results if r["kind"] == "independent"]
+    grouped = [r for r in results if r["kind"] == "clustered"]
+    out = [
+        f"Percent of {plain[0]['replicates']:,} replicates; least and most over the 24 cells of each size.",
+        "",
+    ]
+    names = {
+        "error": "**RMS error (default)**", "algorithm 2": "Algorithm 2, 1,000 samples", "ece": "ECE", "gap": "mean q - mean y",
+        "slope": "slope", "brier": "Brier score", "bins": "a drawn bin's frequency (Clopper-Pearson)",
+    }  # fmt: skip
+    head = "| 95% interval of | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |"
+    out += [head, "|---|" + "---|" * len(SIZES)]
+    for k, label in names.items():
+        row = [percent([r["cover"][k] for r in plain if r["n"] == n]) for n in SIZES]
+        out.append(f"| {label} | " + " | ".join(row) + " |")
+    band = [percent([r["cover"]["band"] for r in plain if r["n"] == n and r["truth"] == "calibrated"]) for n in SIZES]
+    out.append("| consistency band, if calibrated | " + " | ".join(band) + " |")
+    worst = min(plain, key=lambda r: r["cover"]["error"])
+    out += ["", f"Least coverage of the RMS error: {100 * worst['cover']['error']:.1f}% at n = {worst['n']:,}, "
+            f"{worst['shape']}, {worst['truth']}."]  # fmt: skip
+    out += ["", "Tests at α = 5%: level (calibrated cells) and mean power (the others).", ""]
+    out += ["| test | " + " | ".join(f"level, n = {n:,}" for n in SIZES) + " | " + " | ".join(f"power, {n:,}" for n in SIZES) + " |",
+            "|---|" + "---|" * (2 * len(SIZES))]  # fmt: skip
+    for t in TESTS:
+        level = [percent([r["reject"][t] for r in plain if r["n"] == n and r["truth"] == "calibrated"]) for n in SIZES]
+        power = [
+            f"{100 * np.mean([r['reject'][t] for r in plain if r['n'] == n and r['truth'] != 'calibrated']):.0f}"
+            for n in SIZES
+        ]
+        out.append(f"| {t} | " + " | ".join(level + power) + " |")
+    out += [
+        "",
+        "Groups: coverage of the cluster-robust intervals, beside the intervals that ignore the groups.",
+        "",
+    ]
+    out += [
+        "| data | groups | RMS error | ignoring groups | mean q - y | ignoring groups | slope | Brier |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for r in grouped:
+        c = r["cover"]
+        cols = [c["error"], c["unclustered error"], c["gap"], c["unclustered gap"], c["slope"], c["brier"]]
+        out.append(f"| {r['name']} | {r['groups']} | " + " | ".join(f"{100 * v:.1f}" for v in cols) + " |")
+    out += ["", "Tests on groups, share rejected at 5% (the first rows are calibrated: their level).", ""]
+    out += [
+        "| data | groups | combined | excess error | score | combined, ignoring groups |",
+        "|---|---|---|---|---|---|",
+    ]
+    for r in sorted(grouped, key=lambda r: not r["name"].startswith("calibrated")):
+        c = r["reject"]
+        cols = [c["combined"], c["excess error"], c["score"], c["unclustered combined"]]
+        out.append(f"| {r['name']} | {r['groups']} | " + " | ".join(f"{100 * v:.1f}" for v in cols) + " |")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replicates", type=int, default=1_000)
+    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/evidence/theory.md")
+    args = parser.parse_args()
+    STORE.parent.mkdir(parents=True, exist_ok=True)
+    done = {}
+    if STORE.exists():
+        for line in STORE.read_text().splitlines():
+            r = json.loads(line)
+            if r["replicates"] == args.replicates:
+                done[key(r)] = r
+    todo = [c for c in cells() if c not in done and args.only in str(c)]
+    todo.sort(key=lambda c: -c[1] if c[0] == "independent" else -c[2] * 50)
+    with ProcessPoolExecutor(args.workers) as pool, STORE.open("a") as store:
+        waiting = {pool.submit(run_cell, c, args.replicates): c for c in todo}
+        for i, future in enumerate(as_completed(waiting), 1):
+            r = future.result()
+            done[key(r)] = r
+            store.write(json.dumps(r) + "\n")
+            store.flush()
+            print(
+                f"{i}/{len(todo)} {key(r)} error {100 * r['cover']['error']:.1f} combined {100 * r['reject']['combined']:.1f}",
+                flush=True,
+            )
+    results = [done[c] for c in cells() if c in done]
+    if len(results) < len(list(cells())):
+        return
+    made = tables(results)
+    print(made)
+    if args.write:
+        text = THEORY.read_text()
+        begin, end = "<!-- coverage: begin -->", "<!-- coverage: end -->"
+        head, rest = text.split(begin)
+        THEORY.write_text(head + begin + "\n" + made + end + rest.split(end)[1])
+
+
+if __name__ == "__main__":
+    main()

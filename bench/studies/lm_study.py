@@ -1,0 +1,325 @@
+"""The study of docs/studies/lm-study.md: n-gram models on Brown, the Wall Street Journal and Shakespeare.
+
+    make lm-study        (needs the corpora under HOWSURE_DATA; about 10 minutes)
+
+Everything is seeded; --quick does a small part of it, to see that it runs.
+"""
+
+import argparse
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+import howsure
+from howsure.corpora.folder import corpus_path
+from howsure.models.ngrams.reading import block_ids, text_bytes
+from howsure.models.ngrams.smoothing.registry import SMOOTHINGS
+from howsure.models.ngrams.spelling import Corrector, error_model
+from howsure.models.ngrams.use import sampled
+from howsure.models.ngrams.vocabulary import Vocabulary
+from howsure.plots.vega import overlaid_figure, rendered
+
+DOCS = Path(__file__).parents[2] / "docs"
+CHECKED = ("laplace", "lidstone", "good-turing", "katz", "witten-bell", "kneser-ney", "modified-kneser-ney")
+
+
+def tokenised(texts):
+    """Lower case, punctuation apart, spaces between: one way to read the three corpora."""
+    vocabulary = Vocabulary(1 << 16)
+    made = []
+    for text in texts:
+        ids = block_ids(text_bytes([text.lower()]), vocabulary, 1, 0, grow=True)
+        made.append(ids)
+    words = vocabulary.words
+    return [" ".join(words[i] for i in ids.tolist()) for ids in made]
+
+
+def brown():
+    """Sentences, and the file each is from."""
+    sentences, groups = [], []
+    for number, path in enumerate(sorted(corpus_path("brown").glob("c[a-r][0-9][0-9]"))):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            if line.strip():
+                sentences.append(" ".join(t.rsplit("/", 1)[0] for t in line.split()).lower())
+                groups.append(number)
+    return sentences, np.array(groups)
+
+
+def wsj():
+    """Sentences of the chunking data, each its own group: it does not say where articles begin."""
+    sentences = []
+    for name in ("train.txt", "test.txt"):
+        for block in corpus_path("conll2000", name).read_text(encoding="utf-8").split("\n\n"):
+            if block.strip():
+                sentences.append(" ".join(line.split()[0] for line in block.strip().split("\n")).lower())
+    return sentences, np.arange(len(sentences))
+
+
+def shakespeare():
+    """Speeches of the plays, and the scene each is from."""
+    speeches, groups, number = [], [], 0
+    for path in sorted(corpus_path("shakespeare").glob("*.xml")):
+        for scene in ElementTree.parse(path).getroot().iter("SCENE"):
+            for speech in scene.iter("SPEECH"):
+                text = " ".join("".join(line.itertext()) for line in speech.iter("LINE"))
+                if text.strip():
+                    speeches.append(re.sub(r"\s+", " ", text))
+                    groups.append(number)
+            number += 1
+    return tokenised(speeches), np.array(groups)
+
+
+def split(sentences, groups):
+    """Every tenth group is for testing."""
+    test = groups % 10 == 9
+    return (
+        [s for s, t in zip(sentences, test, strict=True) if not t],
+        [s for s, t in zip(sentences, test, strict=True) if t],
+        groups[test],
+    )
+
+
+def cell(e):
+    d = e.to_dict()
+    if d["perplexity"] is None:
+        return "∞"
+    return f"{d['perplexity']:,.0f} [{d['low']:,.0f}, {d['high']:,.0f}]"
+
+
+def perplexities(name, data, orders, say):
+    train, test, groups = data
+    lines = [
+        f"| {name} | " + " | ".join(f"order {n}" for n in orders) + " |",
+        "|---|" + "---|" * len(orders),
+    ]
+    for smoothing in SMOOTHINGS:
+        cells = []
+        for order in orders:
+            model = howsure.lm.train(train, order=order, smoothing=smoothing, min_count=2)
+            cells.append(cell(howsure.lm.perplexity(model, test, groups=groups)))
+        lines.append(f"| {smoothing} | " + " | ".join(cells) + " |")
+        say(lines[-1])
+    words = sum(len(s.split()) for s in train), sum(len(s.split()) for s in test)
+    about = howsure.lm.perplexity(model, test, groups=groups)
+    intro = (
+        f"{words[0]:,} words to train on, {words[1]:,} to test on; {len(model.vocabulary) - 3:,} words known (seen twice or "
+        f"more), {about.out_of_vocabulary / about.all_words.words:.1%} of the test words are not."
+    )
+    return [intro, "", *lines, ""]
+
+
+def across(corpora, say):
+    counts = Counter(w for train, _, _ in corpora.values() for s in train for w in s.split())
+    words = [w for w, c in counts.items() if c >= 2]
+    lines = ["| trained on ↓ tested on → | " + " | ".join(corpora) + " |", "|---|" + "---|" * len(corpora)]
+    for name, (train, _, _) in corpora.items():
+        model = howsure.lm.train(train, order=3, vocabulary=words)
+        cells = [cell(howsure.lm.perplexity(model, test, groups=groups)) for _, test, groups in corpora.values()]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        say(lines[-1])
+    return [
+        f"One vocabulary for all, {len(words):,} words seen twice or more in the three training parts together.",
+        "",
+        *lines,
+        "",
+    ]
+
+
+def longest_copy(text, corpus):
+    """The longest run of words of `text` that the corpus has too."""
+    whole = " " + " ".join(corpus) + " "
+    words, best = text.split(), 0
+    for i in range(len(words)):
+        while i + best < len(words) and " " + " ".join(words[i : i + best + 1]) + " " in whole:
+            best += 1
+    return best
+
+
+def generated(data, say):
+    train = data[0]
+    lines = ["| order | drawn text | longest run copied |", "|---|---|---|"]
+    for order in (1, 2, 3, 4):
+        model = howsure.lm.train(train, order=order)
+        text = sampled(model, 30, rng=np.random.default_rng(order))
+        copied = max(longest_copy(line, train) for line in text.split("\n"))
+        lines.append(f"| {order} | {' / '.join(text.split(chr(10)))} | {copied} words |")
+        say(lines[-1])
+    return [*lines, ""]
+
+
+def misspellings(name):
+    pairs, right = [], None
+    for line in corpus_path("spelling", name).read_text(encoding="utf-8", errors="replace").split("\n"):
+        if line.startswith("$"):
+            right = line[1:].strip().lower()
+        elif line.strip() and right:
+            pairs.append((line.split()[0].lower(), right))
+    return [
+        (t, r) for t, r in dict.fromkeys(pairs) if re.fullmatch("[a-z'_-]+", t) and re.fullmatch("[a-z]+", r) and t != r
+    ]
+
+
+def norvig():
+    made = []
+    for line in corpus_path("spelling", "spell-errors.txt").read_text(encoding="utf-8").split("\n"):
+        right, _, wrong = line.partition(":")
+        made += [(re.sub(r"\*\d+", "", w).strip().lower(), right.strip().lower()) for w in wrong.split(",")]
+    return [(t, r) for t, r in made if re.fullmatch("[a-z]+", t) and re.fullmatch("[a-z]+", r) and t != r]
+
+
+def wilson(k, n):
+    z, p = 1.96, k / n
+    middle, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return f"{p:.1%} [{(middle - half) / (1 + z * z / n):.1%}, {(middle + half) / (1 + z * z / n):.1%}]"
+
+
+def spelling(data, quick, say):
+    model = howsure.lm.train(data[0] + data[1], order=1, smoothing="kneser-ney")
+    known = set(model.vocabulary.words)
+    lists = {"Wikipedia": misspellings("wikipedia.dat"), "aspell": misspellings("aspell.dat")}
+    tested = {p for pairs in lists.values() for p in pairs}
+    typed = {t for t, _ in tested}
+    pairs = [p for p in norvig() if p[0] not in typed]
+    channel = Corrector(model, error_model(pairs))
+    baseline = Corrector(model, None)
+    lines = [
+        "| list | pairs | word known, within two edits | noisy channel | in its first five | edit distance, then frequency |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, wanted in lists.items():
+        wanted = wanted[:200] if quick else wanted
+        first = five = base = reach = 0
+        for typed_word, right in wanted:
+            if right not in known:
+                continue
+            near, _ = channel.candidates(typed_word)
+            reach += model.vocabulary.number(right) in near
+            found = channel.word(typed_word)
+            # A misspelling that Brown has as a word is still to be corrected.
+            said = [w for w, _ in found.candidates if w != typed_word] or [found.meant]
+            first += said[0] == right
+            five += right in said
+            plain = [w for w, _ in baseline.word(typed_word).candidates if w != typed_word]
+            base += plain[:1] == [right]
+        n = len(wanted)
+        lines.append(f"| {name} | {n:,} | {reach / n:.1%} | {wilson(first, n)} | {five / n:.1%} | {wilson(base, n)} |")
+        say(lines[-1])
+    note = (
+        f"The channel learnt from {len(pairs):,} other pairs; none has a misspelling that is tested. The power of the "
+        f"frequency, tuned on them, is {channel.language_weight:.1f}."
+    )
+    return [note, "", *lines, ""]
+
+
+def calibration(data, quick, folder, say):
+    train, test, _ = data
+    lines = [
+        "| smoothing | order | right | mean q | RMS error | slope | mass given to frequent words, of what they got |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    curves = {}
+    for order in (2, 3):
+        for smoothing in CHECKED:
+            model = howsure.lm.train(train, order=order, smoothing=smoothing, min_count=2)
+            made = howsure.lm.check(model, test, events=500_000 if quick else 1_000_000)
+            c = made.top
+            frequent = next(s.calibration for s in made.all_words.slices if s.name.startswith("seen 1000"))
+            ratio = (frequent.base_rate + frequent.bias.gap.value) / frequent.base_rate
+            lines.append(
+                f"| {smoothing} | {order} | {made.accuracy:.3f} | {c.base_rate + c.bias.gap.value:.3f} | "
+                f"{c.error.value:.3f} [{c.error.low:.3f}, {c.error.high:.3f}] | {c.bias.slope.value:.2f} | {ratio:.2f} |"
+            )
+            say(lines[-1])
+            if order == 3 and smoothing in ("laplace", "katz", "witten-bell", "modified-kneser-ney"):
+                curves[smoothing] = c
+    (folder / "curves.svg").write_bytes(rendered(overlaid_figure(curves), ".svg"))
+    return [*lines, ""]
+
+
+TEMPLATE = """# N-gram models measured
+
+Made by `make lm-study`, from corpora that are not part of the project. Numbers are perplexities over all words and `</s>`, unknown
+words as `<UNK>`, with 95% intervals over documents (Brown), scenes (Shakespeare) or sentences (WSJ). Every tenth of these is the
+test part. Commands: [lm.md](../guides/lm.md); formulas: [theory.md](../evidence/theory.md#language-models).
+
+## Perplexity by order and smoothing
+
+{perplexities}
+Lidstone's α and the weights of `interpolated` are tuned on the training part, leaving each occurrence out in turn. Laplace and both
+Good-Turings spread what they save evenly over all words: Laplace loses from order 2 on, the others are lost at order 3. The smoothings that
+turn to shorter contexts gain most from order 2, and all but Witten-Bell and Katz from order 3 as well. MLE is infinite as soon as one test n-gram is new.
+
+## In and across domains
+
+Trigrams, modified Kneser-Ney. {across}
+## Shakespeare by order
+
+Drawn from modified Kneser-Ney models of the training scenes; speeches apart by /.
+
+{generated}
+## Spelling
+
+Words alone, so the language model is the frequency in Brown (`howsure lm correct` also uses the neighbours). {spelling}
+On words alone the learnt channel does no better than edit distance with frequency to break ties: about half of what is lost is words
+that Brown does not have or that are more than two edits away, and Brown's frequencies say little about which word is misspelt.
+
+## Are the probabilities right?
+
+Brown, the probability of the likeliest next word at every place of the test part ("right": how often it was the next word), and of
+all words at a sample of places ("mass": what words seen 1,000 times or more in training were given, over how often they came).
+
+![Calibration of the predicted next word, trigrams](../images/lm-calibration.svg)
+
+{calibration}
+Laplace's theft shows on both counts: the likeliest word is given a fraction of what it deserves, and frequent words as a whole go
+short, because every unseen continuation gets as much as a seen one is worth. The discounting smoothings err the other way and much
+less: at high q they are somewhat too sure.
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--parts", help="a folder to keep the parts of the page in")
+    parser.add_argument("--only", help="make one part only, in --parts")
+    given = parser.parse_args()
+    quick = given.quick
+
+    def say(line):
+        print(line, flush=True)
+
+    folder = Path(given.parts) if given.parts else Path(tempfile.mkdtemp())
+    corpora = {"Brown": split(*brown()), "WSJ": split(*wsj()), "Shakespeare": split(*shakespeare())}
+    orders = (1, 2) if quick else (1, 2, 3)
+    makers = {
+        "calibration": lambda: calibration(corpora["Brown"], quick, folder, say),
+        "spelling": lambda: spelling(corpora["Brown"], quick, say),
+        "generated": lambda: generated(corpora["Shakespeare"], say),
+        "across": lambda: across(corpora, say),
+        **{f"perplexities-{n}": (lambda n=n: perplexities(n, corpora[n], orders, say)) for n in corpora},
+    }
+    for name in [given.only] if given.only else makers:
+        (folder / f"{name}.md").write_text("\n".join(makers[name]()), encoding="utf-8")
+    if given.only:
+        return
+    write_page(folder, quick)
+
+
+def write_page(folder, quick=False):
+    """The page from its parts."""
+    parts = {p.stem: p.read_text(encoding="utf-8") for p in folder.glob("*.md")}
+    parts["perplexities"] = "\n".join(parts.pop(f"perplexities-{n}") for n in ("Brown", "WSJ", "Shakespeare"))
+    page = TEMPLATE.format(**parts)
+    if quick:
+        print(page)
+        return
+    (DOCS / "images" / "lm-calibration.svg").write_bytes((folder / "curves.svg").read_bytes())
+    (DOCS / "studies" / "lm-study.md").write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Write docs/evidence/reproduction.md and its figures from the results in a folder of `howsure reproduce all`.
+
+python bench/writers/write_reproduction_page.py [FOLDER]        # reproduction/ unless named
+"""
+
+import sys
+from pathlib import Path
+
+from howsure.errors import InputError
+from howsure.experiments.overview import overview
+from howsure.report.writing import write_whole
+from howsure.verbs.reproduce_index import kept_results, left_out
+
+DOCS = Path(__file__).parents[2] / "docs"
+IMAGES = DOCS / "images" / "reproduction"
+LARGEST, ALL = 200_000, 2_000_000  # bytes
+
+
+def main(folder: str = "reproduction") -> None:
+    results = kept_results(folder)
+    if any(r.settings.get("quick") for r in results) or not results:
+        raise InputError(f"{folder} holds no full results: run howsure reproduce all first.")
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    total = 0
+    for r in results:
+        for name in (f"{r.name}-{f.name}" for f in r.figures):
+            drawn = (Path(folder) / f"{name}.svg").read_bytes()
+            total += len(drawn)
+            if len(drawn) > LARGEST or total > ALL:
+                raise InputError(
+                    f"{name}.svg is too large for the documentation: {len(drawn):,} bytes, {total:,} in all."
+                )
+            if not (DOCS / "images" / f"{name}.svg").exists():  # a page of its own has it
+                write_whole(str(IMAGES / f"{name}.svg"), drawn)
+    command = "howsure reproduce all        # here by make reproduction-docs"
+    text = overview(results, left_out(results), image=image, tables=True, command=command)
+    write_whole(str(DOCS / "evidence" / "reproduction.md"), text.encode())
+
+
+def image(name: str) -> str:
+    own = f"../images/{name}.svg"
+    return own if (DOCS / "evidence" / own).exists() else f"../images/reproduction/{name}.svg"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

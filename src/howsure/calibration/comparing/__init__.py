@@ -1,0 +1,1 @@
+"""Models on the same rows: paired differences, with or without groups, and their result."""

@@ -1,0 +1,213 @@
+"""Independent rows that several models scored: what their differences need of the rows, in sums that add up.
+
+The sketches come first: from them follow every model's bins and its d_b, the mean of e = y - q in a bin. One more pass
+then sums deviations from what is known, so that nothing cancels. Notation as in docs/evidence/theory.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.estimation.estimate import bin_count, estimation_bins
+from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import Floats, Ints, cell_of
+
+STEP = 1 << 17  # rows worked on at once
+MOST_CELLS = 1 << 22  # pairs of bins summed in one array; above, those that occur are listed
+HELD_FROM = 2_000_000  # entries of such lists before they are added up
+INFLUENCE, BRIER, LOG_LOSS = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Binning:
+    """One model's estimation bins: the fixed cell at which each begins, and d."""
+
+    first: Ints
+    d: Floats
+    d2: float  # mean of d² over rows
+    brier: float  # mean e²
+    log_loss: float | None  # its mean; None where it is infinite
+
+    @staticmethod
+    def of(sketch: Sketch) -> Binning:
+        """The bins (N^0.4 of them) of a sketch."""
+        bins = estimation_bins(sketch, bin_count(sketch.n))
+        loss, infinite = sketch.log_loss
+        # A bin begins at a fixed cell, whether the sketch is exact or not.
+        return Binning(
+            sketch.fixed_cell[bins.starts],
+            bins.gap,
+            float(np.sum(bins.weight * bins.gap**2)),
+            float(sketch.sum_ee.sum()) / sketch.n,
+            None if infinite else loss / sketch.n,
+        )
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def bins(self, q: Floats) -> Ints:
+        """The bin of each row."""
+        return np.searchsorted(self.first, cell_of(q)[0], side="right") - 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of the models before the rows are summed."""
+
+    models: tuple[Binning, ...]
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Every two models."""
+        return tuple(combinations(range(len(self.models)), 2))
+
+    @cached_property
+    def centres(self) -> Floats:
+        """(P, 3): about what the mean difference of each pair is, in influence, Brier score and log loss."""
+        made = np.zeros((len(self.pairs), 3))
+        for p, (i, j) in enumerate(self.pairs):
+            a, b = self.models[i], self.models[j]
+            made[p, :2] = a.d2 - b.d2, a.brier - b.brier
+            if a.log_loss is not None and b.log_loss is not None:
+                made[p, LOG_LOSS] = a.log_loss - b.log_loss
+        return made
+
+    def is_finite(self, pair: tuple[int, int]) -> bool:
+        """Whether both log losses are finite."""
+        return all(self.models[m].log_loss is not None for m in pair)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Sums by pair of bins, those that are not 0: code = bin of A times the number of B's bins plus bin of B."""
+
+    code: Ints
+    value: Floats
+
+    def __add__(self, other: Joint) -> Joint:
+        return _added([self, other])
+
+
+def _added(parts: Sequence[Joint]) -> Joint:
+    code = np.concatenate([p.code for p in parts])
+    order = np.argsort(code, kind="stable")
+    code = code[order]
+    starts = np.flatnonzero(np.diff(code, prepend=-1))
+    value = np.concatenate([p.value for p in parts])[order]
+    return Joint(code[starts], np.add.reduceat(value, starts) if len(starts) else value)
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over rows, x = e - d of the row's bin."""
+
+    n: int
+    models: tuple[Floats, ...]  # each (B, 3): by bin rows, Σx, Σx²
+    pairs: Floats  # (P, 3, 2): of influence, Brier score and log loss, Σ and Σ² of the difference about its centre
+    joint: tuple[Joint, ...]  # of each pair: Σ x_A x_B by pair of bins
+
+    def __add__(self, other: RowSums) -> RowSums:
+        return RowSums(
+            self.n + other.n,
+            tuple(a + b for a, b in zip(self.models, other.models, strict=True)),
+            self.pairs + other.pairs,
+            tuple(a + b for a, b in zip(self.joint, other.joint, strict=True)),
+        )
+
+    def mean_and_variance(self, plan: Plan, pair: int, what: int) -> tuple[float, float]:
+        """Of a difference over the rows (divided by n)."""
+        total, squares = self.pairs[pair, what].tolist()
+        shift = total / self.n
+        return float(plan.centres[pair, what]) + shift, max(squares / self.n - shift * shift, 0.0)
+
+
+class RowSumsBuilder:
+    """Takes rows and sums them. One for each thread."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._n = 0
+        self._models = tuple(np.zeros((len(m), 3)) for m in plan.models)
+        self._pairs = np.zeros((len(plan.pairs), 3, 2))
+        self._joint = [_JointBuilder(len(plan.models[i]) * len(plan.models[j])) for i, j in plan.pairs]
+
+    def add(self, ys: Sequence[NDArray[np.uint8]], qs: Sequence[Floats]) -> None:
+        """Take each model's labels and probabilities of the same rows."""
+        for a in range(0, len(qs[0]), STEP):
+            part = slice(a, a + STEP)
+            self._add([y[part] for y in ys], [q[part] for q in qs])
+
+    def _add(self, ys: Sequence[NDArray[np.uint8]], qs: Sequence[Floats]) -> None:
+        plan = self._plan
+        self._n += len(qs[0])
+        bins = [m.bins(q) for m, q in zip(plan.models, qs, strict=True)]
+        e = [y - q for y, q in zip(ys, qs, strict=True)]
+        d = [m.d[b] for m, b in zip(plan.models, bins, strict=True)]
+        x = [each - mean for each, mean in zip(e, d, strict=True)]
+        squares = [each**2 for each in e]
+        losses = [
+            None if m.log_loss is None else row_log_loss(y, q) for m, y, q in zip(plan.models, ys, qs, strict=True)
+        ]
+        for i, sums in enumerate(self._models):
+            sums[:, 0] += np.bincount(bins[i], minlength=len(sums))
+            sums[:, 1] += np.bincount(bins[i], x[i], len(sums))
+            sums[:, 2] += np.bincount(bins[i], x[i] ** 2, len(sums))
+        for p, (i, j) in enumerate(plan.pairs):
+            # ψ = 2 d (e - d) + d²: how a row moves T.
+            moved = 2.0 * (d[i] * x[i] - d[j] * x[j]) + (d[i] ** 2 - d[j] ** 2)
+            self._note(p, INFLUENCE, moved)
+            self._note(p, BRIER, squares[i] - squares[j])
+            one, other = losses[i], losses[j]
+            if one is not None and other is not None:
+                self._note(p, LOG_LOSS, one - other)
+            self._joint[p].add(bins[i] * len(plan.models[j]) + bins[j], x[i] * x[j])
+
+    def _note(self, pair: int, what: int, delta: Floats) -> None:
+        about = delta - self._plan.centres[pair, what]
+        self._pairs[pair, what] += float(about.sum()), float(about @ about)
+
+    def finish(self) -> RowSums:
+        """The sums of all rows taken."""
+        return RowSums(self._n, self._models, self._pairs, tuple(j.finish() for j in self._joint))
+
+
+class _JointBuilder:
+    """One array while it is small, a list of those that occur beyond."""
+
+    def __init__(self, size: int) -> None:
+        self._dense = np.zeros(size) if size <= MOST_CELLS else None
+        self._parts: list[Joint] = []
+        self._held = self._compacted = 0
+
+    def add(self, code: Ints, value: Floats) -> None:
+        if self._dense is not None:
+            if len(self._dense) <= 4 * len(code):
+                self._dense += np.bincount(code, value, len(self._dense))
+            else:
+                np.add.at(self._dense, code, value)
+            return
+        made = _added([Joint(code, value)])
+        self._parts.append(made)
+        self._held += len(made.code)
+        if self._held > max(HELD_FROM, 2 * self._compacted):
+            self._parts = [_added(self._parts)]
+            self._held = self._compacted = len(self._parts[0].code)
+
+    def finish(self) -> Joint:
+        if self._dense is not None:
+            code = np.flatnonzero(self._dense)
+            return Joint(code, self._dense[code])
+        return _added(self._parts) if self._parts else Joint(np.zeros(0, np.int64), np.zeros(0))
+
+
+def row_log_loss(y: NDArray[np.uint8], q: Floats) -> Any:
+    """-log P(label) of each row."""
+    with np.errstate(divide="ignore"):
+        return -np.where(y == 1, np.log(q), np.log1p(-q))

@@ -1,0 +1,233 @@
+"""Models scored on the same rows: who is better calibrated, who has the better score, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
+from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
+from howsure.calibration.comparing.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
+from howsure.calibration.groups.clusters import ClusterBuilder, Parts
+from howsure.calibration.groups.moments import Grouped
+from howsure.calibration.result import Calibration
+from howsure.calibration.sketch import Sketch, sketch_rows
+from howsure.kernels.cells import Floats
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Model `a` less model `b`: negative differences favour `a`."""
+
+    a: str
+    b: str
+    error_squared: Difference
+    brier: Difference
+    log_loss: Difference | None  # None where some row makes a log loss infinite
+
+    def __repr__(self) -> str:
+        return f"Pair({self.a} - {self.b}: squared error {self.error_squared!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All differences by name."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "error_squared": self.error_squared.to_dict(),
+            "brier": self.brier.to_dict(),
+            "log_loss": None if self.log_loss is None else self.log_loss.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSlice:
+    """One value of the `by` column: errors of each model, and the first pair's difference, p adjusted."""
+
+    name: str
+    n: int
+    errors: tuple[float | None, ...]
+    pair: Pair | None
+    adjusted_p_value: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the slice table shows."""
+        return {
+            "slice": self.name,
+            "n": self.n,
+            "errors": list(self.errors),
+            "difference": None if self.pair is None else self.pair.to_dict(),
+            "adjusted_p_value": self.adjusted_p_value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How models compare on the same rows. Made by `howsure.compare`."""
+
+    models: tuple[str, ...]
+    calibrations: tuple[Calibration, ...]
+    pairs: tuple[Pair, ...]
+    confidence_level: float = 0.95
+    n_groups: int | None = None
+    by: str | None = None
+    slices: tuple[ComparisonSlice, ...] = ()
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{m} {c.error!r}" for m, c in zip(self.models, self.calibrations, strict=True))
+        return f"Comparison({errors}, n={self.n:,})"
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.calibrations[0].n
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        from howsure.calibration.comparing.verdict import verdict
+
+        return verdict(self)
+
+    @property
+    def slice_counts(self) -> dict[str, int]:
+        """On how many slices each of the first two models is better calibrated, and significantly so."""
+        a, b = self.models[:2]
+        alpha = 1.0 - self.confidence_level
+        made = {a: 0, b: 0, f"{a} significantly": 0, f"{b} significantly": 0}
+        for s in self.slices:
+            if s.pair is None or s.pair.error_squared.value == 0:
+                continue
+            better = a if s.pair.error_squared.value < 0 else b
+            made[better] += 1
+            made[f"{better} significantly"] += s.adjusted_p_value is not None and s.adjusted_p_value < alpha
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints."""
+        made: dict[str, Any] = {
+            "verdict": self.verdict,
+            "n": self.n,
+            "n_groups": self.n_groups,
+            "confidence_level": self.confidence_level,
+            "models": {m: c.to_dict() for m, c in zip(self.models, self.calibrations, strict=True)},
+            "pairs": [p.to_dict() for p in self.pairs],
+        }
+        if self.notes:
+            made["notes"] = list(self.notes)
+        if self.by is not None:
+            made |= {"by": self.by, "slice_counts": self.slice_counts, "slices": [s.to_dict() for s in self.slices]}
+        return made
+
+    def _repr_html_(self) -> str:
+        from howsure.report.comparison_page import comparison_snippet
+
+        return comparison_snippet(self)
+
+
+class Scored(Protocol):
+    """Rows that several models scored, wherever they are."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Their names."""
+
+    def sketches(self) -> Sequence[Sketch]:
+        """Each model's."""
+
+    def row_sums(self, plan: Plan, /) -> RowSums:
+        """What independent rows add up to."""
+
+    def clusters(self, model: int, filed: Parts, /) -> Grouped | None:
+        """One model's rows by group; None without groups."""
+
+    def look(self, plan: Plan, at: PairedLook[T], /) -> T:
+        """What is seen of the groups, all models side by side."""
+
+
+def compared(
+    scored: Scored, confidence_level: float, rng: np.random.Generator | None
+) -> tuple[tuple[Calibration, ...], tuple[Pair, ...]]:
+    """Each model's calibration and every pair's differences; no pairs of a single row or group."""
+    level = confidence_level
+    sketches = scored.sketches()
+    calibrations = tuple(
+        analyse(s, confidence_level=level, rng=rng, clusters=scored.clusters(i, filing(s, None, level)))
+        for i, s in enumerate(sketches)
+    )
+    n_groups = calibrations[0].n_groups
+    if sketches[0].n < 2 or (n_groups is not None and n_groups < 2):
+        return calibrations, ()
+    plan = Plan(tuple(Binning.of(s) for s in sketches))
+    if n_groups is None:
+        found = row_differences(plan, scored.row_sums(plan), level)
+    else:
+        found = group_differences(plan, scored, level)
+    names = scored.models
+    return calibrations, tuple(
+        Pair(names[i], names[j], d.error_squared, d.brier, d.log_loss)
+        for (i, j), d in zip(plan.pairs, found, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """Rows in memory: each model's labels and probabilities, and numbers of groups."""
+
+    models: tuple[str, ...]
+    ys: tuple[NDArray[np.uint8], ...]
+    qs: tuple[Floats, ...]
+    groups: NDArray[np.uint64] | None
+
+    def sketches(self) -> Sequence[Sketch]:
+        """Each model's."""
+        return [sketch_rows(y, q) for y, q in zip(self.ys, self.qs, strict=True)]
+
+    def row_sums(self, plan: Plan) -> RowSums:
+        """What independent rows add up to."""
+        builder = RowSumsBuilder(plan)
+        builder.add(self.ys, self.qs)
+        return builder.finish()
+
+    def clusters(self, model: int, filed: Parts) -> Grouped | None:
+        """One model's rows by group."""
+        if self.groups is None:
+            return None
+        builder = ClusterBuilder(filed)
+        builder.add(self.groups, self.ys[model], self.qs[model])
+        return builder.finish()
+
+    def look(self, plan: Plan, at: PairedLook[T]) -> T:
+        """All groups are one piece."""
+        assert self.groups is not None
+        return at(PairedPiece.of(plan, self.groups, self.ys, self.qs))
+
+
+def squared_error_gap(held: HeldRows) -> float:
+    """T of the first model less T of the second, rows in groups: the number alone, where many are wanted."""
+    plan = Plan(tuple(map(Binning.of, held.sketches())))
+    totals = held.look(plan, PairedTotalsLook(tuple(map(len, plan.models))))
+    first, second = (Weighing.of(b).t for b in totals.bins[:2])
+    return first - second
+
+
+def compare_rows(
+    y: NDArray[np.uint8] | dict[str, NDArray[np.uint8]],
+    probs: dict[str, Floats],
+    groups: NDArray[Any] | None,
+    confidence_level: float,
+    rng: np.random.Generator | None,
+) -> tuple[tuple[Calibration, ...], tuple[Pair, ...]]:
+    """The same for rows in memory; `y` is shared, or each model's own."""
+    own = y if isinstance(y, dict) else dict.fromkeys(probs, y)
+    ys = tuple(own[name] for name in probs)
+    held = HeldRows(tuple(probs), ys, tuple(probs.values()), None if groups is None else groups.astype(np.uint64))
+    return compared(held, confidence_level, rng)

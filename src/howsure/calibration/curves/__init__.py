@@ -1,0 +1,1 @@
+"""What is drawn: bins, smooth curves and the consistency band."""

@@ -1,0 +1,1 @@
+"""From estimation bins to numbers: the calibration error, its interval, tests, bias and decompositions."""

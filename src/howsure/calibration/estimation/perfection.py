@@ -1,0 +1,170 @@
+"""Tests of perfect calibration, H0: P(y = 1 | q) = q for every q.
+
+The headline combines two tests that see different things (Cauchy combination; Liu & Xie 2020): the debiased error T
+finds any shape of miscalibration, the score test finds a shift or a wrong slope with little data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import atan, pi, sqrt, tan
+
+import numpy as np
+
+from howsure.calibration.estimation.estimate import BinSums, bin_count, estimation_bins
+from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import Floats
+
+TINY = 1e-100  # a variance below this is none: its powers would underflow
+
+
+@dataclass(frozen=True, slots=True)
+class PerfectionTest:
+    """A test of perfect calibration."""
+
+    name: str
+    statistic: float | None  # None: beyond measure, something happened that q called impossible
+    p_value: float
+
+    def __repr__(self) -> str:
+        return f"{self.name}: p = {self.p_value:.4g}"
+
+    def to_dict(self) -> dict[str, float | str | None]:
+        """Name, statistic and p-value."""
+        return {"name": self.name, "statistic": self.statistic, "p_value": self.p_value}
+
+
+def perfection_tests(sketch: Sketch) -> tuple[PerfectionTest, ...]:
+    """The combined test first, then its parts and the classical ones."""
+    parts = (_excess_error(sketch), _score(sketch))
+    return (combined(parts), *parts, _spiegelhalter(sketch), *_cumulative(sketch))
+
+
+def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
+    """Cauchy combination: the mean of tan((½ - p)π) is standard Cauchy under H0, nearly whatever the dependence."""
+    # p is kept off 0 and 1, where the tangent is infinite.
+    mean = sum(tan((0.5 - min(max(t.p_value, 1e-15), 1.0 - 1e-15)) * pi) for t in parts) / len(parts)
+    return PerfectionTest("combined", mean, min(max(0.5 - atan(mean) / pi, 0.0), 1.0))
+
+
+def _excess_error(sketch: Sketch) -> PerfectionTest:
+    return excess_error(estimation_bins(sketch, bin_count(sketch.n)))
+
+
+def excess_error(bins: BinSums) -> PerfectionTest:
+    """T against its law under H0: variance 2 Σ n/(n-1) (m/N)², third moment 8 Σ (m/N)³, m = mean q(1-q)."""
+    share = bins.null_variance / bins.total
+    variance = float(2.0 * np.sum(bins.n / np.maximum(bins.n - 1.0, 1.0) * share**2))
+    t = bins.squared_error
+    if variance < TINY:
+        return refuted_if("excess error", t > sqrt(TINY))
+    statistic = t / sqrt(variance)
+    return PerfectionTest(
+        "excess error", statistic, pearson3_tail(statistic, float(8.0 * np.sum(share**3)) / variance**1.5)
+    )
+
+
+def refuted_if(name: str, wrong: bool) -> PerfectionTest:
+    """The outcome where chance has no part: certain predictions that came true, or did not."""
+    return PerfectionTest(name, None, 0.0) if wrong else PerfectionTest(name, 0.0, 1.0)
+
+
+def pearson3_tail(x: float, skew: float) -> float:
+    """P(X > x) for a standardised Pearson III (shifted gamma) variable."""
+    from scipy.special import gammaincc, ndtr
+
+    if skew < 1e-3:
+        return float(ndtr(-x))
+    shape = 4.0 / skew**2
+    return float(gammaincc(shape, max(shape + 2.0 * x / skew, 0.0)))
+
+
+def _score(sketch: Sketch) -> PerfectionTest:
+    """χ² with two degrees of freedom on (Σe, Σe(1-2q)), whose covariance under H0 is known."""
+    from scipy.special import chdtrc
+
+    vector = np.array([float(np.sum(sketch.sum_e)), _slope_score(sketch)])
+    matrix = np.empty((2, 2))
+    matrix[0, 0] = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
+    matrix[0, 1] = matrix[1, 0] = sketch.total(lambda q: (1 - 2 * q) * q * (1 - q), lambda q: 12 * q - 6)
+    matrix[1, 1] = _spiegelhalter_variance(sketch)
+    statistic, rank, impossible = quadratic_form(vector, matrix)
+    if impossible or rank == 0:
+        return refuted_if("score", impossible)
+    return PerfectionTest("score", statistic, float(chdtrc(rank, statistic)))
+
+
+def quadratic_form(vector: Floats, matrix: Floats) -> tuple[float, int, bool]:
+    """vᵀ M⁺ v, the rank of M, and whether v points where M, a covariance that may be singular, allows nothing."""
+    values, vectors = np.linalg.eigh(matrix)
+    largest = max(float(values.max()), 0.0)
+    used = values > max(largest * 1e-10, TINY)
+    along = vectors.T @ vector
+    impossible = bool(np.any(along[~used] ** 2 > max(1e-8 * largest, sqrt(TINY))))
+    return float(np.sum(along[used] ** 2 / values[used])), int(used.sum()), impossible
+
+
+def _slope_score(sketch: Sketch) -> float:
+    """Σ (y - q)(1 - 2q), exact from the power sums."""
+    total = 0.0
+    for label, side in enumerate(sketch.sides):
+        toward = np.where(sketch.upper, -1.0, 1.0) * (1.0 - 2.0 * side.mean)  # 1 - 2q
+        error = np.where(sketch.upper, side.mean - (1 - label), label - side.mean)
+        total += float(np.sum(side.n * error * toward + 2.0 * side.spread))
+    return total
+
+
+def _spiegelhalter_variance(sketch: Sketch) -> float:
+    # f = (1-2q)² q(1-q) = q - 5q² + 8q³ - 4q⁴
+    return sketch.total(lambda q: (1 - 2 * q) ** 2 * q * (1 - q), lambda q: -10 + 48 * q - 48 * q * q)
+
+
+def _spiegelhalter(sketch: Sketch) -> PerfectionTest:
+    """z = Σ (y-q)(1-2q) / √Σ (1-2q)² q(1-q) (Spiegelhalter 1986); finds what changes the Brier score."""
+    from scipy.special import ndtr
+
+    variance = _spiegelhalter_variance(sketch)
+    if variance < TINY:
+        return refuted_if("Spiegelhalter", abs(_slope_score(sketch)) > sqrt(TINY))
+    z = _slope_score(sketch) / sqrt(variance)
+    return PerfectionTest("Spiegelhalter", z, 2.0 * float(ndtr(-abs(z))))
+
+
+def _cumulative(sketch: Sketch) -> tuple[PerfectionTest, PerfectionTest]:
+    """Cumulative differences (Arrieta-Ibarra et al. 2022): the path of Σe in order of q is Brownian under H0."""
+    path = np.concatenate([[0.0], np.cumsum(sketch.sum_e)])
+    variance = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
+    if variance < TINY:
+        wrong = bool(np.abs(path).max() > sqrt(TINY))
+        return refuted_if("Kolmogorov-Smirnov", wrong), refuted_if("Kuiper", wrong)
+    path = path / sqrt(variance)
+    furthest, extent = float(np.abs(path).max()), float(path.max() - path.min())
+    return (
+        PerfectionTest("Kolmogorov-Smirnov", furthest, brownian_maximum_tail(furthest)),
+        PerfectionTest("Kuiper", extent, brownian_range_tail(extent)),
+    )
+
+
+def brownian_maximum_tail(x: float) -> float:
+    """P(max |B(t)| > x) for Brownian motion on [0, 1]."""
+    if x < 0.1:
+        return 1.0
+    k = np.arange(60)
+    inside = 4.0 / pi * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * pi**2 / (8 * x * x)))
+    return float(np.clip(1.0 - inside, 0.0, 1.0)) if x < 4 else _far_maximum(x)
+
+
+def _far_maximum(x: float) -> float:
+    from scipy.special import ndtr
+
+    return float(min(1.0, 4.0 * ndtr(-x)))  # the reflection principle's leading term
+
+
+def brownian_range_tail(x: float) -> float:
+    """P(max B - min B > x) on [0, 1]: 8 Σ (-1)^(k-1) k Φ(-kx) (Feller 1951)."""
+    from scipy.special import ndtr
+
+    if x < 0.6:
+        return 1.0
+    k = np.arange(1, 200)
+    return float(np.clip(8.0 * np.sum((-1.0) ** (k - 1) * k * ndtr(-k * x)), 0.0, 1.0))

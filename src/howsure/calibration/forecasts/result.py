@@ -1,0 +1,163 @@
+"""The result of `howsure.check_continuous`: one frozen object with every number, its words, and its pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.estimation.perfection import PerfectionTest
+from howsure.calibration.forecasts.uniformity import EcdfDifference
+from howsure.kernels.cells import Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class PitHistogram:
+    """Rows by PIT. `density` is 1 where there are as many as there should be; a calibrated one stays in low to high."""
+
+    n: Ints
+    from_pit: Floats
+    to_pit: Floats
+    density: Floats
+    low: Floats
+    high: Floats
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            getattr(self, name).flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __repr__(self) -> str:
+        return f"PitHistogram({len(self)} bins, n={int(self.n.sum()):,})"
+
+    def to_dict(self) -> list[dict[str, float | int]]:
+        """One record a bin."""
+        columns = ("n", "from_pit", "to_pit", "density", "low", "high")
+        values = [getattr(self, c).tolist() for c in columns]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many outcomes a central interval held, with the Clopper-Pearson interval of that share."""
+
+    nominal: float
+    observed: Estimate
+
+    def __repr__(self) -> str:
+        return f"Coverage({self.nominal:.4g}: {self.observed!r})"
+
+    def to_dict(self) -> dict[str, float | None]:
+        """The nominal level, and the observed share with its limits."""
+        return {"nominal": self.nominal, **self.observed.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousCalibration:
+    """How calibrated predictive distributions are. Made by `howsure.check_continuous`."""
+
+    n: int
+    kind: str  # "draws", "quantiles" or "distribution"
+    detail: int | None  # the number of draws or levels
+    shift: Estimate  # how far y lies above the forecasts, in their standard deviations
+    spread: Estimate  # how widely y is spread, as a multiple of what the forecasts say: above 1 they are too narrow
+    mean_pit: float
+    variance_pit: float
+    histogram: PitHistogram
+    ecdf: EcdfDifference
+    coverage: tuple[Coverage, ...]
+    tests: tuple[PerfectionTest, ...]
+    crps: Estimate | None
+    crps_method: str | None
+    confidence_level: float = 0.95
+    notes: tuple[str, ...] = ()
+    source: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"ContinuousCalibration(shift={self.shift!r}, spread={self.spread!r}, p={self.p_value:.3g}, n={self.n:,})"
+        )
+
+    @property
+    def p_value(self) -> float:
+        """Of the combined test of uniform PIT."""
+        return self.tests[0].p_value
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether no miscalibration was found at the confidence level."""
+        return self.p_value > 1.0 - self.confidence_level
+
+    @property
+    def direction(self) -> str | None:
+        """ "too low" (y tends to be above the forecasts) or "too high", when both the test and the interval say so."""
+        if self.is_calibrated or self._test("mean of PIT") > 1.0 - self.confidence_level:
+            return None
+        if self.shift.low is None:  # so far off that no interval holds it
+            return "too low" if self.shift.value > 0.0 else "too high"
+        return _side(self.shift, 0.0, "too high", "too low")
+
+    @property
+    def width(self) -> str | None:
+        """ "overconfident" (too narrow) or "underconfident" (too wide), when the interval of the spread leaves out 1."""
+        return None if self.is_calibrated else _side(self.spread, 1.0, "underconfident", "overconfident")
+
+    @property
+    def score_name(self) -> str:
+        """What `crps` is: quantiles give the pinball loss, which becomes the CRPS as the levels fill [0, 1]."""
+        return "2 × pinball loss" if self.kind == "quantiles" else "mean CRPS"
+
+    def _test(self, name: str) -> float:
+        return next(t.p_value for t in self.tests if t.name == name)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        from howsure.calibration.forecasts.verdict import continuous_verdict
+
+        return continuous_verdict(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints and the report shows."""
+        return {
+            "verdict": self.verdict,
+            "n": self.n,
+            "kind": self.kind,
+            "detail": self.detail,
+            "confidence_level": self.confidence_level,
+            "shift": {**self.shift.to_dict(), "direction": self.direction},
+            "spread": {**self.spread.to_dict(), "width": self.width},
+            "mean_pit": self.mean_pit,
+            "variance_pit": self.variance_pit,
+            "crps": None if self.crps is None else {**self.crps.to_dict(), "method": self.crps_method},
+            "coverage": [c.to_dict() for c in self.coverage],
+            "tests": [t.to_dict() for t in self.tests],
+            "histogram": self.histogram.to_dict(),
+            "ecdf_difference": self.ecdf.to_dict(),
+            "pointwise_level": self.ecdf.pointwise_level,
+            "notes": list(self.notes),
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the ECDF difference and its band on Matplotlib axes and return them."""
+        from howsure.plots.matplotlib_pit import draw
+
+        return draw(self, ax)
+
+    def _repr_html_(self) -> str:
+        from howsure.report.notebook import continuous_notebook_html
+
+        return continuous_notebook_html(self)
+
+
+def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:
+    if estimate.high is not None and estimate.high < reference:
+        return below
+    if estimate.low is not None and estimate.low > reference:
+        return above
+    return None

@@ -1,0 +1,132 @@
+"""Cluster-robust estimates, intervals and tests, from the moments of the groups.
+
+Notation as in docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_b, R_gb = S_gb - d_b n_gb.
+The estimate T = Σ_b a_b (S_b² - Σ_g S_gb²) multiplies residuals of different groups only, so what rows of one group
+share cannot pass for miscalibration.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from howsure.calibration.estimation.intervals import MOST_SKEW, TINY, Estimate, Law, solve
+from howsure.calibration.estimation.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
+from howsure.calibration.groups.clusters import POSITIVE, ROWS
+from howsure.calibration.groups.moments import Moments
+from howsure.kernels.cells import Floats
+
+
+def squared_error(m: Moments, confidence_level: float) -> tuple[Estimate, PerfectionTest]:
+    """T with its interval, and the test that it is no larger than a calibrated model's."""
+    total, size, a, d, d2 = m.n_rows, m.totals.n, m.plan.a, m.plan.d, m.plan.d2
+    t = float(np.sum(a * (m.totals.s**2 - m.totals.ss)))
+    f = _few(m)
+
+    # The law of T at the truth x: variance and third moment, with C = f RᵀR and M = √a C √a.
+    c = f * m.squares.r
+    floor = 2.0 * float(np.sum((0.5 / size / total) ** 2))  # as s² >= ½/n without groups
+    variance0, third0 = _null_moments(c, a, f**2 * m.squares.own_r, f**2 * m.squares.fourth_r, floor)
+    cd = c @ d
+    variance1 = 4.0 * float(d @ cd) / (total**2 * d2) if d2 > TINY else 1.0 / total
+    third1 = 24.0 * float((a * cd / total) @ (cd / total)) / d2 if d2 > TINY else 0.0
+    z = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1)
+    variance2 = min(f * m.squares.shared / (total * d2) ** 2, 0.5 / z**2) if d2 > TINY else 0.0
+    law = Law(variance0, variance1, variance2, third0, third1)
+    straight = Law(variance0, variance1, variance2, 0.0, 0.0)
+    low = solve(lambda x: law.quantile(x, z), t)
+    high = solve(lambda x: straight.quantile(x, -z), max(t, 0.0))
+
+    # Under perfect calibration d = 0, so the residuals need no centring.
+    variance, third = _null_moments(m.squares.s, a, m.squares.own_s, m.squares.fourth_s, floor)
+    statistic = t / sqrt(variance)
+    tail = pearson3_tail(statistic, min(third / variance**1.5, MOST_SKEW))
+    return Estimate(t, low, high), PerfectionTest("excess error", statistic, tail)
+
+
+def _few(m: Moments) -> float:
+    """G / (G - 1)."""
+    return m.n_groups / (m.n_groups - 1)
+
+
+def _null_moments(c: Floats, a: Floats, own: float, fourth: float, least: float) -> tuple[float, float]:
+    """Variance (not below `least`) and third central moment of Σ_b a_b Σ_{g≠h} S_gb S_hb when d = 0."""
+    root = np.sqrt(a)
+    m = root[:, None] * c * root[None, :]
+    square = float(np.sum(m**2))
+    floor = 2.0 * (float(np.sum(np.diag(m) ** 2)) - fourth)
+    variance = max(2.0 * (square - own), floor, 1e-3 * square, least)
+    third = 8.0 * float(np.sum(m * (m @ m))) * min(1.0, variance / (2.0 * square)) ** 1.5 if square > TINY else 0.0
+    return variance, third
+
+
+def score_test(m: Moments) -> PerfectionTest:
+    """Hotelling's T² on each group's (Σe, Σe(1-2q)): the sandwich version of the score test."""
+    from scipy.special import fdtrc
+
+    g = m.n_groups
+    statistic, rank, _ = quadratic_form(g * m.plan.score_mean, _few(m) * m.squares.score)
+    if rank == 0 or g <= rank:  # groups all alike, or too few of them, say nothing of chance
+        return PerfectionTest("score", 0.0, 1.0)
+    f = statistic * (g - rank) / (rank * (g - 1))
+    return PerfectionTest("score", f, float(fdtrc(rank, g - rank, f)))
+
+
+def perfection_tests(m: Moments, excess: PerfectionTest) -> tuple[PerfectionTest, ...]:
+    """The combined test and its parts; the classical tests have no clustered version here."""
+    pair = (excess, score_test(m))
+    return (combined(pair), *pair)
+
+
+def _mean_interval(m: Moments, mean: float, squares: float, confidence_level: float) -> tuple[float, float]:
+    """A mean over rows, given Σ_g (sum_g - mean n_g)²: ± t √(f Σ…) / N."""
+    variance = max(_few(m) * squares, 0.5) / m.n_rows**2  # floored as without groups
+    half = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1) * sqrt(variance)
+    return mean - half, mean + half
+
+
+def mean_gap(m: Moments, confidence_level: float) -> Estimate:
+    """Mean q less the base rate."""
+    gap = float(m.plan.means[0])
+    low, high = _mean_interval(m, gap, m.squares.gap, confidence_level)
+    return Estimate(gap, max(low, -1.0), min(high, 1.0))
+
+
+def brier(m: Moments, confidence_level: float) -> Estimate:
+    """The Brier score."""
+    mean = float(m.plan.means[1])
+    low, high = _mean_interval(m, mean, m.squares.brier, confidence_level)
+    return Estimate(mean, max(low, 0.0), high)
+
+
+def slope(m: Moments, confidence_level: float) -> Estimate | None:
+    """The slope of y on q, with the cluster-robust (sandwich) variance."""
+    if m.q_spread <= 1e-18 * m.n_rows or m.totals.sums[POSITIVE] in (0.0, m.totals.sums[ROWS]):
+        return None
+    b = float(m.plan.means[2])
+    se = sqrt(_few(m) * m.squares.slope) / m.q_spread
+    half = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1) * se
+    return Estimate(b, b - half, b + half)
+
+
+def effective_rows(m: Moments, confidence_level: float) -> Floats:
+    """How many independent rows each drawn bin is worth (Korn & Graubard 1998).
+
+    n* = p(1-p)/var(p) (t_{n-1}/t_{G-1})², var(p) = f Σ_g (k_g - p n_g)² / n², never more than n; a bin that is all
+    0 or all 1 is worth its number of groups.
+    """
+    n, k, groups, p = m.totals.drawn_n, m.totals.drawn_positive, m.totals.drawn_groups, m.plan.p_drawn
+    level = 0.5 + confidence_level / 2
+    ratio = np.array([student_quantile(level, max(x - 1, 1)) for x in n]) / student_quantile(level, m.n_groups - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = _few(m) * m.squares.drawn / n**2
+        worth = np.where(variance > 1e-15, p * (1 - p) / variance * ratio**2, n)
+    return np.minimum(np.where((k == 0) | (k == n) | (groups == 1), groups, worth), n)
+
+
+def student_quantile(p: float, degrees: float) -> float:
+    """Quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, p))

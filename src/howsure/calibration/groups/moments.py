@@ -1,0 +1,260 @@
+"""What the cluster-robust estimates need of the groups: two looks at them, piece by piece, that add up.
+
+The groups may be more than fit in memory, as long as each is whole in some piece. The first look finds the totals, from
+which bins, means and weights follow; the second sums the squares of deviations from those. Notation as in
+docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_b, R_gb = S_gb - d_b n_gb.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, ClusterTable
+from howsure.kernels.cells import Floats, Ints
+
+T = TypeVar("T")
+Seen = TypeVar("Seen", covariant=True)
+_NOBODY = np.iinfo(np.uint64).max
+
+
+class Look(Protocol[Seen]):
+    """What is seen of one piece of the groups."""
+
+    def __call__(self, table: ClusterTable, /) -> Seen: ...
+
+
+class Grouped(Protocol):
+    """Groups that can be looked at: a `ClusterTable`, or pieces of them kept elsewhere."""
+
+    @property
+    def n_estimation(self) -> int:
+        """Number of estimation bins."""
+
+    @property
+    def n_drawn(self) -> int:
+        """Number of drawn bins."""
+
+    def look(self, at: Look[T], /) -> T:
+        """The sum of what is seen of each piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The first look. By estimation bin: the least and the greatest group, and sums over groups."""
+
+    n_groups: int
+    sums: Floats  # (5,): ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY
+    least: NDArray[np.uint64]
+    greatest: NDArray[np.uint64]
+    n: Floats  # Σ_g n_gb
+    nn: Floats  # Σ_g n_gb²
+    s: Floats  # Σ_g S_gb
+    ss: Floats  # Σ_g S_gb²
+    drawn_n: Floats
+    drawn_positive: Floats
+    drawn_groups: Ints
+
+    def __add__(self, other: Totals) -> Totals:
+        made: dict[str, Any] = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+        made["least"] = np.minimum(self.least, other.least)
+        made["greatest"] = np.maximum(self.greatest, other.greatest)
+        return Totals(**made)
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsLook:
+    """Sees `Totals`, with estimation bin i counted under joined[i]."""
+
+    joined: Ints
+    n_drawn: int
+
+    def __call__(self, table: ClusterTable) -> Totals:
+        group, b, sums = table.by_group_and(self.joined[table.estimation])
+        n_bins = int(self.joined.max()) + 1
+        least = np.full(n_bins, _NOBODY)
+        greatest = np.zeros(n_bins, np.uint64)
+        np.minimum.at(least, b, table.ids[group])
+        np.maximum.at(greatest, b, table.ids[group])
+        n, s = sums[:, ROWS], sums[:, POSITIVE] - sums[:, SUM_Q]
+        _, drawn, of_drawn = table.by_group_and(table.drawn)
+        return Totals(
+            table.n_groups,
+            table.sums.sum(axis=0),
+            least,
+            greatest,
+            _sums(b, n, n_bins),
+            _sums(b, n**2, n_bins),
+            _sums(b, s, n_bins),
+            _sums(b, s**2, n_bins),
+            _sums(drawn, of_drawn[:, ROWS], self.n_drawn),
+            _sums(drawn, of_drawn[:, POSITIVE], self.n_drawn),
+            np.bincount(drawn, minlength=self.n_drawn),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The second look: sums over groups of squares of deviations, and products between bins."""
+
+    r: Floats  # (B, B) Σ_g R_gb R_gb'
+    s: Floats  # (B, B) Σ_g S_gb S_gb'
+    own_r: float  # Σ_g (Σ_b a_b R_gb²)²
+    own_s: float
+    fourth_r: float  # Σ_gb (a_b R_gb²)²
+    fourth_s: float
+    shared: float  # Σ_g (Σ_b (d_b² - D2) n_gb)²
+    score: Floats  # (2, 2) of the score statistics about their mean
+    gap: float  # Σ_g (Σ(q - y) - mean n_g)²
+    brier: float
+    slope: float
+    drawn: Floats  # by drawn bin: Σ_g (k_g - p n_g)²
+
+    def __add__(self, other: Squares) -> Squares:
+        return Squares(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class SquaresLook:
+    """Sees `Squares`, given what the first look told."""
+
+    joined: Ints
+    a: Floats
+    d: Floats
+    d2: float
+    means: Floats  # (3,): of q - y, of (y - q)², and the slope of y on q
+    mean_q: float
+    base: float
+    score_mean: Floats
+    p_drawn: Floats
+
+    def __call__(self, table: ClusterTable) -> Squares:
+        group, b, sums = table.by_group_and(self.joined[table.estimation])
+        n, s = sums[:, ROWS], sums[:, POSITIVE] - sums[:, SUM_Q]
+        r = s - self.d[b] * n
+        weighted_r, weighted_s = self.a[b] * r**2, self.a[b] * s**2
+        g = table.n_groups
+        x = table.by_group
+        gap, brier, slope = self.means
+        score = scores(x) - self.score_mean
+        spread, cross = spreads(x, self.mean_q, self.base)
+        _, drawn, of_drawn = table.by_group_and(table.drawn)
+        residual = of_drawn[:, POSITIVE] - self.p_drawn[drawn] * of_drawn[:, ROWS]
+        return Squares(
+            _gram(group, b, r, g, len(self.d)),
+            _gram(group, b, s, g, len(self.d)),
+            _square(_sums(group, weighted_r, g)),
+            _square(_sums(group, weighted_s, g)),
+            _square(weighted_r),
+            _square(weighted_s),
+            _square(_sums(group, (self.d[b] ** 2 - self.d2) * n, g)),
+            score.T @ score,
+            _square(x[:, SUM_Q] - x[:, POSITIVE] - gap * x[:, ROWS]),
+            _square(x[:, POSITIVE] - 2.0 * x[:, SUM_QY] + x[:, SUM_QQ] - brier * x[:, ROWS]),
+            _square(cross - slope * spread),
+            _sums(drawn, residual**2, len(self.p_drawn)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Both looks, and the constants between them."""
+
+    totals: Totals
+    squares: Squares
+    plan: SquaresLook
+    q_spread: float  # Σ (q - mean q)²
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return self.totals.n_groups
+
+    @property
+    def n_rows(self) -> float:
+        """N."""
+        return float(self.totals.sums[ROWS])
+
+
+def moments(grouped: Grouped) -> Moments:
+    """Look at the groups twice; once more where some bin holds a single group."""
+    every = np.arange(grouped.n_estimation)
+    totals = grouped.look(TotalsLook(every, grouped.n_drawn))
+    joined = _two_groups_a_bin(totals.least, totals.greatest)
+    if joined[-1] < every[-1]:
+        totals = grouped.look(TotalsLook(joined, grouped.n_drawn))
+    rows, positive, sum_q, _qq, _qy = totals.sums.tolist()
+    size = totals.n
+    d = totals.s / size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a = (size / rows) / (size**2 - totals.nn)
+        p_drawn = np.nan_to_num(totals.drawn_positive / totals.drawn_n)
+    mean_q, base = sum_q / rows, positive / rows
+    spread, cross = (float(x[0]) for x in spreads(totals.sums[None, :], mean_q, base))
+    brier = positive - 2.0 * float(totals.sums[SUM_QY]) + float(totals.sums[SUM_QQ])
+    plan = SquaresLook(
+        joined,
+        np.where(np.isfinite(a), a, 0.0),
+        d,
+        float(np.sum(size / rows * d**2)),
+        np.array([mean_q - base, brier / rows, cross / spread if spread > 0.0 else 0.0]),
+        mean_q,
+        base,
+        scores(totals.sums[None, :])[0] / max(totals.n_groups, 1),
+        p_drawn,
+    )
+    return Moments(totals, grouped.look(plan), plan, spread)
+
+
+def scores(x: Floats) -> Floats:
+    """(Σe, Σe(1-2q)) of each row of sums."""
+    error = x[:, POSITIVE] - x[:, SUM_Q]
+    return np.stack([error, error - 2.0 * (x[:, SUM_QY] - x[:, SUM_QQ])], axis=1)
+
+
+def spreads(x: Floats, mean_q: float, base: float) -> tuple[Floats, Floats]:
+    """Σ(q - mean q)² and Σ(q - mean q)(y - base) of each row of sums."""
+    spread = x[:, SUM_QQ] - 2.0 * mean_q * x[:, SUM_Q] + x[:, ROWS] * mean_q**2
+    cross = x[:, SUM_QY] - base * x[:, SUM_Q] - mean_q * x[:, POSITIVE] + x[:, ROWS] * mean_q * base
+    return spread, cross
+
+
+def _two_groups_a_bin(least: NDArray[np.uint64], greatest: NDArray[np.uint64]) -> Ints:
+    """The number of each bin once every bin of one group is joined to the bin before (the first to the one after)."""
+    # A bin that nobody is in belongs to the one before.
+    number = np.maximum(np.cumsum(least <= greatest) - 1, 0)
+    there = np.flatnonzero(least <= greatest)
+    least, greatest = least[there], greatest[there]
+    while True:
+        lonely = np.flatnonzero(least == greatest)
+        if not len(lonely) or len(least) == 1:
+            return number
+        begins = np.ones(len(least), bool)  # whether a bin still begins one
+        begins[lonely] = False
+        begins[0] = True
+        if lonely[0] == 0:
+            begins[1] = False
+        starts = np.flatnonzero(begins)
+        least, greatest = np.minimum.reduceat(least, starts), np.maximum.reduceat(greatest, starts)
+        number = (np.cumsum(begins) - 1)[number]
+
+
+def _gram(group: Ints, b: Ints, values: Floats, n_groups: int, n_bins: int) -> Floats:
+    """XᵀX for the sparse (G, B) matrix X of `values`."""
+    from scipy.sparse import csr_array
+
+    x = csr_array((values, (group, b)), shape=(n_groups, n_bins))
+    product: Floats = (x.T @ x).toarray()
+    return product
+
+
+def _sums(where: Ints, values: Floats, size: int) -> Floats:
+    made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
+    return made
+
+
+def _square(values: Floats) -> float:
+    return float(np.sum(values**2))

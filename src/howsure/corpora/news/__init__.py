@@ -1,0 +1,1 @@
+"""Dated text: plain files, MUC, NITF, Reuters."""

@@ -1,0 +1,140 @@
+"""Agreement of any number of annotators: observed, by chance, Fleiss' κ and Krippendorff's α, with intervals.
+
+No matrix of label by label is made: for each metric δ the sums that are needed are sums over (item, label) counts.
+Ordinal α is interval α on mid-ranks: Σ_{g=c..k} n_g - (n_c + n_k)/2 = r_k - r_c.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.evaluation.annotation.chance import Coefficient, limits_of_ratio, mean_share
+from howsure.evaluation.annotation.ratings import Ratings
+from howsure.kernels.cells import Floats, Ints
+
+METRICS = ("nominal", "ordinal", "interval")
+
+
+class Pairable:
+    """The ratings of items that have two or more: only they can agree or not."""
+
+    def __init__(self, ratings: Ratings) -> None:
+        item, label, count = ratings.cells
+        kept = ratings.per_item[item] > 1
+        self.items, codes = np.unique(item[kept], return_inverse=True)
+        self.item: Ints = codes.astype(np.int64)
+        self.label: Ints = label[kept]
+        self.count: Floats = count[kept].astype(np.float64)
+        self.size: Floats = ratings.per_item[self.items].astype(np.float64)
+        self.n_labels = len(ratings.labels)
+        self.groups = None if ratings.groups is None else ratings.groups[self.items]
+        self.values = ratings.values
+
+    @property
+    def n(self) -> int:
+        """How many items."""
+        return len(self.items)
+
+    def over_labels(self, weight: Floats) -> Floats:
+        """Σ_c n_ic weight_c of each item."""
+        return np.bincount(self.item, self.count * weight[self.label], self.n).astype(np.float64)
+
+    def disagreement(self) -> Floats:
+        """The share of each item's pairs of ratings that differ."""
+        same = np.bincount(self.item, self.count * (self.count - 1.0), self.n)
+        return 1.0 - same / (self.size * (self.size - 1.0))
+
+
+def observed_agreement(p: Pairable, confidence_level: float) -> Estimate | None:
+    """The share of pairs of ratings that agree, mean over items."""
+    return mean_share(1.0 - p.disagreement(), p.groups, confidence_level) if p.n else None
+
+
+def fleiss_kappa(p: Pairable, confidence_level: float) -> Coefficient:
+    """Fleiss' κ; items may have different numbers of ratings.
+
+    P_o is the mean over items of the share of pairs that agree, and a label's share p_c the mean over items of its
+    share of the item's ratings: every item weighs the same, however often it was rated. With as many ratings of each
+    item, this is Fleiss (1971).
+    """
+    name = "Fleiss' κ"
+    if not p.n:
+        return Coefficient(name, None, reason="no item has two ratings")
+    share = p.count / p.size[p.item]
+    prior = np.bincount(p.label, share, p.n_labels) / p.n
+    each = p.disagreement()
+    observed, expected = float(each.mean()), 1.0 - float(prior @ prior)
+    if prior.max() > 1.0 - 1e-12:
+        return Coefficient(name, None, None, None, 1.0, 1.0, p.n, "only one label is used: all agreement is by chance")
+    own = 1.0 - np.bincount(p.item, share * prior[p.label], p.n)  # chance disagreement of the item's labels with all
+    influence = (each - observed) / max(observed, 1e-300) - 2.0 * (own - expected) / expected
+    low, high = limits_of_ratio(observed, expected, influence / p.n, p.groups, confidence_level)
+    return Coefficient(name, 1.0 - observed / expected, low, high, 1.0 - observed, 1.0 - expected, p.n)
+
+
+def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coefficient:
+    """Krippendorff's α for nominal, ordinal or interval labels; missing ratings are no trouble."""
+    name = f"Krippendorff's α ({metric})"
+    if not p.n:
+        return Coefficient(name, None, reason="no item has two ratings")
+    if metric != "nominal" and p.values is None:
+        return Coefficient(name, None, n=p.n, reason="the labels have no order: name it with --order low,…,high")
+    total = np.bincount(p.label, p.count, p.n_labels)
+    n = float(total.sum())
+    prior = total / n
+    if (total > 0).sum() < 2:
+        observed_agreement = 1.0 if metric == "nominal" else None
+        reason = "only one label is used: all agreement is by chance"
+        return Coefficient(name, None, None, None, observed_agreement, observed_agreement, p.n, reason)
+    each, expected, chance, moved = (_nominal if metric == "nominal" else _squared)(p, prior, metric)
+    # each: Σ_ck n_ic n_ik δ_ck/(n_i-1); chance: influence of a label on D_e; moved: on D_o, through the ranks
+    observed = float(each.sum()) / n
+    bias = n / (n - 1.0)
+    mean = n / p.n
+    on_observed = (each - observed * p.size + p.over_labels(moved) - float(moved @ prior) * p.size) / mean
+    on_expected = (p.over_labels(chance) - float(chance @ prior) * p.size) / mean
+    influence = (on_observed / max(observed, 1e-300) - on_expected / expected) / p.n
+    scale = 1.0 if metric == "nominal" else _widest(p, prior, metric)
+    low, high = limits_of_ratio(observed, bias * expected, influence, p.groups, confidence_level, scale)
+    agreed, by_chance = (1.0 - observed, 1.0 - bias * expected) if metric == "nominal" else (None, None)
+    return Coefficient(name, 1.0 - observed / (bias * expected), low, high, agreed, by_chance, p.n)
+
+
+def _nominal(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Floats, Floats]:
+    each = (p.size**2 - np.bincount(p.item, p.count**2, p.n)) / (p.size - 1.0)
+    return each, 1.0 - float(prior @ prior), -2.0 * prior, np.zeros_like(prior)
+
+
+def _scores(p: Pairable, prior: Floats, metric: str) -> Floats:
+    """Values of the labels: their own, or mid-ranks as shares."""
+    assert p.values is not None
+    used = p.values if metric == "interval" else np.cumsum(prior) - prior / 2.0
+    return used - float(prior @ used)
+
+
+def _widest(p: Pairable, prior: Floats, metric: str) -> float:
+    used = _scores(p, prior, metric)[prior > 0]
+    return float((used.max() - used.min()) ** 2)
+
+
+def _squared(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Floats, Floats]:
+    """δ = (v_c - v_k)²: from the sums of v and v² of each item."""
+    v = _scores(p, prior, metric)
+    first, second = p.over_labels(v), p.over_labels(v * v)
+    each = 2.0 * (p.size * second - first**2) / (p.size - 1.0)
+    m2 = float(prior @ (v * v))  # the mean of v is 0
+    chance = 2.0 * (v * v + m2)
+    moved = np.zeros_like(prior)
+    if metric == "ordinal":
+        # Ranks move with the labels' shares: ∂r_c/∂p_g is 1 for g < c and ½ for g = c.
+        pull = 4.0 * (p.size / (p.size - 1.0))[p.item] * p.count * v[p.label]
+        pull -= 4.0 * (first / (p.size - 1.0))[p.item] * p.count
+        moved = _through_ranks(np.bincount(p.label, pull, p.n_labels) / float(p.size.sum()))
+        chance = chance + _through_ranks(4.0 * prior * v)
+    return each, 2.0 * m2, chance, moved
+
+
+def _through_ranks(gradient: Floats) -> Floats:
+    after = float(gradient.sum()) - np.cumsum(gradient)
+    return after + gradient / 2.0

@@ -1,0 +1,170 @@
+"""One label per item from many annotators: majority vote, and Dawid & Skene's model fitted by EM.
+
+The model: item i has a true label t ~ p; annotator a, asked about it, answers l with probability π_a[l, t], independently
+of the others. EM starts at each item's shares of votes, so that it is deterministic. Both steps are products with one
+sparse matrix of ones, (items, annotators × labels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from howsure.evaluation.annotation.ratings import Ratings
+from howsure.kernels.cells import Floats, Ints
+
+TOLERANCE = 1e-7
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityVote:
+    """The commonest label of each item; of tied labels, the one that is commoner overall, then the first in order."""
+
+    label: Ints
+    tied: np.typing.NDArray[np.bool_]
+    leaders: Floats  # (items, labels): 1/m for each of m labels that lead, else 0
+
+    def __repr__(self) -> str:
+        return f"MajorityVote({len(self.label):,} items, {self.n_ties:,} ties)"
+
+    @property
+    def n_ties(self) -> int:
+        """How many items have more than one commonest label."""
+        return int(self.tied.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class DawidSkene:
+    """A fitted model: P(true label) of each item, of the labels at large, and each annotator's confusion."""
+
+    posterior: Floats  # (items, labels)
+    prior: Floats  # (labels,)
+    confusion: Floats  # (annotators, true label, label given)
+    log_joint: Floats  # (items, labels): log p(t) + log-likelihood of the item's labels
+    objective: float  # log-likelihood plus log of the smoothing prior, up to a constant
+    iterations: int
+    converged: bool
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "stopped"
+        return f"DawidSkene({len(self.posterior):,} items, {state} after {self.iterations} iterations)"
+
+    @property
+    def label(self) -> Ints:
+        """The most probable label of each item; of equally probable ones the first."""
+        return self.posterior.argmax(axis=1)
+
+    @property
+    def accuracy(self) -> Floats:
+        """Of each annotator: P(label given is the true one), by the model."""
+        diagonal = np.diagonal(self.confusion, axis1=1, axis2=2)
+        return np.asarray(diagonal @ self.prior)
+
+    @property
+    def informativeness(self) -> Floats:
+        """Of each annotator, 0 for a spammer whose label does not depend on the item, 1 for one who is always right.
+
+        Mean over pairs of true labels of half the squared distance of what they answer (Raykar & Yu 2012).
+        """
+        k = self.confusion.shape[1]
+        squares = np.sum(self.confusion**2, axis=(1, 2))
+        total = np.sum(self.confusion.sum(axis=1) ** 2, axis=1)
+        return np.asarray((k * squares - total) / (k * (k - 1))) if k > 1 else np.zeros(len(self.confusion))
+
+
+def majority_vote(ratings: Ratings) -> MajorityVote:
+    """The commonest label of each item."""
+    votes = np.asarray(ratings.counts.todense())
+    leading = votes == votes.max(axis=1, keepdims=True)
+    overall = votes.sum(axis=0)
+    rank = np.empty(len(overall))
+    rank[np.argsort(-overall, kind="stable")] = np.arange(len(overall), 0, -1)
+    number = leading.sum(axis=1)
+    return MajorityVote((leading * rank).argmax(axis=1), number > 1, leading / number[:, None])
+
+
+def dawid_skene(
+    ratings: Ratings,
+    *,
+    smoothing: float = 1.0,
+    max_iterations: int = 1000,
+    progress: Progress | None = None,
+) -> DawidSkene:
+    """Fit the model.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Every item has one at least.
+    smoothing : float
+        How many labels are added, spread evenly, to what each annotator answered for each true label, and to the
+        true labels: a Dirichlet prior, so that one item does not make an annotator infallible. 0 is the published model.
+    max_iterations : int
+        EM stops earlier, when no probability moves by more than 1e-7.
+    progress : callable
+        Told the iteration and the most there may be.
+
+    References
+    ----------
+    Dawid & Skene, Maximum likelihood estimation of observer error-rates using the EM algorithm, 1979.
+    """
+    from scipy.sparse import csr_array
+
+    n_items, n_annotators, k = len(ratings.items), len(ratings.annotators), len(ratings.labels)
+    answers = csr_array(
+        (np.ones(len(ratings.item)), (ratings.item, ratings.annotator * k + ratings.label)),
+        shape=(n_items, n_annotators * k),
+    )
+    turned = csr_array(answers.T)
+    votes = np.asarray(ratings.counts.todense())
+    posterior = votes / votes.sum(axis=1, keepdims=True)
+    extra = max(smoothing / k, 1e-12)  # logs of nothing at all would be infinite
+    converged, iteration = False, 0
+    while True:
+        prior = posterior.sum(axis=0) + extra
+        prior /= prior.sum()
+        answered = (turned @ posterior).reshape(n_annotators, k, k) + extra  # annotator, label, true label
+        answered /= answered.sum(axis=1, keepdims=True)
+        log_answered = np.log(answered)
+        log_joint = np.log(prior) + answers @ log_answered.reshape(n_annotators * k, k)
+        if converged or iteration == max_iterations:
+            break
+        new, _ = normalised(log_joint)
+        converged = bool(np.abs(new - posterior).max() <= TOLERANCE)
+        posterior = new
+        iteration += 1
+        if progress is not None:
+            progress(iteration, max_iterations)
+    posterior, log_sum = normalised(log_joint)
+    objective = float(log_sum.sum()) + extra * float(log_answered.sum() + np.log(prior).sum())
+    return DawidSkene(
+        posterior,
+        prior,
+        np.ascontiguousarray(answered.transpose(0, 2, 1)),
+        log_joint,
+        objective,
+        iteration,
+        converged,
+    )
+
+
+def normalised(log_joint: Floats) -> tuple[Floats, Floats]:
+    """Rows of log-weights as probabilities, and the log of their sums."""
+    top = log_joint.max(axis=1, keepdims=True)
+    weight = np.exp(log_joint - top)
+    total = weight.sum(axis=1, keepdims=True)
+    return weight / total, (top + np.log(total))[:, 0]
+
+
+def posterior_rows(ratings: Ratings, fitted: DawidSkene) -> dict[str, Any]:
+    """Columns of the table that `--posteriors` writes: item, p_<label> for each label, label, gold."""
+    columns: dict[str, Any] = {"item": list(ratings.items)}
+    columns |= {f"p_{name}": np.ascontiguousarray(fitted.posterior[:, c]) for c, name in enumerate(ratings.labels)}
+    columns["label"] = [ratings.labels[i] for i in fitted.label.tolist()]
+    if ratings.gold is not None:
+        columns["gold"] = [None if g < 0 else ratings.labels[g] for g in ratings.gold.tolist()]
+    return columns

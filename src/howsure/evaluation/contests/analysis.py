@@ -1,0 +1,123 @@
+"""From label numbers of several systems to a `Contest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.comparing.difference import Difference
+from howsure.calibration.estimation.intervals import Estimate, normal_quantile
+from howsure.calibration.groups.estimates import student_quantile
+from howsure.calibration.multiplicity import holm
+from howsure.evaluation.contests.contrast import contrast, metric_of
+from howsure.evaluation.contests.power import Power, mcnemar_power
+from howsure.evaluation.contests.resampling import paired_bootstrap
+from howsure.evaluation.contests.result import Duel, SystemScore
+from howsure.evaluation.contests.significance import Test, cluster_z, mcnemar, permutation, sign_flips
+from howsure.evaluation.scores.analysis import f_rows
+from howsure.evaluation.scores.metrics import accuracy, estimated, influence, variance
+from howsure.evaluation.units import Units, label_units
+from howsure.kernels.cells import Ints
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The systems of a contest: for any two of them the units they share, and the rows each has right."""
+
+    names: tuple[str, ...]
+    units: Callable[[tuple[int, ...]], Units]
+    right: tuple[Ints, ...]  # 0 or 1 a row
+    groups: Ints | None  # of the rows
+    metric: str
+    positive: int | None
+    count: Ints | None = None  # how often each row counts
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.right[0]) if self.count is None else int(self.count.sum())
+
+    def rows(self, which: NDArray[np.bool_]) -> int:
+        """How many rows those are."""
+        return int(which.sum() if self.count is None else self.count[which].sum())
+
+
+def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
+    """Each system by itself."""
+    made = []
+    for i, name in enumerate(f.names):
+        units = f.units((i,))
+        t = units.totals()
+        m = metric_of(t, f.metric, f.positive)
+        rows = float(f.n)
+        if f.metric in ("f1", "span-f1"):
+            part = t.pooled if f.metric == "span-f1" else t
+            rows = float(f_rows(part, 1.0)[0 if f.positive is None else f.positive])
+        value = estimated(m, units, confidence_level, rows=rows)
+        right = value if f.metric == "accuracy" else _accuracy(f, i, confidence_level)
+        made.append(SystemScore(name, value, right))
+    return tuple(made)
+
+
+def _accuracy(f: Field, i: int, level: float) -> Estimate:
+    units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups, f.count)
+    return estimated(accuracy(units.totals()), units, level, rows=float(f.n))
+
+
+def duels(
+    f: Field, samples: int, rng: np.random.Generator, confidence_level: float, progress: Progress | None = None
+) -> tuple[Duel, ...]:
+    """Every pair of systems, p-values adjusted for their number."""
+    made = []
+    pairs = list(combinations(range(len(f.names)), 2))
+    for number, (i, j) in enumerate(pairs):
+        if progress is not None:
+            progress(f"pair {number + 1} of {len(pairs)}: {f.names[i]}, {f.names[j]}")
+        made.append(_duel(f, i, j, samples, rng, confidence_level))
+    adjusted = holm([d.tests[0].p_value for d in made])
+    return tuple(replace(d, adjusted_p_value=p) for d, p in zip(made, adjusted, strict=True))
+
+
+def _duel(f: Field, i: int, j: int, samples: int, rng: np.random.Generator, level: float) -> Duel:
+    units = f.units((i, j))
+    averages = [metric_of(units.totals(s), f.metric, f.positive) for s in (0, 1)]
+    u = influence(averages[0], units, 0) - influence(averages[1], units, 1)
+    spread = variance(u, units)
+    delta = averages[0].value - averages[1].value
+    c = contrast(units, f.metric, f.positive)
+    a_only, b_only = f.rows(f.right[i] > f.right[j]), f.rows(f.right[i] < f.right[j])
+    boot = paired_bootstrap(c, samples, rng, level)
+    n = f.n
+    alpha = 1.0 - level
+    if f.metric == "accuracy":
+        tests, design = _accuracy_tests(f, i, j, a_only, b_only)
+        if not tests:
+            tests = (permutation(c, samples, rng),)
+        power = mcnemar_power(delta, (a_only + b_only) / n, design, alpha)
+    else:
+        tests = (permutation(c, samples, rng),)
+        power = Power(delta, sqrt(spread * n), sqrt(spread * n), alpha)
+    z = student_quantile(0.5 + level / 2, units.n - 1) if units.clustered else normal_quantile(0.5 + level / 2)
+    se = sqrt(spread)
+    tests = (*tests, Test("paired bootstrap", boot.p_value))
+    difference = Difference(delta, max(delta - z * se, -1.0), min(delta + z * se, 1.0), tests[0].p_value)
+    return Duel(f.names[i], f.names[j], difference, tests, boot, power, None, a_only, b_only)
+
+
+def _accuracy_tests(f: Field, i: int, j: int, a_only: int, b_only: int) -> tuple[tuple[Test, ...], float]:
+    """Exact tests, and by how much clusters inflate the variance of the difference."""
+    if f.groups is None:
+        return mcnemar(a_only, b_only), 1.0
+    each = (f.right[i] - f.right[j]) * (1 if f.count is None else f.count)
+    d = np.rint(np.bincount(f.groups, each)).astype(np.int64)
+    one = np.ones(len(d), np.int64)
+    design = float(d @ d) / max(a_only + b_only, 1)
+    exact = sign_flips(d, one)
+    return (() if exact is None else exact) + (cluster_z(d, one),), design or 1.0

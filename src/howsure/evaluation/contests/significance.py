@@ -1,0 +1,120 @@
+"""Tests that two systems are alike: under that hypothesis their outputs on a unit could be swapped.
+
+For accuracy the law of the swapped difference is exact: S = Σ ±d_g, d_g being what A has right more than B in cluster
+g. With a row a cluster this is McNemar's exact test; with documents it is McNemar's test made cluster-robust.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from howsure.evaluation.contests.contrast import Contrast, at_least, exact_difference
+from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.resampled import swap_sums
+
+MOST_STEPS = 400_000_000  # multiplications that an exact law may cost
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test's name, its p-value (two-sided) and, where it has one, its statistic."""
+
+    name: str
+    p_value: float
+    statistic: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Test({self.name}, p = {self.p_value:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {"name": self.name, "p_value": self.p_value, "statistic": self.statistic}
+
+
+def mcnemar(a_only: int, b_only: int) -> tuple[Test, Test]:
+    """McNemar's exact test and its mid-p, from the rows that only one system has right.
+
+    >>> [round(t.p_value, 4) for t in mcnemar(10, 2)]
+    [0.0386, 0.0225]
+    """
+    from scipy.special import bdtr
+
+    n, low = a_only + b_only, min(a_only, b_only)
+    if a_only == b_only:
+        return Test("McNemar, exact", 1.0), Test("McNemar, mid-p", 1.0)
+    exact = 2.0 * float(bdtr(low, n, 0.5))
+    at = exact / 2.0 - (float(bdtr(low - 1, n, 0.5)) if low else 0.0)
+    return Test("McNemar, exact", exact), Test("McNemar, mid-p", exact - at)
+
+
+def sign_flips(d: Ints, count: Ints) -> tuple[Test, Test] | None:
+    """The exact test and mid-p of Σ d = 0 when each of `count` clusters' d may change its sign; None where too long."""
+    size, where = np.unique(np.abs(d), return_inverse=True)
+    times = np.rint(np.bincount(where, count)).astype(np.int64)
+    total = abs(int(d @ count))
+    kept = size > 0
+    size, times = size[kept], times[kept]
+    names = ("clustered McNemar, exact", "clustered McNemar, mid-p")
+    if total == 0 or not len(size):
+        return Test(names[0], 1.0), Test(names[1], 1.0)
+    reach = int(size @ times)
+    if float(reach) * float(times.sum()) > MOST_STEPS:
+        return None
+    # The law of T = Σ of the d that keep their sign: S = 2T - Σ|d|.
+    law = np.ones(1)
+    for v, m in zip(size.tolist(), times.tolist(), strict=True):
+        law = _convolved(law, _binomial(m), v)
+    first = (reach + total) // 2  # S >= total
+    beyond = float(law[first:].sum())
+    exact = min(2.0 * beyond, 1.0)
+    return Test(names[0], exact), Test(names[1], exact - float(law[first]))
+
+
+def _binomial(m: int) -> Floats:
+    from scipy.special import gammaln
+
+    k = np.arange(m + 1)
+    made: Floats = np.exp(gammaln(m + 1.0) - gammaln(k + 1.0) - gammaln(m - k + 1.0) - m * np.log(2.0))
+    return made
+
+
+def _convolved(law: Floats, step: Floats, stride: int) -> Floats:
+    """The law of a sum: `step` is the law of a number of strides."""
+    made = np.zeros(len(law) + stride * (len(step) - 1))
+    if stride == 1:
+        return np.convolve(law, step)
+    for i, p in enumerate(step.tolist()):
+        made[i * stride : i * stride + len(law)] += p * law
+    return made
+
+
+def cluster_z(d: Ints, count: Ints) -> Test:
+    """The same by the normal law: (Σd)² / Σd², McNemar's χ² where every cluster is a row."""
+    from scipy.special import ndtr
+
+    spread = float((d.astype(np.float64) ** 2) @ count)
+    z = float(d @ count) / sqrt(spread) if spread else 0.0
+    return Test("clustered McNemar, normal", 2.0 * float(ndtr(-abs(z))), z * z)
+
+
+def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | None = None) -> Test:
+    """Approximate randomisation: A and B swapped at random on each unit; p = (1 + #{|δ'| >= |δ|}) / (1 + samples)."""
+    rng = np.random.default_rng() if rng is None else rng
+    k = c.n_classes
+    total = c.totals
+    delta = abs(exact_difference(total, k))
+    table = c.table if isinstance(c.table, np.ndarray) else c.table.toarray()
+    gain = table[:, 2 * k :] - table[:, : 2 * k]  # what a swap adds to A and takes from B
+    moves = gain.any(axis=1)
+    if delta == 0 or not moves.any():
+        return Test("permutation", 1.0)
+    used = gain.any(axis=0)
+    sums = np.zeros((samples, 2 * k))
+    sums[:, used] = swap_sums(c.count[moves], np.ascontiguousarray(gain[moves][:, used]), samples, rng)
+    a, b = total[: 2 * k] + sums, total[2 * k :] - sums
+    extreme = at_least(np.concatenate([a, b], axis=1), k, delta) | at_least(np.concatenate([b, a], axis=1), k, delta)
+    return Test("permutation", (1.0 + int(extreme.sum())) / (1.0 + samples))

@@ -1,0 +1,84 @@
+"""A contest in words."""
+
+from __future__ import annotations
+
+from howsure.calibration.result import Calibration
+from howsure.evaluation.contests.result import Contest, Duel
+from howsure.evaluation.scores.verdict import left_out_text
+
+
+def verdict(c: Contest) -> str:
+    """Who is better and how surely; with probabilities, whether the best one's can be believed."""
+    said = [_sentence(c, c.duels[0]) if len(c.systems) == 2 else _ranking(c)]
+    if c.calibration is not None:
+        said.append(_probabilities(c))
+    if c.left_out:
+        said.append(left_out_text(c.left_out))
+    return " ".join(said)
+
+
+def _sentence(c: Contest, d: Duel) -> str:
+    alpha = 1.0 - c.confidence_level
+    better, worse = (d.a, d.b) if d.difference.value > 0 else (d.b, d.a)
+    points = f"{100 * abs(d.difference.value):.1f} points of {c.metric_name}"
+    p = d.tests[0].p_value
+    if p < alpha:
+        return f"{better} is better than {worse} by {points}{_limits(c, d)} (p {p_text(p)})."
+    if d.difference.value == 0.0:
+        return f"{d.a} and {d.b} have the same {c.metric_name}."
+    needed = d.power.rows_needed()
+    more = (
+        "" if needed is None or needed <= c.n else f" If it is real, about {needed:,} rows would show it (power 80%)."
+    )
+    return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_text(p)}).{more}"
+
+
+def _limits(c: Contest, d: Duel) -> str:
+    if d.difference.low is None or d.difference.high is None:
+        return ""
+    ends = sorted(
+        abs(100 * x) if x * d.difference.value >= 0 else -abs(100 * x) for x in (d.difference.low, d.difference.high)
+    )
+    return f", {100 * c.confidence_level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
+
+
+def _ranking(c: Contest) -> str:
+    order = sorted(c.systems, key=lambda s: -s.value.value)
+    ranked = ", ".join(f"{s.name} ({s.value.value:.3f})" for s in order)
+    alpha = 1.0 - c.confidence_level
+    clear = [d for d in c.duels if d.adjusted_p_value is not None and d.adjusted_p_value < alpha]
+    first = order[0].name
+    beaten = {d.b if d.a == first else d.a for d in clear if first in (d.a, d.b)}
+    rest = [s.name for s in order[1:] if s.name not in beaten]
+    top = (
+        f"{first} is clearly better than all others"
+        if not rest
+        else f"{first} is not clearly better than {', '.join(rest[:4])}{', …' if len(rest) > 4 else ''}"
+    )
+    return f"By {c.metric_name}: {ranked}. {top}; {len(clear)} of {len(c.duels)} pairs differ (p adjusted by Holm)."
+
+
+def _probabilities(c: Contest) -> str:
+    assert c.calibration is not None
+    best = max(c.systems, key=lambda s: s.value.value).name
+    others = [_state(k) for k in c.calibration.calibrations]
+    said = dict(zip(c.calibration.models, others, strict=True))
+    first = f"{best}'s probabilities are {said[best]}"
+    rest = "; ".join(f"{name}'s {state}" for name, state in said.items() if name != best)
+    return f"{first}; {rest}."
+
+
+def _state(k: Calibration) -> str:
+    """Whether probabilities are right, and if not how they are off."""
+    if k.error is None or k.p_value is None:
+        return "too few to judge"
+    if k.p_value >= 1.0 - k.confidence_level:
+        return f"right as far as can be seen (RMS error {k.error.value:.3f})"
+    ways = [x for x in (k.bias.direction, k.bias.extremity) if x]
+    how = " and ".join(ways) if ways else "off"
+    return f"{how} (RMS error {k.error.value:.3f}, p {p_text(k.p_value)})"
+
+
+def p_text(p: float) -> str:
+    """A p-value with its relation."""
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"

@@ -1,0 +1,1 @@
+"""Coreference scores, and the counts that all of them are made of."""

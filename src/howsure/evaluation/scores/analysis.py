@@ -1,0 +1,207 @@
+"""From label numbers to a `Score`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.evaluation.scores.confusion import Confusion
+from howsure.evaluation.scores.metrics import (
+    accuracy,
+    class_intervals,
+    correction,
+    estimated,
+    f_measure,
+    interval,
+    macro,
+    micro,
+    precision,
+    present,
+    recall,
+    weighted,
+)
+from howsure.evaluation.scores.result import Averages, Baseline, ClassScore, Score
+from howsure.evaluation.scores.spans import Spans, TagSet, span_units, spans_of
+from howsure.evaluation.scores.spread import Spread, Spreading, SpreadLook
+from howsure.evaluation.units import Totals, Units, distinct, label_units
+from howsure.kernels.cells import Floats, Ints
+
+MOST_LABELS = 2000  # with more, no confusion matrix is made
+
+
+def score_labels(
+    gold: Ints,
+    pred: Ints,
+    labels: tuple[str, ...],
+    groups: Ints | None = None,
+    confidence_level: float = 0.95,
+    beta: float = 1.0,
+) -> Score:
+    """Score a column of label numbers; `groups` number what is dependent."""
+    (cell_gold, cell_pred), count = distinct([gold, pred], len(labels))
+    spreading = None if groups is None else partial(_at_once, label_units(gold, (pred,), len(labels), groups))
+    return score_cells(cell_gold, cell_pred, count, labels, spreading, confidence_level, beta)
+
+
+def _at_once(units: Units, look: SpreadLook) -> Spread:
+    return look(units)
+
+
+def score_cells(
+    gold: Ints,
+    pred: Ints,
+    count: Ints,
+    labels: tuple[str, ...],
+    spreading: Spreading | None = None,
+    confidence_level: float = 0.95,
+    beta: float = 1.0,
+) -> Score:
+    """Score pairs of label numbers, each with its count; `spreading` looks at the groups, if there are any."""
+    cells = label_units(gold, (pred,), len(labels), None, count)
+    t = cells.totals()
+    look = _look(t, beta)
+    spread = look(cells) if spreading is None else spreading(look)
+    clustered = spreading is not None
+    used = np.flatnonzero(present(t))
+    made = _tables(look, spread, clustered, t, labels, used, confidence_level, beta)
+    names = tuple(labels[i] for i in used)
+    confusion = None
+    if len(used) <= MOST_LABELS:
+        confusion = Confusion.of(names, np.searchsorted(used, gold), np.searchsorted(used, pred), count)
+    return Score(
+        n=int(count.sum()),
+        confusion=confusion,
+        baselines=_baselines(labels, t.gold, beta),
+        n_groups=spread.n_units if clustered else None,
+        beta=beta,
+        confidence_level=confidence_level,
+        notes=_label_notes(labels, t),
+        **made,
+    )
+
+
+def score_spans(
+    gold: Ints,
+    pred: Ints,
+    tags: tuple[str, ...],
+    new_sentence: NDArray[np.bool_],
+    clusters: Ints,
+    confidence_level: float = 0.95,
+    beta: float = 1.0,
+) -> Score:
+    """Score a column of tag numbers by the spans they mark; `clusters` number the sentences or documents."""
+    scheme = TagSet.of(tags)
+    truth, said = (spans_of(c, scheme, new_sentence) for c in (gold, pred))
+    units = span_units(truth, (said,), len(scheme.types), clusters)
+    tokens = label_units(gold, (pred,), len(tags), clusters)
+    t = units.totals()
+    look = _look(t, beta)
+    every = np.arange(len(scheme.types))
+    made = _tables(look, look(units), True, t, scheme.types, every, confidence_level, beta)
+    made["accuracy"] = estimated(accuracy(tokens.totals()), tokens, confidence_level)
+    return Score(
+        n=len(gold),
+        n_groups=units.n,
+        spans=True,
+        beta=beta,
+        confidence_level=confidence_level,
+        notes=span_notes({"gold": truth, "predicted": said}),
+        **made,
+    )
+
+
+def _look(t: Totals, beta: float) -> SpreadLook:
+    """Accuracy, then macro, micro and weighted averages of precision, recall and F; and those of each class."""
+    each = (precision(t), recall(t), f_measure(t, beta))
+    pooled = [micro(t, kind, beta) for kind in ("precision", "recall", "f")]
+    return SpreadLook((accuracy(t), *(macro(m, t) for m in each), *pooled, *(weighted(m, t) for m in each)), each)
+
+
+def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
+    """Spans that broke their scheme, said once a column."""
+    return tuple(
+        f"{s.irregular:,} of {len(s):,} {name} spans break their tagging scheme (an I without a B, or an unclosed one); "
+        "they are read as conlleval does."
+        for name, s in spans.items()
+        if s.irregular
+    )
+
+
+def _tables(
+    look: SpreadLook,
+    spread: Spread,
+    clustered: bool,
+    t: Totals,
+    labels: tuple[str, ...],
+    used: Ints,
+    level: float,
+    beta: float,
+) -> dict[str, Any]:
+    n, factor = spread.n_units, correction(spread.n_units, clustered)
+    shares = spread.with_class if clustered else np.stack([t.pred, t.gold, f_rows(t, beta)])
+    columns = [
+        class_intervals(m, factor * spread.classes[i], shares[i], n, clustered, level)
+        for i, m in enumerate(look.classes)
+    ]
+    classes = tuple(
+        ClassScore(labels[i], int(t.gold[i]), int(t.pred[i]), int(t.hit[i]), *(c[i] for c in columns)) for i in used
+    )
+    total, rows = t.pooled, float(t.gold.sum())
+    pooled = [float(x[0]) for x in (total.pred, total.gold, f_rows(total, beta))]
+    sizes = [rows, *[rows] * 3, *pooled, *[rows] * 3]
+    made = [
+        interval(a.value, factor * float(v), n, clustered, level, size)
+        for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
+    ]
+    return {
+        "accuracy": made[0],
+        "classes": classes,
+        "macro": Averages(*made[1:4]),
+        "micro": Averages(*made[4:7]),
+        "weighted": Averages(*made[7:]),
+    }
+
+
+def f_rows(t: Totals, beta: float) -> Floats:
+    """The effective number of rows of F where its variance is 0: the limit of θ(1-θ)/Var θ at F = 0 and at F = 1.
+
+    At 1 it depends on which mistakes were to come: both kinds alike.
+    """
+    b = beta * beta
+    z = b * t.gold + t.pred
+    return np.where(t.hit > 0, z * (1.0 + b) / (1.0 + b * b), z / (1.0 + b))
+
+
+def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Baseline, ...]:
+    """Always the commonest class; classes at random as often as they occur; and all alike."""
+    n, k = float(gold.sum()), len(labels)
+    share = gold / n
+
+    def scored(said: Floats, name: str) -> Baseline:
+        hit = share * said
+        t = Totals(share, said, hit)
+        return Baseline(name, float(hit.sum()), macro(f_measure(t, beta), t).value)
+
+    commonest = int(np.argmax(gold))
+    there = gold > 0
+    return (
+        scored((np.arange(k) == commonest).astype(np.float64), f"always {labels[commonest]!r}"),
+        scored(share, "random, as often as in gold"),
+        scored(there / there.sum(), "random, each class alike"),
+    )
+
+
+def _label_notes(labels: tuple[str, ...], t: Totals) -> tuple[str, ...]:
+    notes = []
+    n_labels = int(present(t).sum())
+    for which, said in ((t.gold == 0, "predicted but never in gold"), (t.pred == 0, "in gold but never predicted")):
+        names = [labels[i] for i in np.flatnonzero(which & present(t))]
+        if names:
+            shown = ", ".join(repr(x) for x in names[:5]) + (", …" if len(names) > 5 else "")
+            notes.append(f"{len(names)} of the {n_labels} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}.")
+    if int((t.gold > 0).sum()) == 1:
+        notes.append("Gold has a single class: accuracy is its recall, and nothing is learnt about the others.")
+    return tuple(notes)

@@ -1,0 +1,166 @@
+"""Accuracy, precision, recall and F, per class and averaged, each with its interval.
+
+A metric is a function of the totals; its gradient turns every unit into its influence u = ∂θ/∂hit·hit + ∂θ/∂gold·gold +
+∂θ/∂pred·pred, and Var θ = Σ u² (times G/(G-1) for G clusters). The interval is Wilson's on the effective number of rows
+n* = θ(1-θ)/Var θ: for accuracy, precision and recall of independent rows exactly Wilson's. Formulas: docs/evidence/theory.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.estimation.intervals import Estimate, normal_quantile
+from howsure.calibration.groups.estimates import student_quantile
+from howsure.evaluation.units import Totals, Units
+from howsure.kernels.cells import Floats
+
+TINY = 1e-15  # a variance below this share of θ(1-θ) is rounding
+
+
+@dataclass(frozen=True)
+class PerClass:
+    """A metric of every class, 0 where it is 0/0, which classes are defined, and the derivatives by their own totals."""
+
+    value: Floats
+    defined: NDArray[np.bool_]
+    d_hit: Floats
+    d_gold: Floats
+    d_pred: Floats
+
+
+@dataclass(frozen=True)
+class Average:
+    """A metric of all classes together, and its derivatives by every class's totals."""
+
+    value: float
+    d_hit: Floats
+    d_gold: Floats
+    d_pred: Floats
+
+
+def precision(t: Totals) -> PerClass:
+    """hit / pred."""
+    return _ratio(t, 1.0, 0.0, 1.0)
+
+
+def recall(t: Totals) -> PerClass:
+    """hit / gold."""
+    return _ratio(t, 1.0, 1.0, 0.0)
+
+
+def f_measure(t: Totals, beta: float = 1.0) -> PerClass:
+    """(1 + β²) hit / (β² gold + pred)."""
+    return _ratio(t, 1.0 + beta * beta, beta * beta, 1.0)
+
+
+def _ratio(t: Totals, top: float, gold: float, pred: float) -> PerClass:
+    below = gold * t.gold + pred * t.pred
+    defined = below > 0.0
+    safe = np.where(defined, below, 1.0)
+    value = np.where(defined, top * t.hit / safe, 0.0)
+    slope = np.where(defined, 1.0 / safe, 0.0)
+    return PerClass(value, defined, top * slope, -gold * value * slope, -pred * value * slope)
+
+
+def present(t: Totals) -> NDArray[np.bool_]:
+    """Classes that are the truth or said somewhere: those that averages are over."""
+    return (t.gold + t.pred) > 0.0
+
+
+def macro(m: PerClass, t: Totals) -> Average:
+    """The mean over classes that occur; a class that occurs but whose metric is 0/0 counts as 0."""
+    here = present(t)
+    w = here / max(int(here.sum()), 1)
+    return Average(float(w @ m.value), w * m.d_hit, w * m.d_gold, w * m.d_pred)
+
+
+def weighted(m: PerClass, t: Totals) -> Average:
+    """The mean over gold rows of their class's metric."""
+    n = float(t.gold.sum())
+    w = t.gold / n if n else t.gold
+    value = float(w @ m.value)
+    spread = (m.value - value) / n if n else np.zeros(len(w))
+    return Average(value, w * m.d_hit, w * m.d_gold + spread, w * m.d_pred)
+
+
+def micro(t: Totals, kind: str, beta: float = 1.0) -> Average:
+    """The metric of all classes' decisions pooled into one table."""
+    pooled = t.pooled
+    made = {"precision": precision, "recall": recall}.get(kind, lambda p: f_measure(p, beta))(pooled)
+    one = np.ones(len(t.gold))
+    return Average(float(made.value[0]), one * made.d_hit, one * made.d_gold, one * made.d_pred)
+
+
+def accuracy(t: Totals) -> Average:
+    """The share of rows that are right."""
+    return micro(t, "recall")
+
+
+def influence(m: Average, units: Units, system: int = 0) -> Floats:
+    """How each unit moves the metric."""
+    moved: Floats = units.hit[system] @ m.d_hit + units.gold @ m.d_gold + units.pred[system] @ m.d_pred
+    return moved
+
+
+def variance(u: Floats, units: Units) -> float:
+    """Var θ from the influences."""
+    return correction(units.n, units.clustered) * float(units.count @ (u * u))
+
+
+def correction(n_units: int, clustered: bool) -> float:
+    """G / (G - 1) for G clusters."""
+    return n_units / (n_units - 1) if clustered and n_units > 1 else 1.0
+
+
+def estimated(
+    m: Average, units: Units, confidence_level: float, system: int = 0, rows: float | None = None
+) -> Estimate:
+    """An average with its interval; `rows` stand in for the effective number where the variance is 0."""
+    spread = variance(influence(m, units, system), units)
+    return interval(m.value, spread, units.n, units.clustered, confidence_level, rows)
+
+
+def interval(
+    value: float, spread: float, n_units: int, clustered: bool, confidence_level: float, rows: float | None = None
+) -> Estimate:
+    """The same, given the variance and the number of units. Student's quantile with G - 1 degrees for G clusters."""
+    if clustered and n_units < 2:
+        return Estimate(value)
+    size = float(n_units) if rows is None or clustered else rows
+    p = 0.5 + confidence_level / 2
+    return wilson(value, spread, size, student_quantile(p, n_units - 1) if clustered else normal_quantile(p))
+
+
+def class_intervals(
+    m: PerClass, variances: Floats, rows: Floats, n_units: int, clustered: bool, confidence_level: float
+) -> list[Estimate | None]:
+    """Every class's metric with its interval, None where it is 0/0.
+
+    `rows` is what it is a share of or, of clusters, the number that have any of it: a class that stands in few clusters
+    has few degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    if clustered and n_units < 2:
+        return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]
+    p = 0.5 + confidence_level / 2
+    z = np.asarray(stdtrit(np.maximum(rows - 1.0, 1.0), p)) if clustered else np.full(len(rows), normal_quantile(p))
+    return [
+        wilson(float(v), float(s), float(r), float(q)) if d else None
+        for v, s, r, q, d in zip(m.value, variances, rows, z, m.defined, strict=True)
+    ]
+
+
+def wilson(value: float, variance: float, rows: float, z: float) -> Estimate:
+    """Wilson's score interval on the effective number of rows θ(1-θ)/Var θ, or `rows` where Var θ is 0."""
+    spread = value * (1.0 - value)
+    n = spread / variance if variance > TINY * max(spread, TINY) and spread > TINY else rows
+    if n <= 0.0:
+        return Estimate(value)
+    middle = (value + z * z / (2.0 * n)) / (1.0 + z * z / n)
+    half = z / (1.0 + z * z / n) * sqrt(max(spread, 0.0) / n + z * z / (4.0 * n * n))
+    return Estimate(value, max(min(middle - half, value), 0.0), min(max(middle + half, value), 1.0))

@@ -1,0 +1,174 @@
+"""The tables of the course notes: evaluation, agreement, significance and n-gram models, with the public verbs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from howsure.experiments.course import printed as notes
+from howsure.experiments.course.models import model_findings
+from howsure.experiments.result import Finding, Table
+from howsure.experiments.work import Work
+from howsure.kernels.cells import Floats
+
+
+def settings(quick: bool) -> dict[str, Any]:
+    """Resamples of the bootstrap, and sentences of the corpus that perplexity is taken on."""
+    return {"quick": quick, "samples": 2_000 if quick else 100_000, "sentences": 1_000 if quick else None}
+
+
+def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
+    """Each number of the notes beside the same from `score`, `agree`, `compare` and `lm`."""
+    work("scores and agreement")
+    scored, averages = _averages()
+    found = [averages, _accuracy(), _kappa(), _significance(settings["samples"], rng)]
+    work("language models")
+    more, tables, on = model_findings(settings, work)
+    return {
+        "findings": (*found, *more),
+        "tables": (scored, *tables),
+        "notes": (
+            "The notes print bigram counts but not how often each context occurred; those of the textbook they follow are "
+            "used (2,533 for *i*), with its vocabulary of 1,446 words.",
+            "Their figure of the bootstrap marks which system is right on each of ten items; the marks, and the accuracies "
+            "beside them, leave only three items both have right, four only A, two only B and one neither.",
+        ),
+        "data": f"numbers printed in the notes, the sixty stories that ship{on}",
+    }
+
+
+def _averages() -> tuple[Table, Finding]:
+    """Precision and recall of the three kinds of mail (§2.3)."""
+    from howsure.verbs.score import score
+
+    pairs = [
+        (gold, system)
+        for i, system in enumerate(notes.CLASSES)
+        for j, gold in enumerate(notes.CLASSES)
+        for _ in range(notes.CONFUSION[i][j])
+    ]
+    made = score([g for g, _ in pairs], [s for _, s in pairs])
+    by = {c.label: c for c in made.classes}
+    precision = {c: by[c].precision for c in notes.CLASSES}
+    values = [0.0 if e is None else e.value for e in precision.values()]
+    total = len(pairs)
+    right = sum(c.hit for c in made.classes)
+    pooled = (right, total - right, total - right, (len(by) - 1) * total - (total - right))
+    agree = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
+    agree = agree and f"{made.macro.precision.value:.2f}" == "0.60" and f"{made.micro.precision.value:.2f}" == "0.73"
+    rows: list[tuple[Any, ...]] = []
+    for c, printed in zip(notes.CLASSES, notes.PRECISION, strict=True):
+        p, r = by[c].precision, by[c].recall
+        assert p is not None
+        assert r is not None
+        rows.append(
+            (c, printed, f"{p.value:.3f} [{p.low:.3f}, {p.high:.3f}]", f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]")
+        )
+    for name, printed, e in (("macro", "0.60", made.macro), ("micro", "0.73", made.micro)):
+        p, r = e.precision, e.recall
+        rows.append(
+            (name, printed, f"{p.value:.3f} [{p.low:.3f}, {p.high:.3f}]", f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]")
+        )
+    table = Table(
+        "mail", "Precision of three kinds of mail", ("class", "notes", "precision [95%]", "recall [95%]"), tuple(rows)
+    )
+    macro, micro = made.macro.precision.value, made.micro.precision.value
+    return table, Finding(
+        "Macro-averaged precision is .60, micro-averaged .73.",
+        "notes §2.3",
+        "confirmed" if agree else "corrected",
+        f"The pooled table is {pooled[0]}, {pooled[1]}, {pooled[2]}, {pooled[3]} as printed. The average of three classes hangs on "
+        f"the {by['urgent'].predicted} messages called urgent: its 95% interval is "
+        f"{made.macro.precision.low:.2f} to {made.macro.precision.high:.2f}, which the notes do not give.",
+        {"macro": macro, "micro": micro},
+        paper="0.60 and 0.73; by class .42, .52, .86",
+        ours=f"{macro:.2f} and {micro:.2f}; by class {', '.join(f'{v:.2f}'.lstrip('0') for v in values)}",
+    )
+
+
+def _accuracy() -> Finding:
+    """A classifier that never says cancer (§2.2)."""
+    from howsure.verbs.score import score
+
+    gold = ["cancer"] + ["not"] * 99
+    made = score(gold, ["not"] * 100)
+    recall = next(c.recall for c in made.classes if c.label == "cancer")
+    found = 0.0 if recall is None else recall.value
+    best = max(b.accuracy for b in made.baselines)
+    return Finding(
+        "With 1% ill, always saying “not cancer” has 99% accuracy.",
+        "notes §2.2",
+        "confirmed" if round(made.accuracy.value, 10) == 0.99 and found == 0 else "corrected",
+        f"And recall {found:g} of the class that matters. `howsure score` sets the best answer without looking ({best:.2f}) beside "
+        "every accuracy, so that this shows.",
+        {"accuracy": made.accuracy.value, "recall": found, "baseline": best},
+        paper="99%",
+        ours=f"{100 * made.accuracy.value:.0f}%",
+    )
+
+
+def _kappa() -> Finding:
+    """Two annotators who say noun nine times in ten (§1.2)."""
+    from howsure.verbs.agree import agree
+
+    table = {"noun": (81, 9), "other": (9, 1)}  # independent of one another
+    first = [a for a, row in table.items() for n in row for _ in range(n)]
+    second = [b for row in table.values() for b, n in zip(table, row, strict=True) for _ in range(n)]
+    kappa = agree({"a": first, "b": second}, annotators="a,b").pairs[0].kappa
+    chance = float(kappa.expected or 0.0)
+    return Finding(
+        "Two systems that say noun 90% of the time agree on 81% by chance.",
+        "notes §1.2",
+        "confirmed" if abs(chance - 0.81) < 0.005 else "corrected",
+        "81% is agreement on nouns alone; on what is not a noun they agree by chance as well: .9² + .1² = .82, which is what Cohen's κ "
+        f"subtracts. Of two such annotators, independent of one another, `howsure agree` says κ = {float(kappa.value or 0.0):.3f}.",
+        {"chance": chance, "kappa": float(kappa.value or 0.0)},
+        paper="81%",
+        ours=f"{100 * chance:.0f}%",
+    )
+
+
+def exact_bootstrap() -> tuple[float, float]:
+    """P(δ* ≥ δ) and P(δ* ≥ 2δ) over all resamples of the ten items: ten draws of -1, 0 or +1, convolved."""
+    n = notes.BOTH + notes.ONLY_A + notes.ONLY_B + notes.NEITHER
+    step = np.array([notes.ONLY_B, notes.BOTH + notes.NEITHER, notes.ONLY_A]) / n
+    law: Floats = np.ones(1)
+    for _ in range(n):
+        law = np.convolve(law, step)
+    delta = notes.ONLY_A - notes.ONLY_B
+    return float(law[n + delta :].sum()), float(law[n + 2 * delta :].sum())
+
+
+def _significance(samples: int, rng: np.random.Generator) -> Finding:
+    """The paired bootstrap of ten items (§2.4)."""
+    from howsure.verbs.compare import compare
+
+    shape = (notes.BOTH, notes.ONLY_A, notes.ONLY_B, notes.NEITHER)
+    a = np.repeat([1, 1, 0, 0], shape)
+    b = np.repeat([1, 0, 1, 0], shape)
+    made: Any = compare(np.ones(len(a), dtype=int), y_preds={"A": a, "B": b}, samples=samples, rng=rng)
+    duel = made.duels[0]
+    naive, exact = exact_bootstrap()
+    p = duel.bootstrap.p_one_sided
+    spread = np.sqrt(exact * (1 - exact) / samples)
+    return Finding(
+        "The p-value is the share of resamples with δ(x⁽ⁱ⁾) ≥ δ(x).",
+        "notes §2.4",
+        "corrected" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
+        f"Resamples centre on δ(x), so about half of them pass whatever the systems: {naive:.3f} here, over all resamples "
+        f"exactly. The notes' second form, δ(x⁽ⁱ⁾) ≥ 2δ(x), is the test: {exact:.3f} exactly, {p:.3f} from `howsure compare` with "
+        f"{samples:,} resamples (one-sided). McNemar's exact test, two-sided, gives {duel.tests[0].p_value:.2f}: of ten items a lead of "
+        "20 points means nothing.",
+        {
+            "naive": naive,
+            "exact": exact,
+            "bootstrap": p,
+            "mcnemar": duel.tests[0].p_value,
+            "delta": duel.difference.value,
+        },
+        paper="A .70, B .50, δ .20",
+        ours=f"A {a.mean():.2f}, B {b.mean():.2f}, δ {duel.difference.value:.2f}; p = {p:.2f}, not {naive:.2f}".replace(
+            "0.", "."
+        ),
+    )

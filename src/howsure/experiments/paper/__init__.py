@@ -1,0 +1,1 @@
+"""The figures and sections of the paper, one file each."""

@@ -1,0 +1,212 @@
+"""§6.2's error analysis: documents whose probability is near ½, and what their doubt hangs on.
+
+The paper read such documents. Here the kinds of doubt are computed from each answer's chain of mentions, so that their
+shares can be set beside those of sure answers; of the documents only names and numbers are kept.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.evaluation.annotation.chance import mean_share
+from howsure.events.exploration import Exploration
+from howsure.events.storage import read_table
+from howsure.experiments.explored import Pair, explored, gold_pairs, proposed_pairs
+from howsure.experiments.paper.section_6_2_findings import findings
+from howsure.experiments.result import Figure, Table
+from howsure.experiments.work import Work
+from howsure.models.coreference.gender_words import PRONOUNS
+from howsure.plots.doubt_vega import share_panels
+
+NEAR = 0.25  # from one half
+SURE = 0.95
+HINGE = 0.5  # what one link must change to decide the answer
+SHOWN = 12
+RANGES = ((0.0, 0.05), (0.05, 0.25), (0.25, 0.75), (0.75, 0.95), (0.95, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """An answer (document, actor) and its likeliest chain of mentions, in numbers."""
+
+    document: str
+    actor: str
+    probability: float
+    pronoun: bool  # the agent of the verb is one
+    links: int  # between the agent and a mention that names the actor
+    hinge: float  # what the most uncertain link changes in the probability
+    sentences: int  # from the agent back to that mention
+    rivals: int  # other actors that may be the agent in this document
+
+    @property
+    def kinds(self) -> tuple[bool, ...]:
+        """One for each of `KINDS`."""
+        return (self.links > 0, self.hinge >= HINGE, self.pronoun, self.sentences > 2, self.links == 0, self.rivals > 0)
+
+
+KINDS = (
+    "the agent is not named where it acts: a link to another mention is needed",
+    "one link decides: with it or without it the probability differs by ½ or more",
+    "the agent is a pronoun",
+    "the actor is named more than two sentences from where it acts",
+    "no link is needed: the agent itself is named",
+    "another actor may be the agent in the same document",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Answers whose probability lies in a range: how many, and how often the one-best answer is wrong."""
+
+    low: float
+    high: float
+    n: int
+    wrong: Estimate | None
+
+
+def settings(quick: bool) -> dict[str, Any]:
+    """As figure 6, whose explorations are used."""
+    return {"quick": quick, "limit": 60 if quick else None, "samples": 400}
+
+
+def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
+    """Doubts of both questions; errors where people have said who did it."""
+    asked = ("attack",) if settings["data"] == "nyt" or settings["quick"] else ("attack", "violence")
+    found = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked}
+    told = {q: doubts(e) for q, e in found.items()}
+    errors: dict[str, list[Range]] = {}
+    if settings["data"] == "muc":
+        for q, e in found.items():
+            required, optional = gold_pairs(q)
+            errors[q] = ranges(proposed_pairs(e, required, optional))
+    both = [d for ds in told.values() for d in ds]
+    return {
+        "findings": findings(both, errors),
+        "figures": (_figure(errors),) if errors else (),
+        "tables": (_kinds(both), *([_errors(errors)] if errors else []), _nearest(told)),
+        "notes": (
+            f"Near ½ is {0.5 - NEAR:g} to {0.5 + NEAR:g}, sure is {SURE:g} and more. {len(both):,} answers with a probability above 0 "
+            f"({', '.join(f'{q}: {len(ds):,}' for q, ds in told.items())}).",
+            "Read the documents themselves with `howsure top FOLDER --uncertain`; no text of a corpus is kept here.",
+        ),
+        "data": {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}[settings["data"]],
+    }  # fmt: skip
+
+
+def doubts(found: Exploration) -> list[Doubt]:
+    """Every answer of an exploration with a probability above 0 and a chain, the nearest to ½ first."""
+    documents = {
+        d["id"]: d
+        for d in read_table(found.folder, "documents", ["id", "text", "token_starts", "token_ends", "sentence_starts"])
+    }
+    rivals: dict[str, int] = {}
+    answers: dict[tuple[str, str], float] = {}
+    for row in read_table(found.folder, "events", ["id", "actor", "probability"]):
+        if row["probability"] > 0:
+            answers[row["id"], row["actor"]] = row["probability"]
+            rivals[row["id"]] = rivals.get(row["id"], 0) + 1
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for chain in read_table(found.folder, "chains"):
+        key = chain["id"], chain["actor"]
+        if key in answers and (key not in best or chain["probability"] > best[key]["probability"]):
+            best[key] = chain
+    made = [_doubt(documents[d], c, answers[d, a], rivals[d] - 1) for (d, a), c in best.items()]
+    return sorted(made, key=lambda d: (abs(d.probability - 0.5), d.document, d.actor))
+
+
+def _doubt(document: dict[str, Any], chain: dict[str, Any], probability: float, rivals: int) -> Doubt:
+    start, end = chain["agent_start"], chain["agent_end"]
+    agent = document["text"][document["token_starts"][start] : document["token_ends"][end - 1]].lower()
+    sentences = document["sentence_starts"]
+    at = bisect_right(sentences, start)
+    named = [abs(at - bisect_right(sentences, d["word"])) for d in chain["described"]]
+    hinge = 0.0 if chain["with_link"] is None else chain["with_link"] - chain["without_link"]
+    return Doubt(
+        chain["id"],
+        chain["actor"],
+        probability,
+        agent in PRONOUNS,
+        len(chain["links"]),
+        hinge,
+        min(named, default=0),
+        rivals,
+    )
+
+
+def ranges(pairs: list[Pair]) -> list[Range]:
+    """How often the one-best answer is not what people say, by the probability of an event."""
+    q = np.array([p.probability for p in pairs])
+    wrong = np.array([p.best != p.gold for p in pairs], dtype=float)
+    document = np.unique([p.document for p in pairs], return_inverse=True)[1].astype(np.int64)
+    made = []
+    for low, high in RANGES:
+        inside = (q >= low) & ((q < high) | (high == 1.0))
+        n = int(inside.sum())
+        share = mean_share(wrong[inside], document[inside], 0.95) if n else None
+        made.append(Range(low, high, n, share))
+    return made
+
+
+def near(d: Doubt) -> bool:
+    """Whether an answer is near ½."""
+    return abs(d.probability - 0.5) <= NEAR
+
+
+def _kinds(told: list[Doubt]) -> Table:
+    close, sure = [d for d in told if near(d)], [d for d in told if d.probability >= SURE]
+    rows = []
+    for i, kind in enumerate(KINDS):
+        counts = [sum(d.kinds[i] for d in group) for group in (close, sure)]
+        shares = [f"{n} ({n / len(g):.0%})" if g else "–" for n, g in zip(counts, (close, sure), strict=True)]
+        rows.append((kind, *shares))
+    columns = ("kind of doubt", f"near ½ (n = {len(close)})", f"sure (n = {len(sure)})")
+    return Table("kinds", "What the doubt hangs on (an answer may have several)", columns, tuple(rows))
+
+
+def _errors(errors: dict[str, list[Range]]) -> Table:
+    rows = tuple(
+        (q, f"{r.low:g} – {r.high:g}", r.n, "–" if r.wrong is None else _share(r.wrong))
+        for q, rs in errors.items()
+        for r in rs
+    )
+    return Table(
+        "errors", "How often the one-best answer is wrong", ("question", "probability", "answers", "wrong [95%]"), rows
+    )
+
+
+def _share(e: Estimate) -> str:
+    return f"{e.value:.2f}" + ("" if e.low is None else f" [{e.low:.2f}, {e.high:.2f}]")
+
+
+def _nearest(told: dict[str, list[Doubt]]) -> Table:
+    rows = tuple(
+        (d.document, q, d.actor, f"{d.probability:.3f}", d.links, f"{d.hinge:.2f}", d.sentences, d.rivals)
+        for q, ds in told.items()
+        for d in ds[:SHOWN]
+        if near(d)
+    )
+    columns = ("document", "question", "actor", "probability", "links", "one link changes", "sentences apart", "rivals")
+    return Table("nearest", "The documents nearest to ½", columns, rows)
+
+
+def _figure(errors: dict[str, list[Range]]) -> Figure:
+    caption = "How often the one-best answer is wrong, by the probability given"
+    records = [
+        {
+            "panel": q,
+            "range": f"{r.low:g} – {r.high:g}",
+            "share": r.wrong.value,
+            "low": r.wrong.value if r.wrong.low is None else r.wrong.low,
+            "high": r.wrong.value if r.wrong.high is None else r.wrong.high,
+            "label": f"n = {r.n}",
+        }
+        for q, rs in errors.items()
+        for r in rs
+        if r.wrong is not None
+    ]
+    return Figure("errors", caption + ", with 95% intervals over documents.", share_panels(records, title=caption, y_title="one-best is wrong"))  # fmt: skip

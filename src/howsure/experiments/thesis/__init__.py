@@ -1,0 +1,1 @@
+"""The thesis's tagging figures and its synthetic study."""

@@ -1,0 +1,147 @@
+"""The CRF's loss and gradient, fused: state scores, forward, backward and expectations of one sentence at a time.
+
+A feature's weights are a row: those of the tags it was seen with, or all T of them when that is most (then zeros that
+never move fill the rest, and the row is added as a vector).
+"""
+
+import math
+
+import numpy as np
+
+from howsure.kernels.chains.compiled import add_products, scaled_forward, sum_of, times
+from howsure.kernels.compiling import fused_kernel, inlined, ready
+
+
+@inlined
+def add_rows(ptr, ids, row_ptr, row_tag, weight, t, score):
+    """score += the weight rows of token t's features."""
+    n_tags = score.size
+    for j in range(n_tags):
+        score[j] = 0.0
+    for a in range(ptr[t], ptr[t + 1]):
+        f = ids[a]
+        begin, end = row_ptr[f], row_ptr[f + 1]
+        if end - begin == n_tags:
+            row = weight[begin:end]  # a slice: no index can be negative, and the loop is vectorised
+            for j in range(n_tags):
+                score[j] += row[j]
+        else:
+            for k in range(begin, end):
+                score[row_tag[k]] += weight[k]
+
+
+@inlined
+def add_expected(ptr, ids, row_ptr, row_tag, t, marginal, expected):
+    """The rows of token t's features += its marginals."""
+    n_tags = marginal.size
+    for a in range(ptr[t], ptr[t + 1]):
+        f = ids[a]
+        begin, end = row_ptr[f], row_ptr[f + 1]
+        if end - begin == n_tags:
+            row = expected[begin:end]
+            for j in range(n_tags):
+                row[j] += marginal[j]
+        else:
+            for k in range(begin, end):
+                expected[k] += marginal[row_tag[k]]
+
+
+@fused_kernel
+def state_scores(ptr, ids, row_ptr, row_tag, weight, first, last, scores):
+    """Scores of tokens first … last-1, from their features."""
+    for t in range(first, last):
+        add_rows(ptr, ids, row_ptr, row_tag, weight, t, scores[t])
+
+
+@fused_kernel
+def state_expectations(ptr, ids, row_ptr, row_tag, marginals, first, last, expected):
+    """Expected counts of (feature, tag) from marginals, added to `expected`."""
+    for t in range(first, last):
+        add_expected(ptr, ids, row_ptr, row_tag, t, marginals[t], expected)
+
+
+@fused_kernel
+def loss_and_expectations(
+    ptr, ids, row_ptr, row_tag, weight, transitions, e, e_transposed, starts, gold, sentences, expected, expected_pairs
+):
+    """Negative log-likelihood of some sentences; expected counts are added to `expected` and, to be multiplied by `e`,
+    to `expected_pairs`. `e` is exp(transitions - their largest).
+    """
+    n_tags = transitions.shape[0]
+    top = transitions[0, 0]
+    for i in range(n_tags):
+        for j in range(n_tags):
+            top = max(top, transitions[i, j])
+    longest = 0
+    for q in range(sentences.size):
+        longest = max(longest, starts[sentences[q] + 1] - starts[sentences[q]])
+    score, alpha, p = np.empty((longest, n_tags)), np.empty((longest, n_tags)), np.empty((longest, n_tags))
+    beta, work, ones = np.empty(n_tags), np.empty(n_tags), np.ones(n_tags)
+    loss = 0.0
+    for q in range(sentences.size):
+        s = sentences[q]
+        a, z = starts[s], starts[s + 1]
+        length = z - a
+        for t in range(length):
+            add_rows(ptr, ids, row_ptr, row_tag, weight, a + t, score[t])
+        log_total = scaled_forward(score[:length], e, ones, alpha, p, work)
+        loss += log_total + (length - 1) * top
+        for t in range(length):
+            loss -= score[t, gold[a + t]]
+            if t > 0:
+                loss -= transitions[gold[a + t - 1], gold[a + t]]
+        for j in range(n_tags):
+            beta[j] = 1.0
+        for t in range(length - 1, -1, -1):
+            for j in range(n_tags):
+                work[j] = alpha[t, j] * beta[j]
+            total = sum_of(work)
+            if t == length - 1:
+                loss += math.log(total)
+            inverse = 1.0 / total
+            for j in range(n_tags):
+                work[j] *= inverse
+            add_expected(ptr, ids, row_ptr, row_tag, a + t, work, expected)
+            here = alpha[t]
+            for j in range(n_tags):
+                here[j] *= inverse
+            if t > 0:
+                for j in range(n_tags):
+                    p[t, j] = p[t, j] * beta[j] * inverse
+                times(p[t], e_transposed, beta)
+        add_products(alpha, p[1:], length - 1, expected_pairs)
+    return loss
+
+
+@fused_kernel
+def regularised(gradient, observed, weight, l2, movable):
+    """Expected counts become the gradient, in place; returns Σ w²."""
+    square = 0.0
+    for i in range(weight.size):
+        square += weight[i] * weight[i]
+    for i in range(weight.size):
+        gradient[i] = (gradient[i] - observed[i] + 2.0 * l2 * weight[i]) if movable[i] else 0.0
+    return square
+
+
+def compile_all() -> None:
+    """Compile or load the kernels of this file."""
+
+    def array(kind: str, dimensions: int) -> str:
+        return f"Array({kind}, {dimensions}, 'C', readonly=True)"
+
+    rows = f"{array('int64', 1)}, {array('int32', 1)}, {array('int64', 1)}, {array('int16', 1)}"
+    matrix = array("float64", 2)
+    ready(
+        state_scores,
+        state_expectations,
+        loss_and_expectations,
+        regularised,
+        signatures=(
+            f"void({rows}, {array('float64', 1)}, int64, int64, float64[:, ::1])",
+            f"void({rows}, {matrix}, int64, int64, float64[::1])",
+            f"float64({rows}, {array('float64', 1)}, {matrix}, {matrix}, {matrix}, {array('int64', 1)}, "
+            f"{array('int64', 1)}, {array('int64', 1)}, float64[::1], float64[:, ::1])",
+            f"float64(float64[::1], {array('float64', 1)}, {array('float64', 1)}, float64, {array('boolean', 1)})",
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Antecedent posteriors, clusterings and mention ranking."""

@@ -1,0 +1,211 @@
+"""Scores and training of a mention-ranking model, compiled; the features are those of `kernels.coreference.ranking`."""
+
+from typing import Any
+
+import numpy as np
+
+from howsure.kernels.compiling import kernel, ready
+from howsure.kernels.coreference.ranking import CROSS, FOLD, K1, K2, LINKED, LINKED_TO, NEW, RELATION, SALT, SPREAD
+
+_K1, _K2, _SALT, _SPREAD, _FOLD = (np.uint64(x) for x in (K1, K2, SALT, SPREAD, FOLD))
+_NEW, _LINKED, _LINKED_TO, _RELATION, _CROSS = (np.uint64(x) for x in (NEW, LINKED, LINKED_TO, RELATION, CROSS))
+_MANY = 32  # kinds of mentions at most
+_LEAST = 1e-4  # a difference of probabilities below this moves nothing
+
+
+@kernel
+def _at(x, shift):
+    x = (x ^ (x >> np.uint64(32))) * _FOLD
+    return np.int64((x ^ (x >> np.uint64(29))) >> shift)
+
+
+@kernel
+def _tables(kind, values, w, shift, linked, linked_to, new):
+    """Scores that need one mention and the kind of the other."""
+    n, f = values.shape
+    present = np.zeros(_MANY, np.bool_)
+    for i in range(n):
+        present[kind[i]] = True
+    for i in range(n):
+        k = np.uint64(kind[i]) + np.uint64(1)
+        total = 0.0
+        base = 0.0
+        bare = 0.0
+        for t in range(_MANY):
+            linked[i, t] = 0.0
+            linked_to[i, t] = 0.0
+        for c in range(f):
+            v = values[i, c]
+            x = v + (_NEW + np.uint64(c)) * _SALT
+            total += w[_at(x, shift)] + w[_at(x + k * _K1, shift)]
+            x = v + (_LINKED + np.uint64(c)) * _SALT
+            base += w[_at(x, shift)] + w[_at(x + k * _K1, shift)]
+            y = v + (_LINKED_TO + np.uint64(c)) * _SALT
+            bare += w[_at(y, shift)]
+            for t in range(_MANY):
+                if present[t]:
+                    u = np.uint64(t) + np.uint64(1)
+                    linked[i, t] += w[_at(x + k * _K1 + u * _K2, shift)]
+                    linked_to[i, t] += w[_at(y + u * _K1, shift)] + w[_at(y + u * _K1 + k * _K2, shift)]
+        new[i] = total
+        for t in range(_MANY):
+            linked[i, t] += base
+            linked_to[i, t] += bare
+
+
+@kernel
+def _scores(kind, values, codes, crossed, w, shift, pair, new):
+    n = len(kind)
+    linked, linked_to = np.empty((n, _MANY)), np.empty((n, _MANY))
+    _tables(kind, values, w, shift, linked, linked_to, new)
+    r, x = codes.shape[1], crossed.shape[0]
+    at = 0
+    for i in range(n):
+        ki = (np.uint64(kind[i]) + np.uint64(1)) * _K1
+        for j in range(i):
+            both = ki + (np.uint64(kind[j]) + np.uint64(1)) * _K2
+            total = linked[i, kind[j]] + linked_to[j, kind[i]]
+            for c in range(r):
+                v = np.uint64(codes[at, c]) * _SPREAD + (_RELATION + np.uint64(c)) * _SALT
+                total += w[_at(v, shift)] + w[_at(v + ki, shift)] + w[_at(v + both, shift)]
+            for c in range(x):
+                v = values[i, crossed[c, 0]] * _SPREAD + values[j, crossed[c, 1]] + (_CROSS + np.uint64(c)) * _SALT
+                total += w[_at(v, shift)] + w[_at(v + ki, shift)] + w[_at(v + both, shift)]
+            pair[at] = total
+            at += 1
+
+
+@kernel
+def _add(g, stamp, touched, count, at, d):
+    if stamp[at] == 0:
+        stamp[at] = 1
+        touched[count] = at
+        count += 1
+    g[at] += d
+    return count
+
+
+@kernel
+def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touched, rate, decay, shift):
+    """One AdaGrad step on -Σ_i log P(a_i among the gold antecedents), scores raised by costs; returns that sum."""
+    n, f = values.shape
+    pair, new = np.empty(n * (n - 1) // 2), np.empty(n)
+    _scores(kind, values, codes, crossed, w, shift, pair, new)
+    r, x = codes.shape[1], crossed.shape[0]
+    d_linked, d_linked_to = np.zeros((n, _MANY)), np.zeros((n, _MANY))
+    count = 0
+    loss = 0.0
+    for i in range(n):
+        first = i * (i - 1) // 2
+        has = False
+        for j in range(i):
+            if gold[j] == gold[i]:
+                has = True
+        top = new[i] + (costs[0] if has else 0.0)
+        new[i] = top
+        for j in range(i):
+            if gold[j] != gold[i]:
+                pair[first + j] += costs[1] if has else costs[2]
+            top = max(top, pair[first + j])
+        total = np.exp(new[i] - top)
+        good = 0.0 if has else total
+        for j in range(i):
+            p = np.exp(pair[first + j] - top)
+            total += p
+            if has and gold[j] == gold[i]:
+                good += p
+        loss += np.log(total) - np.log(max(good, 1e-300))
+        # Difference of the model's and the gold-only distribution.
+        p = np.exp(new[i] - top)
+        d = p / total - (0.0 if has else 1.0)
+        ki = (np.uint64(kind[i]) + np.uint64(1)) * _K1
+        if abs(d) > _LEAST:
+            for c in range(f):
+                v = values[i, c] + (_NEW + np.uint64(c)) * _SALT
+                count = _add(g, stamp, touched, count, _at(v, shift), d)
+                count = _add(g, stamp, touched, count, _at(v + ki, shift), d)
+        for j in range(i):
+            p = np.exp(pair[first + j] - top)
+            d = p / total
+            if has and gold[j] == gold[i]:
+                d -= p / max(good, 1e-300)
+            if abs(d) <= _LEAST:
+                continue
+            d_linked[i, kind[j]] += d
+            d_linked_to[j, kind[i]] += d
+            both = ki + (np.uint64(kind[j]) + np.uint64(1)) * _K2
+            for c in range(r):
+                v = np.uint64(codes[first + j, c]) * _SPREAD + (_RELATION + np.uint64(c)) * _SALT
+                count = _add(g, stamp, touched, count, _at(v, shift), d)
+                count = _add(g, stamp, touched, count, _at(v + ki, shift), d)
+                count = _add(g, stamp, touched, count, _at(v + both, shift), d)
+            for c in range(x):
+                v = values[i, crossed[c, 0]] * _SPREAD + values[j, crossed[c, 1]] + (_CROSS + np.uint64(c)) * _SALT
+                count = _add(g, stamp, touched, count, _at(v, shift), d)
+                count = _add(g, stamp, touched, count, _at(v + ki, shift), d)
+                count = _add(g, stamp, touched, count, _at(v + both, shift), d)
+    for i in range(n):
+        k = np.uint64(kind[i]) + np.uint64(1)
+        for t in range(_MANY):
+            u = np.uint64(t) + np.uint64(1)
+            d = d_linked[i, t]
+            if d != 0.0:
+                for c in range(f):
+                    v = values[i, c] + (_LINKED + np.uint64(c)) * _SALT
+                    count = _add(g, stamp, touched, count, _at(v, shift), d)
+                    count = _add(g, stamp, touched, count, _at(v + k * _K1, shift), d)
+                    count = _add(g, stamp, touched, count, _at(v + k * _K1 + u * _K2, shift), d)
+            d = d_linked_to[i, t]
+            if d != 0.0:
+                for c in range(f):
+                    v = values[i, c] + (_LINKED_TO + np.uint64(c)) * _SALT
+                    count = _add(g, stamp, touched, count, _at(v, shift), d)
+                    count = _add(g, stamp, touched, count, _at(v + u * _K1, shift), d)
+                    count = _add(g, stamp, touched, count, _at(v + u * _K1 + k * _K2, shift), d)
+    for c in range(count):
+        at = touched[c]
+        d = g[at] + decay * w[at]
+        squares[at] += d * d
+        w[at] -= rate * d / np.sqrt(squares[at] + 1e-8)
+        g[at] = 0.0
+        stamp[at] = 0
+    return loss
+
+
+_F32, _F64, _U64 = "float32[::1]", "float64[::1]", "uint64"
+_DOCUMENT = "uint8[::1], uint64[:,::1], uint8[:,::1], int64[:,::1]"
+_SCORES = f"void({_DOCUMENT}, {_F32}, {_U64}, {_F64}, {_F64})"
+_TRAIN = f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
+_SHARED = (
+    ("int64(uint64, uint64)", _at),
+    (f"void(uint8[::1], uint64[:,::1], {_F32}, {_U64}, float64[:,::1], float64[:,::1], {_F64})", _tables),
+    (_SCORES, _scores),
+    (f"int64({_F32}, uint8[::1], int64[::1], int64, int64, float64)", _add),
+)
+
+
+def scores(kind: Any, values: Any, codes: Any, crossed: Any, w: Any, shift: int) -> Any:
+    """As `kernels.coreference.ranking.scores`."""
+    ready(*(f for _, f in _SHARED), signatures=tuple(s for s, _ in _SHARED))
+    n = len(kind)
+    pair, new = np.empty(n * (n - 1) // 2), np.empty(n)
+    _scores(kind, values, codes, crossed, w, np.uint64(shift), pair, new)
+    return pair, new
+
+
+class Trainer:
+    """Weights and AdaGrad's sums of squares; a call of `step` learns from one document."""
+
+    def __init__(self, bits: int) -> None:
+        ready(*(f for _, f in _SHARED), _train, signatures=(*(s for s, _ in _SHARED), _TRAIN))
+        self.shift = np.uint64(64 - bits)
+        size = 1 << bits
+        self.w, self.squares, self.g = (np.zeros(size, np.float32) for _ in range(3))
+        self.stamp, self.touched = np.zeros(size, np.uint8), np.empty(size, np.int64)
+
+    def step(
+        self, kind: Any, values: Any, codes: Any, crossed: Any, gold: Any, costs: Any, rate: float, decay: float
+    ) -> float:
+        """Learn from a document; returns minus the log-likelihood it had."""
+        state = (self.w, self.squares, self.g, self.stamp, self.touched)
+        return _train(kind, values, codes, crossed, gold, costs, *state, rate, decay, self.shift)

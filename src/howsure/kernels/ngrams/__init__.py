@@ -1,0 +1,1 @@
+"""Text, n-gram counts, tries and edits, compiled."""

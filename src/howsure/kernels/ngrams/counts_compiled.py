@@ -1,0 +1,238 @@
+"""N-grams as sorted 64-bit keys, and the sorted keys as a trie in level order.
+
+A key is `parent << (bits * e) | words`: a node of the trie so far (for the first stage, the first word) and up to `e`
+more words of `bits` bits each, stored as number + 1 so that 0 means "the sentence ended". Nodes of order 1 are all
+words; nodes of order k lie sorted by (parent, word), so the children of node j are `start[j] … start[j+1]`, for all
+orders in one array.
+"""
+
+import numpy as np
+
+from howsure.kernels.compiling import kernel
+from howsure.kernels.ngrams.text_ids_compiled import INTS, LONGS, READ
+
+
+@kernel
+def first_keys(ids, begin, end, bits, e, has_sentences, keys):
+    """Keys of the n-grams that start at ids begin … end: a word and up to `e` more before the sentence ends."""
+    n = ids.size
+    for i in range(begin, end):
+        key = np.int64(ids[i])
+        j = i
+        ended = has_sentences == 1 and key == 2
+        for _ in range(e):
+            key <<= bits
+            j += 1
+            if not ended and j < n:
+                w = np.int64(ids[j])
+                key |= w + 1
+                ended = has_sentences == 1 and w == 2
+            else:
+                ended = True
+        keys[i - begin] = key
+
+
+@kernel
+def next_keys(ids, begin, end, bits, length, e, has_sentences, start, word, keys):
+    """Keys for a later stage: the node of the first `length` words and up to `e` more. Returns how many there are."""
+    n = ids.size
+    made = 0
+    for i in range(begin, end):
+        if i + length >= n:
+            break
+        node = np.int64(ids[i])
+        whole = not (has_sentences == 1 and node == 2)
+        j = i
+        for _ in range(length - 1):
+            if not whole:
+                break
+            j += 1
+            w = np.int64(ids[j])
+            low = np.int64(start[node])
+            high = np.int64(start[node + 1])
+            while low < high:
+                middle = (low + high) >> 1
+                if np.int64(word[middle]) < w:
+                    low = middle + 1
+                else:
+                    high = middle
+            node = low
+            whole = not (has_sentences == 1 and w == 2)
+        if not whole:
+            continue
+        key = node
+        ended = False
+        for _ in range(e):
+            key <<= bits
+            j += 1
+            if not ended and j < n:
+                w = np.int64(ids[j])
+                key |= w + 1
+                ended = has_sentences == 1 and w == 2
+            else:
+                ended = True
+        keys[made] = key
+        made += 1
+    return made
+
+
+@kernel
+def run_lengths(keys, counts):
+    """Sorted keys to distinct keys, in place, and how often each occurs; returns how many are distinct."""
+    n = keys.size
+    if n == 0:
+        return 0
+    made = 0
+    last = keys[0]
+    run = 0
+    for i in range(n):
+        key = keys[i]
+        if key != last:
+            keys[made] = last
+            counts[made] = run
+            made += 1
+            last = key
+            run = 0
+        run += 1
+    keys[made] = last
+    counts[made] = run
+    return made + 1
+
+
+@kernel
+def merge_runs(a, a_counts, b, b_counts, keys, counts):
+    """Merge two sorted runs of distinct keys, adding counts; returns how many keys there are."""
+    i = 0
+    j = 0
+    made = 0
+    while i < a.size and j < b.size:
+        x = a[i]
+        y = b[j]
+        if x < y:
+            keys[made] = x
+            counts[made] = a_counts[i]
+            i += 1
+        elif y < x:
+            keys[made] = y
+            counts[made] = b_counts[j]
+            j += 1
+        else:
+            keys[made] = x
+            counts[made] = a_counts[i] + b_counts[j]
+            i += 1
+            j += 1
+        made += 1
+    while i < a.size:
+        keys[made] = a[i]
+        counts[made] = a_counts[i]
+        i += 1
+        made += 1
+    while j < b.size:
+        keys[made] = b[j]
+        counts[made] = b_counts[j]
+        j += 1
+        made += 1
+    return made
+
+
+@kernel
+def count_levels(keys, bits, e, sizes):
+    """How many nodes each of the `e` further levels has."""
+    mask = (1 << bits) - 1
+    last = np.int64(-1)
+    for i in range(keys.size):
+        key = keys[i]
+        for k in range(e):
+            shift = bits * (e - 1 - k)
+            if (key >> shift) & mask == 0:
+                break
+            if last < 0 or key >> shift != last >> shift:
+                sizes[k] += 1
+        last = key
+
+
+@kernel
+def fill_levels(keys, key_counts, bits, e, bases, counts_parent, start, word, count):
+    """Write the nodes of `e` further levels; `bases` are the first node of the parents' level and of each further one.
+
+    `counts_parent` is 1 when the parents' own counts are to be added up too (the first stage).
+    """
+    mask = (1 << bits) - 1
+    at = bases.copy()  # one past the newest node of each level; of the parents' level, one past the last begun
+    last = np.int64(-1)
+    for i in range(keys.size):
+        key = keys[i]
+        c = key_counts[i]
+        parent = key >> (bits * e)
+        while e > 0 and at[0] <= parent:
+            start[at[0]] = at[1]
+            at[0] += 1
+        if counts_parent == 1:
+            count[parent] += c
+        for k in range(e):
+            shift = bits * (e - 1 - k)
+            w = (key >> shift) & mask
+            if w == 0:
+                break
+            if last < 0 or key >> shift != last >> shift:
+                node = at[k + 1]
+                word[node] = w - 1
+                count[node] = 0
+                if k + 1 < e:
+                    start[node] = at[k + 2]
+                at[k + 1] = node + 1
+            count[at[k + 1] - 1] += c
+        last = key
+    while e > 0 and at[0] < bases[1]:
+        start[at[0]] = at[1]
+        at[0] += 1
+
+
+@kernel
+def suffix_links(start, word, first, last, link):
+    """For the children of nodes first … last: the node of the same n-gram without its first word.
+
+    The parents' own links must be there. Children and the children of the link are both sorted: gallop.
+    """
+    for node in range(first, last):
+        low = np.int64(start[np.int64(link[node])])
+        end = np.int64(start[np.int64(link[node]) + 1])
+        for child in range(np.int64(start[node]), np.int64(start[node + 1])):
+            w = word[child]
+            step = 1
+            high = low
+            while high < end and word[high] < w:
+                low = high + 1
+                high += step
+                step *= 2
+            if high > end:
+                high = end
+            while low < high:
+                middle = (low + high) >> 1
+                if word[middle] < w:
+                    low = middle + 1
+                else:
+                    high = middle
+            link[child] = low
+            low += 1
+
+
+@kernel
+def left_extensions(link, word, first, last, adjusted):
+    """For the n-grams first … last: add one to the n-gram without the first word, unless they end in <s>."""
+    for node in range(first, last):
+        if word[node] != 1:
+            adjusted[np.int64(link[node])] += 1
+
+
+SHORTS = READ.format("uint32")
+SIGNATURES = {
+    first_keys: f"void({INTS}, int64, int64, int64, int64, int64, int64[::1])",
+    next_keys: f"int64({INTS}, int64, int64, int64, int64, int64, int64, {SHORTS}, {SHORTS}, int64[::1])",
+    run_lengths: "int64(int64[::1], uint32[::1])",
+    merge_runs: f"int64({LONGS}, {SHORTS}, {LONGS}, {SHORTS}, int64[::1], uint32[::1])",
+    count_levels: f"void({LONGS}, int64, int64, int64[::1])",
+    fill_levels: f"void({LONGS}, {SHORTS}, int64, int64, {LONGS}, int64, uint32[::1], uint32[::1], uint32[::1])",
+    suffix_links: f"void({SHORTS}, {SHORTS}, int64, int64, uint32[::1])",
+    left_extensions: f"void({SHORTS}, {SHORTS}, int64, int64, uint32[::1])",
+}

@@ -1,0 +1,133 @@
+"""Edits between words: distances with swaps, alignments counted, and the cost of a noisy channel's best path."""
+
+import numpy as np
+
+from howsure.kernels.compiling import kernel, ready
+from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS, READ
+
+FAR = 1_000_000
+START = 27  # the code of "before the first letter"
+
+
+@kernel
+def edit_distances(typed, text, ends, most):
+    """Damerau-Levenshtein distance (adjacent swaps, each letter edited once) from `typed` to every word, if at most `most`."""
+    n = typed.size
+    out = np.full(ends.size, most + 1, np.int64)
+    rows = np.zeros((3, 256), np.int64)
+    for j in range(ends.size):
+        a = ends[j - 1] if j > 0 else 0
+        m = ends[j] - a
+        if m == 0 or abs(m - n) > most or m > 250 or n > 250:
+            continue
+        for k in range(m + 1):
+            rows[0, k] = k
+        here = 0
+        for i in range(1, n + 1):
+            before = here
+            here = i % 3
+            two = (i + 1) % 3
+            rows[here, 0] = i
+            least = i
+            for k in range(1, m + 1):
+                x = typed[i - 1]
+                y = text[a + k - 1]
+                best = min(rows[before, k] + 1, rows[here, k - 1] + 1, rows[before, k - 1] + (0 if x == y else 1))
+                if i > 1 and k > 1 and x == text[a + k - 2] and typed[i - 2] == y:
+                    best = min(best, rows[two, k - 2] + 1)
+                rows[here, k] = best
+                least = min(least, best)
+            if least > most:
+                break
+        else:
+            out[j] = min(out[j], rows[here, m])
+    return out
+
+
+@kernel
+def align_pair(typed, meant, tables):
+    """Count the steps of one shortest alignment: change (or copy), drop, put, swap, into tables[0 … 3]."""
+    n = typed.size
+    m = meant.size
+    d = np.zeros((n + 1, m + 1), np.int64)
+    for i in range(n + 1):
+        d[i, 0] = i
+    for k in range(m + 1):
+        d[0, k] = k
+    for i in range(1, n + 1):
+        for k in range(1, m + 1):
+            best = min(d[i - 1, k] + 1, d[i, k - 1] + 1, d[i - 1, k - 1] + (0 if typed[i - 1] == meant[k - 1] else 1))
+            if i > 1 and k > 1 and typed[i - 1] == meant[k - 2] and typed[i - 2] == meant[k - 1]:
+                best = min(best, d[i - 2, k - 2] + 1)
+            d[i, k] = best
+    i = n
+    k = m
+    while i > 0 or k > 0:
+        if i > 0 and k > 0 and d[i, k] == d[i - 1, k - 1] + (0 if typed[i - 1] == meant[k - 1] else 1):
+            tables[0, meant[k - 1], typed[i - 1]] += 1
+            i -= 1
+            k -= 1
+        elif (
+            i > 1
+            and k > 1
+            and typed[i - 1] == meant[k - 2]
+            and typed[i - 2] == meant[k - 1]
+            and d[i, k] == d[i - 2, k - 2] + 1
+        ):
+            tables[3, meant[k - 2], meant[k - 1]] += 1
+            i -= 2
+            k -= 2
+        elif k > 0 and d[i, k] == d[i, k - 1] + 1:
+            before = meant[k - 2] if k > 1 else 27
+            tables[1, before, meant[k - 1]] += 1
+            k -= 1
+        else:
+            before = meant[k - 1] if k > 0 else 27
+            tables[2, before, typed[i - 1]] += 1
+            i -= 1
+
+
+@kernel
+def channel_costs(typed, text, ends, words, change, drop, put, swap):
+    """-log probability of the channel's likeliest way from each word to `typed`."""
+    n = typed.size
+    out = np.empty(words.size, np.float64)
+    d = np.zeros((n + 1, 256), np.float64)
+    for j in range(words.size):
+        w = words[j]
+        a = ends[w - 1] if w > 0 else 0
+        m = min(ends[w] - a, 250)
+        for i in range(n + 1):
+            for k in range(m + 1):
+                if i == 0 and k == 0:
+                    d[0, 0] = 0.0
+                    continue
+                best = 1e300
+                before = text[a + k - 1] if k > 0 else 27
+                if i > 0:
+                    best = d[i - 1, k] + put[before, typed[i - 1]]
+                if k > 0:
+                    last = text[a + k - 2] if k > 1 else 27
+                    best = min(best, d[i, k - 1] + drop[last, text[a + k - 1]])
+                if i > 0 and k > 0:
+                    best = min(best, d[i - 1, k - 1] + change[text[a + k - 1], typed[i - 1]])
+                if i > 1 and k > 1 and typed[i - 1] == text[a + k - 2] and typed[i - 2] == text[a + k - 1]:
+                    best = min(best, d[i - 2, k - 2] + swap[text[a + k - 2], text[a + k - 1]])
+                d[i, k] = best
+        out[j] = d[n, m]
+    return out
+
+
+def ready_edits() -> None:
+    """Compile or load the kernels of this file."""
+    table = "Array(float64, 2, 'A', readonly=True)"
+    ready(
+        edit_distances,
+        align_pair,
+        channel_costs,
+        signatures=(
+            f"int64[::1]({BYTES}, {BYTES}, {LONGS}, int64)",
+            f"void({BYTES}, {BYTES}, float64[:, :, ::1])",
+            f"float64[::1]({BYTES}, {BYTES}, {LONGS}, {READ.format('int64')}, {table}, {table}, {table}, {table})",
+        ),
+    )

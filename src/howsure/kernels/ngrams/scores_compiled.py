@@ -1,0 +1,251 @@
+"""Probabilities from a back-off trie (see `ngram_counts_compiled`): `log_p` of the n-grams seen, `log_b` of contexts.
+
+p(w | h) is that of the n-gram h w if it was seen; else the back-off weight of h (1 when h was not seen) times
+p(w | h without its first word). Every smoothing of `howsure.models.ngrams` is written in this form.
+"""
+
+import math
+
+import numpy as np
+
+from howsure.kernels.compiling import kernel
+from howsure.kernels.ngrams.counts_compiled import LONGS, SHORTS
+from howsure.kernels.ngrams.text_ids_compiled import INTS, READ
+
+
+@kernel
+def score_ids(ids, begin, end, order, start, word, log_p, log_b, context, log_prob, matched):
+    """Log probability of each id given those before it in its sentence; <s> starts a sentence and scores 0.
+
+    `context[k]` is the node of the last k + 1 words, `context[order]` how many of them there are; `matched` is the
+    order of the longest n-gram found.
+    """
+    depth = context[order]
+    was_bos = False
+    for i in range(begin, end):
+        w = np.int64(ids[i])
+        if w == 1 and not was_bos:
+            depth = 0
+        was_bos = w == 1
+        # Find w after ever longer contexts; the found nodes are the next contexts.
+        found = w
+        held = context[0]
+        context[0] = w
+        length = 1
+        while length <= depth:
+            node = held
+            if length < order:
+                held = context[length]
+            # Halving without a branch to mispredict: the searches of neighbouring tokens overlap.
+            low = np.int64(start[node])
+            size = np.int64(start[node + 1]) - low
+            if size == 0:
+                held = node
+                break
+            while size > 1:
+                half = size >> 1
+                low += half * np.int64(word[low + half - 1] < w)
+                size -= half
+            if word[low] != w:
+                held = node
+                break
+            found = low
+            if length < order - 1:
+                context[length] = low
+            length += 1
+        if was_bos:
+            log_prob[i - begin] = 0.0
+            matched[i - begin] = 0
+        else:
+            total = log_p[found]
+            # Contexts longer than the match: the one the search failed in, then those not yet overwritten.
+            if length <= depth:
+                total += log_b[held]
+                for k in range(length, depth):
+                    total += log_b[context[k]]
+            log_prob[i - begin] = total
+            matched[i - begin] = length
+        depth = min(length, order - 1)
+    context[order] = depth
+
+
+@kernel
+def walk_context(ids, order, start, word, context):
+    """The nodes of the last 1, 2, … words of `ids` that were seen; returns how many."""
+    n = min(ids.size, order - 1)
+    depth = 0
+    for length in range(1, n + 1):
+        node = np.int64(ids[ids.size - length])
+        for j in range(ids.size - length + 1, ids.size):
+            w = np.int64(ids[j])
+            low = np.int64(start[node])
+            end = np.int64(start[node + 1])
+            high = end
+            while low < high:
+                middle = (low + high) >> 1
+                if np.int64(word[middle]) < w:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == end or np.int64(word[low]) != w:
+                return depth
+            node = low
+        context[depth] = node
+        depth += 1
+    return depth
+
+
+@kernel
+def fill_distribution(context, depth, start, word, log_p, log_b, probs):
+    """The probability of every word after a context given by its nodes."""
+    for w in range(probs.size):
+        probs[w] = math.exp(log_p[w])
+    for k in range(depth):
+        node = context[k]
+        b = math.exp(log_b[node])
+        for w in range(probs.size):
+            probs[w] *= b
+        for child in range(np.int64(start[node]), np.int64(start[node + 1])):
+            probs[np.int64(word[child])] = math.exp(log_p[child])
+    probs[1] = 0.0
+
+
+@kernel
+def best_children(start, word, log_p, first, last, best):
+    """The child of largest probability of each node (the first among equals); 0 where there is none."""
+    for node in range(first, last):
+        top = -math.inf
+        best[node] = 0
+        for child in range(np.int64(start[node]), np.int64(start[node + 1])):
+            if log_p[child] > top and word[child] != 1:
+                top = log_p[child]
+                best[node] = child
+
+
+@kernel
+def predict_ids(ids, order, start, word, log_p, log_b, best, ranked, contexts, guess, log_guess):
+    """The likeliest next word before each id, and its log probability.
+
+    At every context length the best child counts unless a longer context has it too; only then its siblings are
+    searched. `contexts` is scratch of `order` + 1.
+    """
+    depth = 0
+    was_bos = False
+    for i in range(ids.size):
+        w = np.int64(ids[i])
+        if w == 1 and not was_bos:
+            depth = 0
+        was_bos = w == 1
+        top = -math.inf
+        top_word = np.int64(0)
+        total = 0.0
+        for k in range(depth, -1, -1):
+            if k > 0:
+                node = contexts[k - 1]
+                first = np.int64(start[node])
+                n = np.int64(start[node + 1]) - first
+            else:
+                first = 0
+                n = ranked.size
+            for j in range(-1, n):
+                if k > 0:
+                    child = np.int64(best[node]) if j < 0 else first + j
+                    if n == 0:
+                        break
+                    v = np.int64(word[child])
+                else:
+                    if j < 0:
+                        continue
+                    child = np.int64(ranked[j])
+                    v = child
+                value = total + log_p[child]
+                if v == 1:
+                    continue
+                if not value > top and not (value == top and v < top_word):
+                    if j < 0 or k == 0:
+                        break
+                    continue
+                hidden = False
+                for deeper in range(k, depth):
+                    node2 = contexts[deeper]
+                    low = np.int64(start[node2])
+                    end = np.int64(start[node2 + 1])
+                    high = end
+                    while low < high:
+                        middle = (low + high) >> 1
+                        if np.int64(word[middle]) < v:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    if low < end and np.int64(word[low]) == v:
+                        hidden = True
+                        break
+                if not hidden:
+                    top = value
+                    top_word = v
+                    if j < 0 or k == 0:
+                        break
+            if k > 0:
+                total += log_b[node]
+        guess[i] = top_word
+        log_guess[i] = top
+        # The contexts after w.
+        held = contexts[0]
+        contexts[0] = w
+        length = 1
+        while length <= depth and length < order:
+            node = held
+            held = contexts[length]
+            low = np.int64(start[node])
+            end = np.int64(start[node + 1])
+            high = end
+            while low < high:
+                middle = (low + high) >> 1
+                if np.int64(word[middle]) < w:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == end or np.int64(word[low]) != w:
+                break
+            contexts[length] = low
+            length += 1
+        depth = min(length, order - 1)
+
+
+@kernel
+def discounted(start, word, link, adjusted, first, last, discounts, p, b):
+    """Interpolated discounting of the children of contexts first … last: p of each child and the weight of the context.
+
+    p = (a - D(a)) / Σa + γ p(without the first word), γ = Σ D(a) / Σa; D has three steps: for 1, 2, and 3 or more.
+    """
+    for node in range(first, last):
+        total = 0
+        taken = 0.0
+        for child in range(np.int64(start[node]), np.int64(start[node + 1])):
+            if word[child] != 1:
+                a = np.int64(adjusted[child])
+                total += a
+                taken += discounts[min(a, 3)]
+        if total == 0:
+            b[node] = 1.0
+            continue
+        gamma = taken / total
+        b[node] = gamma
+        for child in range(np.int64(start[node]), np.int64(start[node + 1])):
+            if word[child] != 1:
+                a = np.int64(adjusted[child])
+                p[child] = (a - discounts[min(a, 3)]) / total + gamma * p[np.int64(link[child])]
+            else:
+                p[child] = 0.0
+
+
+FLOATS = READ.format("float64")
+TRIE = f"{SHORTS}, {SHORTS}, {FLOATS}, {FLOATS}"
+SIGNATURES = {
+    score_ids: f"void({INTS}, int64, int64, int64, {TRIE}, int64[::1], float64[::1], uint8[::1])",
+    walk_context: f"int64({INTS}, int64, {SHORTS}, {SHORTS}, int64[::1])",
+    fill_distribution: f"void({LONGS}, int64, {TRIE}, float64[::1])",
+    best_children: f"void({SHORTS}, {SHORTS}, {FLOATS}, int64, int64, uint32[::1])",
+    predict_ids: f"void({INTS}, int64, {TRIE}, {SHORTS}, {SHORTS}, int64[::1], int32[::1], float64[::1])",
+    discounted: f"void({SHORTS}, {SHORTS}, {SHORTS}, {SHORTS}, int64, int64, {FLOATS}, float64[::1], float64[::1])",
+}

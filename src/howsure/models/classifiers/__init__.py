@@ -1,0 +1,1 @@
+"""Text classifiers and how they are fitted."""

@@ -1,0 +1,1 @@
+"""Mentions, what is known of them, and the mention-ranking model."""

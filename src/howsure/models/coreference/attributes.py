@@ -1,0 +1,265 @@
+"""What is known of each mention of a document, as strings and small numbers: the stuff coreference features are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.corpora.document import Document, Mention
+from howsure.models.coreference.gender_words import CITATIONS, FEMALE, MALE, PERSON, PRONOUNS, TITLES
+from howsure.models.coreference.mentions import mention_heads
+
+Ints = NDArray[np.int64]
+
+KINDS = ("nominal", "proper", "other", *CITATIONS)
+DETERMINERS = {
+    **dict.fromkeys(["the"], "definite"),
+    **dict.fromkeys(["a", "an", "another"], "indefinite"),
+    **dict.fromkeys(["this", "that", "these", "those", "such"], "demonstrative"),
+    **dict.fromkeys(["some", "any", "many", "few", "several", "much", "most", "more"], "quantity"),
+    **dict.fromkeys(["no", "every", "each", "all", "both", "either", "neither"], "universal"),
+    **dict.fromkeys(["my", "your", "his", "her", "its", "our", "their", "whose"], "possessive"),
+}
+IGNORED = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "'s",
+        "’s",
+        "'",
+        "’",
+        ",",
+        ".",
+        "-",
+        "of",
+        "and",
+        "in",
+        "my",
+        "your",
+        "his",
+        "her",
+        "its",
+        "our",
+        "their",
+    ]
+)
+ROLES = ("subject", "object", "oblique", "possessor", "other")
+EDGE = "<edge>"
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """Columns with one entry per mention, in the document's order (outer before inner)."""
+
+    start: Ints
+    end: Ints
+    head: Ints
+    sentence: Ints
+    kind: NDArray[np.uint8]  # of KINDS
+    word: list[str]  # the head, lower case
+    lemma: list[str]
+    tag: list[str]  # the head's part of speech
+    first: list[str]
+    last: list[str]
+    before: list[str]
+    after: list[str]
+    relation: list[str]
+    governor: list[str]  # lemma of the head's head
+    governor_at: Ints
+    determiner: list[str]
+    gender: list[str]
+    number: list[str]
+    person: list[str]
+    role: NDArray[np.uint8]  # of ROLES
+    text: list[str]  # lower case, without determiner
+    full: list[str]
+    content: list[frozenset[str]]
+    modifiers: list[frozenset[str]]
+    inside: list[str]  # dependents that extend the phrase
+    speaker: list[str]
+    addressee: list[str]
+    names: list[frozenset[str]]  # capitalised words, lower case
+    initials: list[str]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
+    """The attributes of `mentions`, which must be in document order."""
+    words = document.words
+    lower = [w.lower() for w in words]
+    n = len(words)
+    empty = ("_",) * n
+    upos = document.columns.get("upos") or document.columns.get("xpos") or empty
+    xpos = document.columns.get("xpos") or upos
+    lemmas = document.columns.get("lemma") or tuple(lower)
+    relations = document.columns.get("relation") or empty
+    features = document.columns.get("features") or empty
+    heads = document.heads
+    children: list[list[int]] = [[] for _ in range(n)]
+    if heads is not None:
+        for i, h in enumerate(heads.tolist()):
+            if h >= 0:
+                children[h].append(i)
+    sentences = document.sentence_of()
+    said = [d.get("speaker", "") for d in document.sentence_metadata] or [""] * document.n_sentences
+    told = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences
+    at = mention_heads(document, mentions)
+    made: dict[str, list[object]] = {name: [] for name in _LISTS}
+    for m, h in zip(mentions, at.tolist(), strict=True):
+        span = lower[m.start : m.end]
+        word = lower[h]
+        kind, gender, number, person = _kind(m, h, words, lower, upos, xpos, features, span)
+        governor = -1 if heads is None else int(heads[h])
+        s = int(sentences[h])
+        begin, finish = int(document.starts[s]), int(document.starts[s + 1])
+        det = DETERMINERS.get(span[0], "")
+        if not det:
+            det = "possessed" if any(w in ("'s", "’s") for w in span[:-1]) else "none"
+        bases = [relations[c].split(":")[0] for c in children[h] if m.start <= c < m.end]
+        capital = [w for w in words[m.start : m.end] if w[:1].isupper()]
+        row = {
+            "kind": KINDS.index(kind),
+            "word": word,
+            "lemma": lemmas[h].lower() if lemmas[h] != "_" else word,
+            "tag": xpos[h],
+            "first": span[0],
+            "last": span[-1],
+            "before": lower[m.start - 1] if m.start > begin else EDGE,
+            "after": lower[m.end] if m.end < finish else EDGE,
+            "relation": relations[h],
+            "governor": EDGE if governor < 0 else lemmas[governor].lower(),
+            "governor_at": governor,
+            "determiner": det,
+            "gender": gender,
+            "number": number,
+            "person": person,
+            "role": _role(relations[h]),
+            "text": " ".join(span[1:] if len(span) > 1 and span[0] in DETERMINERS else span),
+            "full": " ".join(span),
+            "content": frozenset(
+                lemmas[k].lower() if lemmas[k] != "_" else lower[k]
+                for k in range(m.start, m.end)
+                if lower[k] not in IGNORED
+            ),
+            "modifiers": frozenset(
+                lower[c]
+                for c in children[h]
+                if m.start <= c < m.end and relations[c].split(":")[0] in ("amod", "compound", "nummod", "flat")
+            ),
+            "inside": "+".join(sorted({b for b in bases if b in ("acl", "appos", "conj", "nmod", "advcl")})) or "none",
+            "speaker": said[s].lower(),
+            "addressee": told[s].lower(),
+            "names": frozenset(w.lower() for w in capital if w.lower() not in IGNORED and w.lower() not in TITLES),
+            "initials": "".join(w[0] for w in capital).lower(),
+        }
+        for name, value in row.items():
+            made[name].append(value)
+    return Attributes(
+        start=np.array([m.start for m in mentions], dtype=np.int64),
+        end=np.array([m.end for m in mentions], dtype=np.int64),
+        head=at,
+        sentence=sentences[at] if len(at) else np.zeros(0, np.int64),
+        governor_at=np.array(made.pop("governor_at"), dtype=np.int64),
+        kind=np.array(made.pop("kind"), dtype=np.uint8),
+        role=np.array(made.pop("role"), dtype=np.uint8),
+        **made,  # type: ignore[arg-type]
+    )
+
+
+_LISTS = (
+    "kind",
+    "word",
+    "lemma",
+    "tag",
+    "first",
+    "last",
+    "before",
+    "after",
+    "relation",
+    "governor",
+    "governor_at",
+    "determiner",
+    "gender",
+    "number",
+    "person",
+    "role",
+    "text",
+    "full",
+    "content",
+    "modifiers",
+    "inside",
+    "speaker",
+    "addressee",
+    "names",
+    "initials",
+)
+
+
+def _kind(
+    m: Mention,
+    h: int,
+    words: Sequence[str],
+    lower: Sequence[str],
+    upos: Sequence[str],
+    xpos: Sequence[str],
+    features: Sequence[str],
+    span: Sequence[str],
+) -> tuple[str, str, str, str]:
+    """Kind, gender, number and person."""
+    word = lower[h]
+    if word in PRONOUNS and (m.end - m.start == 1 or upos[h] in ("PRON", "PRP", "DT")) and upos[h] != "NUM":
+        kind, gender, number, person = PRONOUNS[word]
+        if kind == "you" and "Number=Plur" in features[h]:
+            number = "p"
+        if m.end - m.start == 1 or kind in ("those", "one", "that"):
+            return kind, gender, number, person
+        return "nominal", gender, number, person
+    if upos[h] == "PROPN" or xpos[h].startswith("NNP"):
+        kind = "proper"
+    elif upos[h] in ("NOUN", "NUM", "PRON", "SYM", "DET") or xpos[h].startswith("NN"):
+        kind = "nominal"
+    elif upos[h] == "_":  # no parse: capitals tell
+        kind = "proper" if words[h][:1].isupper() else "nominal"
+    else:
+        kind = "other"
+    gender = _gender(word, span, kind)
+    number = "p" if "Number=Plur" in features[h] or xpos[h] in ("NNS", "NNPS") else "s"
+    if any(w in ("and", "&") for w in span) and kind != "other" and " and " in " ".join(span):
+        number = "p" if kind == "proper" else number
+    return kind, gender, number, "3"
+
+
+def _gender(word: str, span: Sequence[str], kind: str) -> str:
+    if word in MALE:
+        return "m"
+    if word in FEMALE:
+        return "f"
+    if word in PERSON:
+        return "a"
+    if kind == "proper":
+        if any(w in MALE for w in span[:2]):
+            return "m"
+        if any(w in FEMALE for w in span[:2]):
+            return "f"
+    return ""
+
+
+def _role(relation: str) -> int:
+    base = relation.split(":")[0]
+    if base in ("nsubj", "csubj"):
+        return 0
+    if base in ("obj", "iobj"):
+        return 1
+    if base == "obl":
+        return 2
+    return 3 if relation == "nmod:poss" else 4

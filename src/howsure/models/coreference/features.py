@@ -1,0 +1,187 @@
+"""Coreference features after Durrett & Klein (2013): named templates, hashed.
+
+Three kinds of templates, each by name and switchable:
+- of a mention (its head, words around it, length, …): for starting an entity, for being linked, for being linked to;
+- relations of two mentions (distance, matches, agreement, …), small codes from `coref_relations`;
+- crosses of a mention template of the one with a mention template of the other.
+Each feature counts bare, with the mention's kind, and with the kinds of both; a pronoun is a kind of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.corpora.document import Document, Mention
+from howsure.errors import InputError
+from howsure.models.coreference.attributes import Attributes, attributes
+from howsure.models.coreference.relations import RELATIONS, relation_codes
+
+MENTION_TEMPLATES = [
+    "head",
+    "first",
+    "last",
+    "before",
+    "after",
+    "length",
+    "relation",
+    "governor",
+    "determiner",
+    "agreement",
+    "tag",
+    "seen",
+    "position",
+    "nested",
+    "inside",
+]
+CROSSES = {
+    "heads": ("head", "head"),
+    "governor-head": ("governor", "head"),
+    "head-governor": ("head", "governor"),
+    "governors": ("governor", "governor"),
+    "determiners": ("determiner", "determiner"),
+    "relations": ("relation", "relation"),
+    "tags": ("tag", "tag"),
+    "agreements": ("agreement", "agreement"),
+}
+TEMPLATES = (*MENTION_TEMPLATES, *RELATIONS, *CROSSES)
+LENGTHS = np.array([1, 2, 3, 4, 5, 7, 10, 15])
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The templates in use: mention and relation names, and crosses as columns of the mention templates."""
+
+    mention: tuple[str, ...]
+    relation: tuple[str, ...]
+    cross: tuple[str, ...]
+
+    @property
+    def crossed(self) -> NDArray[np.int64]:
+        """Columns (of the mention, of the antecedent) of each cross."""
+        at = {name: k for k, name in enumerate(self.mention)}
+        pairs = [(at[CROSSES[c][0]], at[CROSSES[c][1]]) for c in self.cross]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def templates(without: Iterable[str] = ()) -> Templates:
+    """All templates but those named; a cross needs both its mention templates."""
+    dropped = set(without)
+    for name in dropped:
+        if name not in TEMPLATES:
+            raise InputError(f"there is no feature template {name!r}.{_validate.nearest(name, TEMPLATES)}")
+    mention = tuple(t for t in MENTION_TEMPLATES if t not in dropped)
+    crosses = tuple(c for c, (a, b) in CROSSES.items() if c not in dropped and a in mention and b in mention)
+    return Templates(mention, tuple(r for r in RELATIONS if r not in dropped), crosses)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """A document's features: kinds (N,), mention values (N, mention templates), relation codes (pairs, relations).
+
+    Pair (i, j), j < i, is row i(i-1)/2 + j.
+    """
+
+    kind: NDArray[np.uint8]
+    values: NDArray[np.uint64]
+    codes: NDArray[np.uint8]
+    attributes: Attributes
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+def vocabulary(documents: Iterable[Document], least: int) -> frozenset[str]:
+    """Words and lemmas that occur at least so often: rarer ones are known by their part of speech."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        counts.update(w.lower() for w in document.words)
+        if "lemma" in document.columns:
+            counts.update(w.lower() for w in document.columns["lemma"])
+    return frozenset(w for w, c in counts.items() if c >= least)
+
+
+def features(document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates) -> Features:
+    """The features of a document's mentions, which must be in document order."""
+    a = attributes(document, mentions)
+    tags = document.columns.get("xpos") or document.columns.get("upos") or ("_",) * len(document)
+
+    def word(values: Sequence[str], at: Iterable[int]) -> list[str]:
+        return [
+            v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in zip(values, at, strict=True)
+        ]
+
+    columns: dict[str, list[str]] = {
+        "head": word(a.lemma, a.head.tolist()),
+        "first": word(a.first, a.start.tolist()),
+        "last": word(a.last, (a.end - 1).tolist()),
+        "before": word(a.before, (a.start - 1).tolist()),
+        "after": word(a.after, a.end.tolist()),
+        "length": [str(x) for x in np.searchsorted(LENGTHS, a.end - a.start, side="right")],
+        "relation": a.relation,
+        "governor": [
+            f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)
+        ],
+        "determiner": a.determiner,
+        "agreement": ["/".join(x) for x in zip(a.gender, a.number, a.person, strict=True)],
+        "tag": a.tag,
+        "seen": _seen(a),
+        "position": _positions(a),
+        "nested": _nested(a),
+        "inside": a.inside,
+    }
+    values = np.array([[_hashed(v) for v in columns[name]] for name in used.mention], dtype=np.uint64)
+    values = np.ascontiguousarray(values.reshape(len(used.mention), len(a)).T)
+    return Features(a.kind, values, relation_codes(a, used.relation), a)
+
+
+@lru_cache(maxsize=1 << 17)
+def _hashed(value: str) -> int:
+    return int.from_bytes(hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _seen(a: Attributes) -> list[str]:
+    """Whether an earlier mention had this text or this head, and how often."""
+    made, texts, heads = [], Counter[str](), Counter[str]()
+    names: set[str] = set()
+    for text, lemma, content in zip(a.text, a.lemma, a.content, strict=True):
+        made.append(f"{min(texts[text], 3)}/{min(heads[lemma], 3)}/{lemma in names}")
+        texts[text] += 1
+        heads[lemma] += 1
+        names |= content
+    return made
+
+
+def _positions(a: Attributes) -> list[str]:
+    """Place in the sentence among its mentions, and whether the document has just begun."""
+    first = np.searchsorted(a.sentence, a.sentence, side="left")
+    order = np.arange(len(a)) - first
+    return [f"{min(int(o), 3)}/{min(int(s), 2)}" for o, s in zip(order, a.sentence, strict=True)]
+
+
+def _nested(a: Attributes) -> list[str]:
+    """Inside another mention, holding another, sharing its head with a longer or a shorter one."""
+    n = len(a)
+    inside, holds = np.zeros(n, bool), np.zeros(n, bool)
+    longer, shorter = np.zeros(n, bool), np.zeros(n, bool)
+    by_head: dict[int, list[int]] = {}
+    reach = -1
+    size = a.end - a.start
+    for k in range(n):
+        inside[k] = a.end[k] <= reach
+        reach = max(reach, int(a.end[k]))
+        by_head.setdefault(int(a.head[k]), []).append(k)
+    holds[:-1] = a.start[1:] < a.end[:-1]
+    for members in by_head.values():
+        if len(members) > 1:
+            top, least = max(size[members]), min(size[members])
+            for k in members:
+                longer[k], shorter[k] = size[k] < top, size[k] > least
+    return [f"{i:d}{h:d}{x:d}{y:d}" for i, h, x, y in zip(inside, holds, longer, shorter, strict=True)]

@@ -1,0 +1,219 @@
+"""Mentions of entities: their heads and kinds, and finding them in dependency parses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.corpora.document import Document, Mention
+from howsure.errors import InputError
+from howsure.models.coreference.gender_words import PRONOUNS
+
+Ints = NDArray[np.int64]
+
+NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
+# Dependents that belong to the clause, not to the noun phrase, when a noun is a predicate ("he *is* a doctor").
+CLAUSAL = frozenset(
+    [
+        "nsubj",
+        "csubj",
+        "cop",
+        "aux",
+        "mark",
+        "advcl",
+        "parataxis",
+        "discourse",
+        "expl",
+        "ccomp",
+        "xcomp",
+        "vocative",
+        "dislocated",
+        "orphan",
+    ]
+)
+EDGES = frozenset(["case", "cc", "punct", "mark", "discourse", "reparandum", "vocative", "parataxis", "dep"])
+LEFT_BORDERS = frozenset(["case", "cc", "mark", "cop"])
+LOOSE = frozenset(["advmod", "obl", "punct", "conj", "cc"])
+NOT_PHRASES = frozenset(
+    ["fixed", "flat", "goeswith", "reparandum", "discourse", "case", "cc", "mark", "cop", "aux", "punct", "advmod"]
+)
+PRONOUN_KINDS = frozenset(["i", "we", "you", "he", "she", "it", "they", "this", "that", "these", "those", "one"])
+
+
+def check_spans(document: Document, mentions: Sequence[Mention]) -> None:
+    """Mentions must lie inside the document and inside one sentence."""
+    if not mentions:
+        return
+    sentence = document.sentence_of()
+    for m in mentions:
+        if not 0 <= m.start < m.end <= len(document):
+            raise InputError(
+                f'document "{document.name}": the mention of tokens {m.start} to {m.end} is outside its '
+                f"{len(document)} tokens."
+            )
+        if sentence[m.start] != sentence[m.end - 1]:
+            raise InputError(
+                f'document "{document.name}": the mention of tokens {m.start} to {m.end} is outside its sentence '
+                f"(number {int(sentence[m.start]) + 1}, which ends at token {int(document.starts[sentence[m.start] + 1])})."
+            )
+
+
+def mention_heads(document: Document, mentions: Sequence[Mention]) -> Ints:
+    """The head token of each mention: the one whose own head is outside the span, a nominal one if there are several.
+
+    Without a parse: the last token before the first comma, bracket or preposition inside the span.
+    """
+    upos = document.columns.get("upos")
+    heads = document.heads
+    found = np.empty(len(mentions), np.int64)
+    for at, m in enumerate(mentions):
+        if heads is None:
+            end = m.start + 1
+            while end < m.end and document.words[end].lower() not in STOPS:
+                end += 1
+            found[at] = end - 1
+            continue
+        tops = [i for i in range(m.start, m.end) if not m.start <= heads[i] < m.end]
+        nominal = [i for i in tops if upos is not None and upos[i] in NOMINAL]
+        found[at] = (nominal or tops or [m.end - 1])[0]
+    return found
+
+
+STOPS = frozenset(
+    [
+        ",",
+        ";",
+        ":",
+        "(",
+        ")",
+        "[",
+        "]",
+        "--",
+        "–",
+        "—",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "with",
+        "from",
+        "to",
+        "by",
+        "who",
+        "which",
+        "that",
+    ]
+)
+
+
+def detect_mentions(document: Document) -> tuple[Mention, ...]:
+    """Candidate mentions from a dependency parse: pronouns, noun phrases, proper names, conjuncts and possessors.
+
+    Each noun's phrase is the reach of its subtree without clause-level dependents and leading prepositions. The
+    phrase of a coordination is given whole and as its first conjunct, one with an apposition whole and without it,
+    so candidates nest. Meant to miss little: the model decides which corefer. Entity names are the candidates'
+    numbers.
+    """
+    if document.heads is None or "upos" not in document.columns or "relation" not in document.columns:
+        raise InputError(
+            f'document "{document.name}" has no dependency parse (heads, upos and relation); mentions cannot be found.'
+        )
+    spans: set[tuple[int, int]] = set()
+    upos, relation = document.columns["upos"], document.columns["relation"]
+    children: list[list[int]] = [[] for _ in range(len(document))]
+    for i, h in enumerate(document.heads.tolist()):
+        if h >= 0:
+            children[h].append(i)
+    low, high = np.arange(len(document)), np.arange(1, len(document) + 1)
+    for i in _leaves_first(document.heads):
+        h = int(document.heads[i])
+        if h >= 0:
+            low[h], high[h] = min(low[h], low[i]), max(high[h], high[i])
+    for i in range(len(document)):
+        base = relation[i].split(":")[0]
+        word = document.words[i].lower()
+        if word in PRONOUNS and upos[i] in ("PRON", "DET"):
+            alone = PRONOUNS[word][0] in PRONOUN_KINDS and not (upos[i] == "DET" and base == "det")
+            if alone and base not in ("expl", "fixed", "mark"):
+                spans.add((i, i + 1))
+                rest = [c for c in children[i] if relation[c].split(":")[0] in ("acl", "nmod", "conj")]
+                if rest and PRONOUNS[word][0] in ("those", "one", "that", "we", "you", "he", "they"):
+                    spans.update(_phrases(i, children, relation, low, high, document))
+            continue
+        if upos[i] not in ("NOUN", "PROPN", "PRON", "NUM") or base in NOT_PHRASES:
+            continue
+        if upos[i] == "NUM" and base in ("nummod", "compound", "appos", "dep", "list"):
+            continue
+        if base == "compound" and upos[i] != "PROPN":
+            continue
+        if upos[i] == "PRON" and (word in PRONOUNS or base in ("expl", "det")):
+            continue
+        spans.update(_phrases(i, children, relation, low, high, document))
+    ordered = sorted(spans, key=lambda s: (s[0], -s[1]))
+    return tuple(Mention(start, end, str(n)) for n, (start, end) in enumerate(ordered))
+
+
+def _phrases(
+    i: int, children: list[list[int]], relation: Sequence[str], low: Ints, high: Ints, document: Document
+) -> list[tuple[int, int]]:
+    """The spans of the phrase that token i heads: whole; without conjuncts; without appositions and the like."""
+    bases = {c: relation[c].split(":")[0] for c in children[i]}
+    clause = any(base in ("cop", "nsubj") for base in bases.values())
+    # A preposition or conjunction on the left ends the phrase there, with whatever stands before it.
+    border = max((int(high[c]) for c, base in bases.items() if c < i and base in LEFT_BORDERS), default=0)
+    made = []
+    for dropped in (frozenset(), frozenset({"conj", "cc"}), frozenset({"conj", "cc", "appos", "acl", "parataxis"})):
+        start, end = i, i + 1
+        for c, base in bases.items():
+            if base in CLAUSAL or base in dropped or (clause and base in LOOSE):
+                continue
+            if c < i:
+                if base not in EDGES and int(low[c]) >= border and not (base == "advmod" and int(low[c]) < start):
+                    start = min(start, int(low[c]))
+            elif base not in EDGES or (base == "case" and relation[i] == "nmod:poss"):
+                end = max(end, int(high[c]))
+        start, end = _trimmed(start, end, i, document)
+        if (start, end) not in made:
+            made.append((start, end))
+    return made
+
+
+def _trimmed(start: int, end: int, head: int, document: Document) -> tuple[int, int]:
+    """Without punctuation at the edges; a quote or bracket stays, or is taken in, when its partner is inside."""
+    upos = document.columns["upos"]
+    words = document.words
+    while start < head and upos[start] == "PUNCT" and not (words[start] in "(\"“‘'" and words[end - 1] in ")\"”’'"):
+        start += 1
+    sentence_end = int(document.starts[np.searchsorted(document.starts, head, side="right")])
+    if end < sentence_end and words[end] in CLOSING and _closes(words[start : end + 1]):
+        end += 1
+    while end - 1 > head and upos[end - 1] == "PUNCT" and not _closes(words[start:end]):
+        end -= 1
+    return start, end
+
+
+CLOSING = {")": "(", "]": "[", "”": "“", '"': '"'}
+
+
+def _closes(words: Sequence[str]) -> bool:
+    """Whether the last word closes what is opened inside the span."""
+    last, before = words[-1], words[:-1]
+    if last == '"':
+        return before.count('"') % 2 == 1
+    return last in CLOSING and before.count(CLOSING[last]) > before.count(last)
+
+
+def _leaves_first(heads: Ints) -> list[int]:
+    """Tokens in an order in which every dependent comes before its head."""
+    depth = np.zeros(len(heads), np.int64)
+    at = heads.copy()
+    while (at >= 0).any():
+        alive = at >= 0
+        depth[alive] += 1
+        at[alive] = heads[at[alive]]
+        if depth.max(initial=0) > len(heads):
+            raise InputError("the dependency parse has a cycle.")
+    return np.argsort(-depth, kind="stable").tolist()

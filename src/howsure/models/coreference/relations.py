@@ -1,0 +1,249 @@
+"""How two mentions stand to each other, as small codes: one function for each named template, vectorised over pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.models.coreference.attributes import Attributes
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint8]
+
+MENTION_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 45, 70, 110, 170, 260])
+SENTENCE_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 15, 22, 35, 50])
+RANK_STEPS = np.array([1, 2, 3, 4, 6, 9, 15, 30])
+
+
+class Pairs:
+    """All pairs j < i of a document's mentions, i by i, and what several templates share."""
+
+    def __init__(self, a: Attributes) -> None:
+        self.a = a
+        n = len(a)
+        i, j = np.tril_indices(n, -1)
+        self.n, self.i, self.j = n, i, j
+        self.lemma, self.word, self.text, self.full = (numbered(x) for x in (a.lemma, a.word, a.text, a.full))
+        self.gap = a.sentence[i] - a.sentence[j]
+        self.nested = self._nested()
+        shared, size = self._overlap()
+        self.shared, self.size = shared, size
+        self.gender = _clash(a.gender, i, j, {("a", "m"), ("m", "a"), ("a", "f"), ("f", "a")})
+        self.number = _clash(a.number, i, j, set())
+        self.same_lemma = self.lemma[i] == self.lemma[j]
+
+    def _nested(self) -> Codes:
+        """0 apart, 1 the antecedent contains the mention, 2 the other way round, 3 they share their head."""
+        a, i, j = self.a, self.i, self.j
+        made = np.zeros(len(i), np.uint8)
+        made[(a.start[j] <= a.start[i]) & (a.end[i] <= a.end[j])] = 1
+        made[(a.start[i] <= a.start[j]) & (a.end[j] <= a.end[i])] = 2
+        made[a.head[i] == a.head[j]] = 3
+        return made
+
+    def _overlap(self) -> tuple[Ints, Ints]:
+        """Content words that two mentions share, and each mention's number of them."""
+        index: dict[str, int] = {}
+        rows = [[index.setdefault(w, len(index)) for w in content] for content in self.a.content]
+        counts = np.array([len(r) for r in rows], dtype=np.int64)
+        return _shared(rows, counts, len(index))[self.i, self.j], counts
+
+    def ranked(self, fits: NDArray[np.bool_]) -> Ints:
+        """How many mentions between j and i fit i, among the pairs where `fits`."""
+        square = np.zeros((self.n, self.n), np.int64)
+        square[self.i, self.j] = fits
+        after = np.cumsum(square[:, ::-1], axis=1)[:, ::-1] - square
+        return after[self.i, self.j]
+
+
+def _shared(rows: list[list[int]], counts: Ints, width: int) -> Ints:
+    """How many numbers each two rows share."""
+    from scipy.sparse import csr_array
+
+    columns = np.array([c for r in rows for c in r], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    table = csr_array((np.ones(len(columns), np.int64), columns, ends), shape=(len(rows), max(width, 1)))
+    made: Ints = (table @ table.T).toarray() if rows else np.zeros((0, 0), np.int64)
+    return made
+
+
+def numbered(values: Sequence[str]) -> Ints:
+    """Equal strings, equal numbers."""
+    index: dict[str, int] = {}
+    return np.array([index.setdefault(v, len(index)) for v in values], dtype=np.int64)
+
+
+def _clash(values: Sequence[str], i: Ints, j: Ints, compatible: set[tuple[str, str]]) -> Codes:
+    """0 unknown, 1 the same, 2 different, 3 compatible."""
+    names = sorted(set(values))
+    codes = np.array([names.index(v) for v in values], dtype=np.int64)
+    table = np.zeros((len(names), len(names)), np.uint8)
+    for x, u in enumerate(names):
+        for y, v in enumerate(names):
+            if u and v:
+                table[x, y] = 1 if u == v else 3 if (u, v) in compatible else 2
+    return table[codes[i], codes[j]] if len(names) else np.zeros(len(i), np.uint8)
+
+
+def _distance(p: Pairs) -> Ints:
+    return np.searchsorted(MENTION_STEPS, p.i - p.j, side="right")
+
+
+def _sentences(p: Pairs) -> Ints:
+    return np.searchsorted(SENTENCE_STEPS, p.gap, side="right")
+
+
+def _exact(p: Pairs) -> Ints:
+    return (p.text[p.i] == p.text[p.j]).astype(np.int64) + (p.full[p.i] == p.full[p.j])
+
+
+def _head_match(p: Pairs) -> Ints:
+    return p.same_lemma.astype(np.int64) + (p.same_lemma & (p.word[p.i] == p.word[p.j]))
+
+
+def _overlap(p: Pairs) -> Ints:
+    i_in, j_in = p.shared == p.size[p.i], p.shared == p.size[p.j]
+    code = np.where(i_in & j_in, 4, np.where(i_in, 3, np.where(j_in, 2, 1)))
+    return np.where(p.shared == 0, 0, code)
+
+
+def _head_inside(p: Pairs) -> Ints:
+    a = p.a
+    index = {w: k for k, w in enumerate(dict.fromkeys([*a.lemma, *(w for c in a.content for w in c)]))}
+    has = np.zeros((p.n, len(index)), bool)
+    for m, content in enumerate(a.content):
+        has[m, [index[w] for w in content]] = True
+    heads = np.array([index[w] for w in a.lemma], dtype=np.int64)
+    return has[p.j, heads[p.i]] + 2 * has[p.i, heads[p.j]].astype(np.int64)
+
+
+def _nesting(p: Pairs) -> Codes:
+    return p.nested
+
+
+def _gender(p: Pairs) -> Codes:
+    return p.gender
+
+
+def _number(p: Pairs) -> Codes:
+    return p.number
+
+
+def _speaker(p: Pairs) -> Ints:
+    """0 nobody speaks; 1 the same speaker; 2 spoken to by the antecedent's speaker; 3 another; 4, 5 by name."""
+    a = p.a
+    speaker, addressee = numbered(["", *a.speaker])[1:], numbered(["", *a.speaker, *a.addressee])
+    spoken_to = addressee[1 + p.n :]
+    code = np.where(speaker[p.i] == speaker[p.j], 1, np.where(spoken_to[p.j] == speaker[p.i], 2, 3))
+    code = np.where((spoken_to[p.i] == speaker[p.j]) & (code == 3), 6, code)
+    code = np.where((speaker[p.i] == 0) | (speaker[p.j] == 0), 0, code)
+    for number, said in ((4, a.speaker), (5, a.addressee)):
+        known = sorted({s for s in said if s})
+        if known:
+            named = np.array([[bool(a.names[m] & _name(s)) for s in known] for m in range(p.n)])
+            which = np.array([known.index(s) if s else -1 for s in said])
+            hit = (which[p.i] >= 0) & named[p.j, which[p.i]] & (a.kind[p.j] == 1)
+            code = np.where(hit, number, code)
+    return code
+
+
+def _name(speaker: str) -> set[str]:
+    return set(speaker.replace("_", " ").replace("-", " ").split())
+
+
+def _rank(p: Pairs) -> Ints:
+    fits = (p.gender != 2) & (p.number != 2) & (p.nested == 0)
+    return np.searchsorted(RANK_STEPS, p.ranked(fits), side="right") + 10 * fits
+
+
+def _head_rank(p: Pairs) -> Ints:
+    return np.where(p.same_lemma, 1 + np.minimum(p.ranked(p.same_lemma), 3), 0)
+
+
+def _syntax(p: Pairs) -> Ints:
+    """0 nothing, 1 apposition, 2 subject and predicate noun, 3 conjuncts, 4 same verb, 5 antecedent governs from above."""
+    a = p.a
+    bases = [r.split(":")[0] for r in a.relation]
+    subject, conjunct, apposed = (
+        np.array([b == name for b in bases], dtype=bool) for name in ("nsubj", "conj", "appos")
+    )
+    gi, gj, hi, hj = a.governor_at[p.i], a.governor_at[p.j], a.head[p.i], a.head[p.j]
+    below = gi == hj
+    code = np.where((gi == gj) & (gi >= 0), 4, np.where(below, 5, 0))
+    code[(gj == hi) & subject[p.j]] = 2
+    code[below & conjunct[p.i]] = 3
+    code[below & apposed[p.i]] = 1
+    return code
+
+
+def _parallel(p: Pairs) -> Ints:
+    relation, governor = numbered(p.a.relation), numbered(p.a.governor)
+    same = relation[p.i] == relation[p.j]
+    return same.astype(np.int64) + 2 * (governor[p.i] == governor[p.j])
+
+
+def _modifiers(p: Pairs) -> Ints:
+    """Whether the modifiers (adjectives, numbers, compounds) of mentions with one head differ."""
+    index: dict[str, int] = {}
+    rows = [[index.setdefault(w, len(index)) for w in m] for m in p.a.modifiers]
+    size = np.array([len(r) for r in rows], dtype=np.int64)
+    shared = _shared(rows, size, len(index))[p.i, p.j]
+    code = 1 + (shared < size[p.i]) + 2 * (shared < size[p.j])
+    return np.where(p.same_lemma, code, 0)
+
+
+def _acronym(p: Pairs) -> Ints:
+    a = p.a
+    word, initials = numbered([*a.word, *a.initials]), np.array([len(x) > 1 for x in a.initials], dtype=bool)
+    letters = word[p.n :]
+    return ((word[p.i] == letters[p.j]) & initials[p.j]).astype(np.int64) + 2 * (
+        (word[p.j] == letters[p.i]) & initials[p.i]
+    )
+
+
+def _roles(p: Pairs) -> Ints:
+    near = np.minimum(p.gap, 2)
+    return (near * 5 + p.a.role[p.i]) * 5 + p.a.role[p.j]
+
+
+def _salience(p: Pairs) -> Ints:
+    """How often the antecedent's text was named before the mention, and how near it is."""
+    count = np.zeros(p.n, np.int64)
+    seen: dict[int, int] = {}
+    for k, t in enumerate(p.text.tolist()):
+        seen[t] = seen.get(t, 0) + 1
+        count[k] = seen[t]
+    return np.minimum(count[p.j], 5) * 4 + np.minimum(p.gap, 3)
+
+
+RELATIONS: dict[str, Callable[[Pairs], NDArray[np.integer]]] = {
+    "mention-distance": _distance,
+    "sentence-distance": _sentences,
+    "exact-match": _exact,
+    "head-match": _head_match,
+    "word-overlap": _overlap,
+    "head-inside": _head_inside,
+    "nesting": _nesting,
+    "gender": _gender,
+    "number": _number,
+    "speaker": _speaker,
+    "rank": _rank,
+    "head-rank": _head_rank,
+    "syntax": _syntax,
+    "parallel": _parallel,
+    "modifiers": _modifiers,
+    "acronym": _acronym,
+    "roles": _roles,
+    "salience": _salience,
+}
+
+
+def relation_codes(a: Attributes, names: Sequence[str]) -> Codes:
+    """Codes of the named templates for every pair j < i, shape (pairs, templates)."""
+    p = Pairs(a)
+    made = np.empty((len(p.i), len(names)), np.uint8)
+    for k, name in enumerate(names):
+        made[:, k] = RELATIONS[name](p)
+    return made

@@ -1,0 +1,161 @@
+"""A linear-chain conditional random field: weights of (feature, tag) and of (tag, tag), and its posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.errors import InputError
+from howsure.kernels.chains.sharing import for_each
+from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
+from howsure.models.taggers.features import FeatureTable, TokenFeatures
+from howsure.posteriors.chain import ChainPosterior
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+VERSION = 1
+DENSE_SHARE = 0.25  # a feature seen with more of the tags than this has a whole row of weights
+COMPILE_FROM = 200_000  # (token, feature) pairs
+
+
+@dataclass(frozen=True)
+class WeightRows:
+    """Which (feature, tag) pairs have weights: those of feature f are `row_ptr[f] … row_ptr[f + 1]`, of tags `row_tag`.
+
+    `seen` is False for places that only fill a whole row: their weights are 0 and stay so.
+    """
+
+    row_ptr: Ints
+    row_tag: NDArray[np.int16]
+    seen: NDArray[np.bool_]
+
+    @staticmethod
+    def of_pairs(feature: Ints, tag: Ints, n_features: int, n_tags: int) -> WeightRows:
+        """Rows for distinct (feature, tag) pairs, in order of feature, then tag."""
+        count = np.bincount(feature, minlength=n_features)
+        whole = count > max(DENSE_SHARE * n_tags, 1)
+        size = np.where(whole, n_tags, count)
+        row_ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        row_tag, seen = np.zeros(row_ptr[-1], np.int16), np.zeros(row_ptr[-1], bool)
+        filled = np.flatnonzero(whole)
+        places = row_ptr[filled][:, None] + np.arange(n_tags)
+        row_tag[places] = np.arange(n_tags)
+        rank = np.arange(len(feature)) - np.concatenate([[0], np.cumsum(count)])[feature]
+        at = row_ptr[feature] + np.where(whole[feature], tag, rank)
+        row_tag[at] = tag
+        seen[at] = True
+        return WeightRows(row_ptr, row_tag, seen)
+
+    @property
+    def feature(self) -> Ints:
+        """The feature of each weight."""
+        return np.repeat(np.arange(len(self.row_ptr) - 1), np.diff(self.row_ptr))
+
+
+@dataclass(frozen=True, eq=False)
+class Crf:
+    """A CRF that can tag. Made by `crf_training.train_crf`, `Crf.load` or `crfsuite_import.read_crfsuite`."""
+
+    tags: tuple[str, ...]
+    templates: tuple[str, ...]  # empty: its features are the user's own
+    features: FeatureTable = field(repr=False)
+    rows: WeightRows = field(repr=False)
+    weights: Floats = field(repr=False)
+    transitions: Floats = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    kind = "crf"
+
+    def __repr__(self) -> str:
+        return f"Crf({len(self.tags)} tags, {len(self.features):,} features, {int(self.rows.seen.sum()):,} weights)"
+
+    def posterior(self, words: Sequence[str], starts: Any) -> ChainPosterior:
+        """The posterior over tag sequences of sentences, their words one after another."""
+        if not self.templates:
+            raise InputError("this model's features are its maker's own: give them to `posterior_of_features`.")
+        at = np.asarray(starts, np.int64)
+        return self._posterior(self.features.extract(words, at, self.templates), at)
+
+    def posterior_of_features(self, sentences: Sequence[Sequence[Sequence[str]]]) -> ChainPosterior:
+        """The posterior of sentences given as each token's list of features by name; unknown ones count for nothing."""
+        index = self.features.index
+        ids = [[i for f in token if (i := index.get(f, -1)) >= 0] for s in sentences for token in s]
+        ptr = np.concatenate([[0], np.cumsum([len(i) for i in ids])]).astype(np.int64)
+        flat = np.array([i for one in ids for i in one], np.int32)
+        starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
+        return self._posterior(TokenFeatures(ptr, flat), starts)
+
+    def _posterior(self, features: TokenFeatures, starts: Ints) -> ChainPosterior:
+        scores = state_scores(features, self.rows, self.weights, len(self.tags))
+        temperature = float(self.settings.get("temperature", 1.0))
+        made = ChainPosterior(scores, self.transitions, starts=starts, tags=self.tags)
+        return made if temperature == 1.0 else made.tempered(temperature)
+
+    def with_settings(self, **changes: Any) -> Crf:
+        """A copy with some settings changed: `temperature` divides every score."""
+        from dataclasses import replace
+
+        return replace(self, settings=self.settings | changes)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model: weights that single precision holds are stored so."""
+        small = self.weights.astype(np.float32)
+        kept = self.rows.seen
+        save_model(
+            path,
+            "crf",
+            VERSION,
+            self.settings | {"tags": list(self.tags), "templates": list(self.templates)},
+            {
+                "features": packed_names(self.features.names),
+                "lexicon_words": packed_names(list(self.features.lexicon)),
+                "lexicon_classes": packed_names(list(self.features.lexicon.values())),
+                "pair_feature": self.rows.feature[kept].astype(np.int32),
+                "pair_tag": self.rows.row_tag[kept],
+                "weights": (small if np.array_equal(small, self.weights) else self.weights)[kept],
+                "transitions": self.transitions,
+            },
+        )
+
+    @staticmethod
+    def load(path: str | Path) -> Crf:
+        """Read what `save` wrote."""
+        settings, arrays = load_model(path, "crf", VERSION)
+        tags, templates = tuple(settings.pop("tags")), tuple(settings.pop("templates"))
+        lexicon = zip(*(unpacked_names(arrays[f"lexicon_{part}"]) for part in ("words", "classes")), strict=True)
+        features = FeatureTable(unpacked_names(arrays["features"]), dict(lexicon))
+        pair_feature = arrays["pair_feature"].astype(np.int64)
+        rows = WeightRows.of_pairs(pair_feature, arrays["pair_tag"].astype(np.int64), len(features), len(tags))
+        weights = np.zeros(len(rows.row_tag))
+        weights[rows.seen] = arrays["weights"]
+        return Crf(tags, templates, features, rows, weights, arrays["transitions"], settings)
+
+
+def state_scores(features: TokenFeatures, rows: WeightRows, weights: Floats, n_tags: int) -> Floats:
+    """(tokens, T) sums of each token's weight rows."""
+    n = len(features)
+    if len(features.ids) < COMPILE_FROM:
+        from scipy.sparse import csr_array
+
+        tokens = csr_array(
+            (np.ones(len(features.ids)), features.ids.astype(np.int64), features.ptr), shape=(n, len(rows.row_ptr) - 1)
+        )
+        table = csr_array((weights, rows.row_tag.astype(np.int64), rows.row_ptr), shape=(tokens.shape[1], n_tags))
+        made: Floats = np.ascontiguousarray((tokens @ table).toarray())
+        return made
+    from howsure.kernels.chains import crf_compiled
+
+    crf_compiled.compile_all()
+    scores = np.empty((n, n_tags))
+
+    def work(first: int, after: int) -> None:
+        crf_compiled.state_scores(features.ptr, features.ids, rows.row_ptr, rows.row_tag, weights, first, after, scores)
+
+    for_each(work, np.arange(n + 1))
+    return scores

@@ -1,0 +1,221 @@
+"""Feature templates of the CRF, each with a name, so that leaving one out is one flag.
+
+A template is a few columns; a column gives each token one feature or none. Columns look at a word's own form at some
+offset, or join two such forms. Forms are computed once per distinct word, features looked up once per distinct value:
+there is no Python loop over tokens beyond numbering the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.errors import InputError
+from howsure.models.taggers.word_shape import mark, plain, shape, short_shape, unknown_class
+
+Ints = NDArray[np.int64]
+Form = Callable[[str], str]  # "" is no feature
+
+
+def _prefix(n: int) -> Form:
+    return lambda w: w[:n].lower() if len(w) > n else ""
+
+
+def _suffix(n: int) -> Form:
+    return lambda w: w[-n:].lower() if len(w) > n else ""
+
+
+FORMS: dict[str, Form] = {
+    "word": lambda w: w,
+    "lower": lambda w: w.lower(),
+    "plain": plain,
+    "shape": shape,
+    "short": short_shape,
+    "mark": mark,
+    "class": unknown_class,
+    "length": lambda w: str(min(len(w), 15)),
+    "capital": lambda w: "1" if w[:1].isupper() else "0",
+    "hyphen": lambda w: "1" if "-" in w[1:-1] else "",
+    "always": lambda w: "1",
+    **{f"prefix{n}": _prefix(n) for n in range(1, 6)},
+    **{f"suffix{n}": _suffix(n) for n in range(1, 6)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Forms at offsets, joined: `(("lower", -1), ("lower", 0))` is the word before and the word."""
+
+    parts: tuple[tuple[str, int], ...]
+
+    @property
+    def name(self) -> str:
+        """How its features begin."""
+        return "|".join(f"{form}[{offset:+d}]" if offset else form for form, offset in self.parts)
+
+
+def _columns(*parts: tuple[tuple[str, int], ...]) -> tuple[Column, ...]:
+    return tuple(Column(p) for p in parts)
+
+
+TEMPLATES: dict[str, tuple[Column, ...]] = {
+    "word": _columns((("word", 0),)),
+    "lower": _columns((("lower", 0),), (("plain", 0),)),
+    "around": _columns(
+        (("lower", -2),),
+        (("lower", -1),),
+        (("lower", 1),),
+        (("lower", 2),),
+        (("lower", -1), ("lower", 0)),
+        (("lower", 0), ("lower", 1)),
+        (("lower", -1), ("lower", 1)),
+    ),
+    "shape": _columns(
+        (("shape", 0),), (("short", 0),), (("short", -1),), (("short", 1),), (("mark", 0),), (("capital", 0), ("capital", -1)),
+        (("hyphen", 0),), (("mark", -1),), (("mark", 1),),
+    ),
+    "length": _columns((("length", 0),)),
+    "prefixes": _columns(*((((f"prefix{n}", 0),)) for n in range(1, 5))),
+    "suffixes": _columns(
+        *((((f"suffix{n}", 0),)) for n in range(1, 6)), (("suffix3", -1),), (("suffix3", 1),), (("suffix2", 0), ("capital", 0))
+    ),
+    "bias": _columns((("always", 0),)),
+    "class": _columns((("class", 0),)),
+    "lexicon": _columns(
+        (("lexicon", 0),), (("lexicon", -1),), (("lexicon", 1),), (("lexicon", 0), ("capital", 0)),
+        (("lexicon", -1), ("lexicon", 0)), (("lexicon", 0), ("lexicon", 1)),
+    ),
+}  # fmt: skip
+
+SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in ("class", "lexicon"))}
+
+
+def chosen_templates(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Templates by name: "basic", "advanced", or names apart by commas; "advanced-shape" leaves one out."""
+    asked = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
+    made: list[str] = []
+    for name in asked:
+        keep, *without = name.split("-")
+        for one in (keep, *without):
+            if one not in TEMPLATES and one not in SETS:
+                raise InputError(f"there are no features `{one}`.{_validate.nearest(one, [*SETS, *TEMPLATES])}")
+        left_out = {t for w in without for t in SETS.get(w, (w,))}
+        made += [t for t in SETS.get(keep, (keep,)) if t not in left_out]
+    if not made:
+        raise InputError("no features are left.")
+    return tuple(dict.fromkeys(made))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFeatures:
+    """Feature numbers of each token: those of token t are `ids[ptr[t] : ptr[t + 1]]`."""
+
+    ptr: Ints
+    ids: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    @staticmethod
+    def of_columns(columns: Sequence[NDArray[np.int32]]) -> TokenFeatures:
+        """From one number per token and column, -1 for none."""
+        table = np.stack(columns, axis=1)
+        kept = table >= 0
+        ptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+        return TokenFeatures(ptr, table[kept])
+
+    def sentences(self, starts: Ints, chosen: Ints) -> tuple[TokenFeatures, Ints]:
+        """Of some sentences only, with their new starts."""
+        lengths = np.diff(starts)[chosen]
+        new_starts = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = np.arange(new_starts[-1]) + np.repeat(starts[:-1][chosen] - new_starts[:-1], lengths)
+        sizes = np.diff(self.ptr)[tokens]
+        ptr = np.concatenate([[0], np.cumsum(sizes)])
+        at = np.arange(ptr[-1]) + np.repeat(self.ptr[tokens] - ptr[:-1], sizes)
+        return TokenFeatures(ptr, self.ids[at]), new_starts
+
+
+class FeatureTable:
+    """Numbers features by name; grows while it learns, afterwards unknown features have none."""
+
+    def __init__(self, names: Iterable[str] = (), lexicon: dict[str, str] | None = None) -> None:
+        self.index: dict[str, int] = {n: i for i, n in enumerate(names)}
+        self.lexicon = lexicon or {}
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def names(self) -> list[str]:
+        """The features in order of their number."""
+        return list(self.index)
+
+    def extract(
+        self, words: Sequence[str], starts: Ints, templates: Sequence[str], *, learn: bool = False
+    ) -> TokenFeatures:
+        """Features of the tokens of sentences that begin at `starts`."""
+        seen: dict[str, int] = {}
+        types = np.array([seen.setdefault(w, len(seen)) for w in words], np.int64)
+        forms = _Forms(list(seen), types, starts, self.lexicon)
+        made = [self._numbers(forms, c, learn) for t in templates for c in TEMPLATES[t]]
+        return TokenFeatures.of_columns(made)
+
+    def _numbers(self, forms: _Forms, column: Column, learn: bool) -> NDArray[np.int32]:
+        code = forms.codes(*column.parts[0])
+        values = forms.values(column.parts[0][0])
+        for form, offset in column.parts[1:]:
+            other, more = forms.codes(form, offset), forms.values(form)
+            joined = np.where((code < 0) | (other < 0), -1, code * len(more) + other)
+            distinct, code = np.unique(joined, return_inverse=True)
+            first, second = np.divmod(distinct, len(more))
+            values = [
+                "" if d < 0 else f"{values[a]}|{more[b]}" for d, a, b in zip(distinct, first, second, strict=True)
+            ]
+        head = column.name + "="
+        numbers = np.full(len(values) + 1, -1, np.int32)  # the last is that of code -1
+        used = np.unique(code[code >= 0])
+        index = self.index
+        for v in used.tolist():
+            if values[v]:
+                name = head + values[v]
+                numbers[v] = index.setdefault(name, len(index)) if learn else index.get(name, -1)
+        return numbers[code]
+
+
+class _Forms:
+    """Forms of distinct words, and which each token has at an offset. Values 0 and 1 are before and behind a sentence."""
+
+    def __init__(self, words: list[str], types: Ints, starts: Ints, lexicon: dict[str, str]) -> None:
+        self._words, self._types = words, types
+        self._forms = FORMS | {"lexicon": lambda w: lexicon.get(w.lower()) or lexicon.get(plain(w)) or ""}
+        self._made: dict[str, tuple[list[str], Ints]] = {}
+        lengths = np.diff(starts)
+        self._first, self._last = np.repeat(starts[:-1], lengths), np.repeat(starts[1:], lengths)
+
+    def values(self, form: str) -> list[str]:
+        """Distinct values of a form."""
+        return self._form(form)[0]
+
+    def _form(self, form: str) -> tuple[list[str], Ints]:
+        if form not in self._made:
+            place: dict[str, int] = {"<s>": 0, "</s>": 1}
+            make = self._forms[form]
+            codes = []
+            for w in self._words:
+                value = make(w)
+                codes.append(place.setdefault(value, len(place)) if value else -1)
+            self._made[form] = (list(place), np.array(codes, np.int64))
+        return self._made[form]
+
+    def codes(self, form: str, offset: int) -> Ints:
+        """The form's value at each token + offset; -1 where the word there has none."""
+        per_type = self._form(form)[1]
+        at = np.arange(len(self._types)) + offset
+        before, behind = at < self._first, at >= self._last
+        code = per_type[self._types[np.clip(at, 0, len(self._types) - 1)]]
+        made: Ints = np.where(before, 0, np.where(behind, 1, code))
+        return made

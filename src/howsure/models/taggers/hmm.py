@@ -1,0 +1,150 @@
+"""A hidden Markov tagger: maximum likelihood, or Dirichlet MAP with a pseudocount; rare words by class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure.errors import InputError
+from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
+from howsure.models.taggers.word_shape import unknown_class
+from howsure.posteriors.chain import ChainPosterior
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+VERSION = 1
+FLOOR = -100.0  # log of what maximum likelihood calls impossible, so that every sentence has a posterior
+RARE = "\x00rare"  # a rare word whose class was never seen; no word begins so
+
+
+@dataclass(frozen=True, eq=False)
+class Hmm:
+    """P(y, x) = Π P(y_t | y_{t-1}) P(x_t | y_t), with a state before the first and behind the last token."""
+
+    tags: tuple[str, ...]
+    symbols: dict[str, int] = field(repr=False)  # frequent words, and "\\x00class" of the rare
+    log_emission: Floats = field(repr=False)  # (symbols, T)
+    log_transition: Floats = field(repr=False)
+    log_initial: Floats = field(repr=False)
+    log_final: Floats = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    kind = "hmm"
+
+    def __repr__(self) -> str:
+        return f"Hmm({len(self.tags)} tags, {len(self.symbols):,} words and classes)"
+
+    def posterior(self, words: Sequence[str], starts: Any) -> ChainPosterior:
+        """The posterior over tag sequences of sentences, their words one after another."""
+        codes = np.array([self._symbol(w) for w in words], np.int64)
+        made = ChainPosterior(
+            self.log_emission[codes],
+            self.log_transition,
+            starts=np.asarray(starts, np.int64),
+            initial=self.log_initial,
+            final=self.log_final,
+            tags=self.tags,
+        )
+        temperature = float(self.settings.get("temperature", 1.0))
+        return made if temperature == 1.0 else made.tempered(temperature)
+
+    def _symbol(self, word: str) -> int:
+        found = self.symbols.get(word)
+        if found is None:
+            found = self.symbols.get("\x00" + unknown_class(word))
+        return self.symbols[RARE] if found is None else found
+
+    def with_settings(self, **changes: Any) -> Hmm:
+        """A copy with some settings changed: `temperature` divides every score."""
+        from dataclasses import replace
+
+        return replace(self, settings=self.settings | changes)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model."""
+        save_model(
+            path,
+            "hmm",
+            VERSION,
+            self.settings | {"tags": list(self.tags)},
+            {
+                "symbols": packed_names(list(self.symbols)),
+                "log_emission": self.log_emission,
+                "log_transition": self.log_transition,
+                "log_initial": self.log_initial,
+                "log_final": self.log_final,
+            },
+        )
+
+    @staticmethod
+    def load(path: str | Path) -> Hmm:
+        """Read what `save` wrote."""
+        settings, arrays = load_model(path, "hmm", VERSION)
+        tags = tuple(settings.pop("tags"))
+        symbols = {s: i for i, s in enumerate(unpacked_names(arrays.pop("symbols")))}
+        return Hmm(tags, symbols, settings=settings, **arrays)
+
+
+class HmmCounts:
+    """What training sentences count to; `fit` may be called with several pseudocounts.
+
+    Words seen `rare` times or less are counted as their class (shape and ending), which stands for unknown words too.
+    """
+
+    def __init__(self, words: Sequence[str], starts: Ints, tags: Sequence[str], *, rare: int = 1) -> None:
+        if not len(words):
+            raise InputError("there is no training data.")
+        if len(words) != len(tags):
+            raise InputError(f"each of {len(words):,} words needs its tag; there are {len(tags):,}.")
+        self.rare = rare
+        self.tags = tuple(dict.fromkeys(tags))
+        n_tags = len(self.tags)
+        place = {t: i for i, t in enumerate(self.tags)}
+        gold = np.array([place[t] for t in tags], np.int64)
+        often = Counter(words)
+        self.symbols: dict[str, int] = {RARE: 0}
+        of_type = {
+            w: self.symbols.setdefault(w if c > rare else "\x00" + unknown_class(w), len(self.symbols))
+            for w, c in often.items()
+        }
+        symbol = np.array([of_type[w] for w in words], np.int64)
+        at = np.asarray(starts, np.int64)
+        self.emission = np.zeros((len(self.symbols), n_tags))
+        np.add.at(self.emission, (symbol, gold), 1.0)
+        inner = np.ones(len(gold), bool)
+        inner[at[1:] - 1] = False
+        t = np.flatnonzero(inner)
+        self.transition = np.bincount(gold[t] * n_tags + gold[t + 1], minlength=n_tags**2).reshape(n_tags, n_tags)
+        self.first = np.bincount(gold[at[:-1]], minlength=n_tags)
+        self.last = np.bincount(gold[at[1:] - 1], minlength=n_tags)
+
+    def fit(self, *, pseudocount: float = 1.0, transition_pseudocount: float | None = None) -> Hmm:
+        """Dirichlet MAP: (count + a) / (total + a × outcomes); a = 0 is maximum likelihood."""
+        a = _validate.not_negative(pseudocount, "pseudocount")
+        b = a if transition_pseudocount is None else _validate.not_negative(transition_pseudocount, "pseudocount")
+        moves = np.concatenate([self.transition, self.last[:, None]], axis=1)
+        log_moves = _log_share(moves + b, 1)
+        return Hmm(
+            self.tags,
+            self.symbols,
+            _log_share(self.emission + a, 0),
+            np.ascontiguousarray(log_moves[:, :-1]),
+            _log_share(self.first + b, 0),
+            np.ascontiguousarray(log_moves[:, -1]),
+            {"pseudocount": a, "transition_pseudocount": b, "rare": self.rare},
+        )
+
+
+def _log_share(count: NDArray[np.floating[Any]], axis: int) -> Floats:
+    total = count.sum(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        made: Floats = np.maximum(np.where(total > 0, np.log(count) - np.log(total), FLOOR), FLOOR)
+    return made

@@ -1,0 +1,66 @@
+"""The pieces of the interval against other ways of computing them, and its laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import howsure
+from howsure.calibration.estimation.intervals import solve, wilson_hilferty
+
+
+@pytest.mark.parametrize("skew", [0.1, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("z", [-1.96, 0.0, 1.0, 1.96, 2.5])
+def test_wilson_hilferty_is_close_to_the_gamma_quantile(skew, z):
+    from scipy.stats import norm, pearson3
+
+    exact = pearson3.ppf(norm.cdf(z), skew)
+    assert wilson_hilferty(skew, z) == pytest.approx(exact, abs=0.03 * (1 + skew**2))
+
+
+def test_solve_finds_the_root_or_an_end():
+    assert solve(lambda x: x * x, 0.25) == pytest.approx(0.5)
+    assert solve(lambda x: x, -1.0) == 0.0
+    assert solve(lambda x: x, 2.0) == 1.0
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1)), min_size=2, max_size=80),
+    level=st.sampled_from([0.5, 0.8, 0.9]),
+)
+def test_intervals_hold_their_estimates_and_grow_with_the_level(rows, level):
+    y, q = [r[0] for r in rows], [r[1] for r in rows]
+    narrow, wide = howsure.check(y, q, confidence_level=level), howsure.check(y, q, confidence_level=0.99)
+    for c in (narrow, wide):
+        for e in (c.error, c.ece, c.bias.gap, c.brier_interval):
+            assert e.low <= e.value + 1e-9
+            assert e.value <= e.high + 1e-9
+        assert 0.0 <= c.error.low <= c.error.high <= 1.0
+        assert np.all((c.bins.low <= c.bins.mean_true) & (c.bins.mean_true <= c.bins.high))
+        assert all(0.0 <= t.p_value <= 1.0 for t in c.tests)
+    assert wide.error.low <= narrow.error.low + 1e-9
+    assert wide.error.high >= narrow.error.high - 1e-9
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("factor", [1.0, 0.8])
+def test_default_interval_covers(factor):
+    """400 samples of 2,000: at least 92%, less 3 binomial standard errors (the full grid is in docs/evidence/theory.md)."""
+    rng = np.random.default_rng(24)
+    grid = rng.beta(0.3, 0.3, 400_000).clip(1e-12, 1 - 1e-12)
+
+    def truth(q):
+        return 1 / (1 + ((1 - q) / q) ** factor)
+
+    theta = np.sqrt(np.mean((grid - truth(grid)) ** 2))
+    hits = rejections = 0
+    for _ in range(400):
+        q = rng.beta(0.3, 0.3, 2_000).clip(1e-12, 1 - 1e-12)
+        c = howsure.check(rng.random(2_000) < truth(q), q)
+        hits += c.error.low <= theta <= c.error.high
+        rejections += c.p_value < 0.05
+    assert hits / 400 >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 400)
+    if factor == 1.0:
+        assert rejections / 400 <= 0.07 + 3 * np.sqrt(0.07 * 0.93 / 400)
+    else:
+        assert rejections / 400 > 0.9

@@ -1,0 +1,175 @@
+"""Cluster-robust numbers against plain double loops, and the laws they obey."""
+
+import numpy as np
+import pytest
+
+import howsure
+from howsure.calibration.analysis import filing
+from howsure.calibration.groups import estimates as clustered
+from howsure.calibration.groups.clusters import ClusterBuilder
+from howsure.calibration.groups.moments import moments
+from howsure.calibration.sketch import sketch_rows
+
+
+def documents(groups, size, rng, sd=1.0):
+    q = rng.beta(0.5, 0.5, groups * size)
+    shift = np.repeat(rng.normal(0, sd, groups), size)
+    y = rng.random(len(q)) < 1 / (1 + (1 / np.clip(q, 1e-9, 1) - 1) * np.exp(-shift))
+    return y, q, np.repeat(np.arange(groups), size)
+
+
+def table_of(y, q, g):
+    sketch = sketch_rows(y, q)
+    filed = filing(sketch, None, 0.95)
+    builder = ClusterBuilder(filed)
+    builder.add(g.astype(np.uint64), y.astype(np.uint8), q)
+    return builder.finish(), filed
+
+
+def test_squared_error_multiplies_residuals_of_different_groups_only():
+    rng = np.random.default_rng(16)
+    y, q, g = documents(12, 10, rng)
+    table, filed = table_of(y, q, g)
+    estimate, _ = clustered.squared_error(moments(table), 0.95)
+    part = np.searchsorted(filed.estimation, q, side="right") - 1
+    assert np.all([len(set(g[part == b])) > 1 for b in np.unique(part)])
+    e, total = y - q, 0.0
+    for b in np.unique(part):
+        rows = np.flatnonzero(part == b)
+        cross = [(e[i] * e[j], 1) for i in rows for j in rows if g[i] != g[j]]
+        total += len(rows) / len(q) * sum(p for p, _ in cross) / len(cross)
+    assert estimate.value == pytest.approx(total, rel=1e-9)
+
+
+def test_groups_of_one_row_are_no_groups():
+    """With one row a group the clustered mean, slope and Brier are the robust ones; T is the iid one."""
+    rng = np.random.default_rng(17)
+    y, q, _ = documents(1500, 1, rng)
+    alone, each = howsure.check(y, q), howsure.check(y, q, groups=np.arange(1500))
+    assert each.bias.gap.value == pytest.approx(alone.bias.gap.value)
+    assert each.bias.gap.low == pytest.approx(alone.bias.gap.low, abs=2e-4)
+    assert each.bias.slope.low == pytest.approx(alone.bias.slope.low, abs=2e-3)
+    assert each.brier_interval.high == pytest.approx(alone.brier_interval.high, abs=2e-4)
+    assert each.error.high == pytest.approx(alone.error.high, rel=0.15)
+    assert each.bins.effective_n == pytest.approx(each.bins.n, rel=0.02)
+
+
+def test_copies_of_rows_add_nothing_once_grouped():
+    rng = np.random.default_rng(18)
+    y, q, _ = documents(400, 1, rng)
+    y, q, g = np.tile(y, 5), np.tile(q, 5), np.tile(np.arange(400), 5)
+    once, copied = howsure.check(y[:400], q[:400], groups=g[:400]), howsure.check(y, q, groups=g)
+    for a, b in ((once.bias.gap, copied.bias.gap), (once.brier_interval, copied.brier_interval)):
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=1e-9)
+    naive = howsure.check(y, q)
+    assert naive.bias.gap.high - naive.bias.gap.low < 0.5 * (copied.bias.gap.high - copied.bias.gap.low)
+
+
+def test_order_names_and_batches_of_groups_do_not_matter():
+    rng = np.random.default_rng(19)
+    y, q, g = documents(40, 25, rng)
+    expected = howsure.check(y, q, groups=g).to_dict()
+    order = rng.permutation(len(y))
+    for groups in (g, g.astype(float), np.array([f"doc <{i}>" for i in g])):
+        made = howsure.check(y[order], q[order], groups=groups[order]).to_dict()
+        assert made["error"]["low"] == pytest.approx(expected["error"]["low"], rel=1e-9)
+        assert made["n_groups"] == 40
+
+
+def test_tables_and_arrays_agree(tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(20)
+    y, q, g = documents(30, 20, rng)
+    frame = pd.DataFrame({"q": q, "y": y.astype(int), "doc": [f"d{i}" for i in g], "tag": np.where(q > 0.5, "a", "b")})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    a = howsure.check(tmp_path / "a.csv", groups="doc", by="tag")
+    b = howsure.check(y, q, groups=g, by=frame.tag.to_numpy())
+    assert a.error.low == pytest.approx(b.error.low, rel=1e-9)
+    assert [s.name for s in a.slices] == [s.name for s in b.slices]
+    for s, t in zip(a.slices, b.slices, strict=True):
+        assert s.calibration.n_groups == t.calibration.n_groups == 30
+        assert s.calibration.error.high == pytest.approx(t.calibration.error.high, rel=1e-9)
+    assert any("Left out because no version for groups" in n for n in a.notes)
+    assert a.ece is None
+    assert {t.name for t in a.tests} == {"combined", "excess error", "score"}
+
+
+def test_hotelling_is_the_multivariate_one_sample_test():
+    rng = np.random.default_rng(21)
+    y, q, g = documents(25, 8, rng, sd=0.3)
+    table, _ = table_of(y, q, g)
+    e = y - q
+    u = np.array([[e[g == k].sum(), (e * (1 - 2 * q))[g == k].sum()] for k in range(25)])
+    mean, cov = u.mean(axis=0), np.cov(u.T)
+    t2 = 25 * mean @ np.linalg.solve(cov, mean)
+    from scipy.stats import f
+
+    assert clustered.score_test(moments(table)).p_value == pytest.approx(f.sf(t2 * 23 / (2 * 24), 2, 23), rel=1e-6)
+
+
+def test_mean_interval_is_the_ratio_estimator():
+    rng = np.random.default_rng(22)
+    y, q, g = documents(25, 8, rng)
+    gap = howsure.check(y, q, groups=g).bias.gap
+    d = q - y
+    totals = np.array([d[g == k].sum() - d.mean() * 8 for k in range(25)])
+    se = np.sqrt(25 / 24 * np.sum(totals**2)) / 200
+    from scipy.stats import t
+
+    assert gap.high == pytest.approx(d.mean() + t.ppf(0.975, 24) * se)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 1, 1, 1], "all rows are in one group of `groups`"),
+        (["a", None, "b", "b"], "`groups` is missing at index 1"),
+        ([1, 2], "lengths differ"),
+    ],
+)
+def test_bad_groups(groups, message):
+    with pytest.raises(howsure.InputError, match=message):
+        howsure.check([0, 1, 1, 0], [0.1, 0.8, 0.7, 0.3], groups=groups)
+
+
+def test_missing_group_in_a_file(tmp_path):
+    (tmp_path / "a.csv").write_text("q,y,doc\n0.5,1,a\n0.4,0,\n0.3,0,b\n")
+    with pytest.raises(howsure.InputError, match="`doc` is missing in row 2"):
+        howsure.check(tmp_path / "a.csv", groups="doc")
+
+
+def test_tiny_slices_and_lonely_bins_work():
+    y = [0, 1, 1, 0, 1, 0, 1, 1]
+    q = [0.1, 0.8, 0.7, 0.3, 0.9, 0.2, 0.6, 0.55]
+    c = howsure.check(y, q, groups=[1, 1, 2, 2, 3, 3, 4, 4], by=["a", "a", "a", "b", "b", "b", "c", "c"])
+    by = {s.name: s.calibration for s in c.slices}
+    assert by["c"].error is None
+    assert by["c"].n_groups == 1
+    assert by["a"].error is not None
+    assert "One group" in " ".join(by["c"].notes)
+
+
+@pytest.mark.simulation
+def test_grouped_intervals_cover_where_plain_ones_fail():
+    """50-row documents with a shared effect: 300 samples; coverage within 3 binomial standard errors of 92% or more."""
+    from scipy.special import expit, logit
+
+    rng = np.random.default_rng(23)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+    grid = rng.beta(0.5, 0.5, 200_000).clip(1e-12, 1 - 1e-12)
+    marginal = sum(w * expit(logit(grid) + x) for x, w in zip(nodes, weights, strict=True)) / weights.sum()
+    theta, gap = np.sqrt(np.mean((marginal - grid) ** 2)), np.mean(grid - marginal)
+    hit = np.zeros(4)
+    for _ in range(300):
+        y, q, g = documents(40, 50, rng)
+        c, naive = howsure.check(y, q, groups=g), howsure.check(y, q)
+        hit += [
+            c.error.low <= theta <= c.error.high,
+            c.bias.gap.low <= gap <= c.bias.gap.high,
+            naive.error.low <= theta <= naive.error.high,
+            naive.bias.gap.low <= gap <= naive.bias.gap.high,
+        ]
+    share = hit / 300
+    assert min(share[:2]) >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 300)
+    assert share[3] < 0.85

@@ -1,0 +1,129 @@
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB
+
+import howsure
+from howsure.corpora.tweet_tokens import tweet_features
+from howsure.errors import InputError
+from howsure.kernels.soft_calibration import HATS, soft_calibration_error
+from howsure.models.classifiers.fitting import fit_classifier
+from howsure.models.classifiers.model import TextClassifier
+
+WORDS = ["sun", "rain", "snow", "wind", "good", "bad", "late", "early", "home", "work"]
+
+
+def made_texts(n, n_classes, seed):
+    """Texts whose words lean towards their class."""
+    rng = np.random.default_rng(seed)
+    lean = rng.dirichlet(np.ones(len(WORDS)), n_classes)
+    labels = rng.integers(n_classes, size=n)
+    return [" ".join(rng.choice(WORDS, 6, p=lean[k])) for k in labels], [f"class {k}" for k in labels]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("method", "peer"),
+    [
+        ("naive-bayes", lambda s: BernoulliNB(alpha=s)),
+        ("logistic", lambda s: LogisticRegression(C=s, tol=1e-8, max_iter=5000)),
+    ],
+)
+def test_equals_scikit_learn_on_its_own_features(method, peer, n_classes):
+    texts, labels = made_texts(300, n_classes, 1)
+    made = fit_classifier(texts, labels, method=method, strength=0.7)
+    counter = CountVectorizer(analyzer=tweet_features, binary=True, min_df=2)
+    fitted = peer(0.7).fit(counter.fit_transform(texts), labels)
+    fresh, _ = made_texts(50, n_classes, 2)
+    expected = fitted.predict_proba(counter.transform(fresh))
+    np.testing.assert_allclose(made.posterior(fresh).marginals(), expected, atol=1e-12 if "bayes" in method else 1e-4)
+
+
+def test_the_strength_is_the_best_on_dev():
+    texts, labels = made_texts(200, 2, 3)
+    dev = made_texts(200, 2, 3)
+    made = fit_classifier(texts, labels, dev=(dev[0][100:], dev[1][100:]))
+    tried = made.settings["dev"]
+    assert len(tried) == 9
+    assert made.settings["strength"] == max(tried, key=lambda t: t["f1"])["strength"]
+
+
+def test_saved_and_loaded_it_says_the_same(tmp_path):
+    texts, labels = made_texts(100, 3, 4)
+    made = fit_classifier(texts, labels)
+    made.save(tmp_path / "c.npz")
+    again = TextClassifier.load(tmp_path / "c.npz")
+    np.testing.assert_array_equal(again.posterior(texts).marginals(), made.posterior(texts).marginals())
+    assert again.classes == made.classes
+    assert again.settings == made.settings
+
+
+def test_texts_without_known_words_get_the_prior():
+    texts, labels = made_texts(100, 2, 5)
+    q = fit_classifier(texts, labels, method="naive-bayes").posterior(["", "unheard-of"]).marginals()
+    assert np.isfinite(q).all()
+    np.testing.assert_allclose(q[0], q[1])
+
+
+def test_the_soft_error_is_the_binned_one_when_scores_sit_on_the_grid():
+    rng = np.random.default_rng(6)
+    q = rng.integers(HATS, size=500) / (HATS - 1)
+    y = (rng.random(500) < 0.4).astype(float)
+    by_hand = sum(((y - q)[q == v].mean()) ** 2 * (q == v).mean() for v in np.unique(q))
+    assert soft_calibration_error(y, q)[0] == pytest.approx(by_hand, rel=1e-9)
+
+
+def test_the_soft_error_has_the_gradient_it_claims():
+    rng = np.random.default_rng(7)
+    q, y = rng.uniform(0.01, 0.99, 40), (rng.random(40) < 0.5).astype(float)
+    numeric = approx_fprime(q, lambda v: soft_calibration_error(y, v)[0], 1e-7)
+    np.testing.assert_allclose(soft_calibration_error(y, q)[1], numeric, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_penalty_lowers_the_training_error_it_penalises(n_classes):
+    texts, labels = made_texts(400, n_classes, 8)
+
+    def soft(penalty):
+        p = fit_classifier(texts, labels, strength=0.01, penalty=penalty).posterior(texts)
+        gold = [np.array([label == c for label in labels], dtype=float) for c in p.classes]
+        return sum(soft_calibration_error(y, p.label_is(c))[0] for y, c in zip(gold, p.classes, strict=True))
+
+    assert soft(10.0) < 0.5 * soft(0.0)
+
+
+def test_bad_training_data_is_told():
+    with pytest.raises(InputError, match="no texts"):
+        fit_classifier([], [])
+    with pytest.raises(InputError, match='one label, "a"'):
+        fit_classifier(["x", "y"], ["a", "a"])
+    with pytest.raises(InputError, match="lower --min-count"):
+        fit_classifier(["x", "y"], ["a", "b"])
+    with pytest.raises(InputError, match='dev has the label "c"'):
+        fit_classifier(["x", "x"], ["a", "b"], dev=(["x"], ["c"]))
+    with pytest.raises(InputError, match="Did you mean `logistic`"):
+        fit_classifier(["x"], ["a"], method="logistics")
+    with pytest.raises(InputError, match="logistic regression only"):
+        fit_classifier(["x", "x"], ["a", "b"], method="naive-bayes", penalty=1.0)
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif("HOWSURE_DATA" not in os.environ, reason="HOWSURE_DATA is not set")
+def test_logistic_regression_is_better_calibrated_than_naive_bayes_on_tweets():
+    """The paper's figure 2 (NB .105, LR .041), on other tweets, split by time."""
+    with open(Path(os.environ["HOWSURE_DATA"], "tweet-sentiment", "emoticon.tsv")) as file:
+        rows = sorted(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), key=lambda r: r["date"])
+    texts, labels = [r["text"] for r in rows], [r["label"] for r in rows]
+    cut = int(0.8 * len(rows))
+    errors = {}
+    for method, strength in (("naive-bayes", 2.0), ("logistic", 0.3)):
+        made = fit_classifier(texts[:cut], labels[:cut], method=method, strength=strength)
+        q = made.posterior(texts[cut:]).label_is("1")
+        errors[method] = howsure.check([int(v) for v in labels[cut:]], q).error
+    assert errors["logistic"].high < errors["naive-bayes"].low

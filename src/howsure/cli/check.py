@@ -118,7 +118,7 @@ def check(
     if as_json and latex:
         raise InputError("--json and --latex cannot be combined.")
     chosen = engine_from(engine, master, memory, skip_bad_files)
-    check_outputs(html, plot, inputs=[file] if file else [])
+    check_outputs(html, plot, inputs=[file])
     if plot is not None:
         check_plot_name(plot)
     if draws is not None or quantiles is not None:

@@ -59,7 +59,7 @@ def train(
     from howsure.report.writing import check_outputs
     from howsure.verbs.classify import train_classifier
 
-    check_outputs(out, inputs=[f for f in (file, dev) if f])
+    check_outputs(out, inputs=[file, dev])
     with progress("Training") as moved:
         model, left_out = train_classifier(
             file,

@@ -42,10 +42,11 @@ def train(
 ) -> int:
     """Train a mention-ranking model on documents with gold entities."""
     from howsure.cli.progress import progress
+    from howsure.corpora.coreference.documents import source_files
     from howsure.report.writing import check_outputs
     from howsure.verbs.coref import train_coref
 
-    check_outputs(out, inputs=[documents])
+    check_outputs(out, inputs=[*source_files(documents), *source_files(dev)])
     with progress("training") as moved:
         made = train_coref(
             documents,
@@ -94,13 +95,15 @@ def resolve(
     A document that cannot be read is named and left out, the others are written, and the exit status is 2.
     """
     from howsure.corpora.coreference.conll2012 import conll2012_text
+    from howsure.corpora.coreference.documents import source_files
     from howsure.errors import InputError
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.coref import resolve as run_resolve
 
     if (documents is None) == (text is None) or (model is None and text is None):
         raise InputError("give a model and documents, or raw text with --text.")
-    check_outputs(out, inputs=[f for f in (documents, model, text) if f is not None and f != "-"])
+    check_outputs(out, inputs=[model, *source_files(documents)])
+    check_outputs(out, inputs=[text], deep=True)
     failures: list[InputError] = []
     given: Any = documents
     used: Any = model
@@ -164,10 +167,11 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
     """Check the calibration of "do these two mentions corefer?" and "is this mention new?"."""
+    from howsure.corpora.coreference.documents import source_files
     from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.coref_check import check_coref
 
-    check_outputs(html, inputs=[documents, model])
+    check_outputs(html, inputs=[model, *source_files(documents)])
     made = check_coref(
         model,
         documents,

@@ -96,7 +96,7 @@ def explore(
     from howsure.verbs.explore import default_actors
     from howsure.verbs.explore import explore as run_explore
 
-    check_outputs(plot, csv_file, inputs=[] if source is None else [source])
+    check_outputs(plot, csv_file, inputs=[source, actors, verbs, metadata, model, coref], deep=True)
     if plot is not None:
         check_plot_name(plot)
     lexicon = lexicons.actors(actors or default_actors(source))

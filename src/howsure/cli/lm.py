@@ -65,7 +65,7 @@ def train(
     from howsure.report.writing import check_outputs
     from howsure.verbs import lm as verbs
 
-    check_outputs(out, inputs=[t for t in text if t != "-"])
+    check_outputs(out, inputs=[*text, vocabulary, dev])
     if not out.endswith((".npz", ".arpa")):
         raise InputError(f"a model is saved as .npz or .arpa; got {out}.")
     if not memory > 0:

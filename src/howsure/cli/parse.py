@@ -56,7 +56,7 @@ def parse(
 
     if cache is not None and no_cache:
         raise InputError("--cache and --no-cache exclude each other.")
-    check_outputs(output, inputs=[source])
+    check_outputs(output, inputs=[source, model], deep=True)
     kept = False if no_cache else True if cache is None else cache
     bar = output is not None or not sys.stdout.isatty()  # on a terminal the parses themselves show how far it is
     made = parsed(source, model=model, encoding=encoding, cache=kept, jobs=jobs, progress=bar)

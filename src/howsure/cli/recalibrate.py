@@ -113,12 +113,9 @@ def apply(
 
     The table may have any size; rows keep their order and the other columns stay as they are.
     """
-    from howsure.report.writing import check_outputs
     from howsure.verbs.recalibrate import apply_recalibrator
 
     chosen = engine_from(engine, master, memory, False)
-    if not chosen.is_spark:
-        check_outputs(out, inputs=[file, saved])
     rows, names = apply_recalibrator(saved, file, out, prob=prob, name=name, engine=chosen)
     if as_json:
         print(json.dumps({"rows": rows, "columns": names, "written": out}, indent=2, ensure_ascii=False))

@@ -78,7 +78,7 @@ def train(
     from howsure.report.writing import check_outputs
     from howsure.verbs.tagger import train_tagger
 
-    check_outputs(out, inputs=[*files, *([dev] if dev else [])])
+    check_outputs(out, inputs=[*files, dev, lexicon])
     with progress("training") as moved:
         made = train_tagger(
             kind,

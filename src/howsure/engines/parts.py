@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from howsure.engines.ratings import encoded
-from howsure.engines.rewriting import Output, finish, writer
+from howsure.engines.rewriting import RECORD, Output, check_open, closed_records, finish, open_record, writer
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
@@ -144,26 +143,24 @@ def _write_records(
     table: Table, relation: str, part: Ints, out: list[Output], temporaries: list[str], fold: pa.Array | None
 ) -> None:
     """JSON records as they are written, one a line."""
-    # A line break inside a record is white space between its tokens: JSON strings cannot hold one.
-    record = "rtrim(translate(CAST(json AS VARCHAR), chr(10) || chr(13), '  '))"
     done = 0
     with contextlib.ExitStack() as files:
         opened: list[Any] = [
             files.enter_context(gzip.open(t, "wb", compresslevel=6) if o.packed else open(t, "wb"))  # noqa: SIM115
             for o, t in zip(out, temporaries, strict=True)
         ]
-        for batch in table.batches([record], relation=relation):
+        wanted = [f"{RECORD} || chr(10)"] if fold is None else open_record(["fold"])
+        for batch in table.batches(wanted, relation=relation):
             codes = part[done : done + batch.num_rows]
             done += batch.num_rows
-            records = batch.column(0)
+            lines = batch.column(0)
             if fold is not None:
-                here = fold.slice(done - batch.num_rows, batch.num_rows).cast(pa.string()).fill_null("null")
-                opening = pc.utf8_slice_codeunits(records, 0, -1)
-                records = pc.binary_join_element_wise(opening, pa.scalar(', "fold": '), here, pa.scalar("}"), "")
+                first = done - batch.num_rows
+                check_open(batch, ["fold"], first)
+                lines = closed_records(lines, {"fold": fold.slice(first, batch.num_rows)})
             for number, file in enumerate(opened):
-                chosen = records.take(pa.array(np.flatnonzero(codes == number)))
-                lines = pc.binary_join_element_wise(chosen, pa.scalar("\n"), "")
-                file.write("".join(lines.to_pylist()).encode())
+                chosen = lines.take(pa.array(np.flatnonzero(codes == number)))
+                file.write("".join(chosen.to_pylist()).encode())
     _check_rows(table, done, len(part))
 
 

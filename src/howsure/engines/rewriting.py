@@ -194,22 +194,52 @@ def _extended_records(
     """JSON records as they are written, with members put in before the closing brace."""
     written = [f"json_extract_string(json, {_json_path(c.name)})" for c in read]
     values = [f"TRY_CAST({w} AS {sql_type})" for w in written]
-    # A line break inside a record is white space between its tokens: JSON strings cannot hold one.
-    record = "rtrim(translate(CAST(json AS VARCHAR), chr(10) || chr(13), '  '))"
     opened: Any = gzip.open(temporary, "wb", compresslevel=6) if out.packed else open(temporary, "wb")  # noqa: SIM115
     rows = 0
     with opened as file:
-        for batch in table.batches([f"left({record}, -1)", *values], relation=relation):
-            _check_numbers(table, relation, written, read, list(batch.columns[1:]), rows)
-            parts: list[Any] = [batch.column(0)]
-            for name, new in zip(names, add(list(batch.columns[1:]), rows), strict=True):
-                parts += [pa.scalar(f", {json.dumps(name, ensure_ascii=False)}: "), pc.cast(pa.array(new), pa.string())]
-            lines = pc.binary_join_element_wise(*parts, pa.scalar("}\n"), "")
-            file.write("".join(lines.to_pylist()).encode())
+        for batch in table.batches([*open_record(names), *values], relation=relation):
+            numbers = list(batch.columns[2:])
+            check_open(batch, names, rows)
+            _check_numbers(table, relation, written, read, numbers, rows)
+            members = dict(zip(names, (pa.array(v) for v in add(numbers, rows)), strict=True))
+            file.write("".join(closed_records(batch.column(0), members).to_pylist()).encode())
             rows += batch.num_rows
     if rows == 0:
         raise InputError(f"{table.name} has no rows.")
     return rows
+
+
+# A record as it is written, on one line: a line break between its tokens is white space, and strings cannot hold one.
+RECORD = "trim(translate(CAST(json AS VARCHAR), chr(10) || chr(13) || chr(9), '   '))"
+
+
+def open_record(names: Sequence[str]) -> list[str]:
+    """SQL of a record up to where a new member goes (nothing if it is no object), and of whether it has one of `names`."""
+    opening = f"rtrim(left({RECORD}, -1))"
+    there = " OR ".join(f"json_exists(json, {_json_path(n)})" for n in names)
+    # An empty object needs no comma, nor one that ends in a comma, which DuckDB forgives.
+    ready = f"{opening} || CASE WHEN right({opening}, 1) IN ('{{', ',') THEN '' ELSE ', ' END"
+    return [f"CASE WHEN json_type(json) = 'OBJECT' THEN {ready} END", there]
+
+
+def check_open(batch: pa.RecordBatch, names: Sequence[str], first: int) -> None:
+    """Complain about records that cannot take new members; `batch` begins with the columns of `open_record`."""
+    if batch.column(0).null_count:
+        row = first + first_missing(batch.column(0))
+        raise BadRow(f"row {row + 1:,} is not a JSON object, so that nothing can be added to it.", row)
+    if pc.any(batch.column(1)).as_py():
+        row = first + pc.index(batch.column(1), pa.scalar(True)).as_py()
+        raise BadRow(f"row {row + 1:,} has a member `{names[0]}` already; choose another name.", row)
+
+
+def closed_records(opened: pa.Array, members: Mapping[str, pa.Array]) -> pa.Array:
+    """Records of `open_record` as lines, with a member for each array of numbers; a missing value is null."""
+    parts: list[Any] = [opened]
+    for i, (name, values) in enumerate(members.items()):
+        shown = pc.if_else(pc.is_finite(values), values.cast(pa.string()), "null")
+        comma = ", " if i else ""
+        parts += [pa.scalar(f"{comma}{json.dumps(name, ensure_ascii=False)}: "), shown.fill_null("null")]
+    return pc.binary_join_element_wise(*parts, pa.scalar("}\n"), "")
 
 
 def _check_numbers(

@@ -21,7 +21,7 @@ from howsure.events.exploration import Exploration
 from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
 from howsure.events.storage import FORMAT, join_parts, read_manifest, read_part, write_manifest
-from howsure.report.writing import make_folder
+from howsure.report.writing import check_output_folder, make_folder
 from howsure.verbs.explore_blocks import Work, coref_version
 from howsure.verbs.explore_census import Census, census
 from howsure.verbs.explore_corpus import Corpus, is_address, open_corpus
@@ -145,6 +145,8 @@ def explore(
             corpus = open_corpus(source, **columns, metadata=metadata, encoding=encoding, format=format)
         found = census(corpus)
         all_periods(found.days, period)  # complains about a span of dates that cannot be meant
+        if out is not None:
+            check_output_folder(str(out), inputs=[source, actors, verbs, metadata, model, coref])
         folder = _temporary_folder() if out is None else make_folder(str(out))
         manifest = _manifest(corpus, found, work, period, lexicon.name)
         done = _check_folder(folder, manifest, again)
@@ -206,14 +208,13 @@ def _manifest(corpus: Corpus, found: Census, work: Work, every: str, lexicon: st
 
 def _check_folder(folder: Path, manifest: dict[str, Any], again: bool) -> Exploration | None:
     """The results that are there already, if they are these; an error if they are others; None if there is work."""
-    if again:
-        shutil.rmtree(folder / "parts", ignore_errors=True)
-        (folder / "manifest.json").unlink(missing_ok=True)
     kept = read_manifest(folder)
     if kept is None:
-        others = [p.name for p in folder.iterdir() if p.name != "parts" and not p.name.startswith(".")]
-        if others and not (folder / "parts").is_dir() and not again:
+        others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
+        if others:
             raise InputError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the results.")
+    elif again:
+        shutil.rmtree(folder / "parts", ignore_errors=True)
     else:
         if kept.get("version") != manifest["version"]:
             raise InputError(

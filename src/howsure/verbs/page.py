@@ -10,6 +10,7 @@ from howsure.engines.result_documents import ResultDocuments
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.page_data import document_view, labelled, overview, snippet
+from howsure.events.storage import SCHEMAS
 from howsure.report.explorer_page import explorer_page
 from howsure.report.writing import check_outputs, write_whole
 
@@ -40,9 +41,10 @@ def page(results: str | Path | Exploration, out: str | Path | None = None, *, ac
     >>> howsure.page(howsure.explore()).startswith(b"<!doctype html>")
     True
     """
-    if out is not None:
-        check_outputs(str(out))
     found = opened(results)
+    if out is not None:
+        read = [found.folder / f"{table}.parquet" for table in SCHEMAS]
+        check_outputs(str(out), inputs=[*read, found.folder / "manifest.json", f"{found.folder}/labels-*.jsonl"])
     seen = overview(found, actors)
     rows = seen["documents"]["row"]
     if len(rows) > MOST_DOCUMENTS:

@@ -134,8 +134,11 @@ def apply_recalibrator(
     from howsure.engines.rewriting import output, with_columns
     from howsure.engines.sources import open_table
     from howsure.engines.tables import Table
+    from howsure.report.writing import check_outputs
 
     chosen = engine_of(engine)
+    if not chosen.is_spark:  # which writes to a new folder only
+        check_outputs(out, inputs=[saved, source])
     data = read_saved(saved)
     recalibrator = from_dict(data, str(saved))
     target = None if chosen.is_spark else output(out)

@@ -12,6 +12,8 @@ import numpy as np
 
 from howsure import _validate
 from howsure._version import __version__
+from howsure.errors import InputError
+from howsure.experiments.data import CORPORA
 from howsure.experiments.page import page
 from howsure.experiments.registry import experiment
 from howsure.experiments.result import Reproduction
@@ -67,6 +69,10 @@ def reproduce(
     tell = progress or (lambda _: None)
     if out is None:
         return replace(found.run(settings, generator, Work(tell)), version=__version__)
+    target = Path(out).resolve()
+    for corpus in (c for c in CORPORA.values() if c.path is not None):
+        if Path(str(corpus.path)).resolve() in (target, *target.parents):
+            raise InputError(f"cannot write to {out}: it is in the corpus {corpus.folder}. Choose another folder.")
     folder = make_folder(str(out))
     work = Work(tell, folder / "models")
     kept = None if again or settings["rng"] is None else _kept(folder / f"{name}.json", settings)

@@ -98,7 +98,7 @@ def split(
         source = Path(table.name).name if table.files else table.name
         made = _made(n, codes, names, share, seed, folds, source)
         if out is not None:
-            made = replace(made, files=tuple(str(p) for p in written_files(table, made, out)))
+            made = replace(made, files=tuple(str(p) for p in written_files(rows, table, made, out)))
         return made
 
 
@@ -235,21 +235,20 @@ def _made(
     )
 
 
-def written_files(table: Table, made: Split, out: str | Path) -> list[Path]:
+def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list[Path]:
     """Write a split: a table per part in a folder, or folds as a column of one table."""
     from howsure.engines.parts import ending, write_folds, write_parts
     from howsure.engines.rewriting import output
     from howsure.report.writing import check_outputs, make_folder
 
-    inputs = [str(f.path) for f in table.files]
     if made.is_folds and not is_folder(out):
-        check_outputs(str(out), inputs=inputs)
+        check_outputs(str(out), inputs=[rows])
         write_folds(table, made.part, output(str(out)))
         return [Path(out)]
     suffix = ending(table)
     paths = [Path(out) / f"{'fold-' if made.is_folds else ''}{name}{suffix}" for name in made.names]
     make_folder(str(out))
-    check_outputs(*map(str, paths), inputs=inputs)
+    check_outputs(*map(str, paths), inputs=[rows])
     write_parts(table, made.part, [output(str(p)) for p in paths])
     return paths
 

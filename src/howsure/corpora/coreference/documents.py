@@ -9,6 +9,7 @@ from howsure.corpora.coreference.conll2012 import read_conll2012
 from howsure.corpora.coreference.json_lines import read_coref_json
 from howsure.corpora.coreference.ontogum import gum_documents, read_ontogum
 from howsure.corpora.document import Document
+from howsure.corpora.folder import corpus_path
 from howsure.errors import InputError
 
 READERS = {
@@ -50,6 +51,17 @@ def read_documents(source: str | Path) -> tuple[list[Document], list[InputError]
     if not documents:
         raise errors[0]
     return documents, errors
+
+
+def source_files(source: str | Path | None) -> list[Path]:
+    """What `read_documents` would read: the file or folder, the .conll file beside a .conllu file, the folders of GUM."""
+    if source is None:
+        return []
+    scheme, mark, _ = str(source).partition(":")
+    if mark and scheme in ("gum", "ontogum"):
+        return [corpus_path("gum", "dep"), corpus_path("gum", "ontogum"), corpus_path("gum", "splits.md")]
+    path = Path(source)
+    return [path, path.with_suffix(".conll")] if path.suffix == ".conllu" else [path]
 
 
 def _reader(path: Path) -> object:

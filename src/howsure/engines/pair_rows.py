@@ -25,13 +25,13 @@ from howsure.engines.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
-class CollectWork(Work[list[Batch]]):
-    """The rows themselves."""
+class CollectWork(Work[list[tuple[int, Batch]]]):
+    """The rows themselves, with the number of the first row of each batch."""
 
     pairs: Pairs
 
-    def gather(self, chunks: Iterator[Chunk]) -> list[Batch]:
-        return [self.pairs.batch(c) for c in chunks]
+    def gather(self, chunks: Iterator[Chunk]) -> list[tuple[int, Batch]]:
+        return [(c.first or 0, self.pairs.batch(c)) for c in chunks]
 
 
 class PairRows(RowsRead):
@@ -81,7 +81,8 @@ class PairRows(RowsRead):
 
     def collected(self) -> Batch:
         """All rows, in memory, in their order."""
-        held = self._rows.fold(CollectWork(self._pairs))
+        numbered = self._rows.fold(CollectWork(self._pairs))
+        held = [batch for _, batch in sorted(numbered, key=lambda found: found[0])]  # threads read in any order
 
         def together(name: str) -> Any:
             parts = [getattr(b, name) for b in held]

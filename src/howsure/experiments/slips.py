@@ -67,13 +67,13 @@ SLIPS = (
         "notes §1.2",
         "Two who say noun 90% of the time are expected to agree on 81%.",
         ".9² + .1² = 82%.",
-        "tests/evaluation/test_agreement.py::test_two_annotators_who_say_noun_nine_times_of_ten_agree_by_chance_on_82_percent",
+        "tests/evaluation/annotation/test_agreement.py::test_two_annotators_who_say_noun_nine_times_of_ten_agree_by_chance_on_82_percent",
     ),
     Slip(
         "notes §2.4",
         "p = share of resamples with δ(x⁽ⁱ⁾) - δ(x) ≥ 0.",
         "δ(x⁽ⁱ⁾) ≥ 2δ(x), as the notes' second formula and its pseudo-code; compared in whole numbers, so that rounding decides no tie.",
-        "tests/evaluation/test_significance.py::test_ties_are_counted_in_whole_numbers",
+        "tests/evaluation/contests/test_significance.py::test_ties_are_counted_in_whole_numbers",
     ),
     Slip("notes §3.3", "A unigram is C/V.", "C/N, N the number of tokens.", "howsure reproduce course"),
     Slip(
@@ -114,7 +114,7 @@ BEYOND = (
         "paper §3.2, §4, §5.3",
         "Tokens, and pairs of mentions, are taken as independent.",
         "Those of a document are not; `groups=` makes intervals and tests cluster-robust.",
-        "tests/calibration/test_clustered.py::test_grouped_intervals_cover_where_plain_ones_fail",
+        "tests/calibration/groups/test_clustered.py::test_grouped_intervals_cover_where_plain_ones_fail",
     ),
     Slip(
         "paper, footnote 7; thesis §4.3.3",

@@ -17,7 +17,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test lint docs bench coverage synthetic-docs reproduction-docs clean
+.PHONY: env demo test quick lint docs bench coverage synthetic-docs reproduction-docs clean
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
@@ -54,7 +54,11 @@ demo: $(VENV)/.base
 	@$(BIN)/howsure explore
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 15
+
+# The habit while working: neither Spark, nor a browser, corpora or simulations.
+quick: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not spark and not browser and not corpus and not simulation"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .

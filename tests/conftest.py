@@ -17,6 +17,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("corpus") and not present:
             item.add_marker(pytest.mark.skip(reason="HOWSURE_DATA does not name a folder of corpora"))
+        # Workers get whole files, which share what they set up, and one of them gets all that needs Spark.
+        on_spark = "spark" in getattr(item, "fixturenames", ())
+        if on_spark:
+            item.add_marker(pytest.mark.spark)
+        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else str(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 import howsure
 from howsure.experiments.page import page
 from howsure.plots.vega import rendered
-from howsure.report.writing import write_whole
+from howsure.files import write_whole
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -168,14 +168,14 @@ def test_outputs_that_cannot_be_written(tmp_path, option, capsys):
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
-    from howsure.report import writing
+    from howsure import files
 
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing.os, "replace", fail)
+    monkeypatch.setattr(files.os, "replace", fail)
     with pytest.raises(howsure.InputError, match="No space left on device"):
-        writing.write_whole(str(tmp_path / "a.html"), b"x")
+        files.write_whole(str(tmp_path / "a.html"), b"x")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -176,7 +176,7 @@ def test_a_full_disk_says_so_and_leaves_nothing_half_written(spark, many_stories
     real, calls = Path.write_bytes, []
 
     def full(path, content):
-        if path.parent.name.startswith(".making-"):
+        if path.parent.name.endswith(".part"):
             calls.append(path)
             if len(calls) > 10:
                 real(path, content[:10])

@@ -62,8 +62,8 @@ def agree(
     from howsure.cli.output import say
     from howsure.cli.progress import progress
     from howsure.errors import InputError
+    from howsure.files import check_outputs, write_whole
     from howsure.report.agree_page import agreement_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.agree import agree as run_agree
 
     check_outputs(posteriors, html, inputs=[file])

@@ -101,9 +101,9 @@ def check(
     from howsure.data import demo_table
     from howsure.engines.llm_logs import read_log
     from howsure.errors import InputError
+    from howsure.files import check_outputs, write_whole
     from howsure.plots.vega import check_plot_name, figure, rendered
     from howsure.report.calibration_page import calibration_page, classes_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.check import check as run_check
     from howsure.verbs.check import error_like as run_like
 

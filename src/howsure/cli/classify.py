@@ -56,7 +56,7 @@ def train(
     """
     from howsure.cli.output import say
     from howsure.cli.progress import progress
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
     from howsure.verbs.classify import train_classifier
 
     check_outputs(out, inputs=[file, dev])
@@ -114,8 +114,8 @@ def check(
     """
     from howsure.calibration.result import Calibration
     from howsure.cli.output import say
+    from howsure.files import check_outputs, write_whole
     from howsure.report.calibration_page import calibration_page, classes_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.classify import check_classifier, load_classifier
 
     check_outputs(html, inputs=[file, model])
@@ -156,7 +156,7 @@ def apply(
       howsure classify apply lr.npz new.tsv -o new-with-probabilities.csv
     """
     from howsure.cli.output import say
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
     from howsure.verbs.classify import apply_classifier, load_classifier
 
     check_outputs(out, inputs=[file, model])

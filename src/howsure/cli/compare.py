@@ -70,10 +70,10 @@ def compare(
     from howsure.cli.output import say
     from howsure.cli.progress import quiet_progress
     from howsure.evaluation.contests.result import Contest
+    from howsure.files import check_outputs, write_whole
     from howsure.plots.vega import check_plot_name, overlaid_figure, rendered
     from howsure.report.comparison_page import comparison_page
     from howsure.report.contest_page import contest_figure, contest_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.compare import compare as run_compare
 
     check_outputs(html, plot, inputs=files)

@@ -29,10 +29,10 @@ def check_forecasts(
     as_json: bool,
 ) -> int:
     """Check predictive distributions, print what was found and write what was asked for."""
+    from howsure.files import write_whole
     from howsure.plots.pit_vega import pit_figure
     from howsure.plots.vega import rendered
     from howsure.report.continuous_page import continuous_page
-    from howsure.report.writing import write_whole
     from howsure.verbs.check_continuous import check_continuous
 
     result = check_continuous(

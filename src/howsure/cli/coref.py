@@ -43,7 +43,7 @@ def train(
     """Train a mention-ranking model on documents with gold entities."""
     from howsure.cli.progress import progress
     from howsure.corpora.coreference.documents import source_files
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
     from howsure.verbs.coref import train_coref
 
     check_outputs(out, inputs=[*source_files(documents), *source_files(dev)])
@@ -97,7 +97,7 @@ def resolve(
     from howsure.corpora.coreference.conll2012 import conll2012_text
     from howsure.corpora.coreference.documents import source_files
     from howsure.errors import InputError
-    from howsure.report.writing import check_outputs, write_whole
+    from howsure.files import check_outputs, write_whole
     from howsure.verbs.coref import resolve as run_resolve
 
     if (documents is None) == (text is None) or (model is None and text is None):
@@ -168,7 +168,7 @@ def check(
 ) -> int:
     """Check the calibration of "do these two mentions corefer?" and "is this mention new?"."""
     from howsure.corpora.coreference.documents import source_files
-    from howsure.report.writing import check_outputs, write_whole
+    from howsure.files import check_outputs, write_whole
     from howsure.verbs.coref_check import check_coref
 
     check_outputs(html, inputs=[model, *source_files(documents)])

@@ -90,9 +90,9 @@ def explore(
     """
     from howsure.cli.output import say
     from howsure.events import lexicons
+    from howsure.files import check_outputs, write_whole
     from howsure.plots.timeline_vega import timeline_figure
     from howsure.plots.vega import check_plot_name, rendered
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.explore import default_actors
     from howsure.verbs.explore import explore as run_explore
 

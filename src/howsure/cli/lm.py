@@ -62,7 +62,7 @@ def train(
     from pathlib import Path
 
     from howsure.errors import InputError
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
     from howsure.verbs import lm as verbs
 
     check_outputs(out, inputs=[*text, vocabulary, dev])
@@ -207,8 +207,8 @@ def check(
 
       howsure lm check lm.npz test.txt --html report.html
     """
+    from howsure.files import check_outputs, write_whole
     from howsure.report.language_page import language_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs import lm as verbs
 
     check_outputs(html, inputs=[model, text])

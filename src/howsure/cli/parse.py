@@ -51,7 +51,7 @@ def parse(
     from howsure.corpora.conllu_writing import conllu_text
     from howsure.english.result import document_dict
     from howsure.errors import InputError
-    from howsure.report.writing import check_outputs, whole_file
+    from howsure.files import check_outputs, whole_file
     from howsure.verbs.parse import parsed
 
     if cache is not None and no_cache:

@@ -67,7 +67,7 @@ def fit(
 
     It is judged on rows it has not seen; when the gain is not clear, what is saved changes nothing.
     """
-    from howsure.report.writing import check_outputs, write_whole
+    from howsure.files import check_outputs, write_whole
     from howsure.verbs.recalibrate import recalibrate as run_recalibrate
 
     check_outputs(out, inputs=[file])

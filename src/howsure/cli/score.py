@@ -56,10 +56,10 @@ def score(
       howsure score predictions.csv --true gold --pred system --second gold2 --html score.html
     """
     from howsure.cli.output import say
+    from howsure.files import check_outputs, write_whole
     from howsure.plots.score_vega import score_figure
     from howsure.plots.vega import check_plot_name, rendered
     from howsure.report.score_page import score_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.score import score as run_score
 
     check_outputs(html, plot, inputs=[file])

@@ -75,7 +75,7 @@ def train(
     """Train a hidden Markov model or a conditional random field."""
     from howsure.cli.output import say
     from howsure.cli.progress import progress
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
     from howsure.verbs.tagger import train_tagger
 
     check_outputs(out, inputs=[*files, dev, lexicon])
@@ -118,8 +118,8 @@ def check(
     """Is the tagger right to be as sure as it is?"""
     from howsure.cli.output import say
     from howsure.errors import InputError
+    from howsure.files import check_outputs, write_whole
     from howsure.report.tagger_page import tagger_page
-    from howsure.report.writing import check_outputs, write_whole
     from howsure.verbs.tagger import check_tagger
 
     if by not in BY:
@@ -158,7 +158,7 @@ def apply(
     """Tag text: words with their most probable tag and its probability, or everything to a Parquet file."""
     from howsure.cli.output import say
     from howsure.errors import InputError
-    from howsure.report.writing import check_outputs, write_whole
+    from howsure.files import check_outputs, write_whole
     from howsure.verbs.tagger import apply_tagger
 
     if best < 0 or samples < 0:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from howsure.engines.ratings import encoded
-from howsure.engines.rewriting import RECORD, Output, check_open, closed_records, finish, open_record, writer
+from howsure.engines.rewriting import RECORD, Output, check_open, closed_records, open_record, writer
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
+from howsure.files import whole_files
 from howsure.kernels.cells import Ints
 
 ENDINGS = {"csv": ".csv", "json": ".jsonl", "parquet": ".parquet", "arrow": ".parquet", "arrow-stream": ".parquet"}
@@ -99,24 +97,13 @@ def write_folds(table: Table, part: Ints, out: Output) -> None:
 
 
 def _write(table: Table, part: Ints, out: list[Output], fold: pa.Array | None) -> None:
-    temporaries: dict[str, Path] = {}
-    try:
-        for path in (o.path for o in out):
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            os.close(handle)
-            temporaries[name] = path
+    with whole_files([o.path for o in out]) as temporaries:
         unparsed = table.unparsed()
         if unparsed and unparsed[0] == "json" and out[0].kind == "json":
-            _write_records(table, unparsed[1], part, out, list(temporaries), fold)
+            _write_records(table, unparsed[1], part, out, temporaries, fold)
         else:
             text = unparsed[1] if unparsed and unparsed[0] == "csv" and out[0].kind in ("csv", "tsv") else None
-            _write_rows(table, text, part, out, list(temporaries), fold)
-        finish(temporaries)
-    except BaseException:
-        for name in temporaries:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-        raise
+            _write_rows(table, text, part, out, temporaries, fold)
 
 
 def _write_rows(

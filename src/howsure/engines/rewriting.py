@@ -10,7 +10,6 @@ import gzip
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from howsure._validate import BadRow
 from howsure.engines.tables import Column, Table, first_missing, literal, quoted
 from howsure.errors import InputError
+from howsure.files import whole_files
 
 KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 
@@ -65,46 +65,21 @@ def with_columns(
     for name in names:
         if name.lower() in there:
             raise InputError(f"{table.name} has a column `{name}` already; name the new one with --name.")
-    handle, temporary = tempfile.mkstemp(dir=out.path.parent, prefix=f".{out.path.name}.")
-    os.close(handle)
-    try:
+    with whole_files([out.path]) as (temporary,):
         unparsed = table.unparsed()
         if unparsed and unparsed[0] == "json" and out.kind == "json":
             rows = _extended_records(table, unparsed[1], read, names, add, out, temporary, sql_type)
         else:
             text = unparsed[1] if unparsed and unparsed[0] == "csv" and out.kind in ("csv", "tsv") else None
             rows = _extended_table(table, text, read, names, add, out, temporary, sql_type)
-        finish({temporary: out.path})
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
     return rows
 
 
 def write_columns(columns: Mapping[str, Any], out: Output) -> None:
     """Write named columns as a table, whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=out.path.parent, prefix=f".{out.path.name}.")
-    os.close(handle)
-    try:
-        with writer(out, temporary) as write:
-            for batch in pa.table(dict(columns)).combine_chunks().to_batches():
-                write(batch)
-        finish({temporary: out.path})
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
-def finish(files: Mapping[str, Path]) -> None:
-    """Temporary files take their places, with the rights of files newly made."""
-    mask = os.umask(0)
-    os.umask(mask)
-    for temporary in files:
-        os.chmod(temporary, 0o666 & ~mask)
-    for temporary, path in files.items():
-        os.replace(temporary, path)
+    with whole_files([out.path]) as (temporary,), writer(out, temporary) as write:
+        for batch in pa.table(dict(columns)).combine_chunks().to_batches():
+            write(batch)
 
 
 def _extended_table(

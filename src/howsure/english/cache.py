@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import os
 import sys
-import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from howsure.corpora.conllu import conllu_documents
 from howsure.corpora.conllu_writing import conllu_text
 from howsure.corpora.document import Document
 from howsure.errors import InputError
+from howsure.files import whole_file
 
 COLUMNS = "columns"
 SHORTEST = 200  # characters; shorter texts are parsed sooner than looked up
@@ -22,7 +22,7 @@ SHORTEST = 200  # characters; shorter texts are parsed sooner than looked up
 
 @dataclass(frozen=True, slots=True)
 class ParseCache:
-    """One gzipped CoNLL-U file a text. A file that cannot be read counts as absent and is written anew."""
+    """One gzipped CoNLL-U file a text. A file that cannot be read counts as absent and is replaced."""
 
     folder: Path
     version: str
@@ -39,7 +39,7 @@ class ParseCache:
             return None
 
     def put(self, text: str, document: Document) -> None:
-        """Keeps a parse: written beside, then moved into place. A full or read-only disk only costs the keeping."""
+        """Stores a parse. Write errors are ignored; the cache is optional."""
         path = self._path(text)
         if path is None or not len(document):
             return
@@ -47,15 +47,9 @@ class ParseCache:
         content = gzip.compress(conllu_text(named).encode("utf-8"), 1, mtime=0)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                os.replace(beside, path)
-            except BaseException:
-                os.unlink(beside)
-                raise
-        except OSError:
+            with whole_file(path, durable=False) as file:
+                file.write(content)
+        except (OSError, InputError):
             return
 
     def _path(self, text: str) -> Path | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from howsure.english.pipeline import LABELLED, blank_pipeline, set_weights
 from howsure.english.tokens import RULES, tokenizer
 from howsure.english.vocabulary import Vocabulary
 from howsure.errors import InputError, MissingExtra
+from howsure.files import write_whole
 
 SHIPPED = Path(__file__).parent / "model"
 WEIGHTS, LEMMAS, VOCABULARY = "weights.npz", "lemmas.json", "vocabulary"
@@ -126,14 +126,8 @@ def export(training: str | Path, target: str | Path) -> Path:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays, **{VOCABULARY: known.to_array()})  # type: ignore[arg-type]
     lemmas = json.dumps(learnt_lemmatiser(triples, known).to_dict(), ensure_ascii=False, sort_keys=True, indent=0)
-    _write(folder / LEMMAS, lemmas.encode())
+    write_whole(folder / LEMMAS, lemmas.encode())
     for name in LABELLED:
-        _write(folder / f"{name}.json", (source / "labels" / f"{name}.json").read_bytes())
-    _write(folder / WEIGHTS, buffer.getvalue())
+        write_whole(folder / f"{name}.json", (source / "labels" / f"{name}.json").read_bytes())
+    write_whole(folder / WEIGHTS, buffer.getvalue())
     return folder
-
-
-def _write(path: Path, content: bytes) -> None:
-    beside = path.with_suffix(".part")
-    beside.write_bytes(content)
-    os.replace(beside, path)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from howsure.english.pipeline import LABELLED, blank_pipeline, language, paramet
 from howsure.english.scores import scores
 from howsure.english.shipped import export
 from howsure.english.training_data import Sentence, batches, example, sentences, treebank
+from howsure.files import whole_file, whole_folder
 
 SEED = 20150917
 STEPS = 6000
@@ -79,12 +79,10 @@ def _pipeline(home: Path, documents: list[list[Sentence]]) -> Any:
     if not kept.exists():
         vocab = language()().vocab
         nlp = blank_pipeline(examples=lambda: [example(vocab, [s]) for d in documents for s in d])
-        beside = home / "labels.part"
-        beside.mkdir(exist_ok=True)
-        for name in LABELLED:
-            text = json.dumps(nlp.get_pipe(name).label_data, indent=0, ensure_ascii=False)
-            (beside / f"{name}.json").write_text(text, encoding="utf-8")
-        os.replace(beside, kept)
+        with whole_folder(kept) as made:
+            for name in LABELLED:
+                text = json.dumps(nlp.get_pipe(name).label_data, indent=0, ensure_ascii=False)
+                (made / f"{name}.json").write_text(text, encoding="utf-8")
     return blank_pipeline(kept)
 
 
@@ -150,11 +148,8 @@ def _resume(home: Path, nlp: Any, optimizer: Any) -> tuple[int, float]:
 
 
 def _save(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Written beside and moved into place: a killed run leaves the old file whole."""
-    beside = path.with_suffix(".part")
-    with open(beside, "wb") as file:
+    with whole_file(path) as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
-    os.replace(beside, path)
 
 
 if __name__ == "__main__":

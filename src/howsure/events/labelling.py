@@ -7,7 +7,6 @@ documents is Σ_h W_h (mean of q - y in h), with the finite-population variance 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
+from howsure.files import write_whole
 
 EDGES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 NORMAL = 1.959963984540054
@@ -219,7 +219,5 @@ class Answers:
         return [(q, self.given[q.id]) for q in self.questions if q.id in self.given]
 
     def _save(self) -> None:
-        beside = self.path.with_name(f".{self.path.name}")
         lines = [json.dumps({"id": id, "yes": self.given[id]}, ensure_ascii=False) for id in self.order]
-        beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        os.replace(beside, self.path)
+        write_whole(self.path, "".join(line + "\n" for line in lines).encode())

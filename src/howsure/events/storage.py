@@ -8,9 +8,7 @@ there they are joined, in order, and removed. Format: docs/guides/explore.md.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from howsure.errors import InputError
+from howsure.files import whole_files, whole_folder, write_whole
 
 FORMAT = 1
 SPAN = [("start", pa.int32()), ("end", pa.int32())]
@@ -134,13 +133,8 @@ def _write_whole(folder: Path, name: str, fill: Callable[[Path], None]) -> None:
     parts = folder / "parts"
     try:
         parts.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=parts, prefix=".making-"))
-        try:
-            fill(beside)
-            os.replace(beside, parts / name)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
+        with whole_folder(parts / name) as made:
+            fill(made)
     except OSError as error:
         if (parts / name).is_dir():  # another process was first: its part is the same
             return
@@ -174,11 +168,9 @@ def join_parts(folder: Path, names: Sequence[str], manifest: dict[str, Any]) -> 
     """One file per table from the parts in order; then the manifest, which makes the results complete."""
     try:
         for table, schema in SCHEMAS.items():
-            beside = folder / f".{table}.parquet"
-            with pq.ParquetWriter(beside, schema, **HOW) as writer:
+            with whole_files([folder / f"{table}.parquet"]) as (made,), pq.ParquetWriter(made, schema, **HOW) as writer:
                 for group in _grouped(folder, names, table):
                     writer.write_table(group)
-            os.replace(beside, folder / f"{table}.parquet")
         write_manifest(folder, manifest)
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}. What is done so far is kept.") from None
@@ -202,9 +194,8 @@ def _grouped(folder: Path, names: Sequence[str], table: str, rows: int = 20_000)
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """The manifest, whole or not at all."""
-    beside = folder / ".manifest.json"
-    beside.write_text(json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(beside, folder / "manifest.json")
+    text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(folder / "manifest.json", text.encode())
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any] | None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import struct
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from howsure.errors import InputError
+from howsure.files import whole_file
 
 HEADER = "howsure"
 
@@ -39,19 +38,12 @@ def save_model(
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"there is no folder {target.parent} to write {target.name} into.")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            named: dict[str, Any] = {HEADER: np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
-            if mapped:
-                _write_aligned(file, named)
-            else:
-                np.savez_compressed(file, **named)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    named: dict[str, Any] = {HEADER: np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
+    with whole_file(target) as file:
+        if mapped:
+            _write_aligned(file, named)
+        else:
+            np.savez_compressed(file, **named)
 
 
 def model_kind(path: str | Path) -> str:

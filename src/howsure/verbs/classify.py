@@ -157,7 +157,7 @@ def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str 
     from howsure.engines.rewriting import output, with_columns
     from howsure.engines.tables import Table
     from howsure.engines.texts import text_column
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
 
     check_outputs(out, inputs=[source])
     target = output(out)

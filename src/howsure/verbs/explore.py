@@ -21,7 +21,7 @@ from howsure.events.exploration import Exploration
 from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
 from howsure.events.storage import FORMAT, join_parts, read_manifest, read_part, write_manifest
-from howsure.report.writing import check_output_folder, make_folder
+from howsure.files import check_output_folder, make_folder, remove_leftovers
 from howsure.verbs.explore_blocks import Work, coref_version
 from howsure.verbs.explore_census import Census, census
 from howsure.verbs.explore_corpus import Corpus, is_address, open_corpus
@@ -149,6 +149,8 @@ def explore(
             check_output_folder(str(out), inputs=[source, actors, verbs, metadata, model, coref])
         folder = _temporary_folder() if out is None else make_folder(str(out))
         manifest = _manifest(corpus, found, work, period, lexicon.name)
+        for written in (folder, folder / "parts"):
+            remove_leftovers(written)
         done = _check_folder(folder, manifest, again)
         if done is not None:
             return done

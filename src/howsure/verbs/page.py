@@ -11,8 +11,8 @@ from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.page_data import document_view, labelled, overview, snippet
 from howsure.events.storage import SCHEMAS
+from howsure.files import check_outputs, write_whole
 from howsure.report.explorer_page import explorer_page
-from howsure.report.writing import check_outputs, write_whole
 
 MOST_DOCUMENTS = 20_000  # with events; beyond, one file is too big to open at ease
 TOGETHER = 500  # documents read at a time

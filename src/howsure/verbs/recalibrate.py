@@ -134,7 +134,7 @@ def apply_recalibrator(
     from howsure.engines.rewriting import output, with_columns
     from howsure.engines.sources import open_table
     from howsure.engines.tables import Table
-    from howsure.report.writing import check_outputs
+    from howsure.files import check_outputs
 
     chosen = engine_of(engine)
     if not chosen.is_spark:  # which writes to a new folder only

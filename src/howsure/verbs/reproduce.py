@@ -18,8 +18,8 @@ from howsure.experiments.page import page
 from howsure.experiments.registry import experiment
 from howsure.experiments.result import Reproduction
 from howsure.experiments.work import Work
+from howsure.files import make_folder, write_whole
 from howsure.plots.vega import rendered
-from howsure.report.writing import make_folder, write_whole
 
 
 def reproduce(

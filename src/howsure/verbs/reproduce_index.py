@@ -10,8 +10,8 @@ from howsure.experiments.overview import LEGEND, SOURCES, TITLE, overview, tally
 from howsure.experiments.registry import EXPERIMENTS
 from howsure.experiments.result import Reproduction
 from howsure.experiments.slips import BEYOND, SLIPS
+from howsure.files import write_whole
 from howsure.report.reproduction_page import reproduction_page
-from howsure.report.writing import write_whole
 
 
 def kept_results(folder: str | Path) -> list[Reproduction]:

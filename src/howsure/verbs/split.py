@@ -239,7 +239,7 @@ def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list
     """Write a split: a table per part in a folder, or folds as a column of one table."""
     from howsure.engines.parts import ending, write_folds, write_parts
     from howsure.engines.rewriting import output
-    from howsure.report.writing import check_outputs, make_folder
+    from howsure.files import check_outputs, make_folder
 
     if made.is_folds and not is_folder(out):
         check_outputs(str(out), inputs=[rows])

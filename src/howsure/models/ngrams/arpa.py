@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
+from howsure.files import whole_file
 from howsure.kernels.ngrams.arpa_compiled import LOWEST, read_lines, ready_arpa, write_lines
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.training import find_children
@@ -31,28 +30,21 @@ def write_arpa(model: LanguageModel, path: str | Path) -> None:
     trie = model.trie
     text, ends = model.vocabulary.packed
     longest = int(np.diff(ends, prepend=0).max())
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            sizes = "".join(f"ngram {k}={n}\n" for k, n in enumerate(trie.sizes(), 1))
-            file.write(f"\\data\\\n{sizes}".encode())
-            log_p, log_b = np.maximum(model.log_p / LN10, LOWEST), np.maximum(model.log_b / LN10, LOWEST)
-            for order in range(1, trie.order + 1):
-                file.write(f"\n\\{order}-grams:\n".encode())
-                level = trie.level(order)
-                ancestors = np.array([int(b) for b in trie.bases[:order]], np.int64)
-                out = np.empty(min(_PIECE, level.stop - level.start) * (64 + order * (longest + 4)) + 64, np.uint8)
-                for first in range(level.start, level.stop, _PIECE):
-                    last = min(first + _PIECE, level.stop)
-                    tables = (trie.bases, trie.start, trie.word, text, ends, log_p, log_b)
-                    made = write_lines(first, last, order, *tables, int(order < trie.order), ancestors, out)
-                    file.write(out[:made].data)
-            file.write(b"\n\\end\\\n")
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(target) as file:
+        sizes = "".join(f"ngram {k}={n}\n" for k, n in enumerate(trie.sizes(), 1))
+        file.write(f"\\data\\\n{sizes}".encode())
+        log_p, log_b = np.maximum(model.log_p / LN10, LOWEST), np.maximum(model.log_b / LN10, LOWEST)
+        for order in range(1, trie.order + 1):
+            file.write(f"\n\\{order}-grams:\n".encode())
+            level = trie.level(order)
+            ancestors = np.array([int(b) for b in trie.bases[:order]], np.int64)
+            out = np.empty(min(_PIECE, level.stop - level.start) * (64 + order * (longest + 4)) + 64, np.uint8)
+            for first in range(level.start, level.stop, _PIECE):
+                last = min(first + _PIECE, level.stop)
+                tables = (trie.bases, trie.start, trie.word, text, ends, log_p, log_b)
+                made = write_lines(first, last, order, *tables, int(order < trie.order), ancestors, out)
+                file.write(out[:made].data)
+        file.write(b"\n\\end\\\n")
 
 
 def read_arpa(path: str | Path) -> LanguageModel:

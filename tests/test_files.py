@@ -1,0 +1,133 @@
+"""Files and folders appear whole or not at all; what killed runs left is removed, what others write is not."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from howsure import InputError, files
+
+WRITER = """
+import sys, time
+from howsure.files import whole_files, whole_folder
+kind, target = sys.argv[1:]
+with (whole_files([target]) if kind == "file" else whole_folder(target)) as made:
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(kind, target):
+    source = str(Path(files.__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, kind, str(target)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": source},
+    )
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def fill(names):
+    for name in names:
+        Path(name).write_text("new")
+
+
+def test_all_files_or_none(tmp_path):
+    targets = [tmp_path / "a", tmp_path / "b"]
+    targets[0].write_text("old")
+    with pytest.raises(FileNotFoundError), files.whole_files(targets) as names:
+        fill([*names, tmp_path / "no" / "folder"])
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+    assert targets[0].read_text() == "old"
+    with files.whole_files(targets) as names:
+        fill(names)
+        assert targets[0].read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b"]
+    assert [p.read_text() for p in targets] == ["new", "new"]
+
+
+def test_files_are_flushed_before_they_are_renamed_and_their_folder_after(tmp_path, monkeypatch):
+    seen = []
+    fsync, replace = os.fsync, os.replace
+
+    def flushed(handle):
+        seen.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        fsync(handle)
+
+    def renamed(*names):
+        seen.append("rename")
+        replace(*names)
+
+    monkeypatch.setattr(files.os, "fsync", flushed)
+    monkeypatch.setattr(files.os, "replace", renamed)
+    files.write_whole(tmp_path / "a", b"x")
+    assert seen == ["file", "rename", "folder"]
+    seen.clear()
+    with files.whole_folder(tmp_path / "b") as made:
+        (made / "c").write_text("x")
+    assert seen == ["file", "folder", "rename", "folder"]
+    seen.clear()
+    with files.whole_file(tmp_path / "d", durable=False) as file:
+        file.write(b"x")
+    assert seen == ["rename"]
+
+
+def test_rights_are_those_of_new_files_and_links_are_followed(tmp_path):
+    (tmp_path / "plain").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    files.write_whole(tmp_path / "link", b"y")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"y"
+    assert (tmp_path / "target").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_folder_appears_when_it_is_full(tmp_path):
+    target = tmp_path / "f"
+    with pytest.raises(FileNotFoundError), files.whole_folder(target) as made:
+        fill([made / "a", made / "no" / "folder"])
+    assert not list(tmp_path.iterdir())
+    with files.whole_folder(target) as made:
+        (made / "a").write_text("x")
+        assert not target.exists()
+    assert [p.name for p in target.iterdir()] == ["a"]
+    with pytest.raises(OSError, match="not empty"), files.whole_folder(target) as made:
+        (made / "b").write_text("x")
+    assert [p.name for p in tmp_path.iterdir()] == ["f"]
+    assert [p.name for p in target.iterdir()] == ["a"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_leftovers_of_a_killed_run_are_removed_and_those_of_a_live_one_are_not(tmp_path, kind):
+    target = tmp_path / "a.csv"
+    process = writer(kind, target)
+    [left] = tmp_path.iterdir()
+    other = tmp_path / ".a.csv.notours.part"
+    other.write_text("x")
+    files.remove_leftovers(tmp_path)
+    assert left.exists()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert left.exists()
+    files.remove_leftovers(tmp_path, "b.csv")
+    assert left.exists()
+    if kind == "file":
+        files.write_whole(target, b"whole")
+        assert target.read_bytes() == b"whole"
+    else:
+        files.remove_leftovers(tmp_path)
+    assert not left.exists()
+    assert other.exists()
+    process.stdin.close()
+    process.stdout.close()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"cannot write .*no/a: No such file"):
+        files.write_whole(tmp_path / "no" / "a", b"x")

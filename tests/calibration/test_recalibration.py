@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import howsure
 from howsure import InputError
 from howsure.calibration.recalibration.beta import Beta
-from howsure.calibration.recalibration.choosing import contest, losses, mean_estimate
+from howsure.calibration.recalibration.choosing import contest, losses
 from howsure.calibration.recalibration.folds import inner_folds, random_folds
 from howsure.calibration.recalibration.histogram import Histogram
 from howsure.calibration.recalibration.identity import Identity
@@ -343,22 +343,9 @@ def test_losses_by_hand_and_bounded():
     np.testing.assert_allclose([log_loss[0], brier[0]], [-np.log(0.3), 0.04 + 0.49 + 0.25])
 
 
-def test_interval_of_the_gain_against_the_textbook():
-    from scipy.stats import t
-
-    values = np.random.default_rng(0).normal(size=50)
-    half = t.ppf(0.975, 49) * values.std(ddof=1) / np.sqrt(50)
-    made = mean_estimate(values, None, 0.95)
-    assert (made.low, made.high) == pytest.approx((values.mean() - half, values.mean() + half))
-    groups = np.repeat(np.arange(10), 5)  # equal groups: the interval of the groups' means
-    means = values.reshape(10, 5).mean(axis=1)
-    half = t.ppf(0.975, 9) * means.std(ddof=1) / np.sqrt(10)
-    assert mean_estimate(values, groups, 0.95).high == pytest.approx(values.mean() + half)
-
-
 def test_contest_is_cross_fitted():
     _, q, y = overconfident(600)
-    made = contest(candidates("auto", 2), q, y, None, n_folds=5, confidence_level=0.95, rng=0)
+    made = contest(candidates("auto", 2), q, y, None, n_folds=5, confidence_level=0.95, may_decline=False, rng=0)
     fold = random_folds(600, 5, None, 0)
     expected = np.empty(600)
     for f in range(5):

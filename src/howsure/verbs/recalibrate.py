@@ -95,14 +95,24 @@ def recalibrate(
     if p.ndim == 2 and n_classes == 2:
         p = p[:, 1]
     n_folds = min(N_FOLDS, n_groups or N_FOLDS)
-    held_out = contest(tried, p, y, group_numbers, n_folds=n_folds, confidence_level=level, rng=generator)
-    declined = method == "auto" and not (held_out.gain.low or 0.0) > 0.0
+    held_out = contest(
+        tried,
+        p,
+        y,
+        group_numbers,
+        n_folds=n_folds,
+        confidence_level=level,
+        may_decline=method == "auto",
+        rng=generator,
+    )
+    declined = method == "auto" and not held_out.clear
     final = Identity() if declined else tried[held_out.best]
     return Recalibration(
         final.fit(p, y, groups=group_numbers),
         method,
         held_out.best,
         declined,
+        held_out.clear,
         held_out.gain,
         held_out.brier_gain,
         held_out.before,

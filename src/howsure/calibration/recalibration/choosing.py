@@ -2,22 +2,21 @@
 
 Every method is cross-fitted: the rows of a fold are mapped by a recalibrator fitted to the other folds. The headline gain
 is that of the whole procedure, choice included: for each fold the method is the best one on the *other* folds, so that
-picking a winner does not flatter it.
+picking a winner does not flatter it. Nor does accepting it: an accepted gain is the one given acceptance (`gain.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.recalibration.folds import random_folds
+from howsure.calibration.recalibration.gain import MeanGain
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator
 from howsure.kernels.logistic import Floats
 
@@ -43,11 +42,15 @@ class MethodScore:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The methods' scores, the winner, and the gain of choosing a winner by cross-validation."""
+    """The methods' scores, the winner, and the gain of choosing a winner by cross-validation.
+
+    `clear` is whether that gain is above 0 beyond chance. With `may_decline` a clear gain is the one given that it is clear.
+    """
 
     before: MethodScore
     scores: tuple[MethodScore, ...]
     best: str
+    clear: bool
     gain: Estimate
     brier_gain: Estimate
 
@@ -60,19 +63,17 @@ def contest(
     *,
     n_folds: int,
     confidence_level: float,
+    may_decline: bool,
     rng: np.random.Generator | int,
 ) -> Contest:
-    """Cross-fit the methods on probabilities p, shape (n,) or (n, K), and labels y."""
+    """Cross-fit the methods on probabilities p, shape (n,) or (n, K), and labels y.
+
+    `may_decline` says that nothing will be changed unless the gain is clear.
+    """
     fold = random_folds(len(y), n_folds, groups, rng)
     clusters = None if groups is None else np.unique(groups, return_inverse=True)[1]
     names = list(methods)
-    log_losses, briers = np.empty((len(names), len(y))), np.empty((len(names), len(y)))
-    for f in range(n_folds):
-        out, rest = fold == f, fold != f
-        kept = None if groups is None else groups[rest]
-        for i, name in enumerate(names):
-            made = methods[name].fit(p[rest], y[rest], groups=kept).transform(p[out])
-            log_losses[i, out], briers[i, out] = losses(made, y[out])
+    log_losses, briers = cross_fitted(methods, p, y, groups, fold)
     before, brier_before = losses(p, y)
     gains, brier_gains = before - log_losses, brier_before - briers
     scores = tuple(
@@ -80,20 +81,69 @@ def contest(
             name,
             float(log_losses[i].mean()),
             float(briers[i].mean()),
-            mean_estimate(gains[i], clusters, confidence_level),
+            MeanGain.of(gains[i], clusters).estimate(confidence_level),
         )
         for i, name in enumerate(names)
     )
-    by_fold = np.stack([np.bincount(fold, row, n_folds) for row in log_losses])
-    chosen = np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
-    rows = np.arange(len(y))
+    chosen, rows = chosen_methods(log_losses, fold), np.arange(len(y))
+    gain, brier_gain = (MeanGain.of(g[chosen, rows], clusters) for g in (gains, brier_gains))
+    clear = gain.excess(confidence_level) > 0.0
+    found, brier_found = gain.estimate(confidence_level), brier_gain.estimate(confidence_level)
+    if clear and may_decline:
+        given = gain.given_accepted(confidence_level)
+        brier_found = _moved_along(brier_found, found, given, _slope(gains[chosen, rows], brier_gains[chosen, rows]))
+        found = given
     return Contest(
         MethodScore("none", float(before.mean()), float(brier_before.mean()), Estimate(0.0)),
         scores,
         names[int(np.argmin(log_losses.sum(axis=1)))],
-        mean_estimate(gains[chosen, rows], clusters, confidence_level),
-        mean_estimate(brier_gains[chosen, rows], clusters, confidence_level),
+        clear,
+        found,
+        brier_found,
     )
+
+
+def cross_fitted(
+    methods: Mapping[str, Recalibrator],
+    p: Floats,
+    y: NDArray[np.int64],
+    groups: NDArray[Any] | None,
+    fold: NDArray[np.int64],
+) -> tuple[Floats, Floats]:
+    """Log loss and Brier score of each row, (methods, rows), by recalibrators fitted to the other folds."""
+    log_losses, briers = np.empty((len(methods), len(y))), np.empty((len(methods), len(y)))
+    for f in range(int(fold.max()) + 1):
+        out, rest = fold == f, fold != f
+        kept = None if groups is None else groups[rest]
+        for i, method in enumerate(methods.values()):
+            made = method.fit(p[rest], y[rest], groups=kept).transform(p[out])
+            log_losses[i, out], briers[i, out] = losses(made, y[out])
+    return log_losses, briers
+
+
+def chosen_methods(log_losses: Floats, fold: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each row the number of the method of least loss on the folds that it is not in."""
+    by_fold = np.stack([np.bincount(fold, row) for row in log_losses])
+    best: NDArray[np.int64] = np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
+    return best
+
+
+def _slope(gain: Floats, other: Floats) -> float:
+    """By how much another gain of a row falls with this one, by least squares; at least 0."""
+    deviation = gain - gain.mean()
+    spread = float(deviation @ deviation)
+    return max(float(deviation @ other) / spread, 0.0) if spread > 0.0 else 0.0
+
+
+def _moved_along(estimate: Estimate, before: Estimate, after: Estimate, slope: float) -> Estimate:
+    """What acceptance does to an estimate that goes with the one it was decided by."""
+    if None in (estimate.low, before.low, after.low):
+        return estimate
+    assert estimate.low is not None
+    assert before.low is not None
+    assert after.low is not None
+    value = estimate.value - slope * (before.value - after.value)
+    return Estimate(value, min(estimate.low - slope * (before.low - after.low), value), estimate.high)
 
 
 def losses(p: Floats, y: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -109,12 +159,3 @@ def losses(p: Floats, y: NDArray[np.int64]) -> tuple[Floats, Floats]:
         brier = np.sum(p**2, axis=1) - 2.0 * at_label + 1.0
     with np.errstate(divide="ignore"):
         return np.minimum(-np.log(at_label), LOG_ODDS_BOUND), brier
-
-
-def mean_estimate(values: Floats, clusters: NDArray[np.int64] | None, confidence_level: float) -> Estimate:
-    """Mean ± t √(G/(G-1) Σ_g (Σ values - mean n_g)²)/N over G groups; without groups each row is one."""
-    n, mean = len(values), float(values.mean())
-    residual = values - mean if clusters is None else np.bincount(clusters, values - mean)
-    g = len(residual)
-    half = student_quantile(0.5 + confidence_level / 2, g - 1) * sqrt(g / (g - 1) * float(residual @ residual)) / n
-    return Estimate(mean, mean - half, mean + half)

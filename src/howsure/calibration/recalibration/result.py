@@ -10,19 +10,23 @@ from howsure.calibration.recalibration.choosing import MethodScore
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.kernels.logistic import Floats
 
+SIZE_UNCLEAR = " That there is a gain is clear, its size is not: the interval allows for gains being reported only when they are clear."
+
 
 @dataclass(frozen=True, slots=True)
 class Recalibration:
     """A recalibrator fitted to all rows, with the cross-validated evidence for it.
 
     `gain` is the mean fall of the log loss a row on held-out rows, `brier_gain` that of the Brier score. When `declined`
-    is true the recalibrator changes nothing. `best` is the method of least cross-validated log loss.
+    is true the recalibrator changes nothing; when it could have been and was not, the gains are those given that
+    (docs/evidence/theory.md). `best` is the method of least cross-validated log loss.
     """
 
     recalibrator: Recalibrator
     asked: str
     best: str
     declined: bool
+    is_clear: bool  # whether the gain is above 0 beyond chance
     gain: Estimate
     brier_gain: Estimate
     before: MethodScore
@@ -48,11 +52,6 @@ class Recalibration:
         """Number of classes."""
         return self.recalibrator.n_classes_
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval of the gain lies above 0."""
-        return self.gain.low is not None and self.gain.low > 0.0
-
     def transform(self, y_prob: Any) -> Floats:
         """Recalibrated probabilities in the shape of `y_prob`."""
         return self.recalibrator.transform(y_prob)
@@ -72,7 +71,7 @@ class Recalibration:
         if self.is_clear:
             return (
                 f"Recalibrate by {self.method}: on held-out rows the log loss falls from {_number(self.before.log_loss)} "
-                f"to {_number(after)}, by {what}."
+                f"to {_number(after)}, by {what}.{'' if low > 0.0 else SIZE_UNCLEAR}"
             )
         return (
             f"Recalibrated by {self.method} as asked, but the gain is not clear: on held-out rows the log loss goes from "

@@ -1,21 +1,28 @@
-"""Level and power of the test that two models are equally calibrated, on clustered data.
+"""Level and power of the test that two models are equally calibrated.
 
-    python bench/coverage/comparison_level.py                    (1,000 simulations a row: about 5 minutes on 2 cores)
+    python bench/coverage/comparison_level.py --write       (1,000 simulations a row: about 15 minutes on 2 cores)
 
-50-row documents; labels share a fifth of a latent normal within a document, and P(y = 1) is p ~ Beta(.3, .3). Models:
-both calibrated (p itself, and p known only to the twentieth it falls in); equally wrong (logit × 1.4, and the factor
-below 1 with the same RMS error); and logit × 0.9⁻¹ against p for power.
+Documents share a fifth of a latent normal; P(y = 1) is p ~ Beta(.3, .3), for `± .1` .1 + .8 Beta(2, 2). Sizes of
+documents: 50 rows each; Zipf (the k-th has a share in proportion to 1/k, 50 on average); one giant (half of all rows).
+Models: both calibrated (p itself, and p known only to the twentieth it falls in); equally wrong (logit × 1.4, and the
+factor below 1 with the same RMS error; or p + .1 and p - .1); and logit × 0.9⁻¹ against p for power. `--write` puts the
+table into docs/evidence/theory.md.
 """
 
 import argparse
+import os
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from howsure.calibration.comparing.result import compare_rows
 
+THEORY = Path(__file__).parents[2] / "docs" / "evidence" / "theory.md"
 EDGES = np.linspace(0, 1, 21)
 
 
@@ -36,45 +43,76 @@ def models(kind, p, means, factor):
         return p, means[np.clip(np.digitize(p, EDGES) - 1, 0, 19)]
     if kind == "equally wrong":
         return expit(1.4 * logit(p)), expit(factor * logit(p))
+    if kind == "± .1":
+        return p + 0.1, p - 0.1
     return expit(logit(p) / 0.9), p
 
 
+def sizes(design, groups):
+    """Rows of each document, 50 on average (one giant: as many as all others)."""
+    if design == "one giant":
+        return np.r_[50 * (groups - 1), np.full(groups - 1, 50)]
+    if design == "Zipf":
+        share = 1 / np.arange(1, groups + 1)
+        return np.maximum(1, np.round(50 * groups * share / share.sum())).astype(int)
+    return np.full(groups, 50)
+
+
 def rejections(job):
-    kind, groups, replicates, seed, means, factor = job
+    kind, design, groups, replicates, seed, means, factor = job
     rng = np.random.default_rng(seed)
+    alone = design == "rows"
+    size = np.ones(groups, int) if alone else sizes(design, groups)
+    g = np.repeat(np.arange(groups), size)
+    n = len(g)
     count = np.zeros(2)
     for _ in range(replicates):
-        n = groups * 50
-        p = rng.beta(0.3, 0.3, n).clip(1e-12, 1 - 1e-12)
-        latent = np.sqrt(0.2) * np.repeat(rng.normal(size=groups), 50) + np.sqrt(0.8) * rng.normal(size=n)
+        p = 0.1 + 0.8 * rng.beta(2, 2, n) if kind == "± .1" else rng.beta(0.3, 0.3, n).clip(1e-12, 1 - 1e-12)
+        latent = np.sqrt(0.2) * np.repeat(rng.normal(size=groups), size) + np.sqrt(0.8) * rng.normal(size=n)
         y = (ndtr(latent) < p).astype(np.uint8)
         a, b = models(kind, p, means, factor)
-        for j, g in enumerate((np.repeat(np.arange(groups), 50), None)):
-            pair = compare_rows(y, {"a": a, "b": b}, g, 0.95, None)[1][0]
-            count[j] += pair.error_squared.p_value < 0.05
+        for j, by in enumerate((g, None)):
+            if by is None or not alone:
+                pair = compare_rows(y, {"a": a, "b": b}, by, 0.95, None)[1][0]
+                count[j] += pair.error_squared.p_value < 0.05
     return count / replicates
+
+
+def jobs(replicates, means, factor):
+    listed = [(k, "rows", n) for k in ("both calibrated", "equally wrong", "± .1") for n in (30, 60, 150, 500)]
+    for k in ("both calibrated", "equally wrong", "logit / 0.9 against p"):
+        listed += [(k, "50 rows each", g) for g in (40, 100, 200)]
+    for k in ("equally wrong", "± .1"):
+        listed += [(k, "50 rows each", g) for g in (5, 10, 20)]
+        listed += [(k, d, g) for d in ("Zipf", "one giant") for g in (5, 20, 100)]
+    return [(*job, replicates, i, means, factor) for i, job in enumerate(listed)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=1_000)
-    replicates = parser.parse_args().replicates
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
     means, factor, theta = truth()
-    print(f"equally wrong: logit × 1.4 and × {factor:.4f}, RMS error {theta:.4f}\n")
-    print("| models | documents | clustered test rejects | ignoring documents |\n|---|---|---|---|")
-    kinds = ("both calibrated", "equally wrong", "logit / 0.9 against p")
-    jobs = [
-        (k, g, replicates, i, means, factor) for i, (k, g) in enumerate((k, g) for k in kinds for g in (40, 100, 200))
-    ]
-    with ProcessPoolExecutor() as pool:
-        for job, (with_groups, without) in zip(jobs, pool.map(rejections, jobs), strict=True):
-            print(f"| {job[0]} | {job[1]} | {100 * with_groups:.1f} | {100 * without:.1f} |", flush=True)
+    lines = ["| models | rows or documents | | clustered test rejects | ignoring documents |", "|---|---|---|---|---|"]
+    todo = jobs(args.replicates, means, factor)
+    with ProcessPoolExecutor(args.workers) as pool:
+        for job, (with_groups, without) in zip(todo, pool.map(rejections, todo), strict=True):
+            shown = "–" if job[1] == "rows" else f"{100 * with_groups:.1f}"
+            lines.append(f"| {job[0]} | {job[1]} | {job[2]} | {shown} | {100 * without:.1f} |")
+            print(lines[-1], flush=True)
+    lines += ["", f"Equally wrong: logit × 1.4 and × {factor:.4f}, RMS error {theta:.4f}; or p + .1 and p - .1."]
     rng = np.random.default_rng(1)
     p = rng.beta(0.3, 0.3, 100_000).clip(1e-12, 1 - 1e-12)
     y, g = (rng.random(len(p)) < p).astype(np.uint8), np.arange(len(p)) // 50
     start = time.perf_counter()
     compare_rows(y, {"a": expit(1.1 * logit(p)), "b": p}, g, 0.95, None)
     print(f"\n100,000 items compared, in 2,000 documents: {time.perf_counter() - start:.2f} s")
+    if args.write:
+        begin, end = "<!-- comparison: begin -->", "<!-- comparison: end -->"
+        head, rest = THEORY.read_text().split(begin)
+        THEORY.write_text(head + begin + "\n" + "\n".join(lines) + "\n" + end + rest.split(end)[1])
 
 
 if __name__ == "__main__":

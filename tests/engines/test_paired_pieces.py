@@ -16,7 +16,7 @@ import howsure
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.comparing.result import compared
 from howsure.calibration.estimation.estimate import bin_count, estimation_bins
-from howsure.calibration.estimation.intervals import normal_quantile
+from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.sketch import sketch_rows
 from howsure.engines import shares
 from howsure.engines.engine import Engine
@@ -104,23 +104,25 @@ def by_loops(y, qa, qb):
         e = [float(a) - float(b) for a, b in zip(y, q, strict=True)]
         members = {b: [k for k in range(n) if bins[k] == b] for b in set(bins)}
         d = {b: math.fsum(e[k] for k in rows) / len(rows) for b, rows in members.items()}
-        s2 = {b: math.fsum((e[k] - d[b]) ** 2 for k in rows) / (len(rows) - 1) for b, rows in members.items()}
-        t = math.fsum(len(rows) * d[b] ** 2 - s2[b] for b, rows in members.items()) / n
-        floored = {b: max(s2[b], 0.5 / len(rows)) for b, rows in members.items()}
-        v0 = 2 * math.fsum(len(r) / (len(r) - 1) * (floored[b] / n) ** 2 for b, r in members.items())
-        psi = [2 * d[bins[k]] * (e[k] - d[bins[k]]) + d[bins[k]] ** 2 for k in range(n)]
-        sides.append((t, v0, psi, bins, [e[k] - d[bins[k]] for k in range(n)], members))
+        u = {}
+        for b, rows in members.items():
+            u[b] = math.fsum(e[j] * e[k] for j in rows for k in rows if j != k) / (len(rows) * (len(rows) - 1))
+        size = [len(members[b]) for b in bins]
+        x = [(e[k] - d[bins[k]]) * math.sqrt(size[k] / (size[k] - 1)) for k in range(n)]
+        rest = [math.fsum(e[j] for j in members[bins[k]] if j != k) / (size[k] - 1) for k in range(n)]
+        sides.append(([u[b] for b in bins], [2 * x[k] * rest[k] for k in range(n)], bins, x, size))
     a, b = sides
-    u = [x - z for x, z in zip(a[2], b[2], strict=True)]
-    mean = math.fsum(u) / n
-    linear = math.fsum((x - mean) ** 2 for x in u) / n**2
-    shared = 0.0
-    for in_a in a[5].values():
-        for j, in_b in b[5].items():
-            c = math.fsum(a[4][k] * b[4][k] for k in in_a if b[3][k] == j)
-            shared += 4 / n**2 * c**2 / (len(in_a) * len(in_b))
-    rest = max(a[1] + b[1] - shared, 0.0)
-    return a[0] - b[0], max(linear - rest, rest)
+
+    def product(side, j, k):
+        _, _, bins, x, size = side
+        return x[j] * x[k] / (n * (size[j] - 1)) if bins[j] == bins[k] else 0.0
+
+    w = math.fsum((i - j) ** 2 for i, j in zip(a[1], b[1], strict=True)) / n**2
+    pairs = ((j, k) for j in range(n) for k in range(n) if j != k)
+    v = 2 * math.fsum((product(a, j, k) - product(b, j, k)) ** 2 for j, k in pairs)
+    value = (math.fsum(a[0]) - math.fsum(b[0])) / n
+    moved = math.fsum((i - j - value) ** 2 for i, j in zip(a[0], b[0], strict=True)) / n / (n - 1)
+    return value, max(w - v, w / 2) + moved
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -129,7 +131,7 @@ def test_sums_by_pair_of_bins_against_loops_over_rows(seed):
     y, a, b = frame.y.to_numpy(), frame.a.to_numpy(), frame.b.to_numpy()
     made = howsure.compare(y, {"a": a, "b": b}).pairs[0]
     value, variance = by_loops(y, a, b)
-    half = normal_quantile(0.975) * math.sqrt(variance)
+    half = student_quantile(0.975, len(y) - 1) * math.sqrt(variance)
     found = (made.error_squared.value, made.error_squared.low, made.error_squared.high)
     assert found == pytest.approx((value, value - half, value + half), rel=1e-9)
     brier = mean_difference((y - a) ** 2 - (y - b) ** 2, None, 0.95)

@@ -14,13 +14,13 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedSquaresLook, PairedTotalsLook, Weighing
-from howsure.calibration.comparing.paired_rows import BRIER, INFLUENCE, LOG_LOSS, Plan, RowSums
-from howsure.calibration.estimation.intervals import Estimate, normal_quantile
+from howsure.calibration.comparing.paired_rows import BRIER, INFLUENCE, LOG_LOSS, WEIGHT, Plan, RowSums
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.groups.balance import Balance
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.kernels.cells import Floats, Ints
 
 T = TypeVar("T")
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,58 +55,41 @@ class Differences:
     log_loss: Difference | None
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """Per bin: rows and s² (floored); and T."""
+def _variance(influence: float, quadratic: float, weight: float) -> float:
+    """Variance of T_A - T_B.
 
-    n: Floats
-    s2: Floats
-    t: float
-
-    @staticmethod
-    def of(sums: Floats, d: Floats) -> _Moments:
-        """From a model's sums by bin, about d."""
-        n, x, xx = sums.T
-        shift = x / n
-        s2 = (xx - n * shift**2) / (n - 1.0)
-        t = float(np.sum(n * (d + shift) ** 2 - s2)) / float(n.sum())  # Σ (E² - Q) / (n - 1) with nothing to cancel
-        return _Moments(n, np.maximum(s2, 0.5 / n), t)
-
-
-def _variance(linear: float, quadratic: float) -> float:
-    """Variance of T_A - T_B from its linear part, as estimated, and its quadratic part.
-
-    The bins' own noise enters the linear estimate, on average with twice the quadratic part; taking that off and adding
-    the quadratic part itself leaves linear - quadratic, and never less than the quadratic part alone.
+    `influence` is the sum of squares of what each row or group contributes; it holds the linear part and twice the
+    quadratic part, so that the variance is at least half of it. `weight` comes from the rows that fall into each bin.
     """
-    return max(linear - quadratic, quadratic)
-
-
-def _quadratic(own: float, shared: float) -> float:
-    """The models' own quadratic parts less what they share; a rest that is rounding is none."""
-    rest = own - shared
-    return rest if rest > ROUNDING * own else 0.0
+    return max(influence - max(quadratic, 0.0), 0.5 * influence) + weight
 
 
 def row_differences(plan: Plan, sums: RowSums, level: float) -> tuple[Differences, ...]:
     """Every pair's differences, rows independent."""
-    total, z = float(sums.n), normal_quantile(0.5 + level / 2)
-    models = [_Moments.of(s, m.d) for s, m in zip(sums.models, plan.models, strict=True)]
-    v0 = [2.0 * float(np.sum(m.n / (m.n - 1.0) * (m.s2 / total) ** 2)) for m in models]
+    total = float(sums.n)
+
+    def product(square: Floats, fourth: Floats, a: Floats, b: Floats) -> float:
+        """2 Σ over pairs of different rows that share a bin of A and one of B."""
+        return 2.0 / total**2 * float(np.sum((square**2 - fourth) / ((a - 1.0) * (b - 1.0))))
+
+    own = [product(s[:, 0], s[:, 1], m.n, m.n) for s, m in zip(sums.models, plan.models, strict=True)]
 
     def mean(pair: int, what: int) -> Difference:
         value, variance = sums.mean_and_variance(plan, pair, what)
-        return _judged(value, variance / (total - 1.0), z, None)
+        return _judged(value, variance / (total - 1.0), total - 1.0, level)
 
     made = []
     for p, (i, j) in enumerate(plan.pairs):
-        a, b, joint = models[i], models[j], sums.joint[p]
-        linear = sums.mean_and_variance(plan, p, INFLUENCE)[1] / total
-        in_a, in_b = np.divmod(joint.code, len(b.n))
-        shared = 4.0 / total**2 * float(np.sum(joint.value**2 / (a.n[in_a] * b.n[in_b])))
-        variance = _variance(linear, _quadratic(v0[i] + v0[j], shared))
+        a, b, joint = plan.models[i], plan.models[j], sums.joint[p]
+        in_a, in_b = np.divmod(joint.code, len(b))
+        shared = product(joint.value, joint.square, a.n[in_a], b.n[in_b])
+        variance = _variance(
+            float(sums.pairs[p, INFLUENCE, 1]) / total**2,
+            own[i] + own[j] - 2.0 * shared,
+            sums.mean_and_variance(plan, p, WEIGHT)[1] / (total - 1.0),
+        )
         loss = mean(p, LOG_LOSS) if plan.is_finite((i, j)) else None
-        made.append(Differences(_judged(a.t - b.t, variance, z, None), mean(p, BRIER), loss))
+        made.append(Differences(_judged(a.t - b.t, variance, total - 1.0, level), mean(p, BRIER), loss))
     return tuple(made)
 
 
@@ -123,23 +106,23 @@ def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[D
     weighings = tuple(Weighing.of(b) for b in totals.bins)
     means = totals.deltas / totals.n_rows
     squares = groups.look(plan, PairedSquaresLook(plan.pairs, weighings, totals.n_rows, means))
-    g = totals.n_groups
-    f = g / (g - 1)
-    z = student_quantile(0.5 + level / 2, g - 1)
+    few, degrees = 1.0 - 1.0 / totals.n_groups, squares.balance.degrees
 
     def product(i: int, j: int) -> float:
-        """2 (Σ gram² - f² Σ own own'), gram = f √a RᵀR' √a'."""
-        return 2.0 * f**2 * (float(np.sum(squares.gram(i, j) ** 2)) - float(squares.own[i, j]))
+        """2 Σ over pairs of different groups that share a bin of each model."""
+        return 2.0 * (float(np.sum(squares.gram(i, j) ** 2)) - float(squares.own[i, j]))
 
     def mean(pair: int, what: int) -> Difference:
-        variance = f * float(squares.deltas[what, pair]) / totals.n_rows**2
-        return _judged(float(means[what, pair]), variance, z, g - 1)
+        variance = few * float(squares.deltas[what, pair]) / totals.n_rows**2
+        return _judged(float(means[what, pair]), variance, degrees, level)
 
-    v0 = [max(product(i, i), 0.0) for i in range(len(weighings))]
+    own = [product(i, i) for i in range(len(weighings))]
     made = []
     for p, (i, j) in enumerate(plan.pairs):
-        variance = _variance(f * float(squares.linear[p]), _quadratic(v0[i] + v0[j], 2.0 * product(i, j)))
-        error = _judged(weighings[i].t - weighings[j].t, variance, z, g - 1)
+        variance = _variance(
+            float(squares.influence[p]), own[i] + own[j] - 2.0 * product(i, j), few * float(squares.weight[p])
+        )
+        error = _judged(weighings[i].t - weighings[j].t, variance, degrees, level)
         made.append(Differences(error, mean(p, 0), mean(p, 1) if plan.is_finite((i, j)) else None))
     return tuple(made)
 
@@ -151,21 +134,22 @@ def mean_difference(delta: Floats, groups: Ints | None, confidence_level: float)
     if groups is None:
         if n < 2:
             return Difference(mean, None, None, None)
-        return _judged(mean, float(np.var(delta, ddof=1)) / n, normal_quantile(0.5 + confidence_level / 2), None)
+        return _judged(mean, float(np.var(delta, ddof=1)) / n, n - 1, confidence_level)
     size, total = np.bincount(groups), np.bincount(groups, delta)
+    size, total = size[size > 0], total[size > 0]
     g = len(size)
     if g < 2:
         return Difference(mean, None, None, None)
-    variance = g / (g - 1) * float(np.sum((total - mean * size) ** 2)) / n**2
-    return _judged(mean, variance, student_quantile(0.5 + confidence_level / 2, g - 1), g - 1)
+    variance = (1.0 - 1.0 / g) * float(np.sum(((total - mean * size) / (n - size)) ** 2))
+    return _judged(mean, variance, Balance.of(size / n).degrees, confidence_level)
 
 
-def _judged(value: float, variance: float, z: float, degrees: int | None) -> Difference:
-    from scipy.special import ndtr, stdtr
+def _judged(value: float, variance: float, degrees: float, level: float) -> Difference:
+    """Against t of the given degrees of freedom."""
+    from scipy.special import stdtr
 
     se = sqrt(max(variance, 0.0))
     if se == 0.0:
         return Difference(value, value, value, 1.0 if value == 0.0 else 0.0)
-    ratio = -abs(value) / se
-    p = 2.0 * float(ndtr(ratio) if degrees is None else stdtr(degrees, ratio))
-    return Difference(value, value - z * se, value + z * se, p)
+    half = student_quantile(0.5 + level / 2, degrees) * se
+    return Difference(value, value - half, value + half, 2.0 * float(stdtr(degrees, -abs(value) / se)))

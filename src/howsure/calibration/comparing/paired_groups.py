@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.comparing.paired_rows import Plan, row_log_loss
+from howsure.calibration.groups.balance import Balance
 from howsure.kernels.cells import Floats, Ints
 
 Seen = TypeVar("Seen", covariant=True)
@@ -101,12 +102,14 @@ class PairedTotalsLook:
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """One model between the looks: its estimate T, weights and means."""
+    """One model between the looks: its estimate T, and by bin rows, Σe, weights, means and unbiased squares of means."""
 
     t: float
+    n: Floats
+    s: Floats
     a: Floats
     d: Floats
-    d2: float
+    u: Floats
 
     @staticmethod
     def of(bins: Floats) -> Weighing:
@@ -116,27 +119,31 @@ class Weighing:
         pairs = size**2 - nn
         # A bin of one group has no pairs of groups and cannot be estimated; it carries no weight.
         a = np.divide(size / total, pairs, out=np.zeros(len(size)), where=pairs > 0)
-        d = s / np.maximum(size, 1.0)
-        return Weighing(float(np.sum(a * (s**2 - ss))), a, d, float(np.sum(size * d**2)) / total)
+        u = np.divide(s**2 - ss, pairs, out=np.zeros(len(size)), where=pairs > 0)
+        return Weighing(float(np.sum(a * (s**2 - ss))), size, s, a, s / np.maximum(size, 1.0), u)
 
 
 @dataclass(frozen=True)
 class PairedSquares:
     """The second look, sums over groups."""
 
-    linear: Floats  # (P,): of the squared difference of influences
+    influence: Floats  # (P,): of the squared difference of influences, with the bins as they are
+    weight: Floats  # (P,): of what a group's rows change in the weights of the bins
     own: Floats  # (M, M): of products of Σ_b a_b R_gb²
     grams: tuple[tuple[Floats, ...], ...]  # of models i <= j: √a RᵀR' √a'
-    deltas: Floats  # (2, P): Σ_g (Σδ - mean n_g)²
+    deltas: Floats  # (2, P): Σ_g [(Σδ - mean n_g) / (1 - h_g)]²
+    balance: Balance
 
     def __add__(self, other: PairedSquares) -> PairedSquares:
         return PairedSquares(
-            self.linear + other.linear,
+            self.influence + other.influence,
+            self.weight + other.weight,
             self.own + other.own,
             tuple(
                 tuple(a + b for a, b in zip(x, y, strict=True)) for x, y in zip(self.grams, other.grams, strict=True)
             ),
             self.deltas + other.deltas,
+            self.balance + other.balance,
         )
 
     def gram(self, i: int, j: int) -> Floats:
@@ -146,7 +153,7 @@ class PairedSquares:
 
 @dataclass(frozen=True, slots=True)
 class PairedSquaresLook:
-    """Sees `PairedSquares`, given what the first look told."""
+    """Sees `PairedSquares`, given what the first look told; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
 
     pairs: tuple[tuple[int, int], ...]
     weighings: tuple[Weighing, ...]
@@ -157,22 +164,28 @@ class PairedSquaresLook:
         from scipy.sparse import csr_array
 
         g = len(piece.rows)
-        influence, own, matrix = [], [], []
+        h = piece.rows / self.n_rows
+        influence, weight, own, matrix = [], [], [], []
         for side, w in zip(piece.sides, self.weighings, strict=True):
-            d = w.d[side.bin]
-            r = side.s - d * side.n
-            # How a group moves T: Σ_b [2 d_b R_gb + (d_b² - D2) n_gb] / N.
-            influence.append(np.bincount(side.group, 2.0 * d * r + (d**2 - w.d2) * side.n, g) / self.n_rows)
+            others = w.n[side.bin] - side.n
+            alone = others <= 0.0
+            others = np.where(alone, 1.0, others)
+            r = np.where(alone, 0.0, (side.s - w.d[side.bin] * side.n) * np.sqrt(w.n[side.bin] / others))
+            without = (w.s[side.bin] - side.s) / others  # the mean of the bin's other groups
+            influence.append(np.bincount(side.group, 2.0 * without * r, g) / self.n_rows)
+            weight.append(np.bincount(side.group, (w.u[side.bin] - w.t) * side.n, g) / self.n_rows)
             own.append(_sums(side.group, w.a[side.bin] * r**2, g))
             weighted = np.sqrt(w.a[side.bin]) * r
             matrix.append(csr_array((weighted, (side.group, side.bin)), shape=(g, len(w.d))))
         every = np.stack(own)
-        about = piece.deltas - self.means[:, :, None] * piece.rows
+        about = (piece.deltas - self.means[:, :, None] * piece.rows) / (1.0 - h)
         return PairedSquares(
             np.array([np.sum((influence[i] - influence[j]) ** 2) for i, j in self.pairs]),
+            np.array([np.sum(((weight[i] - weight[j]) / (1.0 - h)) ** 2) for i, j in self.pairs]),
             every @ every.T,
             tuple(tuple((x.T @ y).toarray() for y in matrix[i:]) for i, x in enumerate(matrix)),
             np.sum(about**2, axis=2),
+            Balance.of(h),
         )
 
 

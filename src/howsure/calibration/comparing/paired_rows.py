@@ -22,16 +22,18 @@ from howsure.kernels.cells import Floats, Ints, cell_of
 STEP = 1 << 17  # rows worked on at once
 MOST_CELLS = 1 << 22  # pairs of bins summed in one array; above, those that occur are listed
 HELD_FROM = 2_000_000  # entries of such lists before they are added up
-INFLUENCE, BRIER, LOG_LOSS = range(3)
+INFLUENCE, WEIGHT, BRIER, LOG_LOSS = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Binning:
-    """One model's estimation bins: the fixed cell at which each begins, and d."""
+    """One model's estimation bins: the fixed cell at which each begins, rows, d, and an unbiased estimate of its square."""
 
     first: Ints
+    n: Floats
     d: Floats
-    d2: float  # mean of d² over rows
+    u: Floats  # (E² - Q) / (n (n - 1))
+    t: float  # mean of u over rows
     brier: float  # mean e²
     log_loss: float | None  # its mean; None where it is infinite
 
@@ -43,8 +45,10 @@ class Binning:
         # A bin begins at a fixed cell, whether the sketch is exact or not.
         return Binning(
             sketch.fixed_cell[bins.starts],
+            bins.n,
             bins.gap,
-            float(np.sum(bins.weight * bins.gap**2)),
+            (bins.e**2 - bins.q) / (bins.n * np.maximum(bins.n - 1.0, 1.0)),
+            bins.squared_error,
             float(sketch.sum_ee.sum()) / sketch.n,
             None if infinite else loss / sketch.n,
         )
@@ -70,11 +74,11 @@ class Plan:
 
     @cached_property
     def centres(self) -> Floats:
-        """(P, 3): about what the mean difference of each pair is, in influence, Brier score and log loss."""
-        made = np.zeros((len(self.pairs), 3))
+        """(P, 4): about what the mean difference of each pair is, in influence, u, Brier score and log loss."""
+        made = np.zeros((len(self.pairs), 4))
         for p, (i, j) in enumerate(self.pairs):
             a, b = self.models[i], self.models[j]
-            made[p, :2] = a.d2 - b.d2, a.brier - b.brier
+            made[p, WEIGHT], made[p, BRIER] = a.t - b.t, a.brier - b.brier
             if a.log_loss is not None and b.log_loss is not None:
                 made[p, LOG_LOSS] = a.log_loss - b.log_loss
         return made
@@ -90,6 +94,7 @@ class Joint:
 
     code: Ints
     value: Floats
+    square: Floats
 
     def __add__(self, other: Joint) -> Joint:
         return _added([self, other])
@@ -100,18 +105,20 @@ def _added(parts: Sequence[Joint]) -> Joint:
     order = np.argsort(code, kind="stable")
     code = code[order]
     starts = np.flatnonzero(np.diff(code, prepend=-1))
-    value = np.concatenate([p.value for p in parts])[order]
-    return Joint(code[starts], np.add.reduceat(value, starts) if len(starts) else value)
+    value, square = (np.concatenate(v)[order] for v in ([p.value for p in parts], [p.square for p in parts]))
+    if not len(starts):
+        return Joint(code, value, square)
+    return Joint(code[starts], np.add.reduceat(value, starts), np.add.reduceat(square, starts))
 
 
 @dataclass(frozen=True)
 class RowSums:
-    """Sums over rows, x = e - d of the row's bin."""
+    """Sums over rows, x = (e - d) √(n/(n-1)), d and n of the row's bin."""
 
     n: int
-    models: tuple[Floats, ...]  # each (B, 3): by bin rows, Σx, Σx²
-    pairs: Floats  # (P, 3, 2): of influence, Brier score and log loss, Σ and Σ² of the difference about its centre
-    joint: tuple[Joint, ...]  # of each pair: Σ x_A x_B by pair of bins
+    models: tuple[Floats, ...]  # each (B, 2): by bin Σx², Σx⁴
+    pairs: Floats  # (P, 4, 2): of influence, u, Brier score and log loss, Σ and Σ² of the difference about its centre
+    joint: tuple[Joint, ...]  # of each pair: Σ x_A x_B and Σ (x_A x_B)² by pair of bins
 
     def __add__(self, other: RowSums) -> RowSums:
         return RowSums(
@@ -134,8 +141,8 @@ class RowSumsBuilder:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._n = 0
-        self._models = tuple(np.zeros((len(m), 3)) for m in plan.models)
-        self._pairs = np.zeros((len(plan.pairs), 3, 2))
+        self._models = tuple(np.zeros((len(m), 2)) for m in plan.models)
+        self._pairs = np.zeros((len(plan.pairs), 4, 2))
         self._joint = [_JointBuilder(len(plan.models[i]) * len(plan.models[j])) for i, j in plan.pairs]
 
     def add(self, ys: Sequence[NDArray[np.uint8]], qs: Sequence[Floats]) -> None:
@@ -149,20 +156,24 @@ class RowSumsBuilder:
         self._n += len(qs[0])
         bins = [m.bins(q) for m, q in zip(plan.models, qs, strict=True)]
         e = [y - q for y, q in zip(ys, qs, strict=True)]
-        d = [m.d[b] for m, b in zip(plan.models, bins, strict=True)]
-        x = [each - mean for each, mean in zip(e, d, strict=True)]
+        u = [m.u[b] for m, b in zip(plan.models, bins, strict=True)]
+        x, influence = [], []
+        for m, b, each in zip(plan.models, bins, e, strict=True):
+            n, d = m.n[b], m.d[b]
+            others = np.maximum(n - 1.0, 1.0)
+            x.append((each - d) * np.sqrt(n / others))
+            # How a row moves T through its own bin: 2 x times the mean of the bin's other rows.
+            influence.append(2.0 * x[-1] * (d - (each - d) / others))
         squares = [each**2 for each in e]
         losses = [
             None if m.log_loss is None else row_log_loss(y, q) for m, y, q in zip(plan.models, ys, qs, strict=True)
         ]
         for i, sums in enumerate(self._models):
-            sums[:, 0] += np.bincount(bins[i], minlength=len(sums))
-            sums[:, 1] += np.bincount(bins[i], x[i], len(sums))
-            sums[:, 2] += np.bincount(bins[i], x[i] ** 2, len(sums))
+            sums[:, 0] += np.bincount(bins[i], x[i] ** 2, len(sums))
+            sums[:, 1] += np.bincount(bins[i], x[i] ** 4, len(sums))
         for p, (i, j) in enumerate(plan.pairs):
-            # ψ = 2 d (e - d) + d²: how a row moves T.
-            moved = 2.0 * (d[i] * x[i] - d[j] * x[j]) + (d[i] ** 2 - d[j] ** 2)
-            self._note(p, INFLUENCE, moved)
+            self._note(p, INFLUENCE, influence[i] - influence[j])
+            self._note(p, WEIGHT, u[i] - u[j])
             self._note(p, BRIER, squares[i] - squares[j])
             one, other = losses[i], losses[j]
             if one is not None and other is not None:
@@ -179,21 +190,22 @@ class RowSumsBuilder:
 
 
 class _JointBuilder:
-    """One array while it is small, a list of those that occur beyond."""
+    """Two arrays while they are small, a list of those that occur beyond."""
 
     def __init__(self, size: int) -> None:
-        self._dense = np.zeros(size) if size <= MOST_CELLS else None
+        self._dense = np.zeros((2, size)) if size <= MOST_CELLS else None
         self._parts: list[Joint] = []
         self._held = self._compacted = 0
 
     def add(self, code: Ints, value: Floats) -> None:
         if self._dense is not None:
-            if len(self._dense) <= 4 * len(code):
-                self._dense += np.bincount(code, value, len(self._dense))
-            else:
-                np.add.at(self._dense, code, value)
+            for sums, x in zip(self._dense, (value, value**2), strict=True):
+                if len(sums) <= 4 * len(code):
+                    sums += np.bincount(code, x, len(sums))
+                else:
+                    np.add.at(sums, code, x)
             return
-        made = _added([Joint(code, value)])
+        made = _added([Joint(code, value, value**2)])
         self._parts.append(made)
         self._held += len(made.code)
         if self._held > max(HELD_FROM, 2 * self._compacted):
@@ -202,9 +214,9 @@ class _JointBuilder:
 
     def finish(self) -> Joint:
         if self._dense is not None:
-            code = np.flatnonzero(self._dense)
-            return Joint(code, self._dense[code])
-        return _added(self._parts) if self._parts else Joint(np.zeros(0, np.int64), np.zeros(0))
+            code = np.flatnonzero(self._dense[1])
+            return Joint(code, self._dense[0, code], self._dense[1, code])
+        return _added(self._parts) if self._parts else Joint(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 def row_log_loss(y: NDArray[np.uint8], q: Floats) -> Any:

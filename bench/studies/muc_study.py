@@ -24,7 +24,7 @@ from howsure.events.documents import asked, document_events
 from howsure.events.lexicons import actors, verbs
 from howsure.events.rules import agents, evidence, rule_set
 from howsure.events.timeline import Hit, timeline
-from howsure.verbs.explore_blocks import coref_version, linker, resolved_document
+from howsure.exploring.blocks import coref_version, linker, resolved_document
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies" / "muc-study.md"
 TEMPERATURES = (0.5, 1.0, 2.0)

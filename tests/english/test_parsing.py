@@ -210,10 +210,10 @@ def test_without_spacy_one_line_names_the_extra(monkeypatch):
 
 def test_a_process_that_dies_is_an_error_not_a_hang(shipped, monkeypatch):
     import howsure.english.parsing as parsing
-    import howsure.english.workers as workers
+    from howsure import processes
 
     monkeypatch.setattr(parsing, "FEW_BATCHES", 0)
-    monkeypatch.setattr(workers, "ENTRY", "raise SystemExit(3)")
+    monkeypatch.setattr(processes, "ENTRY", "raise SystemExit(3)")
     with pytest.raises(HowsureError, match="ended before its work was done"):
         list(parse([NEWS * 300], cache=False, jobs=2))
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from howsure.events.baselines import no_links, simple_links
+from howsure.exploring.corpus import stories
 from howsure.models.coreference.mentions import detect_mentions
-from howsure.verbs.explore_corpus import stories
 
 
 def test_every_posterior_is_one_and_none_links_nothing():

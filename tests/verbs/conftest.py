@@ -7,7 +7,7 @@ import pytest
 def many_stories(tmp_path_factory):
     """The stories six times, under other names: enough work to be killed in."""
     from howsure.corpora.conllu_writing import conllu_text
-    from howsure.verbs.explore_corpus import stories
+    from howsure.exploring.corpus import stories
 
     path = tmp_path_factory.mktemp("corpus") / "many.conllu"
     parts = [t.document for t in stories()]

@@ -18,7 +18,7 @@ from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.ranking import ranked_documents
 from howsure.events.storage import SCHEMAS, read_table
-from howsure.verbs.explore_corpus import open_corpus
+from howsure.exploring.corpus import open_corpus
 
 TABLES = [*(f"{t}.parquet" for t in SCHEMAS), "manifest.json"]
 ROW = "{i}\t{w}\t{lemma}\t{upos}\t_\t_\t{h}\t{rel}\t_\t_"
@@ -352,16 +352,16 @@ def test_damaged_results_are_refused(found, tmp_path):
 
 
 def test_a_document_that_breaks_is_recorded_and_the_run_goes_on(tmp_path, monkeypatch):
-    from howsure.verbs import explore_blocks
+    from howsure.exploring import blocks
 
-    real = explore_blocks.detect_mentions
+    real = blocks.detect_mentions
 
     def fragile(document):
         if document.name == "story-06":
             raise RuntimeError("no\nluck")
         return real(document)
 
-    monkeypatch.setattr(explore_blocks, "detect_mentions", fragile)
+    monkeypatch.setattr(blocks, "detect_mentions", fragile)
     made = howsure.explore(coref="simple", out=tmp_path / "r", workers=1)
     assert made.manifest["failures"] == {"RuntimeError: no luck": 1}
     assert made.manifest["n_failed"] == 1

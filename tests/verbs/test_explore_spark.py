@@ -19,7 +19,7 @@ from howsure.cli.application import run
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import SCHEMAS
-from howsure.verbs import explore_spark, explore_spark_corpus
+from howsure.exploring import spark as explore_spark
 
 TABLES = [*(f"{t}.parquet" for t in SCHEMAS), "manifest.json"]
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
@@ -92,7 +92,7 @@ def test_raw_text_parsed_on_the_executors_gives_the_same_bytes(spark, tmp_path):
 
 
 def test_a_table_that_spark_reads_gives_the_same_rows_ordered_by_id(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(explore_spark_corpus, "PREFETCH", 7)
+    monkeypatch.setattr(explore_spark, "PREFETCH", 7)
     rows = [
         {"Doc ID": f"d{i * 37 % 70:02d}", "day": "1999-05-01", "body": None if i % 5 else "Bad", "n": i}
         for i in range(70)

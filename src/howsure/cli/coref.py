@@ -108,10 +108,12 @@ def resolve(
     given: Any = documents
     used: Any = model
     if text is not None:
+        from howsure.cli.progress import progress
         from howsure.english.coreference import coref_model
         from howsure.verbs.parse import parsed
 
-        given = list(parsed(text, progress=True))
+        with progress("parsing") as moved:
+            given = list(parsed(text, progress=moved))
         used = coref_model() if model is None else model
         mentions = mentions or "predicted"
     made = run_resolve(used, given, mentions=mentions, samples=samples, decoder=decoder, rng=rng, failures=failures)

@@ -89,23 +89,22 @@ def explore(
       howsure explore wire.parquet --text body --date published --actors my-groups.csv --verbs attack,bomb --out results/
     """
     from howsure.cli.output import say
-    from howsure.events import lexicons
     from howsure.files import check_outputs, write_whole
     from howsure.plots.timeline_vega import timeline_figure
     from howsure.plots.vega import check_plot_name, rendered
-    from howsure.verbs.explore import default_actors
+    from howsure.verbs.explore import actor_lexicon
     from howsure.verbs.explore import explore as run_explore
 
     check_outputs(plot, csv_file, inputs=[source, actors, verbs, metadata, model, coref], deep=True)
     if plot is not None:
         check_plot_name(plot)
-    lexicon = lexicons.actors(actors or default_actors(source))
+    lexicon = actor_lexicon(actors, source)
     for name in _listed(actor):
-        lexicon.number(name)  # complains now, not after the work
+        lexicon.number(name)  # raises now, not after the work
     with _Bar() as bar:
         found = run_explore(
             source,
-            actors=actors,
+            actors=lexicon,
             only=_listed(only),
             verbs=verbs,
             every=every,

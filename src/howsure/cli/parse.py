@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -48,6 +49,7 @@ def parse(
       echo "Colourless green ideas sleep furiously." | howsure parse -
     """
     from howsure.cli.output import say
+    from howsure.cli.progress import progress
     from howsure.corpora.conllu_writing import conllu_text
     from howsure.english.result import document_dict
     from howsure.errors import InputError
@@ -59,23 +61,24 @@ def parse(
     check_outputs(output, inputs=[source, model], deep=True)
     kept = False if no_cache else True if cache is None else cache
     bar = output is not None or not sys.stdout.isatty()  # on a terminal the parses themselves show how far it is
-    made = parsed(source, model=model, encoding=encoding, cache=kept, jobs=jobs, progress=bar)
     count = _Count()
-    if output is not None:
-        with whole_file(output) as file:
+    with progress("parsing") if bar else nullcontext() as moved:
+        made = parsed(source, model=model, encoding=encoding, cache=kept, jobs=jobs, progress=moved)
+        if output is not None:
+            with whole_file(output) as file:
+                for document in count(made):
+                    file.write(conllu_text(document).encode("utf-8"))
+            say(
+                json.dumps(count.to_dict(), indent=2, ensure_ascii=False)
+                if as_json
+                else f"{count.verdict}\nWritten: {output}"
+            )
+        elif as_json:
+            documents = [document_dict(d) for d in count(made)]
+            say(json.dumps({**count.to_dict(), "documents": documents}, allow_nan=False, ensure_ascii=False))
+        else:
             for document in count(made):
-                file.write(conllu_text(document).encode("utf-8"))
-        say(
-            json.dumps(count.to_dict(), indent=2, ensure_ascii=False)
-            if as_json
-            else f"{count.verdict}\nWritten: {output}"
-        )
-    elif as_json:
-        documents = [document_dict(d) for d in count(made)]
-        say(json.dumps({**count.to_dict(), "documents": documents}, allow_nan=False, ensure_ascii=False))
-    else:
-        for document in count(made):
-            say(conllu_text(document).rstrip("\n") + "\n")
+                say(conllu_text(document).rstrip("\n") + "\n")
     count.tell_notes()
     return 0
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.threads import cores
 
 KINDS = ("auto", "memory", "files", "spark")
 _UNITS = {
@@ -77,11 +77,6 @@ class Engine:
     def piece(self) -> int:
         """Bytes of records that a core works on at once; the work takes some ten times as much."""
         return self.budget // (4 * cores())
-
-
-def cores() -> int:
-    """Number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def bound(memory: int | str) -> int:

@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from howsure._validate import BadRow, Origin
 from howsure.engines.bad_files import bad_files, bad_files_error
-from howsure.engines.engine import Engine, cores
+from howsure.engines.engine import Engine
 from howsure.engines.memory import ArrayRows, merged
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.shares import SharedRows
 from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
+from howsure.kernels.threads import cores
 
 
 @dataclass(frozen=True, slots=True)

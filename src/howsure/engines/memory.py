@@ -9,9 +9,9 @@ from operator import add
 from typing import Any
 
 from howsure._validate import BadRow
-from howsure.engines.engine import cores
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.shares import SharedRows
+from howsure.kernels.threads import cores
 
 CHUNK = 1 << 17
 THREADS_FROM = 1_000_000  # rows; below, one thread is done before others would have begun

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from howsure.engines.engine import cores
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.tables import as_arrow, as_numpy
 from howsure.errors import HowsureError
 from howsure.kernels.cells import Ints
+from howsure.kernels.threads import cores
 
 RUN_ROWS = 1 << 14  # of a batch on disk
 SHARES = 1024  # into which keys are divided once there are too many records to hold

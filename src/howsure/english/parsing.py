@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,19 +12,20 @@ from typing import Any
 
 from howsure import _validate
 from howsure.corpora.document import Document
-from howsure.english.annotating import Parsed, joined
+from howsure.english.annotating import Parsed, annotated, joined
 from howsure.english.cache import ParseCache, cache_folder
-from howsure.english.progress import Meter
 from howsure.english.shipped import Model, known_words, model_version, spacy_module
 from howsure.english.shipped import model as load
 from howsure.english.tokens import LONGEST_PIECE, pieces
 from howsure.english.vocabulary import MOST_UNKNOWN, Vocabulary
-from howsure.english.workers import Here, Workers
-from howsure.errors import InputError
+from howsure.errors import HowsureError, InputError
+from howsure.kernels.threads import cores
+from howsure.processes import Here, Pool, Progress
 
 # Below this many batches of text (of 20,000 characters each) the work is done before another process is up.
 FEW_BATCHES = 12
 AHEAD = 4  # batches in flight for each job
+LOST = "a parsing process ended before its work was done (out of memory?); fewer --jobs may help."
 
 
 def parse(
@@ -34,7 +34,7 @@ def parse(
     model: Any = None,
     cache: bool | str | Path = True,
     jobs: int | None = None,
-    progress: bool = False,
+    progress: Progress | None = None,
     total: int | None = None,
 ) -> Iterator[Document]:
     """Parse English texts; documents come out in the order of the texts, as they are ready.
@@ -49,8 +49,8 @@ def parse(
         Whether, or in which folder, parses are kept for the next run; by default the user's cache folder.
     jobs : int or None
         Processes; by default one for each core, and none but this one for little text.
-    progress : bool
-        Draw a bar on stderr where that is a terminal; `total` is the number of characters to come, where it is known.
+    progress : callable or None
+        Called with the number of characters parsed so far and `total`, the number of all where it is known.
 
     Yields
     ------
@@ -69,10 +69,10 @@ def parse(
     keeper = None
     if version is not None and cache is not False:
         keeper = ParseCache(cache_folder(None if cache is True else cache), version)
-    n_jobs = _cores() if jobs is None else _validate.count(jobs, "jobs")
+    n_jobs = cores() if jobs is None else _validate.count(jobs, "jobs")
     known = ready.known if ready is not None else known_words(name)
     stream = _Stream(ready, name, 1 if ready is not None else n_jobs, keeper, known)
-    return stream.run(given, Meter(progress, total))
+    return stream.run(given, progress, total)
 
 
 @dataclass(slots=True)
@@ -104,21 +104,22 @@ class _Stream:
         self.open = _Batch()
         self.waiting: list[_Batch] = []  # full, and nobody chosen yet to do them
         self.in_flight: deque[_Batch] = deque()
-        self.runner: Here | Workers | None = None
-        self.meter = Meter(False)
+        self.runner: Here | Pool | None = None
+        self.progress: Progress | None = None
+        self.characters = 0
+        self.total: int | None = None
 
-    def run(self, texts: Iterable[Any], meter: Meter) -> Iterator[Document]:
-        self.meter = meter
+    def run(self, texts: Iterable[Any], progress: Progress | None, total: int | None) -> Iterator[Document]:
+        self.progress, self.total = progress, total
         try:
-            with meter:
-                for number, item in enumerate(texts, 1):
-                    self._take(number, item)
-                    yield from self._finished(wait=len(self.in_flight) > AHEAD * self.jobs)
-                if self.open.texts:
-                    self._send(self.open)
-                self._start(few=True)
-                while self.pending:
-                    yield from self._finished(wait=True)
+            for number, item in enumerate(texts, 1):
+                self._take(number, item)
+                yield from self._finished(wait=len(self.in_flight) > AHEAD * self.jobs)
+            if self.open.texts:
+                self._send(self.open)
+            self._start(few=True)
+            while self.pending:
+                yield from self._finished(wait=True)
         finally:
             if self.runner is not None:
                 self.runner.close()
@@ -128,7 +129,7 @@ class _Stream:
         if made.done is None:
             found = self.keeper.get(made.text) if self.keeper is not None else None
             if found is not None:
-                self.meter.add(len(made.text))
+                self._count(len(made.text))
                 made.done = found.with_(name=made.name, metadata=found.metadata | made.metadata)
         if made.done is None:
             for piece in pieces(made.text):
@@ -151,17 +152,22 @@ class _Stream:
             return
         if self.runner is None:
             if few or self.jobs == 1:
-                self.runner = Here(self.ready if self.ready is not None else load(self.name))
+                ready = self.ready if self.ready is not None else load(self.name)
+                self.runner = Here(lambda texts: list(annotated(ready, texts)))
             else:
-                self.runner = Workers(self.name, self.jobs)
+                self.runner = Pool(
+                    "howsure.english.parsing:annotator", self.name, self.jobs, packed=lambda texts: texts, lost=LOST
+                )
         for batch in self.waiting:
             batch.result = self.runner.submit(batch.texts)
             batch.result.add_done_callback(partial(self._count, batch.size))
             self.in_flight.append(batch)
         self.waiting = []
 
-    def _count(self, size: int, _: Any) -> None:
-        self.meter.add(size)
+    def _count(self, size: int, _: Any = None) -> None:
+        self.characters += size
+        if self.progress is not None:
+            self.progress(self.characters, self.total)
 
     def _finished(self, wait: bool) -> Iterator[Document]:
         """Documents at the head of the line that are ready; with `wait`, one at least is waited for."""
@@ -222,5 +228,13 @@ def _chosen(model: Any) -> tuple[Model | None, str | None, str | None]:
     return Model(model, "given", model.tokenizer), None, None
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def annotator(name: str | None) -> Callable[[list[str]], list[Parsed]]:
+    """What a worker process does with a batch of texts."""
+
+    def run(texts: list[str]) -> list[Parsed]:
+        try:
+            return list(annotated(load(name), texts))
+        except Exception as error:  # the parent raises it
+            raise HowsureError(f"parsing failed: {error.__class__.__name__}: {error}") from error
+
+    return run

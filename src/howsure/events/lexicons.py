@@ -45,6 +45,7 @@ class Lexicon:
 
     name: str
     actors: tuple[Actor, ...]
+    path: Path | None = field(default=None, repr=False, compare=False)  # the file it was read from
     _table: dict[str, list[tuple[tuple[str, ...], int]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +73,7 @@ class Lexicon:
     def only(self, codes: Sequence[str]) -> Lexicon:
         """The named actors alone."""
         kept = sorted({self.number(c) for c in codes})
-        return Lexicon(self.name, tuple(self.actors[i] for i in kept))
+        return Lexicon(self.name, tuple(self.actors[i] for i in kept), self.path)
 
     def find(self, words: Sequence[str], upos: Sequence[str] | None = None) -> Found:
         """Where actors' words stand among the tokens of a text, longest match first.
@@ -149,7 +150,7 @@ def actors(name: str) -> Lexicon:
         found[code] = Actor(code, row["name"].strip() or code, tuple(dict.fromkeys(words)))
     if not found:
         raise InputError(f"{path} holds no actors.")
-    return Lexicon(Path(name).stem, tuple(found.values()))
+    return Lexicon(Path(name).stem, tuple(found.values()), path)
 
 
 def verbs(given: str | Sequence[str]) -> tuple[str, ...]:

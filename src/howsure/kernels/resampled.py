@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from howsure.kernels.threads import cores
 
 Ints = NDArray[np.int64]
 Floats32 = NDArray[np.float32]
@@ -82,7 +83,7 @@ def _compiled(count: Ints, n: int, statistics: Any, samples: int, rng: np.random
         fill_weights(part, n, low, at_first, mask, threshold, other, int(first[-1]), np.uint64(top - 1), weights)
         made[start : start + len(part)] = _product(weights.T, statistics)
 
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(block, range(0, samples, BLOCK)))
     return made
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.chains import log_space as chains
-from howsure.kernels.chains.sharing import cores, for_each, portions
+from howsure.kernels.threads import cores, for_each, portions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

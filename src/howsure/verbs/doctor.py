@@ -17,6 +17,7 @@ from pathlib import Path
 
 from howsure._version import __version__
 from howsure.corpora.folder import CORPORA
+from howsure.kernels.threads import cores
 from howsure.verbs.doctor_result import Diagnosis, Extra, Folder, Machine, Package
 
 # What each extra is for. Its packages, and those of the base, are read from the installed package's own metadata.
@@ -153,14 +154,13 @@ def _thorough(base: tuple[Package, ...], extras: tuple[Extra, ...]) -> tuple[str
 
 
 def _machine() -> Machine:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not on this system
         memory = None
     temporary = tempfile.gettempdir()
     free = shutil.disk_usage(temporary).free
-    return Machine(platform.python_version(), platform.platform(terse=True), cores, memory, temporary, free)
+    return Machine(platform.python_version(), platform.platform(terse=True), cores(), memory, temporary, free)
 
 
 def _folders() -> tuple[Folder, ...]:

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import atexit
-import hashlib
-import json
-import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from howsure import _validate
-from howsure._version import __version__
 from howsure.engines.spark_session import session
 from howsure.errors import InputError
 from howsure.events import lexicons
 from howsure.events.exploration import Exploration
+from howsure.events.lexicons import Lexicon
 from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
-from howsure.events.storage import FORMAT, join_parts, read_manifest, read_part, write_manifest
+from howsure.events.storage import join_parts, read_manifest
+from howsure.exploring.blocks import Work
+from howsure.exploring.corpus import census, is_address, open_corpus
+from howsure.exploring.results import failures, finished_results, new_manifest, temporary_folder
+from howsure.exploring.running import Place, check_engine, run_blocks
+from howsure.exploring.spark import spark_corpus
 from howsure.files import check_output_folder, make_folder, remove_leftovers
-from howsure.verbs.explore_blocks import Work, coref_version
-from howsure.verbs.explore_census import Census, census
-from howsure.verbs.explore_corpus import Corpus, is_address, open_corpus
-from howsure.verbs.explore_running import Place, Progress, check_engine, run_blocks
-from howsure.verbs.explore_spark_corpus import spark_corpus
+from howsure.processes import Progress
 
 
 def explore(
     source: Any = None,
     *,
-    actors: str | None = None,
+    actors: str | Lexicon | None = None,
     only: Sequence[str] = (),
     verbs: str | Sequence[str] = "attack",
     every: str = "quarter",
@@ -65,7 +61,7 @@ def explore(
     source : path, data frame or None
         A folder of text files, a table, a Reuters, MUC or CoNLL-U folder or file; None is the corpus that ships.
         With Spark also the address of a Parquet table ("hdfs://…", "s3a://…"); its documents come ordered by id.
-    actors : str
+    actors : str or Lexicon
         A lexicon of the package ("countries", "muc-organisations") or a CSV file with code, name and words.
     only : sequence of str
         Keep these actors alone. Words of the others are not looked for.
@@ -98,9 +94,9 @@ def explore(
     cache : bool or str
         Whether (or where) parses are kept for the next run.
     again : bool
-        Do everything anew, even where `out` holds the results.
+        Do everything again, even where `out` holds the results.
     progress : callable or None
-        Told the number of documents done and of all.
+        Called with the number of documents done and of all.
 
     Returns
     -------
@@ -114,7 +110,7 @@ def explore(
     >>> found.timeline(found.totals()[0][0])[0].n_documents > 0
     True
     """
-    lexicon = lexicons.actors(actors or default_actors(source))
+    lexicon = actor_lexicon(actors, source)
     lexicon = lexicon.only(only) if only else lexicon
     rule_set(rules)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
@@ -144,109 +140,24 @@ def explore(
         else:
             corpus = open_corpus(source, **columns, metadata=metadata, encoding=encoding, format=format)
         found = census(corpus)
-        all_periods(found.days, period)  # complains about a span of dates that cannot be meant
+        all_periods(found.days, period)  # raises where the span of dates is too long to be meant
         if out is not None:
-            check_output_folder(str(out), inputs=[source, actors, verbs, metadata, model, coref])
-        folder = _temporary_folder() if out is None else make_folder(str(out))
-        manifest = _manifest(corpus, found, work, period, lexicon.name)
+            check_output_folder(str(out), inputs=[source, lexicon.path, verbs, metadata, model, coref])
+        folder = temporary_folder() if out is None else make_folder(str(out))
+        manifest = new_manifest(corpus, found, work, period, lexicon.name)
         for written in (folder, folder / "parts"):
             remove_leftovers(written)
-        done = _check_folder(folder, manifest, again)
+        done = finished_results(folder, manifest, again)
         if done is not None:
             return done
         place = Place(folder, work, n_workers, on_spark, master, manifest, found.parsed < found.n)
         timing = run_blocks(place, corpus, found, progress)
-    join_parts(folder, found.parts, manifest | {"complete": True} | _after(folder, found))
+    join_parts(folder, found.parts, manifest | {"complete": True} | failures(folder, found))
     return Exploration(folder, read_manifest(folder) or {}, timing)
 
 
-def default_actors(source: Any) -> str:
-    """The lexicon that is meant where none is named."""
-    return "stories" if source is None else "countries"
-
-
-def _temporary_folder() -> Path:
-    """A folder that is there until the program ends."""
-    made = tempfile.TemporaryDirectory(prefix="howsure-explore-")
-    atexit.register(made.cleanup)
-    return Path(made.name)
-
-
-def _manifest(corpus: Corpus, found: Census, work: Work, every: str, lexicon: str) -> dict[str, Any]:
-    words = json.dumps(work.actors).encode()
-    model = work.model
-    if found.parsed < found.n:
-        from howsure.english.shipped import model_version
-
-        model = model_version(work.model)
-    return {
-        "format": FORMAT,
-        "version": __version__,
-        "complete": False,
-        "corpus": corpus.name,
-        "settings": {
-            "actors": lexicon,
-            "lexicon": hashlib.blake2b(words, digest_size=8).hexdigest(),
-            "verbs": list(work.verbs),
-            "rules": work.rules,
-            "samples": work.samples,
-            "seed": work.seed,
-            "temperature": work.temperature,
-            "model": model,
-            "coref": coref_version(work.coref),
-            "every": every,
-        },
-        "fingerprint": hashlib.blake2b("\n".join(found.parts).encode(), digest_size=16).hexdigest(),
-        "n_documents": found.n,
-        "n_undated": sum(found.undated.values()),
-        "undated": dict(sorted(found.undated.items())),
-        "n_future": found.future,
-        "n_html": found.html,
-        "first": str(min(found.days)) if found.days else None,
-        "last": str(max(found.days)) if found.days else None,
-        "actors": [{"code": code, "name": name} for code, name, _ in work.actors],
-    }
-
-
-def _check_folder(folder: Path, manifest: dict[str, Any], again: bool) -> Exploration | None:
-    """The results that are there already, if they are these; an error if they are others; None if there is work."""
-    kept = read_manifest(folder)
-    if kept is None:
-        others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-        if others:
-            raise InputError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the results.")
-    elif again:
-        shutil.rmtree(folder / "parts", ignore_errors=True)
-    else:
-        if kept.get("version") != manifest["version"]:
-            raise InputError(
-                f"{folder} holds results of howsure {kept.get('version')}, and this is {manifest['version']}: "
-                "choose another --out, or do it anew with --again."
-            )
-        old, new = dict(kept["settings"]), dict(manifest["settings"])
-        if kept.get("complete"):
-            old["every"] = new["every"]  # periods are made from the tables
-        differ = [k for k in new if old.get(k) != new[k]]
-        if differ:
-            raise InputError(
-                f"{folder} holds a run with other settings ({differ[0]}: {old.get(differ[0])}, not {new[differ[0]]}): "
-                "choose another --out, or do it anew with --again."
-            )
-        if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
-            if kept["settings"]["every"] != manifest["settings"]["every"]:
-                kept["settings"]["every"] = manifest["settings"]["every"]
-                write_manifest(folder, kept)
-            return Exploration(folder, kept)
-    write_manifest(folder, manifest)
-    return None
-
-
-def _after(folder: Path, found: Census) -> dict[str, Any]:
-    """What is known only when all documents have been gone through."""
-    reasons: dict[str, int] = {}
-    for name in found.parts:
-        for reason in read_part(folder, name, "documents", ["failure"])["failure"].to_pylist():
-            if reason:
-                reasons[reason] = reasons.get(reason, 0) + 1
-    kinds = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
-    return {"n_failed": sum(reasons.values()), "failures": dict(kinds[:20])}
+def actor_lexicon(actors: str | Lexicon | None, source: Any) -> Lexicon:
+    """The lexicon of that name, by default the one of the source."""
+    if isinstance(actors, Lexicon):
+        return actors
+    return lexicons.actors(actors or ("stories" if source is None else "countries"))

@@ -14,6 +14,7 @@ from howsure.english.parsing import parse as parse_texts
 from howsure.english.result import ParsedTexts
 from howsure.english.shipped import model_version
 from howsure.errors import InputError
+from howsure.processes import Progress
 
 
 def parse(
@@ -23,7 +24,7 @@ def parse(
     encoding: str = "utf-8",
     cache: bool | str | Path = True,
     jobs: int | None = None,
-    progress: bool = False,
+    progress: Progress | None = None,
 ) -> ParsedTexts:
     """Parse English text with the pipeline that ships, or with any spaCy pipeline.
 
@@ -40,8 +41,8 @@ def parse(
         Whether, or in which folder, parses are kept for the next run.
     jobs : int or None
         Processes; by default one for each core.
-    progress : bool
-        Draw a bar on stderr, where that is a terminal.
+    progress : callable or None
+        Called with the number of characters parsed so far and of all (None where that is not known).
 
     Returns
     -------
@@ -65,7 +66,7 @@ def parsed(
     encoding: str = "utf-8",
     cache: bool | str | Path = True,
     jobs: int | None = None,
-    progress: bool = False,
+    progress: Progress | None = None,
 ) -> Iterator[Document]:
     """The same as a stream."""
     texts, total = (source, None) if not isinstance(source, str | Path) else _read(source, encoding)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
-from howsure.models.ngrams.reading import Ids, Progress, cores
+from howsure.kernels.threads import cores
+from howsure.models.ngrams.reading import Ids, Progress
 from howsure.models.ngrams.trie import Trie
 
 MEMORY = 2 << 30  # bytes of keys held at a time

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
-from howsure.models.ngrams.reading import Ids, block_ids, blocks, cores, text_bytes, units_number
+from howsure.kernels.threads import cores
+from howsure.models.ngrams.reading import Ids, block_ids, blocks, text_bytes, units_number
 from howsure.models.ngrams.trie import Floats, Trie
 from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, Vocabulary
 from howsure.models.saved import load_model, save_model

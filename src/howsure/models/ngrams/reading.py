@@ -7,7 +7,6 @@ text, so numbers follow the first appearance of words whatever the number of cor
 from __future__ import annotations
 
 import gzip
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,17 +19,13 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.threads import cores
 from howsure.models.ngrams.vocabulary import UNITS, Vocabulary
 
 BLOCK = 1 << 25
 PARALLEL_FROM = 1 << 20
 Ids = NDArray[np.int32]
 Progress = Callable[[str, float], None] | None
-
-
-def cores() -> int:
-    """Number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def units_number(units: str) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
-from howsure.models.ngrams.reading import cores
+from howsure.kernels.threads import cores
 from howsure.models.ngrams.vocabulary import BOS
 
 Shorts = NDArray[np.uint32]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.kernels.chains.sharing import for_each
+from howsure.kernels.threads import for_each
 from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
 from howsure.models.taggers.features import FeatureTable, TokenFeatures
 from howsure.posteriors.chain import ChainPosterior

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.chains import crf_compiled
-from howsure.kernels.chains.sharing import cores
+from howsure.kernels.threads import cores
 from howsure.models.taggers.crf import WeightRows
 from howsure.models.taggers.features import TokenFeatures
 

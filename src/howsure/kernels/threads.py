@@ -1,4 +1,4 @@
-"""Sentences shared out among threads: compiled kernels run without the interpreter's lock."""
+"""How many cores there are, and sentences divided among threads: compiled kernels run without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def cores() -> int:
 
 
 def portions(starts: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
-    """Runs of sentences (first, after) of about so many tokens each, at least one sentence."""
+    """Runs of sentences (first, after) of about `tokens` tokens each, at least one sentence."""
     n = len(starts) - 1
     made, first = [], 0
     while first < n:

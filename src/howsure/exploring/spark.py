@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure._version import __version__
 from howsure.corpora.news.dated import DatedText
@@ -23,8 +23,11 @@ from howsure.engines.spark_jobs import Jobs
 from howsure.engines.spark_session import map_in_arrow, session
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import SCHEMAS, part_files, write_part_files
-from howsure.verbs.explore_blocks import Work, block_rows, coref_version, packed, unpacked
-from howsure.verbs.explore_workers import Seconds
+from howsure.exploring.blocks import Seconds, Work, block_rows, coref_version, packed, unpacked
+from howsure.exploring.corpus import Corpus, document_columns, document_of_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 WAVES = 3  # under way at once
 ANSWER = "name string, error string, seconds string, " + ", ".join(f"{table} binary" for table in SCHEMAS)
@@ -47,7 +50,7 @@ class Blocks:
                 answer = {"name": name, "error": None, "seconds": None, **dict.fromkeys(SCHEMAS)}
                 try:
                     answer |= self._answer(texts)
-                except HowsureError as error:  # told, not raised: another attempt would end the same
+                except HowsureError as error:  # returned, not raised: another attempt would end the same
                     answer["error"] = str(error)
                 types = [pa.string()] * 3 + [pa.binary()] * len(SCHEMAS)
                 yield pa.RecordBatch.from_arrays(
@@ -58,8 +61,7 @@ class Blocks:
         work = Work.from_dict(json.loads(self.work))
         _check_same(self, work.model, work.coref)
         block = block_rows([unpacked(t) for t in json.loads(zlib.decompress(texts))], work)
-        seconds = {"parsing": block.parsing, "resolving": block.resolving, "asking": block.asking}
-        return {"seconds": json.dumps(seconds), **part_files(block.rows)}
+        return {"seconds": json.dumps(block.seconds), **part_files(block.rows)}
 
 
 @cache
@@ -102,7 +104,9 @@ class OnSpark:
         self.wave = max(1, self.spark.sparkContext.defaultParallelism)
         self.in_flight = WAVES * self.wave
 
-    def submit(self, name: str, texts: list[DatedText]) -> Future[Seconds]:
+    def submit(self, block: tuple[str, list[DatedText]]) -> Future[Seconds]:
+        """The result of a named block, in the future."""
+        name, texts = block
         made: Future[Seconds] = Future()
         self.waiting.append((name, zlib.compress(json.dumps([packed(t) for t in texts]).encode(), 1), made))
         if len(self.waiting) >= self.wave:
@@ -152,3 +156,60 @@ def _absolute(work: Work) -> Work:
 
     cache = str(Path(work.cache).resolve()) if isinstance(work.cache, str) else work.cache
     return replace(work, model=whole(work.model), coref=whole(work.coref), cache=cache)
+
+
+PREFETCH = 10_000  # rows that a step of the stream brings
+
+
+def spark_corpus(
+    spark: SparkSession,
+    address: str,
+    *,
+    text: str | None = None,
+    date: str | None = None,
+    id: str | None = None,
+    title: str | None = None,
+    where: str | None = None,
+) -> Corpus:
+    """The documents of `address`.
+
+    They come ordered by id: Spark reads files in an order that depends on the cluster, and what is done already is
+    only found again if blocks are the same.
+    """
+    import pyarrow as pa
+
+    from howsure.engines.tables import Table
+
+    def chosen() -> tuple[DataFrame, list[str]]:
+        frame = spark.read.parquet(address)
+        named = pa.table({name: pa.array([], pa.string()) for name in frame.columns})
+        with Table(named) as table:
+            table.name = address
+            names = document_columns(table, text, date, id, title)
+        if "id" not in names:
+            raise InputError(f"{address}: documents that Spark reads need ids. Name their column with --id.")
+        if where is not None:
+            frame = frame.where(where)
+        columns = [
+            frame["`" + name.replace("`", "``") + "`"].cast("string").alias(role) for role, name in names.items()
+        ]
+        return frame.select(*columns).orderBy("id", "date", "text"), list(names)
+
+    with Jobs(spark) as jobs:
+        frame, roles = jobs.result(chosen)
+    return Corpus(address.rstrip("/").rpartition("/")[2].partition(".")[0], lambda: _documents(spark, frame, roles))
+
+
+def _documents(spark: SparkSession, frame: DataFrame, roles: list[str]) -> Iterator[DatedText]:
+    with Jobs(spark) as jobs:
+        rows: Iterator[Any] = jobs.result(partial(frame.toLocalIterator, True))
+        number = 0
+        while some := jobs.result(partial(_some, rows)):
+            for row in some:
+                number += 1
+                yield document_of_row(dict(zip(roles, row, strict=True)), f"row-{number}")
+
+
+def _some(rows: Iterator[Any]) -> list[Any]:
+    """The next rows, fewer at the end."""
+    return [row for _, row in zip(range(PREFETCH), rows, strict=False)]

@@ -1,8 +1,7 @@
-"""Where the blocks of a corpus are done (here, in processes, on Spark), and the loop that keeps that place busy."""
+"""Runs the blocks of a corpus: in this process, in worker processes, or on Spark."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -11,23 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from howsure import _validate
+from howsure.corpora.news.dated import DatedText
 from howsure.engines.spark_session import check_spark
 from howsure.errors import InputError
-from howsure.events.storage import has_part
-from howsure.verbs.explore_blocks import Work
-from howsure.verbs.explore_census import BLOCK, Census, blocks
-from howsure.verbs.explore_corpus import Corpus
-from howsure.verbs.explore_spark import OnSpark
-from howsure.verbs.explore_workers import Here, Seconds, Workers
+from howsure.events.storage import has_part, write_part
+from howsure.exploring.blocks import Seconds, Work, block_rows, packed, unpacked
+from howsure.exploring.corpus import BLOCK, Census, Corpus, blocks
+from howsure.exploring.spark import OnSpark
+from howsure.kernels.threads import cores
+from howsure.processes import Here, Pool, Progress
 
 ENGINES = ("local", "spark")
 FEW = 4  # blocks that are done before another process is up
-Progress = Callable[[int, int], None]
+LOST = (
+    "a process ended before its work was done (out of memory?). Run the same command again: it goes on "
+    "where it stopped; fewer --workers may help."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is to be done, and where."""
+    """What to do with each block, where to write its part, and which engine runs it."""
 
     folder: Path
     work: Work
@@ -37,12 +40,15 @@ class Place:
     manifest: dict[str, Any]
     parses: bool
 
-    def runner(self, n_missing: int) -> Here | Workers | OnSpark:
-        """Who does so many blocks."""
+    def runner(self, n_missing: int) -> Here | Pool | OnSpark:
+        """What does the blocks that are missing."""
         if self.on_spark and n_missing:
             return OnSpark(self.folder, self.work, self.master, self.manifest, self.parses)
-        n = self.workers or (1 if n_missing <= FEW else _cores())
-        return Here(self.folder, self.work) if n == 1 else Workers(self.folder, self.work, n)
+        n = self.workers or (1 if n_missing <= FEW else cores())
+        if n == 1:
+            return Here(lambda block: write_block(self.folder, self.work, *block))
+        setup = {"folder": str(self.folder), "work": self.work.to_dict()}
+        return Pool("howsure.exploring.running:block_writer", setup, n, packed=_packed_block, lost=LOST)
 
 
 def check_engine(engine: str | None, master: str | None, workers: int | None) -> bool:
@@ -59,12 +65,25 @@ def check_engine(engine: str | None, master: str | None, workers: int | None) ->
     return True
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def write_block(folder: Path, work: Work, name: str, texts: list[DatedText]) -> Seconds:
+    """Writes the part of one block; returns where the time went."""
+    block = block_rows(texts, work)
+    write_part(folder, name, block.rows)
+    return block.seconds
+
+
+def block_writer(setup: dict[str, Any]) -> Callable[[dict[str, Any]], Seconds]:
+    """What a worker process does with a block."""
+    folder, work = Path(setup["folder"]), Work.from_dict(setup["work"])
+    return lambda task: write_block(folder, work, task["name"], [unpacked(t) for t in task["texts"]])
+
+
+def _packed_block(block: tuple[str, list[DatedText]]) -> dict[str, Any]:
+    return {"name": block[0], "texts": [packed(t) for t in block[1]]}
 
 
 def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress | None) -> dict[str, float]:
-    """Does the blocks that are not there yet; returns where the time went."""
+    """Does the blocks whose parts are missing; returns where the time went."""
     began = time.perf_counter()
     missing = {i for i, name in enumerate(found.parts) if not has_part(place.folder, name)}
     runner = place.runner(len(missing))
@@ -89,7 +108,7 @@ def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress |
         for i, block in enumerate(blocks(corpus)):
             if i not in missing:
                 continue
-            flying[runner.submit(found.parts[i], block)] = len(block)
+            flying[runner.submit((found.parts[i], block))] = len(block)
             done += landed(runner.in_flight)
             if progress is not None:
                 progress(done, found.n)

@@ -1,5 +1,7 @@
 """Odd names of files and columns, and tables that are not quite what they seem."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -18,6 +20,18 @@ def test_names_that_look_like_patterns(tmp_path):
         (tmp_path / "x.csv").write_text("q,y\n" + "0.5,1\n" * 200)
         assert howsure.check(tmp_path / name).n == 2
         assert howsure.check(tmp_path / name, by="y").n == 2
+
+
+def test_odd_names_with_a_bad_file_among_them(tmp_path):
+    (tmp_path / "[a].csv").write_bytes(b"\0")
+    for i, name in enumerate(("[b].csv", "[c].csv", os.fsdecode(b"\xff.csv"))):
+        (tmp_path / name).write_text("q,y\n" + f"0.{i + 1},0\n" * 10 + f"0.{i + 1},1\n")
+    made = howsure.check(tmp_path, engine=howsure.Engine(skip_bad_files=True), by="q")
+    assert sorted(s.name for s in made.slices) == ["0.1", "0.2", "0.3"]
+    (tmp_path / "[a].csv").write_bytes(b"q,y\n" + b"0.1,0\n" * 50_000 + b"\xff,\xff\n")
+    made = howsure.check(tmp_path, engine=howsure.Engine(skip_bad_files=True), by="q")
+    assert sorted(s.name for s in made.slices) == ["0.1", "0.2", "0.3"]
+    assert made.n == 33
 
 
 def test_columns_that_differ_by_case_are_not_mixed_up(tmp_path):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from howsure import _validate
-from howsure.engines.tables import Column, Table, literal, quoted
+from howsure.engines.connection import literal
+from howsure.engines.tables import Column, Table, quoted
 from howsure.errors import InputError
 
 # Names people give these columns; compared in lower case with everything but letters and digits removed.

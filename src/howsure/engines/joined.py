@@ -14,6 +14,7 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.engines.bad_files import bad_files
 from howsure.engines.columns import pair_columns
+from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
 from howsure.engines.paired import PairedRows
@@ -21,7 +22,7 @@ from howsure.engines.paired_work import Models
 from howsure.engines.pairs import Pairs, group_sql
 from howsure.engines.shares import full
 from howsure.engines.sources import is_spark_frame
-from howsure.engines.tables import Table, as_numpy, first_missing, literal, quoted
+from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import HowsureError, InputError
 
 
@@ -96,10 +97,8 @@ class _Join:
         self.names: list[str] = []
         self.notes: list[str] = []
         self._extra: list[str] = []
-        self._connection = duckdb.connect(str(folder / "join.db"), config={"temp_directory": str(folder / "spill")})
-        self._connection.execute("SET enable_progress_bar = false")
-        if engine.limit is not None:
-            self._connection.execute(f"SET memory_limit = '{engine.limit // 4} bytes'")
+        limit = None if engine.limit is None else engine.limit // 4
+        self._connection = connect(folder / "join.db", folder=folder, memory=limit)
 
     def __enter__(self) -> _Join:
         return self

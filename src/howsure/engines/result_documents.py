@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from howsure.engines.connection import connect
 from howsure.errors import InputError
 
 FOUND = 100_000  # documents that a search gives back at most
@@ -18,13 +19,11 @@ class ResultDocuments:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        import duckdb
-
         self.documents, self.chains = (str(Path(folder) / f"{t}.parquet") for t in ("documents", "chains"))
         for path in (self.documents, self.chains):
             if not Path(path).is_file():
                 raise InputError(f"the results in {folder} are not complete: there is no {Path(path).name}.")
-        self._connection = duckdb.connect(":memory:")
+        self._connection = connect(files=[self.documents, self.chains])
 
     def page(self, rows: Sequence[int]) -> dict[int, tuple[dict[str, Any], list[dict[str, Any]]]]:
         """Documents by their rows, each with its chains."""

@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from howsure._validate import BadRow
-from howsure.engines.tables import Column, Table, first_missing, literal, quoted
+from howsure.engines.connection import connect, literal
+from howsure.engines.tables import Column, Table, first_missing, quoted
 from howsure.errors import InputError
 from howsure.files import whole_files
 
@@ -127,8 +128,7 @@ def writer(out: Output, temporary: str) -> Iterator[Callable[[pa.RecordBatch], N
         return
     part = f"{temporary}.part"
     try:
-        with duckdb.connect() as connection, open(temporary, "wb") as whole:
-            connection.execute("SET enable_progress_bar = false")
+        with connect(files=[part]) as connection, open(temporary, "wb") as whole:
             header = [True]
 
             def append(batch: pa.RecordBatch) -> None:

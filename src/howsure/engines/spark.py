@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import reduce
 from math import ceil, isqrt
 from operator import add
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
+from howsure.engines.connection import checked_condition, connect, limited
 from howsure.engines.files import Selection
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.spark_session import map_in_arrow
-from howsure.engines.tables import checked_condition, quoted
+from howsure.engines.tables import quoted
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from howsure.engines.spark_table import SparkTable
 
 ROWS_AT_ONCE = 1 << 17  # batches of Spark's are joined up to this
+MEMORY = 1 << 32  # of DuckDB, for so many rows
 FEW_PIECES = 16  # that the driver adds up alone
 _WIRE = {"uint64": ("bigint", pa.int64()), "uint8": ("tinyint", pa.int8())}  # Spark has no unsigned numbers
 _SQL = {
@@ -132,13 +135,13 @@ def evaluated_beside(batches: Iterator[pa.RecordBatch], selection: Selection) ->
     names = list(selection.columns)
     listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(selection.columns.values()))
     condition = f" WHERE {checked_condition(selection.where)}" if selection.where else ""
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute("SET enable_progress_bar = false")
+    with connect(threads=1, memory=MEMORY) as connection:
 
         def ask(table: pa.Table, wanted: str) -> pa.Table:
             connection.register("given", table)
             try:
-                return connection.sql(f"SELECT {wanted} FROM given{condition}").to_arrow_table()
+                with limited(connection) if condition else nullcontext():
+                    return connection.sql(f"SELECT {wanted} FROM given{condition}").to_arrow_table()
             except duckdb.Error as error:
                 raise InputError(f"{str(error).strip().splitlines()[0].rstrip('.')}.") from None
 

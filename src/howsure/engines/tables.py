@@ -5,6 +5,8 @@ DuckDB reads text and evaluates expressions; plain Parquet and Arrow columns com
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.engines.bad_files import BadFile, bad_files_error, left_out_note
+from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
 from howsure.engines.formats import TableFile, table_files
 from howsure.errors import InputError
@@ -56,11 +59,8 @@ class Table:
         self.left_out: list[BadFile] = []
         self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
         self._relation_sql = "given"
+        self._conditions: dict[str, str] = {}
         try:
-            self._connection = duckdb.connect(config={"temp_directory": self._spool.name})
-            self._connection.execute("SET enable_progress_bar = false")
-            if engine is not None and engine.limit is not None:
-                self._connection.execute(f"SET memory_limit = '{engine.limit // 4} bytes'")
             if isinstance(source, str | Path):
                 self.name = "standard input" if str(source) == "-" else str(source)
                 self.files, self.left_out = table_files(
@@ -70,6 +70,9 @@ class Table:
             else:
                 self.name = f"a {type(source).__name__}"
                 self._given = _arrow_table(source)
+            limit = None if engine is None or engine.limit is None else engine.limit // 4
+            read = [_readable(f.path, Path(self._spool.name)) for f in self.files]
+            self._connection = connect(files=read, folder=self._spool.name, memory=limit)
             if self._given is not None:
                 self._connection.register("given", self._given)
             described = self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
@@ -143,7 +146,7 @@ class Table:
         `relation` is another reading of its files.
         """
         listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
-        condition = f" WHERE {checked_condition(where)}" if where else ""
+        condition = self._condition(where)
         cursor = self._connection.cursor()  # so that two readers do not disturb each other
         if self._given is not None:
             cursor.register("given", self._given)
@@ -157,13 +160,13 @@ class Table:
 
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
-        condition = f" WHERE {checked_condition(where)}" if where else ""
+        condition = self._condition(where)
         sql = f"SELECT DISTINCT {expression} AS v FROM {self._relation_sql}{condition} ORDER BY v LIMIT {limit}"
         return [row[0] for row in self._run(sql).fetchall()]
 
     def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:
         """One value, by row number from 0."""
-        condition = f" WHERE {checked_condition(where)}" if where else ""
+        condition = self._condition(where)
         source = relation or self._relation_sql
         found = self._run(f"SELECT {expression} FROM {source}{condition} LIMIT 1 OFFSET {row}").fetchall()
         return found[0][0] if found else None
@@ -174,7 +177,7 @@ class Table:
         if len(self.files) != 1 or self.files[0].kind not in ("csv", "json"):
             return None
         file = self.files[0]
-        path = literal(_readable(file.path, 0, Path(self._spool.name)))
+        path = literal(_readable(file.path, Path(self._spool.name)))
         packed = _packing([file])
         if file.kind == "json":
             return "json", f"read_json_objects({path}{packed}, maximum_object_size=67108864)"
@@ -187,6 +190,19 @@ class Table:
             f"read_csv({path}{packed}, auto_detect=false, {dialect}, header={str(bool(header)).lower()}, "
             f"columns={{{columns}}})"
         )
+
+    def _condition(self, where: str | None) -> str:
+        """SQL of a condition, tried on the first rows: it must not take for ever."""
+        if not where:
+            return ""
+        if where not in self._conditions:
+            checked = checked_condition(where)
+            try:
+                try_condition(self._connection, self._relation_sql, checked)
+            except duckdb.Error as error:
+                raise InputError(self._explain(error)) from None
+            self._conditions[where] = f" WHERE {checked}"
+        return self._conditions[where]
 
     def _run(self, sql: str) -> duckdb.DuckDBPyConnection:
         try:
@@ -256,36 +272,20 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(value: str) -> str:
-    """A string as an SQL literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def checked_condition(where: str) -> str:
-    """`where` in parentheses, after making sure that it is one expression and nothing more."""
-    try:
-        duckdb.SQLExpression(where)
-    except duckdb.Error as error:
-        first = str(error).strip().splitlines()[0]
-        raise InputError(
-            f'--where must be a single SQL expression, such as "length > 5"; got {where!r} ({first}).'
-        ) from None
-    return f"({where}\n)"  # the line break ends a comment
-
-
 def _character(found: str | None) -> str:
     """A quote or escape character as `sniff_csv` tells it."""
     return "''" if found in (None, "", "\0", "(empty)") else literal(str(found))
 
 
-def _readable(path: Path, number: int, folder: Path) -> str:
+def _readable(path: Path, folder: Path) -> str:
     """A name that DuckDB reads as it stands.
 
     It would take *, ? and [ for a pattern, and cannot read bytes that are not UTF-8: such files get a plain link.
     """
     if re.fullmatch(r"[^*?\[\]{}\ud800-\udfff]+", str(path)):
         return str(path)
-    link = folder / f"file-{number}{''.join(path.suffixes[-2:]).encode('ascii', 'ignore').decode()}"
+    name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
+    link = folder / f"{name}{''.join(path.suffixes[-2:]).encode('ascii', 'ignore').decode()}"
     if not link.is_symlink():
         link.symlink_to(path.resolve())
     return str(link)
@@ -300,7 +300,7 @@ def _packing(files: list[TableFile]) -> str:
 
 
 def _relation_sql(files: list[TableFile], folder: Path) -> str:
-    names = ", ".join(literal(_readable(f.path, i, folder)) for i, f in enumerate(files))
+    names = ", ".join(literal(_readable(f.path, folder)) for f in files)
     paths = f"[{names}], hive_partitioning=false"
     kind, packed = files[0].kind, _packing(files)
     if kind == "parquet":

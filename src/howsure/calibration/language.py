@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from howsure._result import Result
 from howsure.calibration.result import Calibration
 
 # A word's band is the number of times it occurred in the training text.
@@ -19,8 +20,10 @@ BANDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageCalibration:
+class LanguageCalibration(Result):
     """Calibration of the likeliest next word's probability, and of all words' probabilities."""
+
+    SHOWN = "*top verdict model places accuracy sampled_places all_words"
 
     model: str
     source: str
@@ -47,24 +50,21 @@ class LanguageCalibration:
             f"{_lean(self)}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints. The predicted word's numbers stand at the top."""
-        return {
-            **self.top.to_dict(),
-            "verdict": self.verdict,
-            "model": self.model,
-            "places": self.places,
-            "accuracy": self.accuracy,
-            "sampled_places": self.sampled_places,
-            "all_words": self.all_words.to_dict(),
-        }
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the predicted word's calibration curve on Matplotlib axes and return them."""
         return self.top.plot(ax)
 
-    def _repr_html_(self) -> str:
-        return self.top._repr_html_()
+    def table(self) -> list[dict[str, Any]]:
+        """The predicted word, then by its frequency in training."""
+        return self.top.table()
+
+    def headline(self) -> dict[str, str]:
+        """Of the predicted word."""
+        return self.top.headline()
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        return self.top.figure()
 
 
 def _lean(c: LanguageCalibration) -> str:

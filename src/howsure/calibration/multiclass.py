@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Record, Result, records
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice, worst_first
@@ -18,8 +19,10 @@ COVERAGES = (0.5, 0.8, 0.9, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class RiskCoverage:
+class RiskCoverage(Record):
     """Accuracy among the surest share of the items, for every share; ties in confidence are answered together."""
+
+    SHOWN = "area curve"
 
     coverage: Floats
     accuracy: Floats
@@ -33,18 +36,20 @@ class RiskCoverage:
         """Accuracy when at least this share of the items is answered."""
         return float(self.accuracy[np.searchsorted(self.coverage, share - 1e-12)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The curve and its area."""
-        points = zip(self.coverage.tolist(), self.accuracy.tolist(), self.threshold.tolist(), strict=True)
-        return {
-            "area": self.area,
-            "curve": [{"coverage": c, "accuracy": a, "threshold": t} for c, a, t in points],
-        }
+    @property
+    def curve(self) -> list[dict[str, float]]:
+        """A record for each point."""
+        return records(coverage=self.coverage, accuracy=self.accuracy, threshold=self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
-class MulticlassCalibration:
+class MulticlassCalibration(Result):
     """How calibrated the probabilities of many classes are. Made by `howsure.check`."""
+
+    SHOWN = (
+        "*top verdict n classes accuracy multiclass_brier=brier multiclass_log_loss=log_loss "
+        "class_wise_error=class_wise pooled per_class risk_coverage"
+    )
 
     n: int
     classes: tuple[str, ...]
@@ -75,28 +80,21 @@ class MulticlassCalibration:
             f"{clear} of {len(self.classes)} classes are clearly miscalibrated."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints. The top label's numbers stand at the top."""
-        return {
-            **self.top.to_dict(),
-            "verdict": self.verdict,
-            "n": self.n,
-            "classes": list(self.classes),
-            "accuracy": self.accuracy,
-            "multiclass_brier": self.brier,
-            "multiclass_log_loss": self.log_loss,
-            "class_wise_error": self.class_wise,
-            "pooled": self.pooled.to_dict(),
-            "per_class": [s.to_dict() for s in self.per_class],
-            "risk_coverage": self.risk_coverage.to_dict(),
-        }
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the top label's calibration curve on Matplotlib axes and return them."""
         return self.top.plot(ax)
 
-    def _repr_html_(self) -> str:
-        return self.top._repr_html_()
+    def table(self) -> list[dict[str, Any]]:
+        """The predicted class, then each class."""
+        return [s.row() for s in (Slice("all", self.top, None), *self.per_class)]
+
+    def headline(self) -> dict[str, str]:
+        """Of the predicted class."""
+        return self.top.headline()
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        return self.top.figure()
 
 
 def analyse_classes(

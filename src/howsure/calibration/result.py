@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from howsure._result import Record, Result, plain
 from howsure.calibration.curves.bins import Bins
 from howsure.calibration.curves.smooth import Curve
 from howsure.calibration.estimation.bias import Region
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Bias:
+class Bias(Record):
     """The direction of the error. `gap` is mean q less the base rate; `slope` below 1 means q is too extreme."""
+
+    SHOWN = "*gap direction slope extremity regions"
 
     gap: Estimate
     slope: Estimate | None
@@ -40,16 +43,6 @@ class Bias:
         """ "overconfident" (too extreme) or "underconfident", when the interval of the slope leaves out 1."""
         return None if self.slope is None else _side(self.slope, 1.0, "overconfident", "underconfident")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The gap's value and limits, and the rest by name."""
-        return {
-            **self.gap.to_dict(),
-            "direction": self.direction,
-            "slope": None if self.slope is None else self.slope.to_dict(),
-            "extremity": self.extremity,
-            "regions": [r.to_dict() for r in self.regions],
-        }
-
 
 def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:
     if estimate.high is not None and estimate.high < reference:
@@ -60,8 +53,13 @@ def _side(estimate: Estimate, reference: float, below: str, above: str) -> str |
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Record):
     """One value of the `by` column: its own calibration, and the p-value adjusted for the number of slices."""
+
+    SHOWN = (
+        "slice=name n=calibration.n base_rate=calibration.base_rate error=calibration.error "
+        "bias=calibration.bias brier=calibration.brier.value p_value=calibration.p_value adjusted_p_value"
+    )
 
     name: str
     calibration: Calibration
@@ -70,19 +68,10 @@ class Slice:
     def __repr__(self) -> str:
         return f"Slice({self.name!r}, {self.calibration!r})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """What the slice table shows."""
+    def row(self) -> dict[str, Any]:
+        """A line of the tables of slices."""
         c = self.calibration
-        return {
-            "slice": self.name,
-            "n": c.n,
-            "base_rate": c.base_rate,
-            "error": None if c.error is None else c.error.to_dict(),
-            "bias": c.bias.to_dict(),
-            "brier": c.brier.value,
-            "p_value": c.p_value,
-            "adjusted_p_value": self.adjusted_p_value,
-        }
+        return {"": self.name, "n": c.n, "RMS error": c.error, "ECE": c.ece and c.ece.value, "Brier": c.brier.value}
 
 
 def worst_first(slices: Iterable[Slice]) -> tuple[Slice, ...]:
@@ -98,8 +87,13 @@ def badness(name: str, c: Calibration) -> tuple[float, float, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Result):
     """How calibrated a model's probabilities are. Made by `howsure.check`."""
+
+    SHOWN = (
+        "verdict n base_rate confidence_level error error_squared ece max_error bias brier log_loss auc "
+        "tests bins_rule=bins.rule bins positives negatives curve? n_groups?"
+    )
 
     n: int
     base_rate: float
@@ -143,42 +137,17 @@ class Calibration:
         return verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the report shows."""
-        made: dict[str, Any] = {
-            "verdict": self.verdict,
-            "n": self.n,
-            "base_rate": self.base_rate,
-            "confidence_level": self.confidence_level,
-            "error": _dict(self.error),
-            "error_squared": _dict(self.error_squared),
-            "ece": _dict(self.ece),
-            "max_error": self.max_error,
-            "bias": self.bias.to_dict(),
-            "brier": {
-                **self.brier.to_dict(),
-                "low": self.brier_interval.low,
-                "high": self.brier_interval.high,
-            },
-            "log_loss": self.log_loss.to_dict(),
-            "auc": self.auc,
-            "tests": [t.to_dict() for t in self.tests],
-            "bins_rule": self.bins.rule,
-            "bins": self.bins.to_dict(),
-            "positives": self.positives.to_dict(),
-            "negatives": self.negatives.to_dict(),
-        }
+        """Everything as plain data: what `--json` prints and the page shows."""
+        made = Result.to_dict(self)
+        for name in ("error", "error_squared", "ece"):
+            made[name] = made[name] or {"value": None, "low": None, "high": None}
+        made["brier"] |= {"low": self.brier_interval.low, "high": self.brier_interval.high}
         if self.band is not None:
             for record, low, high in zip(made["bins"], *(side.tolist() for side in self.band), strict=True):
                 record["band_low"], record["band_high"] = low, high
-        if self.curve is not None:
-            made["curve"] = self.curve.to_dict()
-        if self.n_groups is not None:
-            made["n_groups"] = self.n_groups
         if self.by is not None:
-            made["by"] = self.by
-            made["slices"] = [s.to_dict() for s in self.slices]
-        made["notes"] = list(self.notes)
-        return made
+            made |= {"by": self.by, "slices": plain(self.slices)}
+        return made | {"notes": list(self.notes)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the calibration curve on Matplotlib axes and return them."""
@@ -186,10 +155,20 @@ class Calibration:
 
         return draw(self, ax)
 
-    def _repr_html_(self) -> str:
-        from howsure.report.notebook import notebook_html
+    def table(self) -> list[dict[str, Any]]:
+        """All rows, then each slice."""
+        return [s.row() for s in (Slice("all", self, None), *self.slices)]
 
-        return notebook_html(self)
+    def headline(self) -> dict[str, str]:
+        """Rows, errors and Brier score."""
+        errors = {"RMS error": repr(self.error), "ECE": repr(self.ece)}
+        return {"rows": f"{self.n:,}", **errors, "Brier score": f"{self.brier.value:.4f}"}
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        from howsure.plots.vega import figure
+
+        return figure(self)
 
 
 def _dict(estimate: Estimate | None) -> dict[str, float | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -71,9 +70,9 @@ def compare(
     from howsure.cli.progress import quiet_progress
     from howsure.evaluation.contests.result import Contest
     from howsure.files import check_outputs, write_whole
-    from howsure.plots.vega import check_plot_name, overlaid_figure, rendered
+    from howsure.plots.vega import check_plot_name
     from howsure.report.comparison_page import comparison_page
-    from howsure.report.contest_page import contest_figure, contest_page
+    from howsure.report.contest_page import contest_page
     from howsure.verbs.compare import compare as run_compare
 
     check_outputs(html, plot, inputs=files)
@@ -104,12 +103,7 @@ def compare(
     if html is not None:
         write_whole(html, contest_page(made) if isinstance(made, Contest) else comparison_page(made))
     if plot is not None:
-        figure = (
-            contest_figure(made)
-            if isinstance(made, Contest)
-            else overlaid_figure(dict(zip(made.models, made.calibrations, strict=True)))
-        )
-        write_whole(plot, rendered(figure, Path(plot).suffix.lower()))
+        made.save(plot)
     written = [] if as_json else [f"\n\nWritten: {path}" for path in (html, plot) if path]
     say(said.rstrip("\n") + "".join(written))
     return 0

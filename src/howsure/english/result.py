@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from howsure._result import Result
 from howsure.corpora.document import Document
 
-SHOWN = ("word", "lemma", "upos", "xpos", "relation")
+COLUMNS = ("word", "lemma", "upos", "xpos", "relation")
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedTexts:
+class ParsedTexts(Result):
     """Parsed documents in order; `notes` are (name, note) of those that look unlike what the model knows."""
 
     documents: tuple[Document, ...]
@@ -65,7 +66,7 @@ class ParsedTexts:
         if first is None:
             return f"<p><b>{escape(self.verdict)}</b></p>"
         part = next(first.sentences())
-        names = [n for n in SHOWN if n == "word" or n in first.columns]
+        names = [n for n in COLUMNS if n == "word" or n in first.columns]
         rows = "".join(
             f"<tr><th style='text-align:left'>{n}</th>"
             + "".join(f"<td>{escape(v)}</td>" for v in first.column(n)[part])
@@ -73,6 +74,10 @@ class ParsedTexts:
             for n in names
         )
         return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a document."""
+        return [{"document": d.name, "sentences": d.n_sentences, "words": len(d)} for d in self.documents]
 
 
 def summary(n_documents: int, n_sentences: int, n_words: int, n_notes: int) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from howsure._result import Record
 from howsure.english.training_data import Sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(Record):
     """Percentages over all words, punctuation included; LAS compares the whole relation, `las_universal` without its subtype."""
 
     n_words: int
@@ -25,9 +26,6 @@ class Scores:
             f"Scores({self.n_words:,} words: UPOS {self.upos:.2f}, XPOS {self.xpos:.2f}, features {self.features:.2f}, "
             f"UAS {self.uas:.2f}, LAS {self.las:.2f})"
         )
-
-    def to_dict(self) -> dict[str, float]:
-        return asdict(self)
 
 
 def scores(nlp: Any, gold: list[Sentence], how: str = "as is") -> Scores:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Result
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -29,7 +30,7 @@ STRADDLES = "their group was put into another part (it straddles a cut between d
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(Result):
     """Which part each row is in. Made by `howsure.split`."""
 
     names: tuple[str, ...]
@@ -100,6 +101,10 @@ class Split:
             "left_out": dict(self.left_out),
             "files": list(self.files),
         }
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a part."""
+        return [{k: v for k, v in part.items() if k != "labels"} for part in self.to_dict()["parts"]]
 
 
 def quotas(n: int, share: Floats) -> Ints:

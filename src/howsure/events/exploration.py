@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import Result
 from howsure.errors import InputError
 from howsure.events.counts import CountLaw, difference_count, document_count
 from howsure.events.periods import check_period
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Exploration:
+class Exploration(Result):
     """Events of actors over time, with the uncertainty of coreference.
 
     `folder` holds the tables (docs/guides/explore.md); `manifest` says what they were made from. `timeline(actor)` and
@@ -48,17 +49,6 @@ class Exploration:
 
     def __repr__(self) -> str:
         return f"Exploration({self.verdict})"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(self.name(code))}</td><td>{law.mean:.1f}</td><td>{'–'.join(map(str, law.interval(0.95)))}</td></tr>"
-            for code, law in self.totals()
-        )
-        return (
-            f"<p>{escape(self.verdict)}</p><table><tr><th>actor</th><th>documents</th><th>95%</th></tr>{rows}</table>"
-        )
 
     @property
     def every(self) -> str:
@@ -169,6 +159,14 @@ class Exploration:
             f"{n:,} document{'' if n == 1 else 's'}{extra}: {what} are most often of {self.name(code)}, in {law.mean:.1f} documents "
             f"(95% between {low} and {high}){others}."
         )
+
+    def table(self) -> list[dict[str, Any]]:
+        """The counts of all actors with events, a row for each actor and period."""
+        return [
+            {"actor": code, "name": self.name(code), **count.to_dict()}
+            for code, _ in self.totals()
+            for count in self.timeline(code)
+        ]
 
     def to_dict(self, actors: Sequence[str] | None = None, every: str | None = None) -> dict[str, Any]:
         """Everything that is printed: totals, and the timelines of the named actors (by default, of all with events)."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Result
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
@@ -34,7 +35,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Result):
     """How calibrated the probabilities are, from the answers so far.
 
     `gap` is mean q - mean y over all documents, with a 95% interval; `strata` hold (from, to, documents, labelled,
@@ -69,9 +70,9 @@ class Labelled:
             f"(95% between {self.estimated_low:.1f} and {self.estimated_high:.1f})."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        names = [f for f in self.__dataclass_fields__ if f != "strata"]
-        return {"verdict": self.verdict} | {n: getattr(self, n) for n in names} | {"strata": list(self.strata)}
+    def table(self) -> list[dict[str, Any]]:
+        """One row a stratum."""
+        return list(self.strata)
 
 
 def stratum_of(probability: float) -> int:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from howsure._result import Record
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 
 
 @dataclass(frozen=True, slots=True)
-class RankedChain:
+class RankedChain(Record):
     """A chain of a document in words: its probability, why it counts, the sentences, the links."""
 
     probability: float
@@ -21,19 +22,9 @@ class RankedChain:
     links: tuple[str, ...]
     hangs_on: str
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "probability": self.probability,
-            "why": self.why,
-            "sentence": self.sentence,
-            "described": list(self.described),
-            "links": list(self.links),
-            "hangs_on": self.hangs_on,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class RankedDocument:
+class RankedDocument(Record):
     """A document with its event's probability, the one-best answer and its chains."""
 
     id: str
@@ -46,17 +37,6 @@ class RankedDocument:
 
     def __repr__(self) -> str:
         return f"RankedDocument({self.id!r}, {self.actor}, probability {self.probability:.2f})"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "date": None if self.date is None else self.date.isoformat(),
-            "title": self.title,
-            "actor": self.actor,
-            "probability": self.probability,
-            "best": self.best,
-            "chains": [c.to_dict() for c in self.chains],
-        }
 
 
 def ranked_documents(

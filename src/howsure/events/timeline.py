@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.events.counts import LEVELS, NORMAL, CountLaw, difference_count, document_count, entity_count, more_than
 from howsure.events.periods import all_periods, period_name, period_start
 
@@ -72,8 +73,10 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodComparison:
+class PeriodComparison(Record):
     """Two actors in one period: P(n_A > n_B), P(n_A < n_B), and the difference with its interval."""
+
+    SHOWN = "period start p_more=more p_fewer=fewer p_equal=equal difference low95 high95"
 
     period: str
     start: date
@@ -82,17 +85,20 @@ class PeriodComparison:
     difference: float
     interval: tuple[int, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "period": self.period,
-            "start": self.start.isoformat(),
-            "p_more": self.more,
-            "p_fewer": self.fewer,
-            "p_equal": max(0.0, 1.0 - self.more - self.fewer),
-            "difference": self.difference,
-            "low95": self.interval[0],
-            "high95": self.interval[1],
-        }
+    @property
+    def equal(self) -> float:
+        """P(as many)."""
+        return max(0.0, 1.0 - self.more - self.fewer)
+
+    @property
+    def low95(self) -> int:
+        """Lower limit of the difference's 95% interval."""
+        return self.interval[0]
+
+    @property
+    def high95(self) -> int:
+        """Upper limit of the difference's 95% interval."""
+        return self.interval[1]
 
 
 def timeline(hits: Sequence[Hit], days: Sequence[date], every: str) -> list[Count]:

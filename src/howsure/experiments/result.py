@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from howsure._result import Result
+
 Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested"]
 
 
@@ -63,7 +65,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Reproduction:
+class Reproduction(Result):
     """An experiment done again. Made by `howsure.reproduce`."""
 
     name: str
@@ -80,10 +82,19 @@ class Reproduction:
     files: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
+        return f"Reproduction({self.name}: {self.verdict})"
+
+    @property
+    def verdict(self) -> str:
+        """How many claims hold."""
         verdicts = [f.verdict for f in self.findings]
         first = [f"{verdicts.count('confirmed')} claims confirmed", f"{verdicts.count('corrected')} corrected"]
         rest = [f"{verdicts.count(v)} {v}" for v in ("differs", "undecided", "not tested") if v in verdicts]
-        return f"Reproduction({self.name}: {', '.join(first + rest)})"
+        return ", ".join(first + rest)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a claim."""
+        return [{"claim": f.claim, "source": f.source, "verdict": f.verdict, "said": f.said} for f in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the cache keeps."""

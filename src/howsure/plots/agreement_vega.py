@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from howsure.evaluation.annotation.result import Agreement
-from howsure.plots.vega import BLUE, GREY, ORANGE
+from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA
 
 
 def coefficient_layers(a: Agreement) -> list[dict[str, Any]]:
@@ -29,6 +29,11 @@ def coefficient_layers(a: Agreement) -> list[dict[str, Any]]:
     lowest = min([0.0, *(max(r["low"], -1.0) for r in records)])
     y = {"field": "name", "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 220}}
     return _intervals(records, y, "agreement (of the coefficients 0 is chance; 1 is perfect)", [lowest, 1.0], BLUE)
+
+
+def agreement_figure(a: Agreement) -> dict[str, Any]:
+    """The coefficients, of fixed size: for files."""
+    return {"$schema": SCHEMA, "background": "white", "width": 420, "height": 130, "layer": coefficient_layers(a)}
 
 
 def annotator_layers(a: Agreement, most: int) -> list[dict[str, Any]]:

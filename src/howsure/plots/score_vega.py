@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure.evaluation.contests.result import Contest
 from howsure.evaluation.scores.confusion import Confusion
 from howsure.evaluation.scores.result import Score
 from howsure.plots.vega import BLUE, SCHEMA
@@ -133,3 +134,34 @@ def score_figure(s: Score) -> dict[str, Any]:
     else:
         side, layers, height = 380, class_layers(s), 40 + 22 * min(len(s.classes), MOST_DRAWN)
     return {"$schema": SCHEMA, "background": "white", "width": side, "height": height, "layer": layers}
+
+
+def contest_figure(c: Contest) -> dict[str, Any]:
+    """The systems above their differences, of fixed size: for files."""
+    level = f"{100 * c.confidence_level:g}% interval"
+    parts = [
+        (system_intervals(c), f"{c.metric_name}, {level}", False),
+        (duel_intervals(c), f"difference of {c.metric_name}, {level}", True),
+    ]
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "vconcat": [
+            {"width": 380, "height": interval_height(r), "layer": interval_layers(r, title, zero=zero)}
+            for r, title, zero in parts
+        ],
+    }
+
+
+def interval_height(rows: Any) -> int:
+    return 30 + 26 * min(len(rows), MOST_DRAWN)
+
+
+def system_intervals(c: Contest) -> list[dict[str, Any]]:
+    order = sorted(c.systems, key=lambda s: -s.value.value)[:MOST_DRAWN]
+    return [{"name": s.name, **s.value.to_dict()} for s in order]
+
+
+def duel_intervals(c: Contest) -> list[dict[str, Any]]:
+    order = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DRAWN]
+    return [{"name": f"{d.a} − {d.b}", **d.difference.estimate.to_dict()} for d in order]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from howsure.evaluation.annotation.result import Agreement
 from howsure.plots.agreement_vega import annotator_layers, coefficient_layers, confusion_layers
-from howsure.plots.vega import SCHEMA, chart, rendered
+from howsure.plots.vega import chart
 from howsure.report.page import render
 
 MOST_PAIRS = 500
@@ -26,9 +25,3 @@ def agreement_page(a: Agreement) -> bytes:
         shown = min(len(a.crowd.annotators), MOST_DRAWN)
         charts["annotators"] = chart(annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
     return render("agree.html", charts, a=a, r=a.ratings, most_pairs=MOST_PAIRS, most_drawn=MOST_DRAWN)
-
-
-def agreement_snippet(a: Agreement) -> str:
-    """Verdict and coefficients, for notebooks."""
-    figure = {"$schema": SCHEMA, "background": "white", "width": 420, "height": 130, "layer": coefficient_layers(a)}
-    return f"<p><b>{escape(a.verdict)}</b></p>{rendered(figure, '.svg').decode()}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from howsure.evaluation.scores.result import Score
-from howsure.plots.score_vega import MOST_DRAWN, class_layers, matrix_layers, score_figure
-from howsure.plots.vega import chart, rendered
+from howsure.plots.score_vega import MOST_DRAWN, class_layers, matrix_layers
+from howsure.plots.vega import chart
 from howsure.report.page import render
 
 
@@ -18,8 +16,3 @@ def score_page(s: Score) -> bytes:
         side = 80 + 26 * min(len(s.confusion.labels), MOST_DRAWN)
         charts["matrix"] = chart(matrix_layers(s.confusion), min(side, 700), "Confusion matrix")
     return render("score.html", charts, s=s, cut=len(s.classes) > MOST_DRAWN, most=MOST_DRAWN)
-
-
-def score_snippet(s: Score) -> str:
-    """Verdict and matrix, for notebooks."""
-    return f"<p><b>{escape(s.verdict)}</b></p>{rendered(score_figure(s), '.svg').decode()}"

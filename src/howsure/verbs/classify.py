@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Result
 from howsure.errors import InputError
 from howsure.models.classifiers.model import TextClassifier
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassifierCheck:
+class ClassifierCheck(Result):
     """How good a classifier's labels are, and whether its probabilities are right."""
+
+    SHOWN = "verdict positive left_out score calibration"
 
     score: Score
     calibration: Calibration | MulticlassCalibration
@@ -36,15 +39,13 @@ class ClassifierCheck:
         """Both answers in words."""
         return f"{self.score.verdict} {self.calibration.verdict}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        return {
-            "verdict": self.verdict,
-            "positive": self.positive,
-            "left_out": self.left_out,
-            "score": self.score.to_dict(),
-            "calibration": self.calibration.to_dict(),
-        }
+    def table(self) -> list[dict[str, Any]]:
+        """One row a class, then the averages."""
+        return self.score.table()
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        return self.calibration.figure()
 
 
 def train_classifier(

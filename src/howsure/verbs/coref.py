@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import Result
 from howsure.corpora.coreference.documents import read_documents
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
@@ -24,8 +25,10 @@ LEAST_SHOWN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class CorefTraining:
+class CorefTraining(Result):
     """A trained model and how it does on the dev documents."""
+
+    SHOWN = "verdict n_documents n_mentions mentions=model.mentions temperature training=model.settings dev"
 
     model: CorefModel
     n_documents: int
@@ -44,23 +47,6 @@ class CorefTraining:
         if self.dev is None:
             return said + " Without --dev the temperature is 1."
         return f"{said} On dev: {self.dev.verdict} Temperature {self.temperature:.3f}, fitted for the {self.objective}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "verdict": self.verdict,
-            "n_documents": self.n_documents,
-            "n_mentions": self.n_mentions,
-            "mentions": self.model.mentions,
-            "temperature": self.temperature,
-            "training": self.model.settings,
-            "dev": None if self.dev is None else self.dev.to_dict(),
-        }
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p><b>{escape(self.verdict)}</b></p>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Record, Result
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.corpora.document import Document
@@ -31,7 +32,7 @@ SAMPLES = (10, 100, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class SampledPairs:
+class SampledPairs(Record):
     """Pair probabilities as frequencies in so many samples (None: exact), and how calibrated they look."""
 
     samples: int | None
@@ -43,20 +44,12 @@ class SampledPairs:
     def __repr__(self) -> str:
         return f"SampledPairs({self.samples or 'exact'}: error {self.error!r}, Brier {self.brier:.5f})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            "samples": self.samples,
-            "error": None if self.error is None else self.error.to_dict(),
-            "brier": self.brier,
-            "largest_deviation": self.largest_deviation,
-            "rms_deviation": self.rms_deviation,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class CorefCheck:
+class CorefCheck(Result):
     """Calibration of a coreference model. Made by `check_coref`."""
+
+    SHOWN = "verdict n_documents n_mentions temperature pairs new untempered sampling scores notes"
 
     pairs: Calibration
     new: Calibration
@@ -76,25 +69,17 @@ class CorefCheck:
         """The answer in words."""
         return f"Do these two mentions corefer? {self.pairs.verdict}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "verdict": self.verdict,
-            "n_documents": self.n_documents,
-            "n_mentions": self.n_mentions,
-            "temperature": self.temperature,
-            "pairs": self.pairs.to_dict(),
-            "new": self.new.to_dict(),
-            "untempered": None if self.untempered is None else self.untempered.to_dict(),
-            "sampling": [s.to_dict() for s in self.sampling],
-            "scores": self.scores.to_dict(),
-            "notes": list(self.notes),
-        }
+    def table(self) -> list[dict[str, Any]]:
+        """All pairs, then each slice."""
+        return self.pairs.table()
 
-    def _repr_html_(self) -> str:
-        from howsure.report.notebook import notebook_html
+    def headline(self) -> dict[str, str]:
+        """Of the pairs."""
+        return self.pairs.headline()
 
-        return notebook_html(self.pairs)
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        return self.pairs.figure()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from howsure._result import Record, Result
+
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class Package(Record):
     """A package that is needed, the oldest version that will do, and the one that is there."""
+
+    SHOWN = "name needed version trouble"
 
     name: str
     needed: str  # "" when any will do
@@ -21,14 +25,12 @@ class Package:
             return "not installed"
         return f"{self.needed} or newer is needed" if _numbers(self.version) < _numbers(self.needed) else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Fields and what is wrong."""
-        return {"name": self.name, "needed": self.needed, "version": self.version, "trouble": self.trouble}
-
 
 @dataclass(frozen=True, slots=True)
-class Extra:
+class Extra(Record):
     """An optional set of packages, what it is for, and what else it lacks (Spark needs Java)."""
+
+    SHOWN = "name purpose is_there remedy remark packages"
 
     name: str
     purpose: str
@@ -48,20 +50,9 @@ class Extra:
             return f"pip install 'howsure[{self.name}]'"
         return self.lacks
 
-    def to_dict(self) -> dict[str, Any]:
-        """Fields, whether it is there, and how to get it."""
-        return {
-            "name": self.name,
-            "purpose": self.purpose,
-            "is_there": self.is_there,
-            "remedy": self.remedy,
-            "remark": self.remark,
-            "packages": [p.to_dict() for p in self.packages],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Record):
     """A folder in which things are kept: its size in bytes, and whether one can write there."""
 
     what: str
@@ -70,13 +61,9 @@ class Folder:
     is_writable: bool
     is_whole: bool = True  # False: too many files to add up; the size is a lower bound
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in Folder.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Record):
     """Where it runs: cores that may be used, memory in all and free disk of the temporary folder in bytes."""
 
     python: str
@@ -86,14 +73,12 @@ class Machine:
     temporary: str
     free_disk: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in Machine.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Result):
     """What is installed, what is missing, and how to get it. Made by `howsure.doctor`."""
+
+    SHOWN = "verdict is_well version base extras english_model machine folders data corpora is_thorough troubles"
 
     version: str
     base: tuple[Package, ...]
@@ -138,30 +123,16 @@ class Diagnosis:
         said += f"the base is complete; {few} missing ({names})."
         return said + " " + "; ".join(dict.fromkeys(str(e.remedy) for e in self.missing))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        return {
-            "verdict": self.verdict,
-            "is_well": self.is_well,
-            "version": self.version,
-            "base": [p.to_dict() for p in self.base],
-            "extras": [e.to_dict() for e in self.extras],
-            "english_model": {"is_whole": self.english is None, "trouble": self.english},
-            "machine": self.machine.to_dict(),
-            "folders": [f.to_dict() for f in self.folders],
-            "data": self.data,
-            "corpora": list(self.corpora),
-            "is_thorough": self.is_thorough,
-            "troubles": list(self.troubles),
-        }
+    @property
+    def english_model(self) -> dict[str, Any]:
+        """Whether the files of the model that ships are as they were written."""
+        return {"is_whole": self.english is None, "trouble": self.english}
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = [(p.name, p.version or "–", p.trouble or "") for p in self.base]
-        rows += [(f"[{e.name}]", "there" if e.is_there else "missing", e.remedy or "") for e in self.extras]
-        cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
-        return f"<p><b>{escape(self.verdict)}</b></p><table>{cells}</table>"
+    def table(self) -> list[dict[str, Any]]:
+        """One row a package or extra."""
+        rows = [(p.name, p.version, p.trouble) for p in self.base]
+        rows += [(f"[{e.name}]", "there" if e.is_there else "missing", e.remedy) for e in self.extras]
+        return [dict(zip(("", "version", "remedy"), row, strict=True)) for row in rows]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from howsure._result import Record, Result
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
 from howsure.calibration.result import Slice
@@ -13,21 +14,22 @@ from howsure.models.taggers.temperature import FittedTemperature
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Record):
     """One value tried of the regulariser or the pseudocount, and the accuracy on held-out text."""
 
     setting: str
     value: float
     dev_accuracy: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in Candidate.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
-class TaggerTraining:
+class TaggerTraining(Result):
     """A trained tagger and how it was chosen."""
+
+    SHOWN = (
+        "verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy "
+        "tried temperature"
+    )
 
     tagger: Tagger = field(repr=False)
     n_sentences: int
@@ -61,24 +63,19 @@ class TaggerTraining:
             said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
         return said
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "verdict": self.verdict,
-            "kind": self.tagger.kind,
-            "tags": list(self.tagger.tags),
-            "n_sentences": self.n_sentences,
-            "n_tokens": self.n_tokens,
-            "n_dev_tokens": self.n_dev,
-            "dev_accuracy": self.dev_accuracy,
-            "tried": [t.to_dict() for t in self.tried],
-            "temperature": None if self.temperature is None else self.temperature.to_dict(),
-        }
+    def table(self) -> list[dict[str, Any]]:
+        """One row a setting tried."""
+        return [t.to_dict() for t in self.tried]
 
 
 @dataclass(frozen=True, slots=True)
-class TaggerCheck:
+class TaggerCheck(Result):
     """How right a tagger is, and how right to be sure. Made by `howsure.verbs.tagger.check_tagger`."""
+
+    SHOWN = (
+        "verdict n=classes.n n_sentences groups n_groups accuracy viterbi_accuracy "
+        "log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen"
+    )
 
     classes: MulticlassCalibration
     accuracy: Estimate
@@ -121,25 +118,22 @@ class TaggerCheck:
         return f" Tags that the model has never seen have probability 0: {names}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        return {
-            "verdict": self.verdict,
-            "n": self.classes.n,
-            "n_sentences": self.n_sentences,
-            "groups": self.groups,
-            "n_groups": self.n_groups,
-            "accuracy": self.accuracy.to_dict(),
-            "viterbi_accuracy": self.viterbi_accuracy,
-            "log_loss_per_token": self.log_loss,
-            "calibration": {k: v for k, v in self.classes.to_dict().items() if k != "per_class"},
-            "per_tag": [s.to_dict() for s in self.per_tag],
-            "per_pair": [s.to_dict() for s in self.per_pair],
-            "per_span": [s.to_dict() for s in self.per_span],
-            "unseen_tags": list(self.unseen),
-        }
+        """Everything as plain data: what `--json` prints and the page shows."""
+        made = Result.to_dict(self)
+        del made["calibration"]["per_class"]  # as `per_tag`
+        return made
 
-    def _repr_html_(self) -> str:
-        return self.classes._repr_html_()
+    def table(self) -> list[dict[str, Any]]:
+        """The predicted tag, then each tag."""
+        return self.classes.table()
+
+    def headline(self) -> dict[str, str]:
+        """Of the predicted tag."""
+        return self.classes.headline()
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        return self.classes.figure()
 
 
 def clear(slices: tuple[Slice, ...]) -> int:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedSquaresLook, PairedTotalsLook, Weighing
 from howsure.calibration.comparing.paired_rows import BRIER, INFLUENCE, LOG_LOSS, WEIGHT, Plan, RowSums
 from howsure.calibration.estimation.intervals import Estimate
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Record):
     """A number of model A less that of model B, with its interval and the p-value of no difference."""
 
     value: float
@@ -35,10 +36,6 @@ class Difference:
     def __repr__(self) -> str:
         limits = "" if self.low is None else f" [{self.low:+.4g}, {self.high:+.4g}], p = {self.p_value:.3g}"
         return f"{self.value:+.4g}{limits}"
-
-    def to_dict(self) -> dict[str, float | None]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in Difference.__slots__}
 
     @property
     def estimate(self) -> Estimate:

@@ -9,13 +9,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Record, Result, plain
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
 from howsure.calibration.comparing.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
 from howsure.calibration.groups.clusters import ClusterBuilder, Parts
 from howsure.calibration.groups.moments import Grouped
-from howsure.calibration.result import Calibration
+from howsure.calibration.result import Calibration, Slice
 from howsure.calibration.sketch import Sketch, sketch_rows
 from howsure.kernels.cells import Floats
 
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Record):
     """Model `a` less model `b`: negative differences favour `a`."""
 
     a: str
@@ -35,20 +36,12 @@ class Pair:
     def __repr__(self) -> str:
         return f"Pair({self.a} - {self.b}: squared error {self.error_squared!r})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All differences by name."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "error_squared": self.error_squared.to_dict(),
-            "brier": self.brier.to_dict(),
-            "log_loss": None if self.log_loss is None else self.log_loss.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class ComparisonSlice:
+class ComparisonSlice(Record):
     """One value of the `by` column: errors of each model, and the first pair's difference, p adjusted."""
+
+    SHOWN = "slice=name n errors difference=pair adjusted_p_value"
 
     name: str
     n: int
@@ -56,20 +49,12 @@ class ComparisonSlice:
     pair: Pair | None
     adjusted_p_value: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """What the slice table shows."""
-        return {
-            "slice": self.name,
-            "n": self.n,
-            "errors": list(self.errors),
-            "difference": None if self.pair is None else self.pair.to_dict(),
-            "adjusted_p_value": self.adjusted_p_value,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Result):
     """How models compare on the same rows. Made by `howsure.compare`."""
+
+    SHOWN = "verdict n n_groups confidence_level models=by_model pairs notes?"
 
     models: tuple[str, ...]
     calibrations: tuple[Calibration, ...]
@@ -98,6 +83,11 @@ class Comparison:
         return verdict(self)
 
     @property
+    def by_model(self) -> dict[str, Calibration]:
+        """Each model's calibration."""
+        return dict(zip(self.models, self.calibrations, strict=True))
+
+    @property
     def slice_counts(self) -> dict[str, int]:
         """On how many slices each of the first two models is better calibrated, and significantly so."""
         a, b = self.models[:2]
@@ -112,25 +102,19 @@ class Comparison:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        made: dict[str, Any] = {
-            "verdict": self.verdict,
-            "n": self.n,
-            "n_groups": self.n_groups,
-            "confidence_level": self.confidence_level,
-            "models": {m: c.to_dict() for m, c in zip(self.models, self.calibrations, strict=True)},
-            "pairs": [p.to_dict() for p in self.pairs],
-        }
-        if self.notes:
-            made["notes"] = list(self.notes)
-        if self.by is not None:
-            made |= {"by": self.by, "slice_counts": self.slice_counts, "slices": [s.to_dict() for s in self.slices]}
-        return made
+        """Everything as plain data: what `--json` prints and the page shows."""
+        sliced = plain({"by": self.by, "slice_counts": self.slice_counts, "slices": self.slices})
+        return Result.to_dict(self) | ({} if self.by is None else sliced)
 
-    def _repr_html_(self) -> str:
-        from howsure.report.comparison_page import comparison_snippet
+    def table(self) -> list[dict[str, Any]]:
+        """One row a model."""
+        return [Slice(name, c, None).row() for name, c in self.by_model.items()]
 
-        return comparison_snippet(self)
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        from howsure.plots.vega import overlaid_figure
+
+        return overlaid_figure(self.by_model)
 
 
 class Scored(Protocol):

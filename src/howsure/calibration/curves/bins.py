@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from howsure._result import records
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 
@@ -38,11 +40,10 @@ class Bins:
         """Mean probability less observed frequency: positive where q is too high."""
         return self.mean_prob - self.mean_true
 
-    def to_dict(self) -> list[dict[str, float | int]]:
+    def to_dict(self) -> list[dict[str, Any]]:
         """One record a bin."""
         columns = ("n", "mean_prob", "mean_true", "low", "high", "from_prob", "to_prob")
-        values = [getattr(self, c).tolist() for c in columns]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+        return records(**{c: getattr(self, c) for c in columns})
 
 
 def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float) -> Bins:

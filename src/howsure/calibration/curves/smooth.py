@@ -8,10 +8,10 @@ process averages over them). Bands are pointwise and allow for the noise, not fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record, records
 from howsure.calibration.curves.bins import clopper_pearson, isotonic_starts
 from howsure.calibration.estimation.estimate import estimation_bins
 from howsure.calibration.estimation.intervals import normal_quantile
@@ -27,8 +27,10 @@ KINDS = ("kernel", "kernel:logit", "local-linear", "local-linear:logit", "neighb
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Record):
     """A smooth estimate of P(y = 1 | q) on a grid of q, with a pointwise band."""
+
+    SHOWN = "kind smoothing points"
 
     kind: str
     q: Floats
@@ -41,14 +43,10 @@ class Curve:
     def __repr__(self) -> str:
         return f"Curve({self.kind}, smoothing={self.smoothing}, n={self.n:,})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The grid and its parameter."""
-        points = zip(*(getattr(self, c).tolist() for c in ("q", "p", "low", "high")), strict=True)
-        return {
-            "kind": self.kind,
-            "smoothing": self.smoothing,
-            "points": [dict(zip(("q", "p", "low", "high"), row, strict=True)) for row in points],
-        }
+    @property
+    def points(self) -> list[dict[str, float]]:
+        """A record for each point of the grid."""
+        return records(q=self.q, p=self.p, low=self.low, high=self.high)
 
 
 def smooth_curve(sketch: Sketch, kind: str, confidence_level: float = 0.95) -> Curve:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.curves.bins import Bins, clopper_pearson
 from howsure.calibration.sketch import Sketch
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Region(Record):
     """A run of neighbouring bins where q is clearly on one side of the observed frequency."""
 
     from_prob: float
@@ -20,10 +21,6 @@ class Region:
     mean_prob: float
     mean_true: float
     direction: str  # "too high" or "too low"
-
-    def to_dict(self) -> dict[str, float | int | str]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in Region.__slots__}
 
 
 def calibration_slope(sketch: Sketch) -> tuple[float, float] | None:

@@ -8,16 +8,16 @@ confident rows are ignored, though the sum is still divided by n.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedError:
+class CopiedError(Record):
     """The number as published, the same with no row left out, and how many rows were."""
 
     value: float
@@ -28,10 +28,6 @@ class CopiedError:
 
     def __repr__(self) -> str:
         return f"CopiedError({self.value:.4f}, ignoring {self.ignored:,} of {self.n:,} rows; {self.with_all_rows:.4f} with them)"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in CopiedError.__slots__}
 
 
 def copied_error(y_true: Floats, y_prob: Floats, beta: int = 100) -> CopiedError:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.curves.bins import Bins
 from howsure.calibration.sketch import Sketch
 from howsure.errors import InputError
@@ -24,8 +25,10 @@ from howsure.kernels.cells import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreParts:
+class ScoreParts(Record):
     """A mean score and its two decompositions. None stands for infinity."""
+
+    SHOWN = "value calibration refinement miscalibration discrimination uncertainty within_bins infinite_rows?"
 
     value: float | None
     calibration: float | None
@@ -39,13 +42,6 @@ class ScoreParts:
     def __repr__(self) -> str:
         shown = "infinite" if self.value is None else f"{self.value:.6g}"
         return f"ScoreParts({shown}, miscalibration={self.miscalibration}, discrimination={self.discrimination:.6g})"
-
-    def to_dict(self) -> dict[str, float | int | bool | None]:
-        """All parts by name."""
-        parts = {name: getattr(self, name) for name in ScoreParts.__slots__ if name != "infinite_rows"}
-        if self.infinite_rows:
-            parts["infinite_rows"] = self.infinite_rows
-        return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ def _divergence(p: Floats, q: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleParts:
+class RuleParts(Record):
     """S = S1 + S2 of the thesis (Eq. 3.3), to be maximised: S1 <= 0 is calibration, S2 refinement."""
 
     rule: str
@@ -135,10 +131,6 @@ class RuleParts:
         return (
             f"RuleParts({self.rule}: S={self.score:.6g} = {self.calibration:.6g} + {self.refinement:.6g}, n={self.n:,})"
         )
-
-    def to_dict(self) -> dict[str, float | int | str | bool]:
-        """All parts by name."""
-        return {name: getattr(self, name) for name in RuleParts.__slots__}
 
 
 def rule_parts(sketch: Sketch, starts: Ints, rule: ScoringRule | str) -> RuleParts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 
@@ -14,8 +15,10 @@ HISTOGRAM_BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LabelDistribution:
+class LabelDistribution(Record):
     """Rows of one label: how many, mean and quantiles of q, and a histogram of 20 equal widths."""
+
+    SHOWN = "n mean quantiles=by_level histogram"
 
     n: int
     mean: float | None
@@ -26,10 +29,10 @@ class LabelDistribution:
         mean = "–" if self.mean is None else f"{self.mean:.4f}"
         return f"LabelDistribution(n={self.n:,}, mean={mean})"
 
-    def to_dict(self) -> dict[str, object]:
+    @property
+    def by_level(self) -> dict[str, float]:
         """Quantiles keyed by level."""
-        levels = {f"{level:g}": v for level, v in zip(LEVELS, self.quantiles.tolist(), strict=False)}
-        return {"n": self.n, "mean": self.mean, "quantiles": levels, "histogram": self.histogram.tolist()}
+        return {f"{level:g}": v for level, v in zip(LEVELS, self.quantiles.tolist(), strict=False)}
 
 
 def area_under_curve(sketch: Sketch) -> float | None:

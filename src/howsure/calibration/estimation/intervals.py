@@ -13,6 +13,7 @@ from math import sqrt
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.estimation.estimate import BinSums, folded_mean, null_spread
 from howsure.calibration.sketch import Sketch
 
@@ -21,7 +22,7 @@ TINY = 1e-100  # a mean square below this counts as 0: its powers would underflo
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Record):
     """A number with its confidence limits; None where no interval is derived."""
 
     value: float
@@ -34,10 +35,6 @@ class Estimate:
     def __repr__(self) -> str:
         limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
         return f"{self.value:.4f}{limits}"
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Value, low and high."""
-        return {"value": self.value, "low": self.low, "high": self.high}
 
     def sqrt(self) -> Estimate:
         """The square root of the number and its limits; negative ones count as 0."""

@@ -11,6 +11,7 @@ from math import atan, pi, sqrt, tan
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.estimation.estimate import BinSums, bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats
@@ -19,7 +20,7 @@ TINY = 1e-100  # a variance below this is none: its powers would underflow
 
 
 @dataclass(frozen=True, slots=True)
-class PerfectionTest:
+class PerfectionTest(Record):
     """A test of perfect calibration."""
 
     name: str
@@ -28,10 +29,6 @@ class PerfectionTest:
 
     def __repr__(self) -> str:
         return f"{self.name}: p = {self.p_value:.4g}"
-
-    def to_dict(self) -> dict[str, float | str | None]:
-        """Name, statistic and p-value."""
-        return {"name": self.name, "statistic": self.statistic, "p_value": self.p_value}
 
 
 def perfection_tests(sketch: Sketch) -> tuple[PerfectionTest, ...]:

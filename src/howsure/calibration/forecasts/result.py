@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from howsure._result import Record, Result, records
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.calibration.forecasts.uniformity import EcdfDifference
@@ -35,16 +36,16 @@ class PitHistogram:
     def __repr__(self) -> str:
         return f"PitHistogram({len(self)} bins, n={int(self.n.sum()):,})"
 
-    def to_dict(self) -> list[dict[str, float | int]]:
+    def to_dict(self) -> list[dict[str, Any]]:
         """One record a bin."""
-        columns = ("n", "from_pit", "to_pit", "density", "low", "high")
-        values = [getattr(self, c).tolist() for c in columns]
-        return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+        return records(**{c: getattr(self, c) for c in ("n", "from_pit", "to_pit", "density", "low", "high")})
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Record):
     """How many outcomes a central interval held, with the Clopper-Pearson interval of that share."""
+
+    SHOWN = "nominal *observed"
 
     nominal: float
     observed: Estimate
@@ -52,14 +53,15 @@ class Coverage:
     def __repr__(self) -> str:
         return f"Coverage({self.nominal:.4g}: {self.observed!r})"
 
-    def to_dict(self) -> dict[str, float | None]:
-        """The nominal level, and the observed share with its limits."""
-        return {"nominal": self.nominal, **self.observed.to_dict()}
-
 
 @dataclass(frozen=True, slots=True)
-class ContinuousCalibration:
+class ContinuousCalibration(Result):
     """How calibrated predictive distributions are. Made by `howsure.check_continuous`."""
+
+    SHOWN = (
+        "verdict n kind detail confidence_level shift spread mean_pit variance_pit crps coverage tests "
+        "histogram ecdf_difference=ecdf pointwise_level=ecdf.pointwise_level notes"
+    )
 
     n: int
     kind: str  # "draws", "quantiles" or "distribution"
@@ -123,25 +125,12 @@ class ContinuousCalibration:
         return continuous_verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the report shows."""
-        return {
-            "verdict": self.verdict,
-            "n": self.n,
-            "kind": self.kind,
-            "detail": self.detail,
-            "confidence_level": self.confidence_level,
-            "shift": {**self.shift.to_dict(), "direction": self.direction},
-            "spread": {**self.spread.to_dict(), "width": self.width},
-            "mean_pit": self.mean_pit,
-            "variance_pit": self.variance_pit,
-            "crps": None if self.crps is None else {**self.crps.to_dict(), "method": self.crps_method},
-            "coverage": [c.to_dict() for c in self.coverage],
-            "tests": [t.to_dict() for t in self.tests],
-            "histogram": self.histogram.to_dict(),
-            "ecdf_difference": self.ecdf.to_dict(),
-            "pointwise_level": self.ecdf.pointwise_level,
-            "notes": list(self.notes),
-        }
+        """Everything as plain data: what `--json` prints and the page shows."""
+        made = Result.to_dict(self)
+        made["shift"]["direction"], made["spread"]["width"] = self.direction, self.width
+        if self.crps is not None:
+            made["crps"]["method"] = self.crps_method
+        return made
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the ECDF difference and its band on Matplotlib axes and return them."""
@@ -149,10 +138,25 @@ class ContinuousCalibration:
 
         return draw(self, ax)
 
-    def _repr_html_(self) -> str:
-        from howsure.report.notebook import continuous_notebook_html
+    def table(self) -> list[dict[str, Any]]:
+        """Central intervals: what they should hold, and what they do."""
+        return [{"nominal": c.nominal, "observed": c.observed} for c in self.coverage]
 
-        return continuous_notebook_html(self)
+    def headline(self) -> dict[str, str]:
+        """Rows, shift, spread, the test's p-value and the score."""
+        made = {
+            "rows": f"{self.n:,}",
+            "shift": repr(self.shift),
+            "spread": repr(self.spread),
+            "p": f"{self.p_value:.3g}",
+        }
+        return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        from howsure.plots.pit_vega import pit_figure
+
+        return pit_figure(self)
 
 
 def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import erfc, exp, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import records
 from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.calibration.forecasts.pit import CELLS
 from howsure.kernels.cells import Floats, Ints
@@ -43,11 +45,9 @@ class EcdfDifference:
         """Which points leave the band."""
         return (self.difference < self.low) | (self.difference > self.high)
 
-    def to_dict(self) -> list[dict[str, float]]:
+    def to_dict(self) -> list[dict[str, Any]]:
         """One record a point."""
-        columns = ("points", "difference", "low", "high")
-        values = [getattr(self, c).tolist() for c in columns]
-        return [dict(zip(("pit", *columns[1:]), row, strict=True)) for row in zip(*values, strict=True)]
+        return records(pit=self.points, difference=self.difference, low=self.low, high=self.high)
 
 
 def ecdf_difference(cells: Ints, points: Ints, confidence_level: float) -> EcdfDifference:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.folds import random_folds
 from howsure.calibration.recalibration.gain import MeanGain
@@ -22,22 +23,13 @@ from howsure.kernels.logistic import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class MethodScore:
+class MethodScore(Record):
     """A method's cross-validated losses, and what it gains over leaving q as it is."""
 
     method: str
     log_loss: float
     brier: float
     gain: Estimate  # of log loss, a row; positive is better
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            "method": self.method,
-            "log_loss": self.log_loss,
-            "brier": self.brier,
-            "gain": self.gain.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)

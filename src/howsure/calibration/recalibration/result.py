@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from howsure._result import Result
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.choosing import MethodScore
 from howsure.calibration.recalibration.recalibrator import Recalibrator
@@ -14,13 +15,18 @@ SIZE_UNCLEAR = " That there is a gain is clear, its size is not: the interval al
 
 
 @dataclass(frozen=True, slots=True)
-class Recalibration:
+class Recalibration(Result):
     """A recalibrator fitted to all rows, with the cross-validated evidence for it.
 
     `gain` is the mean fall of the log loss a row on held-out rows, `brier_gain` that of the Brier score. When `declined`
     is true the recalibrator changes nothing; when it could have been and was not, the gains are those given that
     (docs/evidence/theory.md). `best` is the method of least cross-validated log loss.
     """
+
+    SHOWN = (
+        "verdict method asked best declined gain brier_gain confidence_level n n_folds n_classes "
+        "methods=scores recalibrator=saved n_groups?"
+    )
 
     recalibrator: Recalibrator
     asked: str
@@ -78,26 +84,10 @@ class Recalibration:
             f"{_number(self.before.log_loss)} to {_number(after)}, a gain of {what}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        made: dict[str, Any] = {
-            "verdict": self.verdict,
-            "method": self.method,
-            "asked": self.asked,
-            "best": self.best,
-            "declined": self.declined,
-            "gain": self.gain.to_dict(),
-            "brier_gain": self.brier_gain.to_dict(),
-            "confidence_level": self.confidence_level,
-            "n": self.n,
-            "n_folds": self.n_folds,
-            "n_classes": self.n_classes,
-            "methods": [m.to_dict() for m in (self.before, *self.methods)],
-            "recalibrator": self.saved(),
-        }
-        if self.n_groups is not None:
-            made["n_groups"] = self.n_groups
-        return made
+    @property
+    def scores(self) -> tuple[MethodScore, ...]:
+        """Of the probabilities as they are, then of every method tried."""
+        return (self.before, *self.methods)
 
     def saved(self) -> dict[str, Any]:
         """The recalibrator as plain data, with the columns and classes it was fitted to."""
@@ -111,6 +101,11 @@ class Recalibration:
         import json
 
         return json.dumps(self.saved(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a method."""
+        rows = [(self.before, None), *((m, m.gain) for m in self.methods)]
+        return [{"": m.method, "log loss": m.log_loss, "Brier": m.brier, "gain": gain} for m, gain in rows]
 
 
 def _number(x: float) -> str:

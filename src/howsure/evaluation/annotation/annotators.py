@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.evaluation.annotation.chance import NONE_OBSERVED, limits_of_ratio
 from howsure.evaluation.annotation.crowds import DawidSkene, normalised
 from howsure.evaluation.annotation.ratings import Ratings
@@ -14,7 +15,7 @@ from howsure.kernels.cells import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Annotator:
+class Annotator(Record):
     """One annotator beside the others.
 
     `agreement` is the mean probability that the others' labels give to the annotator's; `chance` what labels given in
@@ -36,10 +37,6 @@ class Annotator:
 
     def __repr__(self) -> str:
         return f"Annotator({self.name}: {self.verdict}, {self.evidence})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {f: getattr(self, f) for f in self.__dataclass_fields__}
 
 
 def judged_annotators(

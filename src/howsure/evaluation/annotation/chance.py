@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, sqrt
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.kernels.cells import Floats, Ints
@@ -20,7 +20,7 @@ NONE_OBSERVED = 1e-12  # less disagreement than this is none
 
 
 @dataclass(frozen=True, slots=True)
-class Coefficient:
+class Coefficient(Record):
     """A coefficient of agreement: 1 is perfect, 0 is chance. Where it is undefined, `reason` says why."""
 
     name: str
@@ -37,10 +37,6 @@ class Coefficient:
             return f"{self.name}: – ({self.reason})"
         limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
         return f"{self.name} {self.value:.4f}{limits}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {f: getattr(self, f) for f in self.__dataclass_fields__}
 
 
 def limits_of_ratio(

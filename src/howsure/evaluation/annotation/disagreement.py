@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.evaluation.annotation.agreement import Pairable
 from howsure.evaluation.annotation.ratings import Ratings
 
@@ -15,7 +15,7 @@ MOST_ITEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ConfusedLabels:
+class ConfusedLabels(Record):
     """Two labels given to the same items."""
 
     a: str
@@ -27,14 +27,12 @@ class ConfusedLabels:
     def __repr__(self) -> str:
         return f"ConfusedLabels({self.a} / {self.b}: {self.share:.1%} of disagreement, chance {self.chance:.1%})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {f: getattr(self, f) for f in self.__dataclass_fields__}
-
 
 @dataclass(frozen=True, slots=True)
-class DisputedItem:
+class DisputedItem(Record):
     """An item and its votes, commonest first."""
+
+    SHOWN = "item disagreement n votes=by_label"
 
     item: str
     disagreement: float  # share of pairs of ratings that differ
@@ -49,9 +47,10 @@ class DisputedItem:
         """The votes in words: yes 5, no 5."""
         return ", ".join(f"{label} {count}" for label, count in self.votes)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def by_label(self) -> dict[str, int]:
         """Votes by label."""
-        return {"item": self.item, "disagreement": self.disagreement, "n": self.n, "votes": dict(self.votes)}
+        return dict(self.votes)
 
 
 def confused_labels(ratings: Ratings, p: Pairable, most: int = MOST_CONFUSED) -> tuple[ConfusedLabels, ...]:

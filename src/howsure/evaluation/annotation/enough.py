@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.evaluation.annotation.crowds import DawidSkene
 from howsure.kernels.cells import Floats, Ints
 
@@ -17,7 +17,7 @@ HELD = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class LabelsNeeded:
+class LabelsNeeded(Record):
     """Expected certainty of the most probable label after 1, 2, … labels, and how many reach the target.
 
     The certainty is also the accuracy, if annotators err independently of one another given the true label. Where hard
@@ -32,15 +32,6 @@ class LabelsNeeded:
     def __repr__(self) -> str:
         many = f"more than {len(self.certainty)}" if self.n is None else str(self.n)
         return f"LabelsNeeded({many} for {self.target:g})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Target, number and curve."""
-        return {
-            "target": self.target,
-            "n": self.n,
-            "certainty": list(self.certainty),
-            "standard_error": self.standard_error,
-        }
 
 
 def labels_needed(

@@ -6,10 +6,10 @@ Every pair of ratings of one item is a row (pair of annotators, label, label); r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.evaluation.annotation.chance import NONE_OBSERVED, Coefficient, limits_of_ratio
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
@@ -21,7 +21,7 @@ CHUNK = 4_000_000  # pairs of annotators times labels held at once
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatorPair:
+class AnnotatorPair(Record):
     """How two annotators agree on the items that both labelled."""
 
     a: str
@@ -37,16 +37,6 @@ class AnnotatorPair:
     def kappa(self) -> Coefficient:
         """Cohen's κ, plain."""
         return self.coefficients[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All coefficients by name."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "n": self.n,
-            "observed": self.observed,
-            "coefficients": [c.to_dict() for c in self.coefficients],
-        }
 
 
 def rating_pairs(ratings: Ratings) -> tuple[Ints, Ints]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Record, Result
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
@@ -22,7 +23,7 @@ from howsure.evaluation.annotation.ratings import Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class GoldCheck:
+class GoldCheck(Record):
     """Both ways to one label, against gold."""
 
     n: int
@@ -34,17 +35,6 @@ class GoldCheck:
 
     def __repr__(self) -> str:
         return f"GoldCheck(majority {self.majority!r}, Dawid-Skene {self.dawid_skene!r}, n={self.n:,})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Accuracies, difference and calibration."""
-        return {
-            "n": self.n,
-            "majority": self.majority.to_dict(),
-            "majority_by_rule": self.majority_by_rule,
-            "dawid_skene": self.dawid_skene.to_dict(),
-            "difference": self.difference.to_dict(),
-            "calibration": None if self.calibration is None else self.calibration.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class Crowd:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Result):
     """How far annotators agree, beyond chance. Made by `howsure.agree`."""
 
     ratings: Ratings
@@ -177,7 +167,13 @@ class Agreement:
             ],
         }
 
-    def _repr_html_(self) -> str:
-        from howsure.report.agree_page import agreement_snippet
+    def table(self) -> list[dict[str, Any]]:
+        """One row a coefficient."""
+        names = ("value", "low", "high", "observed", "expected", "n")
+        return [{"": c.name} | {name: getattr(c, name) for name in names} for c in self.coefficients]
 
-        return agreement_snippet(self)
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        from howsure.plots.agreement_vega import agreement_figure
+
+        return agreement_figure(self)

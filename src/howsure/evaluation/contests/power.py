@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
 
+from howsure._result import Record
 from howsure.calibration.estimation.intervals import normal_quantile
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class Power(Record):
     """Power of a test on n rows, the difference and its spread being as observed.
 
     With σ0 and σ1 the standard deviations of a row's difference if the systems are alike and if they are not, both with
     the design effect of clusters, power(n) = Φ((|δ|√n - z σ0) / σ1).
     """
+
+    SHOWN = "effect design_effect alpha rows_for_80_percent rows_for_90_percent"
 
     effect: float
     null_spread: float
@@ -43,15 +45,15 @@ class Power:
         z = normal_quantile(1.0 - self.alpha / 2.0) * self.null_spread + normal_quantile(power) * self.spread
         return max(1, ceil((z / self.effect) ** 2))
 
-    def to_dict(self) -> dict[str, Any]:
-        """What is assumed, and the rows needed."""
-        return {
-            "effect": self.effect,
-            "design_effect": self.design_effect,
-            "alpha": self.alpha,
-            "rows_for_80_percent": self.rows_needed(0.8),
-            "rows_for_90_percent": self.rows_needed(0.9),
-        }
+    @property
+    def rows_for_80_percent(self) -> int | None:
+        """Rows needed for power 80%."""
+        return self.rows_needed(0.8)
+
+    @property
+    def rows_for_90_percent(self) -> int | None:
+        """Rows needed for power 90%."""
+        return self.rows_needed(0.9)
 
 
 def mcnemar_power(effect: float, discordant: float, design_effect: float, alpha: float) -> Power:

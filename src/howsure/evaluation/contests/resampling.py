@@ -7,16 +7,16 @@ resamples centre on δ(x), not on 0. Two-sided it also counts δ(x⁽ⁱ⁾) <= 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.evaluation.contests.contrast import Contrast, at_least, differences, exact_difference
 from howsure.kernels.resampled import multinomial_sums
 
 
 @dataclass(frozen=True, slots=True)
-class Bootstrap:
+class Bootstrap(Record):
     """What the resamples say of δ(x) = A - B."""
 
     difference: float
@@ -28,10 +28,6 @@ class Bootstrap:
 
     def __repr__(self) -> str:
         return f"Bootstrap({self.difference:+.4g} [{self.low:+.4g}, {self.high:+.4g}], p = {self.p_value:.3g})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in Bootstrap.__slots__}
 
 
 def paired_bootstrap(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from howsure._result import Record, Result
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.intervals import Estimate
@@ -14,21 +15,22 @@ from howsure.evaluation.contests.significance import Test
 
 
 @dataclass(frozen=True, slots=True)
-class SystemScore:
+class SystemScore(Record):
     """One system: the metric compared, and its accuracy."""
 
     name: str
     value: Estimate
     accuracy: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {"name": self.name, "value": self.value.to_dict(), "accuracy": self.accuracy.to_dict()}
-
 
 @dataclass(frozen=True, slots=True)
-class Duel:
+class Duel(Record):
     """System `a` less system `b`: a positive difference favours `a`. The first test is the one that counts."""
+
+    SHOWN = (
+        "a b effect_size=difference.value difference adjusted_p_value tests bootstrap power "
+        "only_a_right=a_only only_b_right=b_only"
+    )
 
     a: str
     b: str
@@ -43,25 +45,12 @@ class Duel:
     def __repr__(self) -> str:
         return f"Duel({self.a} - {self.b}: {self.difference!r})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "effect_size": self.difference.value,
-            "difference": self.difference.to_dict(),
-            "adjusted_p_value": self.adjusted_p_value,
-            "tests": [t.to_dict() for t in self.tests],
-            "bootstrap": self.bootstrap.to_dict(),
-            "power": self.power.to_dict(),
-            "only_a_right": self.a_only,
-            "only_b_right": self.b_only,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Result):
     """How systems compare on the same items. Made by `howsure.compare` when it is given labels."""
+
+    SHOWN = "verdict metric positive n n_groups confidence_level systems pairs=duels left_out notes"
 
     metric: str
     systems: tuple[SystemScore, ...]
@@ -94,26 +83,18 @@ class Contest:
         return verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        made: dict[str, Any] = {
-            "verdict": self.verdict,
-            "metric": self.metric,
-            "positive": self.positive,
-            "n": self.n,
-            "n_groups": self.n_groups,
-            "confidence_level": self.confidence_level,
-            "systems": [s.to_dict() for s in self.systems],
-            "pairs": [d.to_dict() for d in self.duels],
-            "left_out": dict(self.left_out),
-            "notes": list(self.notes),
-        }
+        """Everything as plain data: what `--json` prints and the page shows."""
+        made = Result.to_dict(self) | {"left_out": dict(self.left_out)}
         if self.planned is not None:
             made["planned"] = {"rows": self.planned, "power": [d.power.power(self.planned) for d in self.duels]}
-        if self.calibration is not None:
-            made["calibration"] = self.calibration.to_dict()
-        return made
+        return made | ({} if self.calibration is None else {"calibration": self.calibration.to_dict()})
 
-    def _repr_html_(self) -> str:
-        from howsure.report.contest_page import contest_snippet
+    def table(self) -> list[dict[str, Any]]:
+        """One row a system."""
+        return [{"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} for s in self.systems]
 
-        return contest_snippet(self)
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        from howsure.plots.score_vega import contest_figure
+
+        return contest_figure(self)

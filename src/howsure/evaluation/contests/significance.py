@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.evaluation.contests.contrast import Contrast, at_least, exact_difference
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.resampled import swap_sums
@@ -20,7 +20,7 @@ MOST_STEPS = 400_000_000  # multiplications that an exact law may cost
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Test(Record):
     """A test's name, its p-value (two-sided) and, where it has one, its statistic."""
 
     name: str
@@ -29,10 +29,6 @@ class Test:
 
     def __repr__(self) -> str:
         return f"Test({self.name}, p = {self.p_value:.3g})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {"name": self.name, "p_value": self.p_value, "statistic": self.statistic}
 
 
 def mcnemar(a_only: int, b_only: int) -> tuple[Test, Test]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import Record, Result
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.evaluation.coreference.parts import RATIOS, Pairs, document_parts
@@ -20,8 +21,10 @@ AVERAGED = ("muc", "b3", "ceafe")
 
 
 @dataclass(frozen=True, slots=True)
-class CoreferenceScore:
+class CoreferenceScore(Record):
     """Recall, precision and F1 of one metric, between 0 and 1; the CoNLL average has F1 alone."""
+
+    SHOWN = "recall? precision? f1"
 
     metric: str
     recall: Estimate | None
@@ -31,15 +34,14 @@ class CoreferenceScore:
     def __repr__(self) -> str:
         return f"CoreferenceScore({self.metric}: F1 {self.f1!r})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Each with its limits."""
-        made = {"recall": self.recall, "precision": self.precision, "f1": self.f1}
-        return {name: estimate.to_dict() for name, estimate in made.items() if estimate is not None}
-
 
 @dataclass(frozen=True, slots=True)
-class CoreferenceScores:
+class CoreferenceScores(Result):
     """All metrics of one comparison of clusterings; made by `coreference_scores`."""
+
+    SHOWN = (
+        "verdict n_documents n_key_mentions=n_key n_response_mentions=n_response confidence_level n_bootstrap metrics"
+    )
 
     scores: tuple[CoreferenceScore, ...]
     n_documents: int
@@ -71,23 +73,14 @@ class CoreferenceScores:
             f"B³ {100 * self['b3'].f1.value:.2f}, CEAFe {100 * self['ceafe'].f1.value:.2f}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "verdict": self.verdict,
-            "n_documents": self.n_documents,
-            "n_key_mentions": self.n_key,
-            "n_response_mentions": self.n_response,
-            "confidence_level": self.confidence_level,
-            "n_bootstrap": self.n_bootstrap,
-            "metrics": {s.metric: s.to_dict() for s in self.scores},
-        }
+    @property
+    def metrics(self) -> dict[str, CoreferenceScore]:
+        """Scores by the name of the metric."""
+        return {s.metric: s for s in self.scores}
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(f"<tr><th>{s.metric}</th><td>{escape(repr(s.f1))}</td></tr>" for s in self.scores)
-        return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
+    def table(self) -> list[dict[str, Any]]:
+        """One row a metric."""
+        return [{"": s.metric, "recall": s.recall, "precision": s.precision, "F1": s.f1} for s in self.scores]
 
 
 def coreference_scores(

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.kernels.cells import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(Record):
     """Counts of (gold, predicted): a row each gold label, a column each predicted one."""
+
+    SHOWN = "labels rows_gold_columns_predicted=counts"
 
     labels: tuple[str, ...]
     counts: Ints
@@ -45,7 +48,3 @@ class Confusion:
             }
             for _, g, p in found
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Labels and rows of counts."""
-        return {"labels": list(self.labels), "rows_gold_columns_predicted": self.counts.tolist()}

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from howsure._result import Record, Result
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.scores.confusion import Confusion
 
 
 @dataclass(frozen=True, slots=True)
-class ClassScore:
+class ClassScore(Record):
     """One class, or one type of span; a metric is None where it is 0/0."""
+
+    SHOWN = "label gold predicted hit precision recall f note?"
 
     label: str
     gold: int
@@ -28,44 +31,30 @@ class ClassScore:
             return "never in gold: recall is 0/0"
         return "" if self.predicted else "never predicted: precision is 0/0"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        made: dict[str, Any] = {name: getattr(self, name) for name in ("label", "gold", "predicted", "hit")}
-        for name in ("precision", "recall", "f"):
-            e = getattr(self, name)
-            made[name] = None if e is None else e.to_dict()
-        return made | ({"note": self.note} if self.note else {})
-
 
 @dataclass(frozen=True, slots=True)
-class Averages:
+class Averages(Record):
     """Precision, recall and F of all classes, averaged one way."""
 
     precision: Estimate
     recall: Estimate
     f: Estimate
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {name: getattr(self, name).to_dict() for name in ("precision", "recall", "f")}
-
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Record):
     """What one would score without looking at the items; of expected counts where it guesses."""
 
     name: str
     accuracy: float
     macro_f: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields by name."""
-        return {"name": self.name, "accuracy": self.accuracy, "macro_f": self.macro_f}
-
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Result):
     """How good labels are. Made by `howsure.score`."""
+
+    SHOWN = "verdict n n_groups confidence_level beta of accuracy macro micro weighted classes baselines left_out notes"
 
     n: int
     accuracy: Estimate
@@ -100,31 +89,34 @@ class Score:
 
         return verdict(self)
 
+    @property
+    def of(self) -> str:
+        """What is scored."""
+        return "spans" if self.spans else "labels"
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        made: dict[str, Any] = {
-            "verdict": self.verdict,
-            "n": self.n,
-            "n_groups": self.n_groups,
-            "confidence_level": self.confidence_level,
-            "beta": self.beta,
-            "of": "spans" if self.spans else "labels",
-            "accuracy": self.accuracy.to_dict(),
-            "macro": self.macro.to_dict(),
-            "micro": self.micro.to_dict(),
-            "weighted": self.weighted.to_dict(),
-            "classes": [c.to_dict() for c in self.classes],
-            "baselines": [b.to_dict() for b in self.baselines],
-            "left_out": dict(self.left_out),
-            "notes": list(self.notes),
-        }
+        """Everything as plain data: what `--json` prints and the page shows."""
+        made = Result.to_dict(self) | {"left_out": dict(self.left_out)}
         if self.confusion is not None:
             made |= {"confusion": self.confusion.to_dict(), "most_confused": self.confusion.most_confused()}
         if self.ceiling is not None:
             made["ceiling"] = {k: v for k, v in self.ceiling.to_dict().items() if k != "verdict"}
         return made
 
-    def _repr_html_(self) -> str:
-        from howsure.report.score_page import score_snippet
+    def table(self) -> list[dict[str, Any]]:
+        """One row a class, then the averages."""
+        rows = [
+            {"": c.label, "gold": c.gold, "precision": c.precision, "recall": c.recall, self.f_name: c.f}
+            for c in self.classes
+        ]
+        means = (("macro", self.macro), ("micro", self.micro), ("weighted", self.weighted))
+        return rows + [
+            {"": name, "gold": None, "precision": a.precision, "recall": a.recall, self.f_name: a.f}
+            for name, a in means
+        ]
 
-        return score_snippet(self)
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        from howsure.plots.score_vega import score_figure
+
+        return score_figure(self)

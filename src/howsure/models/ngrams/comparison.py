@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Result
 from howsure.errors import InputError
 from howsure.models.ngrams.evaluation import LN2, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
@@ -18,7 +19,7 @@ PERMUTATIONS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
-class ModelComparison:
+class ModelComparison(Result):
     """A against B, in bits a word over the words that both know; negative favours A."""
 
     a: str

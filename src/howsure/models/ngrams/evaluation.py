@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Result, finite
 from howsure.errors import InputError
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
 from howsure.models.ngrams.trie import Floats
@@ -72,8 +73,14 @@ class Surprise:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Result):
     """A model on a text. The headline counts every word, words not in the vocabulary as <UNK>, and </s>."""
+
+    SHOWN = (
+        "verdict model text sentences *all_words without_oov=known_words without_ends=no_ends "
+        "without_oov_and_ends=known_no_ends out_of_vocabulary probability_zero=impossible next_word_accuracy "
+        "bits_per_character matched_order=matched confidence_level"
+    )
 
     model: str
     text: str
@@ -124,24 +131,16 @@ class Evaluation:
             + (" and counted as <UNK>." if self.out_of_vocabulary else ".")
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "verdict": self.verdict,
-            "model": self.model,
-            "text": self.text,
-            "sentences": self.sentences,
-            **self.all_words.to_dict(),
-            "without_oov": self.known_words.to_dict(),
-            "without_ends": self.no_ends.to_dict(),
-            "without_oov_and_ends": self.known_no_ends.to_dict(),
-            "out_of_vocabulary": self.out_of_vocabulary,
-            "probability_zero": self.impossible,
-            "next_word_accuracy": self.next_word_accuracy,
-            "bits_per_character": _finite(self.all_words.bits / self.characters) if self.characters else None,
-            "matched_order": list(self.matched),
-            "confidence_level": self.confidence_level,
-        }
+    @property
+    def bits_per_character(self) -> float | None:
+        """Cross-entropy in bits a character of the text."""
+        return finite(self.all_words.bits / self.characters) if self.characters else None
+
+    def table(self) -> list[dict[str, Any]]:
+        """All words, then without those that are unknown or end a sentence."""
+        names = ("all words", "without unknown words", "without </s>", "without either")
+        parts = (self.all_words, self.known_words, self.no_ends, self.known_no_ends)
+        return [{"": name, **part.to_dict()} for name, part in zip(names, parts, strict=True)]
 
 
 def evaluated(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Record
 from howsure.errors import InputError
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior
@@ -22,7 +23,7 @@ RANGE = (0.05, 20.0)
 
 
 @dataclass(frozen=True, slots=True)
-class FittedTemperature:
+class FittedTemperature(Record):
     """The temperature of least loss, and the mean loss before (at 1) and after, on the text it was fitted to."""
 
     temperature: float
@@ -33,10 +34,6 @@ class FittedTemperature:
 
     def __repr__(self) -> str:
         return f"FittedTemperature({self.temperature:.4f}: {self.aim} {self.before:.5f} → {self.after:.5f})"
-
-    def to_dict(self) -> dict[str, float | str | int]:
-        """All fields by name."""
-        return {name: getattr(self, name) for name in FittedTemperature.__slots__}
 
 
 def fit_temperature(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Record
 from howsure.models.ngrams.smoothing.additive import flat_children
 from howsure.models.ngrams.smoothing.form import Counts, Estimate, empty
 from howsure.models.ngrams.trie import Floats
@@ -20,8 +21,10 @@ CUT_OFF = 5
 
 
 @dataclass(frozen=True, slots=True)
-class AdjustedCounts:
+class AdjustedCounts(Record):
     """Adjusted counts of the counts r that occur, the mass p0 of all that was not seen, and how it was smoothed."""
+
+    SHOWN = "r n_r adjusted p0"
 
     r: NDArray[np.int64]
     n_r: NDArray[np.int64]
@@ -42,15 +45,6 @@ class AdjustedCounts:
         """The adjusted count of each count."""
         found = np.minimum(np.searchsorted(self.r, counts), len(self.r) - 1)
         return np.where(counts > 0, self.adjusted[found], 0.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Counts, counts of counts and adjusted counts."""
-        return {
-            "r": self.r.tolist(),
-            "n_r": self.n_r.tolist(),
-            "adjusted": self.adjusted.tolist(),
-            "p0": self.p0,
-        }
 
 
 def adjusted_counts(r: Any, n_r: Any, *, cut_off: int = CUT_OFF) -> AdjustedCounts:

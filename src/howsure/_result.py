@@ -1,0 +1,207 @@
+"""The base of every result: plain data by walking its fields, and from it JSON, tables, pages and files."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date
+from functools import cache
+from math import isfinite
+from operator import attrgetter
+from pathlib import Path, PurePath
+from typing import Any, ClassVar
+
+from howsure.errors import InputError, MissingExtra
+
+PLOTS = (".svg", ".png", ".pdf")
+
+
+class Record:
+    """Plain data by name.
+
+    `SHOWN` lists the keys of `to_dict` in order, separated by spaces; without it: all fields, after the verdict if there
+    is one. A key is an attribute's name; `key=path.to.attribute` gives it another; `*attribute` merges that record's
+    keys here; a trailing `?` leaves out what is None, 0 or empty. A method without arguments is called.
+    """
+
+    __slots__ = ()
+    SHOWN: ClassVar[str] = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints and pages show."""
+        made: dict[str, Any] = {}
+        for name, path, merged, optional in _keys(type(self)):  # type: ignore[arg-type]
+            value = path(self)
+            value = plain(value() if callable(value) else value)
+            if merged:
+                made |= value
+            elif value or not optional:
+                made[name] = value
+        return made
+
+
+@cache
+def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
+    """Each key of a class's `to_dict`: name, how to get at it, whether it is merged, whether it may be left out."""
+    made = []
+    verdict = ["verdict"] if issubclass(of, Result) else []
+    for key in of.SHOWN.split() or [*verdict, *(f.name for f in fields(of))]:  # type: ignore[arg-type]
+        name, _, path = key.strip("*?").partition("=")
+        made.append((name, attrgetter(path or name), key.startswith("*"), key.endswith("?")))
+    return made
+
+
+class Result(Record):
+    """What a verb returns: a verdict in words, plain data, and the same as text, tables, pages and files."""
+
+    __slots__ = ()
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        raise NotImplementedError
+
+    def table(self) -> list[dict[str, Any]]:
+        """The main table, one record a row: by default every number of `to_dict`, with its limits."""
+        made = []
+        for name, value in self.to_dict().items():
+            limits = value if isinstance(value, dict) and "value" in value else {"value": value}
+            if not isinstance(limits["value"], (dict, list)) and name != "verdict":
+                made.append({"name": name} | {k: limits.get(k) for k in ("value", "low", "high")})
+        return made
+
+    def to_pandas(self) -> Any:
+        """The main table (`table`) as a pandas data frame; an estimate's limits are columns of their own."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("a data frame needs pandas: pip install pandas.") from None
+        return pandas.DataFrame(_spread(self.table()))
+
+    def to_markdown(self) -> str:
+        """The main table in Markdown."""
+        from howsure.report.tables import markdown
+
+        return markdown(self.table(), self.level)
+
+    def to_latex(self) -> str:
+        """The main table in LaTeX (booktabs)."""
+        from howsure.report.tables import latex
+
+        return latex(self.table(), self.level)
+
+    def to_text(self) -> str:
+        """Verdict first, then the main table: what the shell prints, at most 80 columns wide."""
+        return textwrap.fill(self.verdict, 80) + "\n"
+
+    def to_html(self) -> bytes:
+        """A self-contained page."""
+        raise InputError(f"there is no page of a {type(self).__name__}.")
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot` as a Vega-Lite specification."""
+        raise InputError(f"there is no picture of a {type(self).__name__}.")
+
+    def headline(self) -> dict[str, str]:
+        """The few numbers that stand above the picture in a notebook."""
+        return {}
+
+    def _repr_html_(self) -> str:
+        from howsure.report.notebook import snippet
+
+        return snippet(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the result, whole or not at all; the name's ending chooses the form.
+
+        `.json` holds everything, `.csv`, `.md` and `.tex` the main table, `.html` the page, `.txt` the text,
+        `.svg`, `.png` and `.pdf` the picture.
+        """
+        from howsure.files import write_whole
+
+        write_whole(str(path), self.as_file(Path(path).suffix.lower()))
+
+    def as_file(self, suffix: str) -> bytes:
+        """The bytes of the file that `save` writes under a name with this ending."""
+        forms = {
+            ".json": lambda: json_text(self.to_dict()) + "\n",
+            ".csv": lambda: csv_text(_spread(self.table())),
+            ".md": self.to_markdown,
+            ".tex": self.to_latex,
+            ".txt": self.to_text,
+        }
+        if suffix in forms:
+            return forms[suffix]().encode()
+        if suffix == ".html":
+            return self.to_html()
+        if suffix not in PLOTS:
+            raise InputError(f"a result is saved as {', '.join([*forms, '.html', *PLOTS])}; got {suffix!r}.")
+        from howsure.plots.vega import rendered
+
+        return rendered(self.figure(), suffix)
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals in the tables."""
+        return float(getattr(self, "confidence_level", 0.95))
+
+
+def json_text(data: Any) -> str:
+    """Plain data as `--json` prints it."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def plain(value: Any) -> Any:
+    """Any part of a result as what JSON knows: records become dicts, arrays and tuples lists, dates text."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (date, PurePath)):
+        return value.isoformat() if isinstance(value, date) else str(value)
+    if is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    return [plain(v) for v in value]
+
+
+def records(**columns: Any) -> list[dict[str, Any]]:
+    """Arrays of one length as a record for each position."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)]
+
+
+def finite(value: float | None) -> float | None:
+    """A number as JSON can say it: None for infinite."""
+    return value if value is not None and isfinite(value) else None
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV, with the columns of the first."""
+    import csv
+    import io
+
+    file = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return file.getvalue()
+
+
+def _spread(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with the value and the limits of estimates in three columns."""
+    estimates = {name for row in rows for name, value in row.items() if hasattr(value, "low")}
+    made = []
+    for row in rows:
+        flat: dict[str, Any] = {}
+        for name, value in row.items():
+            flat[name] = getattr(value, "value", value)
+            if name in estimates:
+                flat |= {f"{name} {side}": getattr(value, side, None) for side in ("low", "high")}
+        made.append(flat)
+    return made

@@ -1,0 +1,98 @@
+"""Rows of a result as Markdown and LaTeX tables. An estimate takes two columns: its value and its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+_SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
+Rows = Sequence[Mapping[str, Any]]
+
+
+def markdown(rows: Rows, level: float) -> str:
+    """A table in Markdown; numbers are aligned to the right."""
+    head, body, numeric = _cells(rows, level, "–", "[{}, {}]")
+    lines = [head, ["---:" if right else "---" for right in numeric], *body]
+    return (
+        "\n".join("| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in line) + " |" for line in lines)
+        + "\n"
+    )
+
+
+def latex(rows: Rows, level: float) -> str:
+    """A table in LaTeX (booktabs); a first row called "all" is set apart from what follows."""
+    head, body, numeric = _cells(rows, level, "--", "[{}--{}]")
+    lines = [_row(cells, numeric) for cells in body]
+    if len(lines) > 1 and body[0][0] == "all":
+        lines.insert(1, r"\midrule")
+    columns = "".join("r" if right else "l" for right in numeric)
+    names = " & ".join("$n$" if name == "n" else _escaped(name) for name in head) + r" \\"
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            names,
+            r"\midrule",
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def html(rows: Rows, level: float) -> str:
+    """A table in HTML."""
+    head, body, _ = _cells(rows, level, "–", "[{}, {}]")
+    lines = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>" for cells in body)
+    return f"<table><tr>{''.join(f'<th>{escape(name)}</th>' for name in head)}</tr>{lines}</table>"
+
+
+def _cells(rows: Rows, level: float, none: str, limits: str) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Heads, cells as text, and which columns hold numbers."""
+    names = list(rows[0]) if rows else []
+    head: list[str] = []
+    numeric: list[bool] = []
+    columns: list[list[str]] = []
+    for name in names:
+        values = [row[name] for row in rows]
+        estimates = any(hasattr(v, "low") for v in values)
+        head.append(name)
+        numeric.append(estimates or all(v is None or isinstance(v, (int, float)) for v in values))
+        columns.append([_shown(getattr(v, "value", v), none) for v in values])
+        if estimates:
+            head.append(f"{100 * level:g}% interval")
+            numeric.append(True)
+            columns.append(
+                [
+                    none if v is None or v.low is None else limits.format(_shown(v.low, none), _shown(v.high, none))
+                    for v in values
+                ]
+            )
+    return head, [list(cells) for cells in zip(*columns, strict=True)], numeric
+
+
+def _shown(value: Any, none: str) -> str:
+    if value is None:
+        return none
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4f}" if value == 0 or abs(value) >= 0.00005 else f"{value:.1e}"
+    return str(value)
+
+
+def _row(cells: list[str], numeric: list[bool]) -> str:
+    shown = (c.replace(",", "{,}") if right else _escaped(c) for c, right in zip(cells, numeric, strict=True))
+    return " & ".join(shown) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(ch, ch) for ch in text if ch.isprintable())

@@ -1,0 +1,243 @@
+"""Every result in every form: plain data, data frame, Markdown, LaTeX, text, notebook, files."""
+
+import importlib
+import json
+import pkgutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import howsure
+from howsure._result import Record, Result, plain
+
+LINES = ["the fox saw a hen", "the hen saw the fox", "a fox met the hen", "the old fox left"] * 8
+
+
+def rows(n=120):
+    rng = np.random.default_rng(3)
+    q = rng.beta(0.7, 0.7, n)
+    gold = rng.choice(["a", "b", "c"], n)
+    import pyarrow as pa
+
+    columns = {
+        "y": (rng.random(n) < q).astype(int),
+        "q": q,
+        "r": 0.8 * q + 0.1,
+        "gold": gold,
+        "one": np.where(rng.random(n) < 0.8, gold, "a"),
+        "two": np.where(rng.random(n) < 0.6, gold, "b"),
+        "tag": rng.choice(["NN_1", "VB"], n),
+    }
+    return pa.table(columns)
+
+
+def tagged(path, n, seed):
+    rng = np.random.default_rng(seed)
+    words = {"D": ["the", "a"], "N": ["dog", "walk"], "V": ["walk", "sees"]}
+    tags = [[str(t) for t in rng.choice(list(words), int(rng.integers(2, 6)))] for _ in range(n)]
+    path.write_text("\n".join("".join(f"{rng.choice(words[t])}\t{t}\n" for t in s) for s in tags))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("results")
+    (made / "train.txt").write_text("\n".join(LINES) + "\n")
+    tagged(made / "train.tsv", 30, 1), tagged(made / "test.tsv", 30, 2)
+    return made
+
+
+def language_model(folder, order=2):
+    return howsure.lm.train(folder / "train.txt", order=order, smoothing="witten-bell")
+
+
+def classifier(folder):
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(5)
+    words = {"x": ["good", "fine"], "y": ["bad", "poor"]}
+    labels = [str(k) for k in rng.choice(["x", "y"], 60)]
+    texts = [" ".join(rng.choice(words[k if rng.random() < 0.8 else "x"], 3)) for k in labels]
+    table = folder / "texts.tsv"
+    table.write_text("text\tlabel\n" + "".join(f"{t}\t{k}\n" for t, k in zip(texts, labels, strict=True)))
+    model, _ = howsure.train_classifier(str(table), text="text", true="label", strength=1.0)
+    return howsure.check_classifier(model, str(table), text="text", true="label")
+
+
+def stories():
+    sys.path.insert(0, str(Path(__file__).parent / "models"))
+    from coref_stories import story
+
+    return [story(seed) for seed in range(4)]
+
+
+def labelled(folder):
+    from howsure.events.labelling import calibration_of, draw
+
+    found = exploration(folder)
+    code = found.totals()[0][0]
+    return calibration_of(found, code, [(q, i % 2 == 0) for i, q in enumerate(draw(found, code, 12, 0))])
+
+
+def exploration(folder):
+    return howsure.explore(coref="simple", out=str(folder / "explored"))
+
+
+def ratings():
+    rng = np.random.default_rng(4)
+    truth = ["xyz"[i % 3] for i in range(40)]
+    given = {w: [t if rng.random() < 0.8 else "x" for t in truth] for w in ("ann", "bob", "cy")}
+    import pyarrow as pa
+
+    return howsure.agree(pa.table({**given, "gold": truth}), annotators="ann,bob,cy", gold="gold")
+
+
+def classes():
+    rng = np.random.default_rng(6)
+    p = rng.dirichlet([1, 1, 1], 90)
+    return howsure.check(rng.integers(0, 3, 90), p)
+
+
+def reproduction():
+    from howsure.experiments.result import Finding, Reproduction
+
+    finding = Finding(source="§1", claim="q is p", verdict="confirmed", said="It is.", numbers={})
+    return Reproduction("tiny", "A claim", "that it holds", {}, (finding,))
+
+
+def forecast():
+    rng = np.random.default_rng(7)
+    return howsure.check_continuous(rng.normal(size=60), rng.normal(size=(60, 50)))
+
+
+MAKERS = {
+    "Calibration": lambda f: howsure.check(rows(), prob="q", true="y", by="tag"),
+    "MulticlassCalibration": lambda f: classes(),
+    "ContinuousCalibration": lambda f: forecast(),
+    "Comparison": lambda f: howsure.compare(rows(), prob="q,r", true="y", by="tag"),
+    "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
+    "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),
+    "Agreement": lambda f: ratings(),
+    "Recalibration": lambda f: howsure.recalibrate(rows(), prob="q", true="y", method="platt"),
+    "Split": lambda f: howsure.split(rows(), stratify="gold"),
+    "Evaluation": lambda f: howsure.lm.perplexity(language_model(f), f / "train.txt"),
+    "ModelComparison": lambda f: howsure.lm.compare(language_model(f), language_model(f, 1), f / "train.txt"),
+    "LanguageCalibration": lambda f: howsure.lm.check(language_model(f), f / "train.txt"),
+    "TaggerTraining": lambda f: howsure.train_tagger("hmm", str(f / "train.tsv"), dev=str(f / "test.tsv")),
+    "TaggerCheck": lambda f: howsure.check_tagger(
+        howsure.train_tagger("hmm", str(f / "train.tsv"), pseudocount=1.0).tagger, str(f / "test.tsv")
+    ),
+    "ClassifierCheck": classifier,
+    "CoreferenceScores": lambda f: howsure.score_coref(stories(), stories(), n_bootstrap=20),
+    "CorefTraining": lambda f: howsure.train_coref(stories(), epochs=1),
+    "CorefCheck": lambda f: howsure.check_coref(howsure.train_coref(stories(), epochs=1).model, stories(), samples=[5]),
+    "Exploration": exploration,
+    "Labelled": labelled,
+    "Diagnosis": lambda f: howsure.doctor(),
+    "Reproduction": lambda f: reproduction(),
+    "ParsedTexts": lambda f: howsure.english.result.ParsedTexts(tuple(stories()), "none"),
+}
+
+
+def result_classes(base=Result):
+    for module in pkgutil.walk_packages(howsure.__path__, "howsure."):
+        if "__main__" not in module.name and not module.name.startswith("howsure.experiments."):
+            importlib.import_module(module.name)
+    importlib.import_module("howsure.experiments.result")
+    found, queue = set(), [base]
+    while queue:
+        for sub in queue.pop().__subclasses__():
+            found.add(sub)
+            queue.append(sub)
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    kept = {}
+
+    def get(name):
+        if name not in kept:
+            kept[name] = MAKERS[name](folder)
+        return kept[name]
+
+    return get
+
+
+def test_every_result_class_is_tested():
+    assert {c.__name__ for c in result_classes()} == set(MAKERS)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_result_in_every_form(name, made, tmp_path):
+    result = made(name)
+    assert type(result).__name__ == name
+    assert result.verdict
+    frame = result.to_pandas()
+    table = result.table()
+    assert len(frame) == len(table) > 0
+    markdown = result.to_markdown().splitlines()
+    assert len(markdown) == len(table) + 2
+    assert len({line.replace("\\|", "").count("|") for line in markdown}) == 1
+    latex = result.to_latex()
+    assert latex.count(r"\\") == len(table) + 1
+    assert latex.count("{tabular}") == 2
+    assert max(map(len, result.to_text().splitlines())) <= 80
+    assert result.verdict.split()[0] in result.to_text()
+    assert result.verdict.split(" ")[0].replace("&", "&amp;")[:5] in result._repr_html_()
+    for ending in ("json", "csv", "md", "tex", "txt"):
+        result.save(tmp_path / f"saved.{ending}")
+    assert json.loads((tmp_path / "saved.json").read_text()) == json.loads(json.dumps(result.to_dict()))
+    assert len((tmp_path / "saved.csv").read_text().splitlines()) == len(table) + 1
+    with pytest.raises(howsure.InputError, match=r"saved as \.json.* got '\.xyz'"):
+        result.save(tmp_path / "saved.xyz")
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_pages_and_pictures(name, made, tmp_path):
+    result = made(name)
+    for method, ending, start in (("to_html", "html", b"<!doctype html>"), ("figure", "svg", b"<svg")):
+        if getattr(type(result), method) is getattr(Result, method):
+            with pytest.raises(howsure.InputError, match=f"of a {name}"):
+                result.save(tmp_path / f"saved.{ending}")
+        else:
+            result.save(tmp_path / f"saved.{ending}")
+            assert (tmp_path / f"saved.{ending}").read_bytes()[:15].lower().startswith(start)
+
+
+def test_latex_escapes_names(made):
+    assert r"NN\_1 & " in made("Calibration").to_latex()
+    assert made("Calibration").to_latex().count(r"\midrule") == 2
+
+
+def test_keys_are_renamed_merged_and_left_out():
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True, slots=True)
+    class Inner(Record):
+        low: int
+        high: int
+
+    @dataclass(frozen=True, slots=True)
+    class Outer(Record):
+        SHOWN = "name=title *inner deep=inner.low empty? doubled"
+
+        title: str
+        inner: Inner
+        empty: tuple[str, ...] = ()
+
+        def doubled(self) -> list[int]:
+            return [2 * self.inner.high]
+
+    assert Outer("t", Inner(1, 2)).to_dict() == {"name": "t", "low": 1, "high": 2, "deep": 1, "doubled": [4]}
+    assert list(Outer("t", Inner(1, 2), ("x",)).to_dict()) == ["name", "low", "high", "deep", "empty", "doubled"]
+
+
+def test_plain_knows_arrays_and_dates():
+    from datetime import date
+
+    assert plain({"a": np.arange(2), "b": (np.float64(1.0), date(2020, 1, 2))}) == {
+        "a": [0, 1],
+        "b": [1.0, "2020-01-02"],
+    }

@@ -44,11 +44,11 @@ def impossible(share, wrong):
 
 
 CELLS = {
-    "calibrated, uniform": (scaled(1.0), (100, 500)),
-    "calibrated, Beta(.3,.3)": (scaled(1.0, 0.3), (100, 500)),
-    "logit × 1.45": (scaled(1.45), (150, 500)),
+    "calibrated, uniform": (scaled(1.0), (500,)),
+    "calibrated, Beta(.3,.3)": (scaled(1.0, 0.3), (100,)),
+    "logit × 1.45": (scaled(1.45), (500,)),
     "logit × 2": (scaled(2.0), (100, 500)),
-    "logit + .4": (scaled(1.0, shift=0.4), (300, 1000)),
+    "logit + .4": (scaled(1.0, shift=0.4), (300,)),
     "30% at 0 or 1, 7% of them wrong": (impossible(0.3, 0.07), (100,)),
     "50% at 0 or 1, 4% of them wrong": (impossible(0.5, 0.04), (100,)),
 }

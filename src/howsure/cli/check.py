@@ -56,7 +56,9 @@ def check(
     ] = None,
     curve: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="A curve without bins too: kernel, local-linear, neighbours, isotonic, gp."),
+        typer.Option(
+            help="A curve without bins too: kernel, kernel-bootstrap, local-linear, neighbours, isotonic, gp."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,

@@ -37,6 +37,8 @@ def draw(c: Calibration, ax: Axes | None = None) -> Axes:
     if c.curve is not None:
         ax.plot(c.curve.q, c.curve.p, color="#e0701a", linewidth=1.5, label=c.curve.kind)
         ax.fill_between(c.curve.q, c.curve.low, c.curve.high, color="#e0701a", alpha=0.2, linewidth=0)
+        wide = c.curve.low_everywhere, c.curve.high_everywhere
+        ax.fill_between(c.curve.q, *wide, color="#e0701a", alpha=0.1, linewidth=0)
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability", ylabel="observed frequency", aspect="equal")
     if c.error is not None:
         ax.set_title(f"RMS calibration error {c.error!r}", fontsize="medium")

@@ -78,9 +78,12 @@ def curve_layers(c: Calibration) -> list[dict[str, Any]]:
     if c.curve is not None:
         smooth = {"values": c.curve.to_dict()["points"]}
         at = {"field": "q", "type": "quantitative"}
-        band = {"x": at, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
+        for which, opacity in (("_everywhere", 0.12), ("", 0.2)):
+            band = {"x": at, "y": {"field": f"low{which}", "type": "quantitative"}, "y2": {"field": f"high{which}"}}
+            layers.append(
+                {"data": smooth, "mark": {"type": "area", "color": ORANGE, "opacity": opacity}, "encoding": band}
+            )
         layers += [
-            {"data": smooth, "mark": {"type": "area", "color": ORANGE, "opacity": 0.25}, "encoding": band},
             {
                 "data": smooth,
                 "mark": {"type": "line", "color": ORANGE, "strokeWidth": 2},

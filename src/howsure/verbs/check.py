@@ -57,7 +57,8 @@ def check(
         The bins drawn: of so many rows each, K of equal width, or the blocks of the isotonic fit. By default the
         number of rows of least leave-one-out risk. The error is estimated on bins of its own.
     curve : str
-        A curve without bins too: "kernel", "local-linear" (both also ":logit"), "neighbours", "isotonic" or "gp".
+        A curve without bins too: "kernel", "local-linear" (both also ":logit"), "kernel-bootstrap",
+        "neighbours", "isotonic" or "gp".
     sample_weight : array of whole numbers, shape (n,); or a column's name
         How often each row counts.
     groups : array, shape (n,); or a column's name

@@ -2,7 +2,8 @@
 
 All are computed from the sketch's cells, pooled into at most 512 points (half by rank, half by arcsine) when there are
 more, so that any number of rows costs the same. Smoothing parameters minimise the leave-one-out risk (the Gaussian
-process averages over them). Bands are pointwise and allow for the noise, not for the bias, of smoothing.
+process averages over them). Bands are not drawn around the curve but around a rougher estimate whose bias is small
+(`bands.py`); one band holds at each place, a wider one everywhere at once.
 """
 
 from __future__ import annotations
@@ -12,9 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure._result import Record, records
+from howsure.calibration.curves.bands import (
+    bootstrapped_band,
+    gaussian_process_band,
+    linear_band,
+    local_polynomial,
+    monotone_band,
+)
 from howsure.calibration.curves.bins import clopper_pearson, isotonic_starts
 from howsure.calibration.estimation.estimate import estimation_bins
-from howsure.calibration.estimation.intervals import normal_quantile
 from howsure.calibration.sketch import Sketch
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
@@ -23,12 +30,26 @@ MOST_POINTS = 512
 MOST_GP_POINTS = 200
 GRID = 101
 MOST_LOGIT = 12.0  # q of 0 and 1 are put at log-odds of ∓12
-KINDS = ("kernel", "kernel:logit", "local-linear", "local-linear:logit", "neighbours", "isotonic", "gp")
+KINDS = (
+    "kernel",
+    "kernel:logit",
+    "kernel-bootstrap",
+    "local-linear",
+    "local-linear:logit",
+    "neighbours",
+    "isotonic",
+    "gp",
+)
+# A band's window: its share of the curve's, and the most that it may be, so that waves too small to be seen are allowed for.
+ROUGHER = 0.8
+WIDEST = 1 / 8  # of the range of q
+MOST_NEIGHBOURS = 1 / 6  # of the rows
+COLUMNS = ("q", "p", "low", "high", "low_everywhere", "high_everywhere")
 
 
 @dataclass(frozen=True, slots=True)
 class Curve(Record):
-    """A smooth estimate of P(y = 1 | q) on a grid of q, with a pointwise band."""
+    """A smooth estimate of P(y = 1 | q) on a grid of q, with a band for each place and one for all places at once."""
 
     SHOWN = "kind smoothing points"
 
@@ -37,6 +58,8 @@ class Curve(Record):
     p: Floats
     low: Floats
     high: Floats
+    low_everywhere: Floats
+    high_everywhere: Floats
     smoothing: float | None  # bandwidth, number of neighbours, or length scale
     n: int
 
@@ -46,7 +69,7 @@ class Curve(Record):
     @property
     def points(self) -> list[dict[str, float]]:
         """A record for each point of the grid."""
-        return records(q=self.q, p=self.p, low=self.low, high=self.high)
+        return records(**{c: getattr(self, c) for c in COLUMNS})
 
 
 def smooth_curve(sketch: Sketch, kind: str, confidence_level: float = 0.95) -> Curve:
@@ -55,25 +78,46 @@ def smooth_curve(sketch: Sketch, kind: str, confidence_level: float = 0.95) -> C
         raise InputError(f"unknown curve {kind!r}; there are: {', '.join(KINDS)}.")
     n = sketch.n
     grid = np.linspace(float(sketch.mean_q[0]), float(sketch.mean_q[-1]), GRID if len(sketch.size) > 1 else 1)
+    x, size, positive = points(sketch, MOST_GP_POINTS if kind == "gp" else MOST_POINTS)
+    smoothing: float | None = None
     if kind == "isotonic":
         p, low, high = _isotonic(sketch, grid, confidence_level)
-        smoothing: float | None = None
+        band = monotone_band(x, size, positive, grid, low, high, confidence_level)
     elif kind == "gp":
-        p, low, high, smoothing = _gaussian_process(sketch, grid, confidence_level)
+        noise = _pilot_noise(x, size, positive)
+        p, smoothing = _gaussian_process(x, size, positive, grid, noise)
+        band = gaussian_process_band(x, positive / size, grid, noise, confidence_level)
+    elif kind == "neighbours":
+        smoothing = float(best_neighbours(x, size, positive))
+        p = neighbours(x, size, positive, grid, smoothing)
+        inside = _among_nearest(x, size, grid, min(smoothing, max(MOST_NEIGHBOURS * n, 10.0)))
+        distance = x[None, :] - grid[:, None]
+        window = np.abs(inside * distance).max(axis=1, keepdims=True)
+        hat = local_polynomial(inside, distance / np.maximum(window, 1e-300), size, 1)
+        fitted = neighbours(x, size, positive, x, smoothing)
+        own = _among_nearest(x, size, x, smoothing)
+        band = linear_band(hat, size, positive, fitted, own @ size, confidence_level)
     else:
-        x, size, positive = points(sketch, MOST_POINTS)
         base, _, scale = kind.partition(":")
-        if base == "neighbours":
-            smoothing = float(best_neighbours(x, size, positive))
-            p, low, high = neighbours(x, size, positive, grid, smoothing, confidence_level)
+        place = log_odds if scale == "logit" else np.asarray
+        order = 1 if base == "local-linear" else 0
+        at, x = place(grid), place(x)
+        smoothing = best_bandwidth(x, size, positive, linear=order == 1)
+        p = kernel(x, size, positive, at, smoothing, linear=order == 1)
+        h = min(ROUGHER * smoothing, WIDEST * max(float(x[-1] - x[0]), 1e-9))
+        weights, distance = _weights(at, x, h), (x[None, :] - at[:, None]) / h
+        own = smoother(x, x, size, smoothing, linear=order == 1)
+        fitted = np.clip(own @ positive, 0.0, 1.0)
+        rows = 1.0 / (own**2 @ size)
+        if base == "kernel-bootstrap":
+            band = bootstrapped_band(weights, distance, size, positive, fitted, rows, confidence_level)
         else:
-            place = log_odds if scale == "logit" else np.asarray
-            linear = base == "local-linear"
-            smoothing = best_bandwidth(place(x), size, positive, linear=linear)
-            p, low, high = kernel(place(x), size, positive, place(grid), smoothing, confidence_level, linear=linear)
-    made = Curve(kind, grid, p, np.minimum(low, p), np.maximum(high, p), smoothing, n)
-    for array in (made.q, made.p, made.low, made.high):
-        array.flags.writeable = False
+            hat = local_polynomial(weights, distance, size, order + 2)
+            band = linear_band(hat, size, positive, fitted, rows, confidence_level)
+    band = band.around(p)
+    made = Curve(kind, grid, p, band.low, band.high, band.low_everywhere, band.high_everywhere, smoothing, n)
+    for column in COLUMNS:
+        getattr(made, column).flags.writeable = False
     return made
 
 
@@ -115,17 +159,10 @@ def smoother(at: Floats, x: Floats, size: Floats, h: float, *, linear: bool) -> 
     return hat
 
 
-def kernel(
-    x: Floats, size: Floats, positive: Floats, at: Floats, h: float, level: float, *, linear: bool
-) -> tuple[Floats, Floats, Floats]:
-    """Nadaraya-Watson or local linear estimate and band: ± z √Σ l² n p(1-p)."""
-    hat = smoother(at, x, size, h, linear=linear)
-    p = np.clip(hat @ positive, 0.0, 1.0)
-    fitted = np.clip(smoother(x, x, size, h, linear=linear) @ positive, 0.0, 1.0)
-    # A fit of 0 or 1 is not certain: the variance is at least that of half a row.
-    spread = np.maximum(fitted * (1.0 - fitted), 0.5 / np.maximum(size, 1.0) * (1.0 - 0.5 / np.maximum(size, 1.0)))
-    half = normal_quantile(0.5 + level / 2) * np.sqrt(hat**2 @ (size * spread))
-    return p, np.maximum(p - half, 0.0), np.minimum(p + half, 1.0)
+def kernel(x: Floats, size: Floats, positive: Floats, at: Floats, h: float, *, linear: bool) -> Floats:
+    """Nadaraya-Watson or local linear estimate. The first is also the ratio of two kernel density estimates."""
+    made: Floats = np.clip(smoother(at, x, size, h, linear=linear) @ positive, 0.0, 1.0)
+    return made
 
 
 def best_bandwidth(x: Floats, size: Floats, positive: Floats, *, linear: bool) -> float:
@@ -147,13 +184,19 @@ def leave_one_out(x: Floats, size: Floats, positive: Floats, h: float, *, linear
     return float(risk.sum() / size.sum())
 
 
-def neighbours(
-    x: Floats, size: Floats, positive: Floats, at: Floats, k: float, level: float
-) -> tuple[Floats, Floats, Floats]:
-    """The frequency among the (at least) k rows nearest in q, ties together, with its Clopper-Pearson interval."""
+def neighbours(x: Floats, size: Floats, positive: Floats, at: Floats, k: float) -> Floats:
+    """The frequency among the (at least) k rows nearest in q, ties together."""
     held, good = _nearest(x, size, positive, at, k)
-    low, high = clopper_pearson(good, held, level)
-    return good / held, low, high
+    return good / held
+
+
+def _among_nearest(x: Floats, size: Floats, at: Floats, k: float) -> Floats:
+    """1 for the points that are among the (at least) k rows nearest, else 0."""
+    distance = np.abs(at[:, None] - x[None, :])
+    near = np.sort(distance, axis=1)
+    order = np.argsort(distance, axis=1, kind="stable")
+    enough = np.minimum((np.cumsum(size[order], axis=1) < k).sum(axis=1), len(x) - 1)
+    return (distance <= near[np.arange(len(at)), enough][:, None]).astype(np.float64)
 
 
 def _nearest(x: Floats, size: Floats, positive: Floats, at: Floats, k: float) -> tuple[Floats, Floats]:
@@ -194,33 +237,36 @@ def _isotonic(sketch: Sketch, grid: Floats, level: float) -> tuple[Floats, Float
     return (k / n)[block], low[block], high[block]
 
 
-def _gaussian_process(sketch: Sketch, grid: Floats, level: float) -> tuple[Floats, Floats, Floats, float]:
-    """q plus a Gaussian process in asin √q, squared-exponential, with noise p(1-p)/n.
+def _pilot_noise(x: Floats, size: Floats, positive: Floats) -> Floats:
+    """p(1-p)/n of each point with p from a local linear fit.
 
-    Averaged over 5 amplitudes and 6 lengths by their marginal likelihoods, so that the band allows for not knowing them.
-    Returned with the most likely length.
+    With the point's own frequency for p, points that happen to be all 0 or all 1 would seem the surest ones.
     """
-    x, size, positive = points(sketch, MOST_GP_POINTS)
+    h = best_bandwidth(x, size, positive, linear=True)
+    own = smoother(x, x, size, h, linear=True)
+    rows = 1.0 / (own**2 @ size)
+    p = (np.clip(own @ positive, 0.0, 1.0) * rows + 0.5) / (rows + 1.0)
+    noise: Floats = p * (1.0 - p) / size
+    return noise
+
+
+def _gaussian_process(x: Floats, size: Floats, positive: Floats, grid: Floats, noise: Floats) -> tuple[Floats, float]:
+    """q plus a Gaussian process in asin √q, squared-exponential.
+
+    Averaged over 5 amplitudes and 6 lengths by their marginal likelihoods. Returned with the most likely length.
+    """
     place, at = np.arcsin(np.sqrt(x)), np.arcsin(np.sqrt(grid))
     residual = positive / size - x
-    smoothed = (positive + 0.5) / (size + 1.0)
-    noise = np.maximum(smoothed * (1.0 - smoothed), 0.25 / size) / size
-    evidence, means, variances, lengths = [], [], [], []
+    evidence, means, lengths = [], [], []
     for length in np.geomspace(0.05, 1.6, 6):
         shape = np.exp(-0.5 * ((place[:, None] - place[None, :]) / length) ** 2)
         cross_shape = np.exp(-0.5 * ((at[:, None] - place[None, :]) / length) ** 2)
         for amplitude in np.geomspace(0.01, 0.3, 5):
             factor = np.linalg.cholesky(amplitude**2 * shape + np.diag(noise))
-            both = np.linalg.solve(factor, np.column_stack([residual, amplitude**2 * cross_shape.T]))
-            solved, cross = both[:, 0], both[:, 1:]
+            solved = np.linalg.solve(factor, residual)
             evidence.append(-0.5 * float(solved @ solved) - float(np.log(np.diag(factor)).sum()))
-            means.append(cross.T @ solved)
-            variances.append(np.maximum(amplitude**2 - np.sum(cross**2, axis=0), 0.0))
+            means.append(amplitude**2 * cross_shape @ np.linalg.solve(factor.T, solved))
             lengths.append(float(length))
     weight = np.exp(np.array(evidence) - max(evidence))
     weight /= weight.sum()
-    shift = weight @ np.array(means)
-    variance = weight @ (np.array(variances) + np.array(means) ** 2) - shift**2
-    half = normal_quantile(0.5 + level / 2) * np.sqrt(np.maximum(variance, 0.0))
-    low, p, high = (np.clip(grid + shift + d, 0.0, 1.0) for d in (-half, 0.0, half))
-    return p, low, high, lengths[int(np.argmax(weight))]
+    return np.clip(grid + weight @ np.array(means), 0.0, 1.0), lengths[int(np.argmax(weight))]

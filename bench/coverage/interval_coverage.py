@@ -22,6 +22,9 @@ from scipy.special import expit, logit, ndtr
 
 from howsure.calibration import paper
 from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.estimation import intervals, perfection
+from howsure.calibration.estimation.estimate import MOST_BINS, bin_count, estimation_bins, nested_bins, null_spread
+from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups import estimates as clustered
 from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.sketch import sketch_rows
@@ -46,6 +49,48 @@ TRUTHS = {
     "clip(q ∓ .1)": lambda q: np.where(q < 0.5, np.maximum(q - 0.1, 0), np.minimum(q + 0.1, 1)),
     "q + .05 sin 6πq": lambda q: np.clip(q + 0.05 * np.sin(6 * np.pi * q), 0, 1),
 }
+
+
+def steps(k):
+    """The middle of the k-th part of [0, 1] that q lies in."""
+    return lambda q: (np.minimum(np.floor(k * q), k - 1) + 0.5) / k
+
+
+def wave(cycles, height):
+    return lambda q: np.clip(q + height * np.sin(2 * np.pi * cycles * q), 0, 1)
+
+
+# What language models say of themselves: few values, most of them high.
+SAID = np.array([0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
+SHARE = np.array([0.05, 0.1, 0.15, 0.2, 0.25, 0.15, 0.1])
+FAMILY_SHAPES = {
+    **{name: (lambda n, rng, ab=ab: rng.beta(*ab, n)) for name, ab in SHAPES.items() if ab},
+    "uniform": lambda n, rng: rng.random(n),
+    "rare: Beta(.05,5)": lambda n, rng: rng.beta(0.05, 5, n),
+    "heaps": lambda n, rng: rng.choice(SAID, n, p=SHARE),
+    "heaps and between": lambda n, rng: np.where(rng.random(n) < 0.5, rng.choice(SAID, n, p=SHARE), rng.random(n)),
+}
+FAMILY_TRUTHS = {
+    **TRUTHS,
+    "3 steps": steps(3),
+    "5 steps": steps(5),
+    "q + .05 sin 20πq": wave(10, 0.05),
+    "q + .05 sin 40πq": wave(20, 0.05),
+    "heaps off by .1": lambda q: np.where(np.isin(q, SAID), np.where(q < 0.75, q + 0.1, q - 0.1), q),
+}
+# How the resolution is chosen was settled on other truths: 2, 4 and 7 steps, square waves, sin 14πq, 30πq and 60πq, other heaps and
+# percentages, on uniform q, Beta(.5,2) and a mixture, n = 40 to 80,000.
+FAMILIES = [
+    *((n, "uniform", "3 steps") for n in (1_000, 5_000)),
+    *((n, "uniform", "5 steps") for n in (1_000, 5_000, 10_000, 50_000)),
+    *((n, "Beta(.3,.3)", "5 steps") for n in (5_000, 50_000)),
+    *((n, "uniform", "q + .05 sin 20πq") for n in (5_000, 50_000)),
+    *((n, "uniform", "q + .05 sin 40πq") for n in (5_000, 20_000, 50_000)),
+    *((n, "heaps", t) for n in (60, 500, 5_000) for t in ("calibrated", "logit × .8", "heaps off by .1")),
+    *((n, "heaps and between", t) for n in (500, 5_000) for t in ("calibrated", "logit × .8", "heaps off by .1")),
+    *((n, s, t) for n in (30, 60, 150) for s in ("Beta(.3,.3)", "Beta(.05,.5)", "Beta(2,2)", "rare: Beta(.05,5)")
+      for t in ("calibrated", "logit × .8", "clip(q ∓ .1)")),
+]  # fmt: skip
 TESTS = ("combined", "excess error", "score", "Spiegelhalter", "Kolmogorov-Smirnov", "Kuiper")
 BETA = {500: 100, 2_000: 200, 33_306: 1_000, 200_000: 5_000}  # bin size of Algorithm 2
 
@@ -80,9 +125,9 @@ def independent_cell(n, shape, truth, replicates):
     p_of = TRUTHS[truth]
     grid = population(shape)
     want = targets(grid, p_of(grid))
-    hits = dict.fromkeys((*want, "algorithm 2", "bins", "band"), 0)
-    rejections = dict.fromkeys(TESTS, 0)
-    n_bins = length = 0
+    hits = dict.fromkeys((*want, "error before", "algorithm 2", "bins", "band"), 0)
+    rejections = dict.fromkeys((*TESTS, "combined before"), 0)
+    n_bins = length = length_before = 0
     for _ in range(replicates):
         q = draw(shape, n, rng)
         p = p_of(q)
@@ -100,6 +145,10 @@ def independent_cell(n, shape, truth, replicates):
         for k, e in found.items():
             hits[k] += e is None or covers(e, want[k])  # no slope, no claim: one class only
         length += c.error.high - c.error.low
+        error, _, p_value = before(sketch)
+        hits["error before"] += covers(error, want["error"])
+        length_before += error.high - error.low
+        rejections["combined before"] += p_value < 0.05
         a2 = paper.calibration_interval(y, q, BETA[n], 1_000, rng)
         hits["algorithm 2"] += covers(a2, want["error"])
         for t in c.tests:
@@ -117,6 +166,61 @@ def independent_cell(n, shape, truth, replicates):
     return {
         "kind": "independent", "n": n, "shape": shape, "truth": truth, "replicates": replicates, "target": want["error"],
         "cover": cover, "reject": {k: v / replicates for k, v in rejections.items()}, "length": length / replicates,
+        "length before": length_before / replicates,
+    }  # fmt: skip
+
+
+def before(sketch):
+    """RMS error, ECE and p-value as they were: bins of one resolution, limits from these alone, an uncut combination."""
+    n, z = sketch.n, normal_quantile(0.975)
+    counts = [bin_count(n)]
+    while 2 * counts[-1] <= min(n / 8, MOST_BINS):
+        counts.append(2 * counts[-1])
+    levels = nested_bins(sketch, counts, heaps=False)
+    first, k = levels[0], 0
+    law = intervals._law(first, z)
+    while k + 1 < len(levels) and 2 * null_spread(levels[k]) <= 0.2 * law.variance1 * max(first.squared_error, 0):
+        k += 1
+    bins = levels[k]
+    low, high = intervals._lower(bins, z), intervals._upper(bins, bins.squared_error, z)
+    few = estimation_bins(sketch, min(max(10, round(n ** (1 / 3))), MOST_BINS), heaps=False)
+    ece, ece_low = intervals._debiased_ece(few, z)
+    plug_in = float(np.sum(few.weight * np.abs(few.gap)))
+    ece_high = max(min(plug_in + z * intervals._ece_error(few), np.sqrt(high)), ece)
+    p = np.clip([perfection.excess_error(first).p_value, perfection._score(sketch).p_value], 1e-15, 1 - 1e-15)
+    return (
+        Estimate(bins.squared_error, low, high).sqrt(),
+        Estimate(ece, min(ece_low, ece), ece_high),
+        0.5 - np.arctan(np.mean(np.tan((0.5 - p) * np.pi))) / np.pi,
+    )
+
+
+def family_cell(n, shape, truth, replicates):
+    """One cell of the families: RMS error, ECE and the combined test, beside what they were."""
+    rng = np.random.default_rng(zlib.crc32(f"{n}|{shape}|{truth}".encode()))
+    p_of = FAMILY_TRUTHS[truth]
+    grid = FAMILY_SHAPES[shape](4_000_000, np.random.default_rng(7))
+    if shape == "heaps":
+        grid = np.repeat(SAID, np.rint(100 * SHARE).astype(int))
+    want = targets(grid, p_of(grid))
+    kinds = ("error", "ece", "error before", "ece before")
+    hits, length, rejected = dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0.0), {"combined": 0, "before": 0}
+    bins = 0
+    for _ in range(replicates):
+        q = FAMILY_SHAPES[shape](n, rng)
+        sketch = sketch_rows(rng.random(n) < p_of(q), q)
+        c = analyse(sketch)
+        error, ece, p = before(sketch)
+        for kind, e in zip(kinds, (c.error, c.ece, error, ece), strict=True):
+            hits[kind] += covers(e, want[kind.split()[0]])
+            length[kind] += (e.high - e.low) / replicates
+        rejected["combined"] += c.p_value < 0.05
+        rejected["before"] += p < 0.05
+        bins += c.resolution.bins
+    return {
+        "kind": "family", "n": n, "shape": shape, "truth": truth, "replicates": replicates, "target": want["error"],
+        "cover": {k: v / replicates for k, v in hits.items()}, "length": length, "bins": bins / replicates,
+        "reject": {k: v / replicates for k, v in rejected.items()},
     }  # fmt: skip
 
 
@@ -226,18 +330,22 @@ def cells():
         for shape in SHAPES:
             for truth in TRUTHS:
                 yield ("independent", n, shape, truth)
+    for n, shape, truth in FAMILIES:
+        yield ("family", n, shape, truth)
     for name, groups in CLUSTERED:
         yield ("clustered", name, groups)
 
 
 def run_cell(cell, replicates):
     kind, *rest = cell
-    return independent_cell(*rest, replicates) if kind == "independent" else clustered_cell(*rest, replicates)
+    return {"independent": independent_cell, "family": family_cell, "clustered": clustered_cell}[kind](
+        *rest, replicates
+    )
 
 
 def key(result):
-    if result["kind"] == "independent":
-        return ("independent", result["n"], result["shape"], result["truth"])
+    if result["kind"] != "clustered":
+        return (result["kind"], result["n"], result["shape"], result["truth"])
     return ("clustered", result["name"], result["groups"])
 
 
@@ -245,6 +353,27 @@ def percent(values):
     values = [100 * v for v in values]
     low, high = min(values), max(values)
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
+
+
+def family_table(families):
+    """Steps, waves, heaps, rare events and few rows: each cell beside what it was."""
+    out = [
+        "",
+        "Families: coverage, mean length and rejections at 5% (the level where θ = 0), each “before → now”; bins: mean number now.",
+        "",
+        "| q | truth | n | θ | RMS error | ECE | length, RMS | length, ECE | rejected | bins |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in families:
+        c, w, t = r["cover"], r["length"], r["reject"]
+        cols = [
+            *(f"{100 * c[k + ' before']:.1f} → {100 * c[k]:.1f}" for k in ("error", "ece")),
+            *(f"{w[k + ' before']:.3f} → {w[k]:.3f}" for k in ("error", "ece")),
+            f"{100 * t['before']:.1f} → {100 * t['combined']:.1f}",
+            f"{r['bins']:.0f}",
+        ]
+        out.append(f"| {r['shape']} | {r['truth']} | {r['n']:,} | {r['target']:.3f} | " + " | ".join(cols) + " |")
+    return out
 
 
 def tables(results):
@@ -256,7 +385,7 @@ def tables(results):
         "",
     ]
     names = {
-        "error": "**RMS error (default)**", "algorithm 2": "Algorithm 2, 1,000 samples", "ece": "ECE", "gap": "mean q - mean y",
+        "error": "**RMS error (default)**", "error before": "RMS error, one resolution", "algorithm 2": "Algorithm 2, 1,000 samples", "ece": "ECE", "gap": "mean q - mean y",
         "slope": "slope", "brier": "Brier score", "bins": "a drawn bin's frequency (Clopper-Pearson)",
     }  # fmt: skip
     head = "| 95% interval of | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |"
@@ -269,16 +398,21 @@ def tables(results):
     worst = min(plain, key=lambda r: r["cover"]["error"])
     out += ["", f"Least coverage of the RMS error: {100 * worst['cover']['error']:.1f}% at n = {worst['n']:,}, "
             f"{worst['shape']}, {worst['truth']}."]  # fmt: skip
+    out += ["", "Mean length of the interval of the RMS error, beside that with bins of one resolution (mean of the cells' ratios): "
+            + "; ".join(
+                f"n = {n:,}: × {np.mean([r['length'] / r['length before'] for r in plain if r['n'] == n]):.2f}" for n in SIZES
+            ) + "."]  # fmt: skip
     out += ["", "Tests at α = 5%: level (calibrated cells) and mean power (the others).", ""]
     out += ["| test | " + " | ".join(f"level, n = {n:,}" for n in SIZES) + " | " + " | ".join(f"power, {n:,}" for n in SIZES) + " |",
             "|---|" + "---|" * (2 * len(SIZES))]  # fmt: skip
-    for t in TESTS:
+    for t in (TESTS[0], "combined before", *TESTS[1:]):
         level = [percent([r["reject"][t] for r in plain if r["n"] == n and r["truth"] == "calibrated"]) for n in SIZES]
         power = [
             f"{100 * np.mean([r['reject'][t] for r in plain if r['n'] == n and r['truth'] != 'calibrated']):.0f}"
             for n in SIZES
         ]
         out.append(f"| {t} | " + " | ".join(level + power) + " |")
+    out += family_table([r for r in results if r["kind"] == "family"])
     out += [
         "",
         "Groups: coverage of the cluster-robust intervals, beside the intervals that ignore the groups.",
@@ -319,7 +453,7 @@ def main():
             if r["replicates"] == args.replicates:
                 done[key(r)] = r
     todo = [c for c in cells() if c not in done and args.only in str(c)]
-    todo.sort(key=lambda c: -c[1] if c[0] == "independent" else -c[2] * 50)
+    todo.sort(key=lambda c: -c[2] * 50 if c[0] == "clustered" else -c[1])
     with ProcessPoolExecutor(args.workers) as pool, STORE.open("a") as store:
         waiting = {pool.submit(run_cell, c, args.replicates): c for c in todo}
         for i, future in enumerate(as_completed(waiting), 1):

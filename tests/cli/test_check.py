@@ -68,7 +68,24 @@ def test_gate(table, capsys):
     bad.write_text("p,y\n" + "0.9,0\n" * 50)
     capsys.readouterr()
     assert run(["check", str(bad), "--fail-above", "0.05"]) == 1
-    assert capsys.readouterr().err == "howsure: the error 0.9000 is above 0.05.\n"
+    assert capsys.readouterr().err.startswith(
+        "howsure: --fail-above 0.05: fails by shown-above: the error is shown to be"
+    )
+
+
+def test_a_small_file_is_not_mistaken_for_a_pass(table, capsys):
+    small = table.with_name("small.csv")
+    small.write_text("p,y\n" + "0.8,1\n" * 7 + "0.8,0\n" * 3)
+    status = {}
+    for rule in ("shown-above", "point", "shown-below"):
+        status[rule] = run(["check", str(small), "--fail-above", "0.05", "--gate", rule, "--json"])
+        judged = json.loads(capsys.readouterr().out)["gate"]
+        assert judged == {"bound": 0.05, "rule": rule, "outcome": "undecided", "fails": bool(status[rule])}
+    assert (status["shown-above"], status["shown-below"]) == (0, 1)
+    assert run(["check", str(small), "--fail-above", "0.05"]) == 0
+    assert "--fail-above 0.05: undecided by shown-above: these rows cannot tell" in capsys.readouterr().out
+    assert run(["check", str(table), "--fail-above", "0.9", "--gate", "shown-below"]) == 0
+    assert "passes by shown-below: the error is shown to be at most 0.9" in capsys.readouterr().out
 
 
 def test_standard_input(table):
@@ -116,6 +133,8 @@ def test_control_characters_in_data_do_not_reach_the_terminal(tmp_path, capsys):
         (["--bins", "²"], "`bins` must be"),
         (["--confidence", "1e-17"], "between 0.01 and 0.9999"),
         (["--fail-above", "nan"], "must lie in [0, 1]"),
+        (["--fail-above", "0.1", "--gate", "above"], "must be one of shown-above, point, shown-below"),
+        (["--gate", "point"], "needs a bound"),
         (["--html", "TABLE"], "it is the input"),
         (["--html", "x.svg", "--plot", "x.svg"], "two outputs have the same name"),
         (["--html", "/dev/null"], "not a regular file"),

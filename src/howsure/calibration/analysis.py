@@ -13,16 +13,17 @@ from howsure.calibration.curves.consistency import consistency_band
 from howsure.calibration.estimation import bias
 from howsure.calibration.estimation.decompositions import brier_parts, log_loss_parts
 from howsure.calibration.estimation.discrimination import area_under_curve, label_distribution
-from howsure.calibration.estimation.estimate import MOST_BINS, default_bins, estimation_bins
+from howsure.calibration.estimation.estimate import Resolution, distinct_values, ladder
 from howsure.calibration.estimation.intervals import (
     Estimate,
+    at_least_bias,
     brier_interval,
     expected_error_interval,
     mean_gap_interval,
     normal_quantile,
     squared_error_interval,
 )
-from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests
+from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests, refuted_if
 from howsure.calibration.groups import estimates as clustered
 from howsure.calibration.groups.clusters import ClusterBuilder, ClusterTable, Parts, parts
 from howsure.calibration.groups.moments import Grouped, Moments, moments
@@ -53,30 +54,39 @@ def analyse(
     else:
         seen = moments(clusters)
         n_groups = seen.n_groups
-        inferred = _dependent(seen, level, has_slope=bias.calibration_slope(sketch) is not None)
+        inferred = _dependent(
+            seen, level, distinct_values(sketch), has_slope=bias.calibration_slope(sketch) is not None
+        )
         if n_groups > 1:
             drawn = _bins.with_effective_rows(drawn, clustered.effective_rows(seen, level), level)
     band = None
     if rng is not None and clusters is None:
         band = consistency_band(sketch, drawn, drawn_starts(sketch, drawn, bins), level, rng)
-    squared = inferred.squared
+    squared, ece, gap = inferred.squared, inferred.ece, inferred.gap
+    error = None if squared is None else at_least_bias(squared.sqrt(), gap)
+    if squared is not None and error is not None and error != squared.sqrt():
+        squared = error.squared()
+    tests = inferred.tests
+    if tests and sketch.log_loss[1]:  # a label came up that q = 0 or q = 1 had ruled out
+        tests = (refuted_if(tests[0].name, True), *tests[1:])
     blocks = _bins.isotonic_starts(sketch)
     return Calibration(
         n=sketch.n,
         base_rate=sketch.n_positive / sketch.n,
         bins=drawn,
-        error=None if squared is None else squared.sqrt(),
+        error=error,
         error_squared=squared,
-        ece=inferred.ece,
+        ece=None if ece is None else at_least_bias(ece, gap),
         max_error=float(np.abs(drawn.gap).max()),
-        bias=Bias(inferred.gap, inferred.slope, bias.regions(drawn, level)),
+        bias=Bias(gap, inferred.slope, bias.regions(drawn, level)),
         brier=brier_parts(sketch, drawn, blocks),
         brier_interval=inferred.brier,
         log_loss=log_loss_parts(sketch, drawn, blocks),
         auc=area_under_curve(sketch),
         positives=label_distribution(sketch, 1),
         negatives=label_distribution(sketch, 0),
-        tests=inferred.tests,
+        tests=tests,
+        resolution=inferred.resolution,
         band=band,
         confidence_level=level,
         n_groups=n_groups,
@@ -117,23 +127,25 @@ class _Inferred:
     slope: Estimate | None
     brier: Estimate
     tests: tuple[PerfectionTest, ...]
+    resolution: Resolution | None
     notes: tuple[str, ...] = ()
 
 
 def _independent(sketch: Sketch, level: float) -> _Inferred:
     gap, slope, brier = mean_gap_interval(sketch, level), _slope(sketch, level), brier_interval(sketch, level)
     if sketch.n < 2:
-        return _Inferred(None, None, gap, slope, brier, ())
-    squared = squared_error_interval(default_bins(sketch), level)
-    few = estimation_bins(sketch, min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS))
-    ece = expected_error_interval(few, squared.sqrt().high or 1.0, level)
-    return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch))
+        return _Inferred(None, None, gap, slope, brier, (), None)
+    r = ladder(sketch)
+    squared = squared_error_interval(r, level)
+    ece = expected_error_interval(sketch, r, squared.sqrt().high or 1.0, level)
+    return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch, r), r.resolution)
 
 
-def _dependent(m: Moments, level: float, *, has_slope: bool) -> _Inferred:
+def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _Inferred:
     if m.n_groups < 2:
         gap, brier = (Estimate(float(x)) for x in m.plan.means[:2])
-        return _Inferred(None, None, gap, None, brier, (), ("One group: nothing can be said of the error from it.",))
+        note = "One group: nothing can be said of the error from it."
+        return _Inferred(None, None, gap, None, brier, (), None, (note,))
     squared, excess = clustered.squared_error(m, level)
     return _Inferred(
         squared,
@@ -142,6 +154,7 @@ def _dependent(m: Moments, level: float, *, has_slope: bool) -> _Inferred:
         clustered.slope(m, level) if has_slope else None,
         clustered.brier(m, level),
         clustered.perfection_tests(m, excess),
+        Resolution(len(m.plan.d), values, round(m.n_rows)),
         (
             "Left out because no version for groups is derived: the ECE, the consistency band, and the tests of "
             "Spiegelhalter, Kolmogorov-Smirnov and Kuiper.",

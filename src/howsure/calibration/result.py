@@ -12,6 +12,7 @@ from howsure.calibration.curves.smooth import Curve
 from howsure.calibration.estimation.bias import Region
 from howsure.calibration.estimation.decompositions import ScoreParts
 from howsure.calibration.estimation.discrimination import LabelDistribution
+from howsure.calibration.estimation.estimate import Resolution
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.kernels.cells import Floats
@@ -91,7 +92,7 @@ class Calibration(Result):
     """How calibrated a model's probabilities are. Made by `howsure.check`."""
 
     SHOWN = (
-        "verdict n base_rate confidence_level error error_squared ece max_error bias brier log_loss auc "
+        "verdict n base_rate confidence_level error error_squared ece resolution max_error bias brier log_loss auc "
         "tests bins_rule=bins.rule bins positives negatives curve? n_groups?"
     )
 
@@ -110,6 +111,7 @@ class Calibration(Result):
     positives: LabelDistribution
     negatives: LabelDistribution
     tests: tuple[PerfectionTest, ...]
+    resolution: Resolution | None = None  # of the bins behind the error; None when it is not estimated
     band: tuple[Floats, Floats] | None = None
     confidence_level: float = 0.95
     curve: Curve | None = None

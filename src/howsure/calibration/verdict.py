@@ -9,28 +9,25 @@ from __future__ import annotations
 from howsure.calibration.estimation.bias import Region
 from howsure.calibration.result import Calibration
 
+LOOSE = 0.1  # an upper limit of the error beyond this rules out little
+
 
 def verdict(c: Calibration) -> str:
     """One to three sentences: calibrated or not, by how much, in which direction, where."""
     if c.error is None or c.p_value is None:
         return f"Too little to judge: {c.n:,} row{'s' * (c.n != 1)}."
-    alpha = 1.0 - c.confidence_level
+    tested = c.p_value <= 1.0 - c.confidence_level
     size = f"off by {_number(c.error.value)} (root mean square{_limits(c)})"
-    if c.p_value > alpha:
-        said = (
-            f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)}); the error is between "
-            f"{_number(c.error.low)} and {_number(c.error.high)}."
-            if c.error.low is not None
-            else f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)})."
-        )
-        return said + (" That is too few rows to rule out a large error." if _is_loose(c) else "")
+    if not tested and not c.error.low:
+        return f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)}){_ruled_out(c)}."
     if c.error.low == 0.0:  # the tests see a direction, and the size cannot be told from noise
         said = f"Not calibrated, p {_p(c.p_value, True)}, but these rows cannot tell by how much: the error is between 0 and"
         return " ".join([f"{said} {_number(c.error.high)} (root mean square).", *_direction(c)])
     how_bad = "Slightly miscalibrated" if (c.error.high or 1.0) < 0.02 else "Not calibrated"
     if c.error.low is not None and c.error.low >= 0.1:
         how_bad = "Badly miscalibrated"
-    return " ".join([f"{how_bad}: the probabilities are {size}, p {_p(c.p_value, True)}.", *_direction(c)])
+    p = f", p {_p(c.p_value, True)}" if tested else ""
+    return " ".join([f"{how_bad}: the probabilities are {size}{p}.", *_direction(c)])
 
 
 def _direction(c: Calibration) -> list[str]:
@@ -65,8 +62,11 @@ def _where(c: Calibration) -> str:
     return " and ".join(parts)
 
 
-def _is_loose(c: Calibration) -> bool:
-    return c.error is not None and c.error.high is not None and c.error.high > 0.1
+def _ruled_out(c: Calibration) -> str:
+    if c.error is None or c.error.high is None:
+        return ""
+    above = f"an error above {_number(c.error.high)}"
+    return f", but they rule out only {above}" if c.error.high > LOOSE else f": {above} is ruled out"
 
 
 def _limits(c: Calibration) -> str:

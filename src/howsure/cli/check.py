@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -25,7 +26,9 @@ EPILOG = """Examples:
 
   howsure check --from lm-eval 'samples_*.jsonl' --by task
 
-  howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is above)
+  howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is shown to be above)
+
+  howsure check predictions.csv --fail-above 0.05 --gate shown-below      (… unless it is shown to be below)
 
   howsure check 'hdfs://…/run/*.parquet' --groups doc --engine spark --master yarn
 
@@ -77,7 +80,14 @@ def check(
     explain: Annotated[bool, typer.Option("--explain", help="Say what each number means, with its formula.")] = False,
     fail_above: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(help="Exit with status 1 when the calibration error is above this."),
+        typer.Option(help="Exit with status 1 when the calibration error is above this; see --gate."),
+    ] = None,
+    gate: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="What fails by --fail-above: an error shown-above (its lower limit is above; the default), its point "
+            "estimate, or all that is not shown-below (its upper limit is above)."
+        ),
     ] = None,
     log: Annotated[
         Optional[str],  # noqa: UP045
@@ -94,12 +104,13 @@ def check(
     demo: Annotated[bool, typer.Option("--demo", help="Check the shipped table of real predictions.")] = False,
 ) -> int:
     """Is the model calibrated, by how much, and where?"""
+    from howsure.calibration.gate import RULES, Gate
     from howsure.calibration.result import Calibration
     from howsure.cli.classes_text import classes_text
     from howsure.cli.explain import explanation
     from howsure.cli.latex import latex_table
     from howsure.cli.output import say
-    from howsure.cli.text import calibration_text, copied_text
+    from howsure.cli.text import WIDTH, calibration_text, copied_text
     from howsure.data import demo_table
     from howsure.engines.llm_logs import read_log
     from howsure.errors import InputError
@@ -117,6 +128,10 @@ def check(
         raise InputError("give a file to check, or --demo for the shipped example.")
     if fail_above is not None and not 0.0 <= fail_above <= 1.0:
         raise InputError(f"--fail-above must lie in [0, 1]; got {fail_above}.")
+    if gate is not None and gate not in RULES:
+        raise InputError(f"--gate must be one of {', '.join(RULES)}; got {gate!r}.")
+    if gate is not None and fail_above is None:
+        raise InputError("--gate needs a bound: give --fail-above.")
     if as_json and latex:
         raise InputError("--json and --latex cannot be combined.")
     chosen = engine_from(engine, master, memory, skip_bad_files)
@@ -141,6 +156,7 @@ def check(
             "--latex": latex or None,
             "--explain": explain or None,
             "--fail-above": fail_above,
+            "--gate": gate,
             "--engine": engine or master or memory,
             "--skip-bad-files": skip_bad_files or None,
             "--demo": demo or None,
@@ -186,8 +202,12 @@ def check(
     )
     # Of many classes, the curve, the table and the gate are those of the predicted class.
     main = result if isinstance(result, Calibration) else result.top
+    if fail_above is not None and result.error is None:
+        raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
+    judged = None if fail_above is None or result.error is None else Gate(result.error, fail_above, gate or RULES[0])
     if as_json:
         made = result.to_dict() | ({} if copied is None else {"like": {"hle": copied.to_dict()}})
+        made |= {} if judged is None else {"gate": judged.to_dict()}
         said = json.dumps(made, indent=2, allow_nan=False, ensure_ascii=False)
     elif latex:
         said = latex_table(main)
@@ -195,16 +215,17 @@ def check(
         said = calibration_text(result) if isinstance(result, Calibration) else classes_text(result)
         said += "" if copied is None else "\n" + copied_text(copied)
         said += explanation(main) if explain else ""
+        said += (
+            "" if judged is None else "\n" + textwrap.fill(f"--fail-above {fail_above:g}: {judged.words}", WIDTH) + "\n"
+        )
     if html is not None:
         write_whole(html, calibration_page(result) if isinstance(result, Calibration) else classes_page(result))
     if plot is not None:
         write_whole(plot, rendered(figure(main), Path(plot).suffix.lower()))
     written = [] if as_json or latex else [f"\n\nWritten: {path}" for path in (html, plot) if path]
     say(said.rstrip("\n") + "".join(written))
-    if fail_above is not None and result.error is None:
-        raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
-    if fail_above is not None and result.error is not None and result.error.value > fail_above:
-        print(f"howsure: the error {result.error.value:.4f} is above {fail_above}.", file=sys.stderr)
+    if judged is not None and judged.fails:
+        print(f"howsure: --fail-above {fail_above:g}: {judged.words}", file=sys.stderr)
         return 1
     return 0
 

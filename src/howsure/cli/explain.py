@@ -10,7 +10,8 @@ _MEANINGS = [
     (
         "RMS error",
         "How far the probabilities typically are from the frequencies they promise: 0.05 means that a stated 70% comes "
-        "true about 65% or 75% of the time. Sampling noise has been subtracted, so a calibrated model gets about 0.",
+        "true about 65% or 75% of the time. Sampling noise has been subtracted, so a calibrated model gets about 0. "
+        "It is the error that the bins named below it can see: as many as the rows can pay for, finer where that shows more.",
         "θ = sqrt(E[(q - P(y=1|q))²]); estimate sqrt(max(T, 0)), T = (1/N) Σ_bins (E² - Q)/(n-1), E = Σ(y-q), Q = Σ(y-q)²",
     ),
     (
@@ -55,7 +56,7 @@ _MEANINGS = [
         "calibrated?",
         "If the model were perfectly calibrated, results this far off would happen with probability p. A small p says "
         "that it is not; with many rows even a harmless error gives a small p, so look at the size first.",
-        "Cauchy combination of a test on T and a score test on (Σe, Σe(1-2q))",
+        "Cauchy combination (p cut at ½) of a test on T and a score test on (Σe, Σe(1-2q)); 0 if q = 0 or q = 1 was wrong",
     ),
 ]
 

@@ -33,6 +33,7 @@ def _numbers(c: Calibration) -> str:
     rows = [
         ("rows", f"{c.n:,}{groups}", f"base rate {c.base_rate:.4g}"),
         ("RMS error", *_with_limits(c.error, c.confidence_level)),
+        *([] if c.resolution is None else [("  seen in", f"{c.resolution.bins:,} bins", c.resolution.words)]),
         ("ECE", *_with_limits(c.ece, c.confidence_level, c.n_groups is not None)),
         ("largest bin error", f"{c.max_error:.4f}", ""),
         ("mean q - mean y", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap)),

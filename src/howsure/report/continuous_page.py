@@ -18,7 +18,7 @@ def continuous_page(c: ContinuousCalibration) -> bytes:
 
 
 TEST_NOTES = {
-    "combined": "Cauchy combination of the next three; the headline.",
+    "combined": "Cauchy combination of the next three, p cut at ½ so that none cancels another; the headline.",
     "simultaneous band": "Does the curve leave its band anywhere? Any shape. The statistic is the least pointwise tail.",
     "mean of PIT": "Is the mean ½? Below: forecasts too high; above: too low. The statistic is z.",
     "variance of PIT": "Is the mean square about ½ equal to 1/12? Above: too narrow; below: too wide. The statistic is z.",

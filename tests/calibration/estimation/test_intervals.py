@@ -38,6 +38,11 @@ def test_intervals_hold_their_estimates_and_grow_with_the_level(rows, level):
         assert 0.0 <= c.error.low <= c.error.high <= 1.0
         assert np.all((c.bins.low <= c.bins.mean_true) & (c.bins.mean_true <= c.bins.high))
         assert all(0.0 <= t.p_value <= 1.0 for t in c.tests)
+        shown = max(c.bias.gap.low, -c.bias.gap.high, 0.0)  # neither error is below |mean q - mean y|
+        assert shown <= c.error.low
+        assert shown <= c.ece.low
+        assert not c.bias.direction or abs(c.bias.gap.value) <= c.error.value + 1e-12
+        assert c.error_squared.low == pytest.approx(c.error.low**2, abs=1e-12)
     assert wide.error.low <= narrow.error.low + 1e-9
     assert wide.error.high >= narrow.error.high - 1e-9
 

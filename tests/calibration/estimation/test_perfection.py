@@ -2,22 +2,30 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import howsure
+from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.perfection import (
     PerfectionTest,
     brownian_maximum_tail,
     brownian_range_tail,
     combined,
+    combined_p_value,
     pearson3_tail,
     perfection_tests,
 )
 from howsure.calibration.sketch import sketch_rows
 
 
+def judged(sketch):
+    return perfection_tests(sketch, ladder(sketch))
+
+
 def by_name(y, q):
-    return {t.name: t for t in perfection_tests(sketch_rows(y, q))}
+    return {t.name: t for t in judged(sketch_rows(y, q))}
 
 
 def test_statistics_from_the_sketch_equal_sums_over_rows(skewed):
@@ -38,15 +46,96 @@ def test_statistics_from_the_sketch_equal_sums_over_rows(skewed):
 
 def test_collapsed_statistics_are_close(skewed):
     sketch = sketch_rows(*skewed)
-    for a, b in zip(perfection_tests(sketch), perfection_tests(sketch.collapsed()), strict=True):
+    for a, b in zip(judged(sketch)[1:], judged(sketch.collapsed())[1:], strict=True):
         assert a.statistic == pytest.approx(b.statistic, rel=2e-3)
 
 
-def test_cauchy_combination_of_equal_p_values_is_that_value():
+def test_combination_of_equal_p_values_is_that_value():
     for p in (0.001, 0.03, 0.5, 0.9):
         parts = (PerfectionTest("a", 0, p), PerfectionTest("b", 0, p))
         assert combined(parts).p_value == pytest.approx(p)
-    assert combined((PerfectionTest("a", 0, 0.0), PerfectionTest("b", 0, 1.0))).p_value <= 1.0
+
+
+P_VALUES = st.just(0.0) | st.floats(1e-290, 1)
+
+
+@given(P_VALUES, P_VALUES, P_VALUES)
+def test_evidence_never_cancels(a, b, c):
+    """However unconvincing one test, the other's p-value is at most doubled; and less of one p is never more of all."""
+    p = float(combined_p_value(np.array(a), np.array(b)))
+    assert min(a, b) * (1 - 1e-9) <= p <= min(2 * min(a, b), 1.0) * (1 + 1e-9)
+    assert float(combined_p_value(np.array(min(a, c)), np.array(b))) <= p * (1 + 1e-9)
+
+
+def exact_p_values(n, q, ones):
+    """Every outcome of two heaps of rows, its probability, and the tails of the statistics: nothing simulated."""
+    k = np.stack(np.meshgrid(*(np.arange(m + 1) for m in n), indexing="ij"), -1).reshape(-1, 2)
+    weight = np.prod(stats.binom.pmf(k, n, q), axis=1)
+    e, slope, v = k - n * q, 1 - 2 * q, n * q * (1 - q)
+    u = np.stack([e.sum(1), (e * slope).sum(1)])
+    cov = np.array([[v.sum(), (slope * v).sum()], [(slope * v).sum(), (slope**2 * v).sum()]])
+    score = np.einsum("ik,ij,jk->k", u, np.linalg.inv(cov), u)
+    excess = ((e**2 - k * (1 - q) ** 2 - (n - k) * q**2) / (n - 1)).sum(1)
+
+    def tails(x):
+        x = np.round(x, 9)
+        return np.array([weight[x >= v].sum() for v in x])
+
+    parts = tails(excess), tails(score)
+    whole = tails(-combined_p_value(*parts))
+    here = int(np.flatnonzero((k == ones).all(axis=1))[0])
+    return whole[here], parts[0][here], parts[1][here]
+
+
+@pytest.mark.parametrize(
+    ("n", "q", "ones"),
+    [
+        ((50, 50), (0.99, 0.999), (50, 49)),  # p was 2e-4 by the limit law
+        ((50, 50), (0.99, 0.999), (49, 49)),  # p was 1: one test wiped out the other
+        ((50, 50), (0.99, 0.999), (47, 50)),
+        ((60, 20), (0.02, 0.6), (4, 9)),
+        ((30, 30), (0.3, 0.5), (14, 18)),
+    ],
+)
+def test_p_values_of_few_or_all_but_certain_rows_are_exact(n, q, ones):
+    """Within 4 standard errors of 1,000 simulations or more, of what summing over all outcomes gives."""
+    n, q, ones = np.array(n), np.array(q), np.array(ones)
+    y = np.concatenate([np.arange(m) < k for m, k in zip(n, ones, strict=True)])
+    found = judged(sketch_rows(y, np.repeat(q, n)))
+    for exact, test in zip(exact_p_values(n, q, ones), found, strict=False):
+        simulations = 4_999 if found[0].p_value <= 0.2 else 499
+        assert test.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / simulations) + 1 / 500)
+        assert exact / 2 < test.p_value < exact * 2
+
+
+def test_far_tails_are_bounded_where_no_simulation_reaches():
+    """60 of 200 rows wrong at q = .99: the binomial tail is 1e-67; Chernoff's bound is not below it, and not far off."""
+    y, q = np.arange(200) >= 60, np.full(200, 0.99)
+    exact = stats.binom.sf(59, 200, 0.01)
+    found = by_name(y, q)["score"].p_value
+    assert exact < found < 100 * exact
+
+
+def test_what_q_ruled_out_refutes_it():
+    rng = np.random.default_rng(3)
+    q = np.concatenate([[0.0], rng.random(500)])
+    y = rng.random(501) < q
+    assert howsure.check(y, q).p_value > 0.0
+    y[0] = True
+    c = howsure.check(y, q)
+    assert c.p_value == 0.0
+    assert howsure.check(y, q, groups=np.arange(501) // 5).p_value == 0.0
+    assert "Not calibrated" in c.verdict
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("q", [0.02, 0.98])
+def test_limit_laws_take_over_smoothly(q):
+    """Just above and just below the border of 30 rows' worth, the two ways of computing a p-value differ little."""
+    n = round(30 / (q * (1 - q)))
+    for more in (9, 13, -10):
+        p = [by_name(np.arange(m) < round(m * q) + more, np.full(m, q))["combined"].p_value for m in (n - 8, n + 8)]
+        assert max(p) / min(p) < 2.0
 
 
 def test_pearson3_tail():

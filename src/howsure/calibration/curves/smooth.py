@@ -131,7 +131,7 @@ def points(sketch: Sketch, most: int) -> tuple[Floats, Floats, Floats]:
     """Mean q, rows and positives of the cells, pooled if there are more than `most`."""
     if len(sketch.size) <= most:
         return sketch.mean_q, sketch.size.astype(np.float64), sketch.counts[:, 1].astype(np.float64)
-    starts = estimation_bins(sketch, most // 2).starts
+    starts = estimation_bins(sketch, most // 2, heaps=False).starts
     size = np.add.reduceat(sketch.size, starts).astype(np.float64)
     return (
         np.clip(np.add.reduceat(sketch.sum_q, starts) / size, 0.0, 1.0),

@@ -5,19 +5,28 @@ noise of every bin as miscalibration; subtracting an unbiased estimate of that n
 
     T = N⁻¹ Σ_b (E_b² - Q_b) / (n_b - 1),    E = Σ(y - q), Q = Σ(y - q)² of a bin,
 
-which only multiplies residuals of different rows. Derivation and simulations: docs/evidence/theory.md.
+which only multiplies residuals of different rows. How fine the bins are is decided by the data. Derivation and
+simulations: docs/evidence/theory.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints, cell_position
 
 MOST_BINS = 4096
+MOST_SKEW = 2.8
+FEWEST_ROWS = 8  # rows a bin on average, where bins are doubled
+EVIDENCE = 3.0  # normal deviate that a rise of T with finer bins must reach to be taken for structure
+AHEAD = 3  # doublings beyond the chosen bins that the upper limit allows for
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,47 +66,71 @@ class BinSums:
         return float(np.sum((self.e**2 - self.q) / (self.n - 1.0))) / self.total
 
 
-def estimation_bins(sketch: Sketch, count: int) -> BinSums:
+def estimation_bins(sketch: Sketch, count: int, *, heaps: bool = True) -> BinSums:
     """About `count` bins, spaced half by rank and half by asin √q, with an edge at ½ and two rows at least.
 
-    Rows are placed by the fixed cell they fall into, never by a rounded sum, and no cell is parted: the bins, and so
-    the estimate, are the same whether the sketch is still exact or has collapsed.
+    With `heaps`, a value that holds N/(2 count) rows has a bin of its own, as has ½. Rows are placed by the fixed cell
+    they fall into, never by a rounded sum, and no cell is parted: the bins, and so the estimate, are the same whether
+    the sketch is still exact or has collapsed.
     """
+    return nested_bins(sketch, [count], heaps=heaps)[0]
+
+
+def nested_bins(sketch: Sketch, counts: Sequence[int], *, heaps: bool = True) -> list[BinSums]:
+    """`estimation_bins` for several counts."""
     size = sketch.size.astype(np.float64)
+    total = float(size.sum())
     runs = np.flatnonzero(np.diff(sketch.fixed_cell, prepend=-1))
     position = cell_position(sketch.fixed_cell[runs])
     held = np.add.reduceat(size, runs)
-    place = 0.5 * (np.cumsum(held) - 0.5 * held) / size.sum() + np.arcsin(np.sqrt(position)) / np.pi
-    label = 2 * np.floor(count * place).astype(np.int64) + (position >= 0.5)
-    starts = runs[np.flatnonzero(np.diff(label, prepend=-1))]
-    starts = _at_least_two(starts, sketch.size)
+    place = 0.5 * (np.cumsum(held) - 0.5 * held) / total + np.arcsin(np.sqrt(position)) / np.pi
+    half = (position >= 0.5).astype(np.int64) + (position > 0.5)
     q = sketch.mean_q
     # Σ q(1-q) inside a cell: n q̄(1-q̄) - Σ(q - q̄)².
     null = size * np.where(sketch.upper, 1.0 - sketch.mean_m, sketch.mean_m)
     null = null * np.where(sketch.upper, sketch.mean_m, 1.0 - q) - sketch.spread_q
-    n = np.add.reduceat(size, starts)
-    return BinSums(
-        starts,
-        n,
-        np.add.reduceat(sketch.sum_e, starts),
-        np.add.reduceat(sketch.sum_ee, starts),
-        np.add.reduceat(null, starts) / n,
-    )
+    made = []
+    for count in counts:
+        begins = np.diff(3 * np.floor(count * place).astype(np.int64) + half, prepend=-1) != 0
+        if heaps:
+            heap = held >= max(total / (2 * count), 2.0)
+            begins |= heap
+            begins[1:] |= heap[:-1]
+        starts = _at_least_two(runs[begins], sketch.size, half[begins])
+        n = np.add.reduceat(size, starts)
+        e, ee = np.add.reduceat(sketch.sum_e, starts), np.add.reduceat(sketch.sum_ee, starts)
+        made.append(BinSums(starts, n, e, ee, np.add.reduceat(null, starts) / n))
+    return made
 
 
-def _at_least_two(starts: Ints, size: Ints) -> Ints:
-    """Join every bin of one row to a neighbour: the one before, or for a first bin the one after."""
-    n = np.add.reduceat(size, starts)
-    if n.min() >= 2 or len(n) == 1:
+def _at_least_two(starts: Ints, size: Ints, half: Ints) -> Ints:
+    """Join every bin of one row to its neighbour towards ½, so that the bins of 1 - q mirror those of q.
+
+    `half` is 0, 1 or 2 for bins below, at and above ½.
+    """
+    n = np.add.reduceat(size, starts).tolist()
+    if min(n) >= 2 or len(n) == 1:
         return starts
-    keep, held = [0], int(n[0])
-    for b in range(1, len(n)):
-        if held < 2 or n[b] < 2:
-            held += int(n[b])
-        else:
-            keep.append(b)
-            held = int(n[b])
-    return starts[keep]
+    below, above = int(np.searchsorted(half, 1)), int(np.searchsorted(half, 2))
+    firsts = _pairs(n[above:][::-1])  # from 1 downwards
+    ends = [len(n) - first for first in firsts[:0:-1]]
+    made = starts[_pairs(n[:below]) + list(range(below, above)) + ([above, *ends] if firsts else [])]
+    rows = np.add.reduceat(size, made)
+    for short in np.flatnonzero(rows < 2)[::-1].tolist():  # a side, or ½ itself, that holds one row in all
+        if len(made) > 1:
+            made = np.delete(made, short if short else 1)
+    return made
+
+
+def _pairs(n: list[int]) -> list[int]:
+    """First index of runs with two rows at least, the last run joined to the one before if it is short."""
+    firsts, held = [], 2
+    for i, rows in enumerate(n):
+        if held >= 2:
+            firsts.append(i)
+            held = 0
+        held += rows
+    return firsts[:-1] if held < 2 and len(firsts) > 1 else firsts
 
 
 def bin_count(n: int) -> int:
@@ -105,25 +138,120 @@ def bin_count(n: int) -> int:
     return min(max(10, round(n**0.4)), MOST_BINS)
 
 
-def default_bins(sketch: Sketch) -> BinSums:
-    """B = max(10, N^0.4) bins, doubled while the extra noise is small beside the estimate's own."""
-    n = sketch.n
-    count = bin_count(n)
-    bins = first = estimation_bins(sketch, count)
-    t0 = max(first.squared_error, 0.0)
+@dataclass(frozen=True, slots=True)
+class Resolution(Record):
+    """How fine the bins are that the error is estimated on: what changes faster than they do is averaged out."""
+
+    SHOWN: ClassVar[str] = "bins rows_per_bin is_full"
+
+    bins: int
+    values: int  # distinct probabilities
+    n: int
+
+    @property
+    def rows_per_bin(self) -> float:
+        """On average."""
+        return self.n / self.bins
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every distinct probability has a bin of its own, so that nothing is averaged out."""
+        return self.bins == self.values
+
+    @property
+    def words(self) -> str:
+        """What the bins can see."""
+        if self.is_full:
+            return "each distinct probability by itself"
+        return f"about {max(round(self.rows_per_bin), 1):,} rows in each; faster changes are averaged out"
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Bins of one resolution after another, and the one that the error is estimated on.
+
+    T can only see what differs between bins: θ² of the bins is at most θ². Finer bins see more and add noise.
+    """
+
+    levels: tuple[BinSums, ...]  # max(10, N^0.4) bins, then doubled each time
+    planned: int  # the level that costs next to nothing, chosen without looking for structure
+    chosen: int  # the level of the estimate: the planned one, or a finer one that shows structure
+    values: int  # distinct probabilities (fixed cells)
+
+    @property
+    def bins(self) -> BinSums:
+        """The bins of the estimate."""
+        return self.levels[self.chosen]
+
+    @property
+    def finer(self) -> BinSums:
+        """The bins one doubling beyond, if there are any."""
+        return self.levels[min(self.chosen + 1, len(self.levels) - 1)]
+
+    @property
+    def highest(self) -> float:
+        """The largest T of the estimate's bins and of the next doublings."""
+        return max(b.squared_error for b in self.levels[self.chosen : self.chosen + AHEAD + 1])
+
+    @property
+    def resolution(self) -> Resolution:
+        """How fine the bins of the estimate are."""
+        return Resolution(len(self.bins.n), self.values, round(self.bins.total))
+
+
+def ladder(sketch: Sketch) -> Ladder:
+    """Bins as fine as the data ask for.
+
+    B = max(10, N^0.4), doubled while the extra noise is small beside the estimate's own; from there to the finest bins
+    whose T is higher than the noise that they add can explain (a normal deviate of `EVIDENCE`).
+    """
+    n, count = sketch.n, bin_count(sketch.n)
+    counts = [count]
+    while 2 * counts[-1] <= min(n / FEWEST_ROWS, MOST_BINS):
+        counts.append(2 * counts[-1])
+    levels = nested_bins(sketch, counts)
+    while len(levels) > 1 and len(levels[-1].n) == len(levels[-2].n):
+        levels.pop()
+    spread, third = [null_spread(b) for b in levels], [null_third(b) for b in levels]
+    t = [b.squared_error for b in levels]
+    first = levels[0]
     d2 = float(np.sum(first.weight * first.gap**2))
     rho = float(np.sum(first.weight * first.variance * first.gap**2)) / d2 if d2 > 0 else 0.25
-    while 2 * count <= min(n / 8, MOST_BINS) and 2 * null_spread(bins) <= 0.2 * (4 * rho / n) * t0:
-        finer = estimation_bins(sketch, 2 * count)
-        if len(finer.n) == len(bins.n):
-            break
-        bins, count = finer, 2 * count
-    return bins
+    planned = 0
+    while planned + 1 < len(levels) and 2 * spread[planned] <= 0.2 * (4 * rho / n) * max(t[0], 0.0):
+        planned += 1
+    chosen = planned
+    for k in range(planned + 1, len(levels)):
+        # The noise that finer bins add is independent of what was there; at least half of their share of it.
+        least = 0.5 - 0.5 * len(levels[chosen].n) / len(levels[k].n)
+        added = max(spread[k] - spread[chosen], least * spread[k])
+        skew = max(third[k] - third[chosen], least * third[k]) / added**1.5
+        if t[k] - t[chosen] > wilson_hilferty(min(skew, MOST_SKEW), EVIDENCE) * sqrt(added):
+            chosen = k
+    return Ladder(tuple(levels), planned, chosen, distinct_values(sketch))
+
+
+def distinct_values(sketch: Sketch) -> int:
+    """Number of fixed cells that hold rows."""
+    return int(np.count_nonzero(np.diff(sketch.fixed_cell, prepend=-1)))
 
 
 def null_spread(bins: BinSums) -> float:
     """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
     return float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (bins.variance / bins.total) ** 2))
+
+
+def null_third(bins: BinSums) -> float:
+    """K3, the third central moment of T when d = 0: 8 Σ (s²/N)³."""
+    return float(8.0 * np.sum((bins.variance / bins.total) ** 3))
+
+
+def wilson_hilferty(skew: float, z: float) -> float:
+    """Quantile of a standardised Pearson III law of the given skew."""
+    if abs(skew) < 1e-6:
+        return z
+    base = 1.0 + skew * z / 6.0 - skew * skew / 36.0
+    return -2.0 / skew if base <= 0.0 else 2.0 / skew * (base**3 - 1.0)
 
 
 def folded_mean(bins: BinSums) -> Floats:

@@ -8,16 +8,25 @@ type III law (Wilson-Hilferty). Formulas, derivation and coverage: docs/evidence
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
 
 from howsure._result import Record
-from howsure.calibration.estimation.estimate import BinSums, folded_mean, null_spread
+from howsure.calibration.estimation.estimate import (
+    MOST_BINS,
+    MOST_SKEW,
+    BinSums,
+    Ladder,
+    estimation_bins,
+    folded_mean,
+    null_spread,
+    null_third,
+    wilson_hilferty,
+)
 from howsure.calibration.sketch import Sketch
 
-MOST_SKEW = 2.8
 TINY = 1e-100  # a mean square below this counts as 0: its powers would underflow
 
 
@@ -36,10 +45,24 @@ class Estimate(Record):
         limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
         return f"{self.value:.4f}{limits}"
 
+    def squared(self) -> Estimate:
+        """The square of a number that is not negative, and of its limits."""
+        low, high = (None if v is None else v**2 for v in (self.low, self.high))
+        return Estimate(self.value**2, low, high)
+
     def sqrt(self) -> Estimate:
         """The square root of the number and its limits; negative ones count as 0."""
         low, high = (None if v is None else sqrt(max(v, 0.0)) for v in (self.low, self.high))
         return Estimate(sqrt(max(self.value, 0.0)), low, high)
+
+
+def at_least_bias(error: Estimate, gap: Estimate) -> Estimate:
+    """The RMS error or the ECE, neither of which is below |mean q - mean y|; raised where the gap is shown to be none."""
+    shown = max(gap.low or 0.0, -(gap.high or 0.0), 0.0)
+    if error.low is None or error.high is None or shown == 0.0:
+        return error
+    value = max(error.value, abs(gap.value))
+    return Estimate(value, max(error.low, shown), max(error.high, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +84,6 @@ class Law:
         return x + wilson_hilferty(skew, z) * sqrt(variance)
 
 
-def wilson_hilferty(skew: float, z: float) -> float:
-    """Quantile of a standardised Pearson III law of the given skew."""
-    if abs(skew) < 1e-6:
-        return z
-    base = 1.0 + skew * z / 6.0 - skew * skew / 36.0
-    return -2.0 / skew if base <= 0.0 else 2.0 / skew * (base**3 - 1.0)
-
-
 def solve(f: Callable[[float], float], target: float, high: float = 1.0) -> float:
     """The x in [0, high] with f(x) = target, f increasing; an end if there is none."""
     low = 0.0
@@ -85,14 +100,37 @@ def solve(f: Callable[[float], float], target: float, high: float = 1.0) -> floa
     return 0.5 * (low + high)
 
 
-def squared_error_interval(bins: BinSums, confidence_level: float) -> Estimate:
-    """T and the confidence interval of θ²."""
-    z = normal_quantile(0.5 + confidence_level / 2)
+def squared_error_interval(r: Ladder, confidence_level: float) -> Estimate:
+    """T and the confidence interval of θ².
+
+    The lower limit is that of the planned bins or of the chosen ones, whichever is higher; it has half of the usual
+    error probability on its side, since the bias has a lower limit too. The upper limit starts from the highest T of
+    the chosen bins and the next doublings.
+    """
+    tail = 0.5 * (1.0 - confidence_level)
+    strict = normal_quantile(1.0 - 0.5 * tail)
+    low = max(_lower(r.levels[k], strict) for k in {r.planned, r.chosen})
+    return Estimate(r.bins.squared_error, low, _upper(r.bins, r.highest, normal_quantile(1.0 - tail)))
+
+
+def _lower(bins: BinSums, z: float) -> float:
+    law = _law(bins, z)
+    n, null = bins.total, bins.null_variance
+    v0 = float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (null / n) ** 2))
+    k3 = float(8.0 * np.sum((null / n) ** 3))
+    law = replace(law, variance0=max(law.variance0, v0), third0=max(law.third0, k3))
+    return solve(lambda x: law.quantile(x, z), bins.squared_error)
+
+
+def _upper(bins: BinSums, t: float, z: float) -> float:
+    law = _law(bins, z)
+    return solve(lambda x: law.quantile(x, -z), max(t, 0.0))
+
+
+def _law(bins: BinSums, z: float) -> Law:
+    """The law of T, with the variance that the rows show."""
     n, s2, w, d = bins.total, bins.variance, bins.weight, bins.gap
-    v0, k3 = null_spread(bins), float(8.0 * np.sum((s2 / n) ** 3))
-    null = bins.null_variance
-    v0_null = float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (null / n) ** 2))
-    k3_null = float(8.0 * np.sum((null / n) ** 3))
+    v0, k3 = null_spread(bins), null_third(bins)
     d2 = float(np.sum(w * d**2))
     if d2 > TINY:
         rho = float(np.sum(w * s2 * d**2)) / d2
@@ -100,26 +138,39 @@ def squared_error_interval(bins: BinSums, confidence_level: float) -> Estimate:
         kappa = max(float(np.sum(w * d**4)) / d2**2 - 1.0, 0.0)
     else:
         rho, rho2, kappa = 0.25, 0.0625, 0.0
-    slope, bend, third = 4.0 * rho / n, min(kappa / n, 0.5 / z**2), 24.0 * rho2 / n**2
-    t = bins.squared_error
-    lower = Law(max(v0, v0_null), slope, bend, max(k3, k3_null), third)
-    upper = Law(v0, slope, bend, k3, third)
-    low = solve(lambda x: lower.quantile(x, z), t)
-    high = solve(lambda x: upper.quantile(x, -z), max(t, 0.0))
-    return Estimate(t, low, high)
+    return Law(v0, 4.0 * rho / n, min(kappa / n, 0.5 / z**2), k3, 24.0 * rho2 / n**2)
 
 
-def expected_error_interval(bins: BinSums, rms_high: float, confidence_level: float) -> Estimate:
-    """The debiased ECE on its own bins, and a conservative interval; ECE never exceeds the RMS error."""
+def expected_error_interval(sketch: Sketch, r: Ladder, rms_high: float, confidence_level: float) -> Estimate:
+    """The debiased ECE and a conservative interval; ECE never exceeds the RMS error.
+
+    Value and lower limit come from max(10, N^⅓) bins, or from the bins of the RMS error where these show structure;
+    the upper limit from bins one doubling finer than those.
+    """
     z = normal_quantile(0.5 + confidence_level / 2)
-    w, d, v = bins.weight, bins.gap, bins.variance / bins.n
-    plug_in = float(np.sum(w * np.abs(d)))
-    value = max(0.0, 2.0 * plug_in - float(np.sum(w * folded_mean(bins))))
-    se = sqrt(float(np.sum(w**2 * v)) + max(float(np.sum(w * d**2)) - plug_in**2, 0.0) / bins.total)
-    unsure = float(np.sum((w * np.sqrt(v))[np.abs(d) < 2.0 * np.sqrt(v)]))
-    low = max(0.0, 2.0 * plug_in - float(np.sum(w * folded_mean(bins))) - 0.47 * unsure - z * se)
-    high = min(plug_in + z * se, rms_high)
+    few = estimation_bins(sketch, min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS))
+    value, low = _debiased_ece(few, z)
+    if r.chosen > r.planned:
+        strict = normal_quantile(1.0 - 0.25 * (1.0 - confidence_level))
+        value, finer_low = _debiased_ece(r.bins, strict)
+        low = max(low, finer_low)
+    high = min(float(np.sum(r.finer.weight * np.abs(r.finer.gap))) + z * _ece_error(r.finer), rms_high)
     return Estimate(value, min(low, value), max(high, value))
+
+
+def _debiased_ece(bins: BinSums, z: float) -> tuple[float, float]:
+    """ECE, and its lower limit."""
+    w, d, sd = bins.weight, bins.gap, np.sqrt(bins.variance / bins.n)
+    value = 2.0 * float(np.sum(w * np.abs(d))) - float(np.sum(w * folded_mean(bins)))
+    unsure = float(np.sum((w * sd)[np.abs(d) < 2.0 * sd]))
+    return max(value, 0.0), max(value - 0.47 * unsure - z * _ece_error(bins), 0.0)
+
+
+def _ece_error(bins: BinSums) -> float:
+    """Standard error of Σ w|d|."""
+    w, d = bins.weight, bins.gap
+    between = float(np.sum(w * d**2)) - float(np.sum(w * np.abs(d))) ** 2
+    return sqrt(float(np.sum(w**2 * bins.variance / bins.n)) + max(between, 0.0) / bins.total)
 
 
 def mean_gap_interval(sketch: Sketch, confidence_level: float) -> Estimate:

@@ -1,22 +1,25 @@
 """Tests of perfect calibration, H0: P(y = 1 | q) = q for every q.
 
-The headline combines two tests that see different things (Cauchy combination; Liu & Xie 2020): the debiased error T
-finds any shape of miscalibration, the score test finds a shift or a wrong slope with little data.
+The headline combines two tests that see different things: the debiased error T finds any shape of miscalibration, the
+score test finds a shift or a wrong slope with little data. Where little is at stake (few rows, or all but certain
+ones) the limit laws are wrong, and the p-values are those of simulated labels, y ~ Bernoulli(q).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import atan, pi, sqrt, tan
+from dataclasses import dataclass, replace
+from math import pi, sqrt
 
 import numpy as np
 
 from howsure._result import Record
-from howsure.calibration.estimation.estimate import BinSums, bin_count, estimation_bins
+from howsure.calibration.estimation.estimate import BinSums, Ladder
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats
 
 TINY = 1e-100  # a variance below this is none: its powers would underflow
+FINER = 0.1  # share of the excess-error test's level that goes to finer bins
+SIMULATED_BELOW = 30.0  # information, in rows' worth of q(1-q)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +27,69 @@ class PerfectionTest(Record):
     """A test of perfect calibration."""
 
     name: str
-    statistic: float | None  # None: beyond measure, something happened that q called impossible
+    statistic: float | None  # None: of the combined test, and where something happened that q called impossible
     p_value: float
 
     def __repr__(self) -> str:
         return f"{self.name}: p = {self.p_value:.4g}"
 
 
-def perfection_tests(sketch: Sketch) -> tuple[PerfectionTest, ...]:
+def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
     """The combined test first, then its parts and the classical ones."""
-    parts = (_excess_error(sketch), _score(sketch))
-    return (combined(parts), *parts, _spiegelhalter(sketch), *_cumulative(sketch))
+    from howsure.calibration.estimation.simulated import simulated_p_values
+
+    excess, score, spiegelhalter = _excess_error(r), _score(sketch), _spiegelhalter(sketch)
+    tests: tuple[PerfectionTest, ...] = (combined((excess, score)), excess, score, spiegelhalter)
+    found = simulated_p_values(sketch, r.levels[0]) if _information(sketch) < SIMULATED_BELOW else None
+    if found is not None:
+        tests = tuple(replace(test, p_value=p) for test, p in zip(tests, found, strict=True))
+    return (*tests, *_cumulative(sketch))
 
 
 def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
-    """Cauchy combination: the mean of tan((½ - p)π) is standard Cauchy under H0, nearly whatever the dependence."""
-    # p is kept off 0 and 1, where the tangent is infinite.
-    mean = sum(tan((0.5 - min(max(t.p_value, 1e-15), 1.0 - 1e-15)) * pi) for t in parts) / len(parts)
-    return PerfectionTest("combined", mean, min(max(0.5 - atan(mean) / pi, 0.0), 1.0))
+    """The parts as one test; see `combined_p_value`."""
+    return PerfectionTest("combined", None, float(combined_p_value(*(np.array(t.p_value) for t in parts))))
 
 
-def _excess_error(sketch: Sketch) -> PerfectionTest:
-    return excess_error(estimation_bins(sketch, bin_count(sketch.n)))
+def combined_p_value(*p: Floats) -> Floats:
+    """Cauchy combination (Liu & Xie 2020) of p-values cut at ½: the mean of cot(πp) is nearly standard Cauchy under H0.
+
+    Without the cut, p = 1 counts as -∞ and wipes out any other. With it the result is at most twice the smallest p.
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        mean = sum(1.0 / np.tan(np.pi * np.minimum(x, 0.5)) for x in p) / len(p)
+    least = np.min(p, axis=0)
+    return np.where(least < 0.5, np.arctan2(1.0, mean) / np.pi, least)
+
+
+def _information(sketch: Sketch) -> float:
+    """The rows' worth of q(1-q) behind the score test, as few as its most influential rows make it.
+
+    A row adds h = xᵀM⁻¹x to the statistic, x = (1, 1-2q). If all h were equal, rank²/Σ q(1-q)h² would be Σ q(1-q).
+    """
+    x = np.stack([np.ones_like(sketch.mean_q), 1.0 - 2.0 * sketch.mean_q])
+    v = sketch.size * sketch.mean_q * (1.0 - sketch.mean_q)
+    matrix = (v * x) @ x.T
+    inverse, rank = pseudo_inverse(matrix)
+    squares = float(np.sum(v * np.sum(x * (inverse @ x), axis=0) ** 2))
+    return rank**2 / squares if squares > 0.0 else 0.0
+
+
+def pseudo_inverse(matrix: Floats) -> tuple[Floats, int]:
+    """The inverse of a covariance where it is not singular, and its rank."""
+    values, vectors = np.linalg.eigh(matrix)
+    used = values > max(float(values.max()) * 1e-10, TINY)
+    kept = vectors[:, used]
+    return kept / values[used] @ kept.T, int(used.sum())
+
+
+def _excess_error(r: Ladder) -> PerfectionTest:
+    """The test on the coarsest bins; finer ones share a tenth of its level, so that fast changes are seen too."""
+    first, *finer = (excess_error(b) for b in r.levels)
+    if not finer:
+        return first
+    least = min(t.p_value for t in finer)
+    return replace(first, p_value=min(first.p_value / (1.0 - FINER), len(finer) * least / FINER, 1.0))
 
 
 def excess_error(bins: BinSums) -> PerfectionTest:

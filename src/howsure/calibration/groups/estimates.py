@@ -11,7 +11,8 @@ from math import sqrt
 
 import numpy as np
 
-from howsure.calibration.estimation.intervals import MOST_SKEW, TINY, Estimate, Law, solve
+from howsure.calibration.estimation.estimate import MOST_SKEW
+from howsure.calibration.estimation.intervals import TINY, Estimate, Law, solve
 from howsure.calibration.estimation.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
 from howsure.calibration.groups.clusters import POSITIVE, ROWS
 from howsure.calibration.groups.moments import Moments

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure.calibration.estimation.estimate import default_bins
+from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.intervals import Estimate, squared_error_interval
 from howsure.calibration.paper import bin_starts, shared_labels
 from howsure.calibration.sketch import SketchBuilder
@@ -141,7 +141,7 @@ def debiased(y: Floats, q: Floats) -> Estimate:
     """θ² as `howsure.check` estimates it."""
     builder = SketchBuilder()
     builder.add(y.astype(np.uint8), q)
-    return squared_error_interval(default_bins(builder.finish()), CONFIDENCE_LEVEL)
+    return squared_error_interval(ladder(builder.finish()), CONFIDENCE_LEVEL)
 
 
 def settings(quick: bool) -> dict[str, Any]:

@@ -20,9 +20,8 @@ import numpy as np
 import pycrfsuite
 from hmmlearn.hmm import CategoricalHMM
 
-from howsure.corpora.folder import corpus_path
-from howsure.models.taggers.crf import state_scores
-from howsure.models.taggers.crfsuite import read_crfsuite
+from howsure.corpora.reading import corpus_path
+from howsure.models.taggers.crf import read_crfsuite, state_scores
 from howsure.models.taggers.training import CrfTrainer, lbfgs
 from howsure.posteriors.chain import ChainPosterior
 from howsure.verbs.tagger import tagged

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import howsure
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path
 from howsure.models.classifiers.fitting import fit_classifier
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "classify.md"

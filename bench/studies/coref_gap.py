@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from howsure.corpora.coreference.documents import gum_documents
 from howsure.corpora.coreference.gap import plain_mentions, read_gap
-from howsure.corpora.coreference.ontogum import gum_documents
 from howsure.corpora.document import Mention
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path
 from howsure.models.coreference.ranker import fit_coref
 from howsure.verbs.check import check
 

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 from coref_gap import gap_study
 
-from howsure.corpora.coreference.ontogum import gum_documents
+from howsure.corpora.coreference.documents import gum_documents
 from howsure.evaluation.coreference.scores import coreference_scores
-from howsure.models.coreference.ranker import fit_coref, gold_clusters
-from howsure.models.coreference.temperature import fit_temperature, pair_brier
+from howsure.models.coreference.ranker import fit_coref, fit_temperature, gold_clusters, pair_brier
 from howsure.verbs.check import check
 from howsure.verbs.coref import Resolved, mention_pairs
 from howsure.verbs.coref_check import check_coref

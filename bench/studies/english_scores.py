@@ -14,9 +14,8 @@ from pathlib import Path
 
 from howsure.corpora.document import Document
 from howsure.english.parsing import parse
-from howsure.english.scores import Scores, scores
 from howsure.english.shipped import SHIPPED, Model, model, model_version
-from howsure.english.training_data import sentences, treebank
+from howsure.english.training_data import Scores, scores, sentences, treebank
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
 NAMES = {"ewt": "EWT", "gum": "GUM"}

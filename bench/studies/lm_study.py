@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 import howsure
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path
 from howsure.models.ngrams.reading import block_ids, text_bytes
 from howsure.models.ngrams.smoothing.registry import SMOOTHINGS
 from howsure.models.ngrams.spelling import Corrector, error_model

@@ -20,15 +20,14 @@ from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.comparing.result import compare_rows
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.sketch import sketch_rows
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path
 from howsure.corpora.tagged import read_penn, read_tagged
 from howsure.models.taggers.crf import Crf
-from howsure.models.taggers.features import SETS
+from howsure.models.taggers.features import SETS, tag_lexicon
 from howsure.models.taggers.hmm import HmmCounts
-from howsure.models.taggers.lexicon import tag_lexicon
 from howsure.models.taggers.temperature import fit_temperature
 from howsure.models.taggers.training import CrfTrainer
-from howsure.posteriors.chain_gold import accuracy, top_pairs
+from howsure.posteriors.chain import accuracy, top_pairs
 from howsure.verbs.tagger import tagged, train_tagger
 
 ROOT = Path(__file__).parents[2]

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import howsure
-from howsure.experiments.page import page
-from howsure.plots.vega import rendered
+from howsure.experiments.overview import page
 from howsure.files import write_whole
+from howsure.plots.vega import rendered
 
 DOCS = Path(__file__).parents[2] / "docs"
 

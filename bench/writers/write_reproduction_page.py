@@ -9,7 +9,7 @@ from pathlib import Path
 from howsure.errors import InputError
 from howsure.experiments.overview import overview
 from howsure.files import write_whole
-from howsure.verbs.reproduce_index import kept_results, left_out
+from howsure.verbs.reproduce import kept_results, left_out
 
 DOCS = Path(__file__).parents[2] / "docs"
 IMAGES = DOCS / "images" / "reproduction"

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from howsure.corpora.conllu_writing import conllu_text
+from howsure.corpora.conllu import conllu_text
 from howsure.english.parsing import parse
 
 DATA = Path(__file__).parents[2] / "src" / "howsure" / "data"

@@ -14,7 +14,7 @@ MODELS = {
     "howsure.models.taggers.tagger": ["load_tagger"],
     "howsure.models.taggers.hmm": ["HmmCounts", "Hmm"],
     "howsure.models.taggers.crf": ["Crf"],
-    "howsure.models.taggers.crfsuite": ["read_crfsuite"],
+    "howsure.models.taggers.crf": ["read_crfsuite"],
     "howsure.models.taggers.temperature": ["fit_temperature"],
     "howsure.models.classifiers.model": ["TextClassifier"],
     "howsure": ["CorefModel"],

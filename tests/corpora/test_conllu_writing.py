@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.corpora.conllu import conllu_documents, read_conllu
-from howsure.corpora.conllu_writing import conllu_text, write_conllu
+from howsure.corpora.conllu import conllu_documents, conllu_text, read_conllu, write_conllu
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 

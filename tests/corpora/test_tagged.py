@@ -3,8 +3,7 @@
 import pytest
 
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.entity_tags import entity_tags
-from howsure.corpora.tagged import format_of, read_tagged, sentences_of
+from howsure.corpora.tagged import entity_tags, format_of, read_tagged, sentences_of
 from howsure.errors import InputError
 
 CONLLU = (

@@ -10,7 +10,7 @@ pytest.importorskip("spacy")
 from howsure.cli.application import run
 from howsure.corpora.conllu import conllu_documents
 from howsure.english import parse, with_coreference
-from howsure.english.reparsing import reparsed
+from howsure.english.annotating import reparsed
 from howsure.english.shipped import model
 
 STORY = (

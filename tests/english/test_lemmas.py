@@ -2,8 +2,7 @@
 
 import pytest
 
-from howsure.english.lemmas import Lemmatiser, learnt_lemmatiser
-from howsure.english.vocabulary import Vocabulary
+from howsure.english.lemmas import Lemmatiser, Vocabulary, learnt_lemmatiser
 
 SEEN = [
     *[(w + "ed", "VBD", w) for w in ("walk", "jump", "climb", "attack", "end")],

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 spacy = pytest.importorskip("spacy")
 
 import howsure  # noqa: E402
-from howsure.corpora.conllu import conllu_documents  # noqa: E402
-from howsure.corpora.conllu_writing import conllu_text  # noqa: E402
+from howsure.corpora.conllu import conllu_documents, conllu_text  # noqa: E402
 from howsure.corpora.document import Document  # noqa: E402
 from howsure.english import original_text, parse  # noqa: E402
 from howsure.errors import HowsureError, InputError, MissingExtra  # noqa: E402

@@ -4,9 +4,15 @@ import pytest
 
 spacy = pytest.importorskip("spacy")
 
-from howsure.english.scores import scores  # noqa: E402
+from howsure.corpora.reading import corpus_path, read_splits  # noqa: E402
 from howsure.english.shipped import model  # noqa: E402
-from howsure.english.training_data import NON_COMMERCIAL, Sentence, gum_split, sentences, treebank  # noqa: E402
+from howsure.english.training_data import (  # noqa: E402
+    NON_COMMERCIAL,
+    Sentence,
+    scores,
+    sentences,
+    treebank,
+)
 
 
 @pytest.mark.corpus
@@ -24,7 +30,7 @@ def test_the_shipped_model_keeps_its_word(shipped, part, how, upos, xpos, las):
 
 @pytest.mark.corpus
 def test_genres_that_forbid_commercial_use_are_left_out():
-    names = gum_split()["train"]
+    names = read_splits(corpus_path("gum", "splits.md"))["train"]
     assert any(n.split("_")[1] in NON_COMMERCIAL for n in names)
     assert not any(d.name.split("_")[1] in NON_COMMERCIAL for d in treebank("train")["gum"])
 

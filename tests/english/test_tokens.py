@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 spacy = pytest.importorskip("spacy")
 
 from howsure.english.pipeline import language  # noqa: E402
-from howsure.english.spaces import misc_entry, original_text  # noqa: E402
-from howsure.english.tokens import LONGEST_PIECE, pieces, tokenizer, tokens  # noqa: E402
+from howsure.english.tokens import LONGEST_PIECE, misc_entry, original_text, pieces, tokenizer, tokens  # noqa: E402  # noqa: E402
 
 TOKENISE = tokenizer(language()().vocab)
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError
 from howsure.events.counts import CountLaw, difference_count, document_count, entity_count, more_than
-from howsure.events.periods import PERIODS, all_periods, next_start, period_name, period_start
-from howsure.events.timeline import Hit, comparison, timeline
+from howsure.events.timeline import (
+    PERIODS,
+    Hit,
+    all_periods,
+    comparison,
+    next_start,
+    period_name,
+    period_start,
+    timeline,
+)
 
 probabilities = st.lists(st.floats(0, 1), max_size=9)
 

@@ -12,7 +12,7 @@ import howsure
 from howsure.cli.application import run
 from howsure.errors import InputError
 from howsure.experiments import data, registry
-from howsure.experiments.page import page
+from howsure.experiments.overview import page
 from howsure.experiments.result import Finding, Reproduction
 from howsure.experiments.work import Work
 

@@ -15,7 +15,7 @@ from howsure.experiments.overview import overview, tally
 from howsure.experiments.registry import EXPERIMENTS
 from howsure.experiments.result import Figure, Finding, Reproduction, Table, Verdict
 from howsure.experiments.slips import SLIPS
-from howsure.verbs.reproduce_index import kept_results, left_out, reproduction_index
+from howsure.verbs.reproduce import kept_results, left_out, reproduction_index
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> a|b {{ 7 * 7 }} `c`"

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from howsure.errors import InputError
 from howsure.kernels.coreference import antecedents as kernels
 from howsure.kernels.coreference import antecedents_compiled
-from howsure.kernels.coreference.clusterings import expected_f
+from howsure.kernels.coreference.antecedents import expected_f
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 

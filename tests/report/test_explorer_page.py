@@ -14,7 +14,7 @@ import howsure
 from howsure.cli.application import run
 from howsure.events.counts import document_count
 from howsure.events.exploration import Exploration
-from howsure.events.periods import PERIODS
+from howsure.events.timeline import PERIODS
 
 pytestmark = pytest.mark.browser
 EPOCH = date(1970, 1, 1)

@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture(scope="session")
 def many_stories(tmp_path_factory):
     """The stories six times, under other names: enough work to be killed in."""
-    from howsure.corpora.conllu_writing import conllu_text
+    from howsure.corpora.conllu import conllu_text
     from howsure.exploring.corpus import stories
 
     path = tmp_path_factory.mktemp("corpus") / "many.conllu"

@@ -50,7 +50,7 @@ def parse(
     """
     from howsure.cli.output import say
     from howsure.cli.progress import progress
-    from howsure.corpora.conllu_writing import conllu_text
+    from howsure.corpora.conllu import conllu_text
     from howsure.english.result import document_dict
     from howsure.errors import InputError
     from howsure.files import check_outputs, whole_file

@@ -42,7 +42,7 @@ def reproduce(
     from howsure.errors import InputError
     from howsure.experiments.registry import EXPERIMENTS, experiment
     from howsure.verbs.reproduce import reproduce as run_reproduce
-    from howsure.verbs.reproduce_index import reproduction_index
+    from howsure.verbs.reproduce import reproduction_index
 
     if listed:
         _list(as_json)

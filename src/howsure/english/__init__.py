@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from howsure.english.coreference import with_coreference
     from howsure.english.parsing import parse
-    from howsure.english.spaces import original_text
+    from howsure.english.tokens import original_text
 
 __all__ = ["original_text", "parse", "with_coreference"]
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
 
         return parse
     if name == "original_text":
-        from howsure.english.spaces import original_text
+        from howsure.english.tokens import original_text
 
         return original_text
     if name == "with_coreference":

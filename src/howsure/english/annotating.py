@@ -9,8 +9,7 @@ import numpy as np
 
 from howsure.corpora.document import Document
 from howsure.english.shipped import Model
-from howsure.english.spaces import misc_entry
-from howsure.english.tokens import Tokens, tokens
+from howsure.english.tokens import Tokens, misc_entry, tokens
 
 COLUMNS = ("lemma", "upos", "xpos", "features", "relation")
 MOST_REMEMBERED = 200_000
@@ -148,3 +147,21 @@ def joined(name: str, parts: list[Parsed], metadata: dict[str, str]) -> Document
         np.array([bool(space) for space in after], dtype=bool),
         metadata,
     )
+
+
+def reparsed(model: Model, documents: Iterable[Document], *, upper: bool = False) -> Iterator[Document]:
+    """Each document with the model's tags, lemmas, features and dependencies; mentions and metadata stay.
+
+    With `upper` the words are put in upper case first, as wire text is.
+    """
+    from spacy.tokens import Doc
+
+    given = list(documents)
+    words = [[w.upper() for w in d.words] if upper else list(d.words) for d in given]
+    docs = (
+        Doc(model.nlp.vocab, words=w, sent_starts=[i in starts for i in range(len(w))])
+        for w, starts in zip(words, (set(d.starts.tolist()) for d in given), strict=True)
+    )
+    for document, own, doc in zip(given, words, model.nlp.pipe(docs, batch_size=8), strict=True):
+        made = parsed_words(model, document.name, own, doc)
+        yield document.with_(words=tuple(own), columns=made.columns, heads=made.heads)

@@ -10,8 +10,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from howsure.corpora.conllu import conllu_documents
-from howsure.corpora.conllu_writing import conllu_text
+from howsure.corpora.conllu import conllu_documents, conllu_text
 from howsure.corpora.document import Document
 from howsure.errors import InputError
 from howsure.files import whole_file

@@ -10,13 +10,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from howsure.corpora.coreference.ontogum import gum_documents
+from howsure.corpora.coreference.documents import gum_documents
 from howsure.corpora.document import Document
-from howsure.english.reparsing import reparsed
+from howsure.english.annotating import reparsed
 from howsure.english.shipped import model, model_version
 from howsure.english.training_data import NON_COMMERCIAL
-from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters
-from howsure.models.coreference.temperature import fit_temperature
+from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 
 
 def open_documents(part: str) -> list[Document]:

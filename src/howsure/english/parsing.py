@@ -14,10 +14,10 @@ from howsure import _validate
 from howsure.corpora.document import Document
 from howsure.english.annotating import Parsed, annotated, joined
 from howsure.english.cache import ParseCache, cache_folder
+from howsure.english.lemmas import MOST_UNKNOWN, Vocabulary
 from howsure.english.shipped import Model, known_words, model_version, spacy_module
 from howsure.english.shipped import model as load
 from howsure.english.tokens import LONGEST_PIECE, pieces
-from howsure.english.vocabulary import MOST_UNKNOWN, Vocabulary
 from howsure.errors import HowsureError, InputError
 from howsure.kernels.threads import cores
 from howsure.processes import Here, Pool, Progress

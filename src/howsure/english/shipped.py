@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from howsure.english.lemmas import Lemmatiser, learnt_lemmatiser
+from howsure.english.lemmas import Lemmatiser, Vocabulary, learnt_lemmatiser
 from howsure.english.pipeline import LABELLED, blank_pipeline, set_weights
 from howsure.english.tokens import RULES, tokenizer
-from howsure.english.vocabulary import Vocabulary
 from howsure.errors import InputError, MissingExtra
 from howsure.files import write_whole
 

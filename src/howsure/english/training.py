@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from howsure.english.pipeline import LABELLED, blank_pipeline, language, parameters, set_weights, weights
-from howsure.english.scores import scores
 from howsure.english.shipped import export
-from howsure.english.training_data import Sentence, batches, example, sentences, treebank
+from howsure.english.training_data import Sentence, batches, example, scores, sentences, treebank
 from howsure.files import whole_file, whole_folder
 
 SEED = 20150917

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import Record
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path, read_splits
 
 # Genres of GUM whose texts may not be used commercially (gum/LICENSE.txt).
 NON_COMMERCIAL = ("essay", "fiction", "letter", "podcast", "reddit", "whow")
@@ -42,23 +43,11 @@ def treebank(part: str, *, genres: str = "open") -> dict[str, list[Document]]:
     """EWT and GUM documents of a part ("train", "dev", "test"); `genres` "open" leaves out GUM's non-commercial ones."""
     ewt = read_conllu(corpus_path("ewt", f"en_ewt-ud-{part}.conllu"))
     gum = []
-    for name in gum_split()[part]:
+    for name in read_splits(corpus_path("gum", "splits.md"))[part]:
         genre = name.split("_")[1]
         if genres == "all" or genre not in NON_COMMERCIAL:
             gum.extend(read_conllu(corpus_path("gum", "dep", f"{name}.conllu")))
     return {"ewt": ewt, "gum": gum}
-
-
-def gum_split() -> dict[str, list[str]]:
-    """The names of GUM's documents in each part."""
-    parts: dict[str, list[str]] = {}
-    names: list[str] = []
-    for line in corpus_path("gum", "splits.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            names = parts.setdefault(line[3:].strip(), [])
-        elif line.strip().startswith("* "):
-            names.append(line.strip()[2:])
-    return parts
 
 
 def sentences(document: Document) -> list[Sentence]:
@@ -147,3 +136,49 @@ def batches(documents: list[list[Sentence]], n_words: int, seed: int) -> Iterato
                 yield batch
                 batch, size = [], 0
         epoch += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scores(Record):
+    """Percentages over all words, punctuation included; LAS compares the whole relation, `las_universal` without its subtype."""
+
+    n_words: int
+    upos: float
+    xpos: float
+    features: float
+    uas: float
+    las: float
+    las_universal: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Scores({self.n_words:,} words: UPOS {self.upos:.2f}, XPOS {self.xpos:.2f}, features {self.features:.2f}, "
+            f"UAS {self.uas:.2f}, LAS {self.las:.2f})"
+        )
+
+
+def scores(nlp: Any, gold: list[Sentence], how: str = "as is") -> Scores:
+    """The pipeline's scores on gold sentences, each parsed alone with its gold tokens."""
+    from spacy.tokens import Doc
+
+    docs = (
+        Doc(
+            nlp.vocab,
+            words=list(s.cased(how)),
+            spaces=list(s.spaces),
+            sent_starts=[True] + [False] * (len(s.words) - 1),
+        )
+        for s in gold
+    )
+    n = upos = xpos = features = uas = las = las_universal = 0
+    for sentence, doc in zip(gold, nlp.pipe(docs, batch_size=256), strict=True):
+        n += len(doc)
+        for i, token in enumerate(doc):
+            upos += token.pos_ == sentence.pos[i]
+            xpos += token.tag_ == sentence.tags[i]
+            features += str(token.morph) == sentence.morphs[i]
+            right = token.head.i == sentence.heads[i]
+            uas += right
+            las += right and token.dep_ == sentence.deps[i]
+            las_universal += right and token.dep_.partition(":")[0] == sentence.deps[i].partition(":")[0]
+    return Scores(n, *(100 * k / n for k in (upos, xpos, features, uas, las, las_universal)))

@@ -15,9 +15,8 @@ from howsure import _validate
 from howsure._result import Result
 from howsure.errors import InputError
 from howsure.events.counts import CountLaw, difference_count, document_count
-from howsure.events.periods import check_period
 from howsure.events.storage import read_manifest, read_table
-from howsure.events.timeline import Count, Hit, PeriodComparison, comparison, timeline
+from howsure.events.timeline import Count, Hit, PeriodComparison, check_period, comparison, timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

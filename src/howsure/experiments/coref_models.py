@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from howsure.corpora.coreference.conll2012 import read_conll2012
-from howsure.corpora.coreference.ontogum import gum_documents
+from howsure.corpora.coreference.documents import gum_documents
 from howsure.corpora.document import Document
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path
 from howsure.errors import InputError
 from howsure.experiments.work import Work
-from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters
-from howsure.models.coreference.temperature import fit_temperature
+from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 
 # What is trained on, what a temperature is fitted on, and what is asked about: on OntoNotes as the paper, on GUM by its splits.
 PARTS = {"conll-2011": ("train", "test", "dev"), "gum": ("train", "dev", "test")}
@@ -23,7 +22,7 @@ def documents(corpus: str, part: str, limit: int | None = None) -> list[Document
     """Documents with gold mentions and parses: GUM's own, or those of the English pipeline where the corpus has none."""
     if corpus == "gum":
         return gum_documents(part)[:limit]
-    from howsure.english.reparsing import reparsed
+    from howsure.english.annotating import reparsed
     from howsure.english.shipped import model
 
     files = sorted(corpus_path(corpus, part).rglob("*_conll"))

@@ -11,11 +11,11 @@ from datetime import date
 from typing import Any
 
 from howsure._version import __version__
-from howsure.corpora.folder import corpus_path
 from howsure.corpora.news.muc import muc_keys
+from howsure.corpora.reading import corpus_path
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import actors
-from howsure.events.periods import period_start
+from howsure.events.timeline import period_start
 from howsure.experiments.work import Work
 
 WORLD = "Top/News/World"  # the paper's articles are about world news

@@ -22,8 +22,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.paper import PaperInterval, calibration_interval
-from howsure.experiments.measured import CONFIDENCE_LEVEL, shown
-from howsure.experiments.result import Table
+from howsure.experiments.result import CONFIDENCE_LEVEL, Table, shown
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
 

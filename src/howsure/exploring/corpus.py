@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from howsure import _validate
 from howsure.corpora.conllu import conllu_documents
 from howsure.corpora.document import Document
-from howsure.corpora.lines import numbered_lines
 from howsure.corpora.news.dated import DatedText, date_or_reason, text_folder, usable
 from howsure.corpora.news.muc import muc_texts
 from howsure.corpora.news.nitf import nitf_texts
 from howsure.corpora.news.reuters import reuters_texts
+from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _conllu(paths: list[Path]) -> Iterator[DatedText]:
 def _spaced(document: Document) -> str:
     """The words, spaced as the parse tells, sentences that begin a paragraph apart by an empty line."""
     if "misc" in document.columns and any("SpacesAfter" in m for m in document.columns["misc"]):
-        from howsure.english.spaces import original_text
+        from howsure.english.tokens import original_text
 
         return original_text(document).strip()
     if document.space_after is None:

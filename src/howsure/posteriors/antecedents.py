@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.coreference import antecedents as kernels
-from howsure.kernels.coreference.clusterings import first_members, largest_expected_f
+from howsure.kernels.coreference.antecedents import first_members, largest_expected_f
 from howsure.kernels.poisson_binomial import poisson_binomial
+from howsure.posteriors.answers import EntityCount
 from howsure.posteriors.antecedent_rows import row_sums, rows_of
-from howsure.posteriors.entity_count import EntityCount
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

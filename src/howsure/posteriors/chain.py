@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.posteriors import chain_runs, chain_spans
+from howsure.posteriors import chain_spans
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain_input import checked_chain
 from howsure.posteriors.chain_passes import (
@@ -153,7 +153,7 @@ class ChainPosterior:
     @cached_property
     def entropy(self) -> Floats:
         """Entropy of each sentence's posterior over whole sequences, in nats: Σ_t H(y_t | y_{t+1}), never negative."""
-        return chain_runs.entropy(self._chain, self._messages)
+        return chain_spans.entropy(self._chain, self._messages)
 
     def pair_marginals(self, sentence: int) -> Floats:
         """P(y_t = i, y_{t+1} = j) of one sentence, shape (L - 1, T, T)."""
@@ -161,7 +161,7 @@ class ChainPosterior:
             raise InputError(f"`sentence` must be below {self.n_sentences}; got {sentence}.")
         sentence %= self.n_sentences
         a, z = self.starts[sentence : sentence + 2]
-        return chain_runs.pairs_between(self._chain, self._messages, np.arange(a, z - 1))
+        return chain_spans.pairs_between(self._chain, self._messages, np.arange(a, z - 1))
 
     def pairs(self, pairs: Sequence[tuple[str, str]], consume: Callable[[Ints, Floats], None]) -> Floats:
         """Stream pair probabilities: `consume(first_tokens, q)` with q of shape (rows, len(pairs)), part by part.
@@ -179,7 +179,7 @@ class ChainPosterior:
         codes = np.asarray(tags)
         if codes.shape != (self.n_tokens,):
             raise InputError(f"a tag for each of {self.n_tokens:,} tokens is needed; got shape {codes.shape}.")
-        return chain_runs.log_weight(self._chain, codes) - self.log_partition
+        return chain_spans.log_weight(self._chain, codes) - self.log_partition
 
     # -- sequences -----------------------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class ChainPosterior:
             raise InputError("a run has one tag at least and must lie within the tokens.")
         if np.any(self.sentence[at] != self.sentence[after - 1]):
             raise InputError("a run must lie within one sentence.")
-        return chain_runs.run_probability(self._chain, self._messages, at, codes)
+        return chain_spans.run_probability(self._chain, self._messages, at, codes)
 
     def span_is(self, kind: str, *, spans: Any = None, least: float = 1e-3) -> Answers:
         """Is this span exactly a `kind` (of a chain tagged B-kind, I-kind, O; or with E- and S- too)?
@@ -272,3 +272,22 @@ class ChainPosterior:
             name = str(names[int(np.argmin(codes))])
             raise InputError(f"`{name}` is none of the model's tags.{_validate.nearest(name, self.tags)}")
         return codes
+
+
+def accuracy(posterior: ChainPosterior, tags: Sequence[str]) -> float:
+    """Share of tokens whose most probable tag is right."""
+    return float(np.mean(posterior.mbr_tags() == posterior.codes(tags)))
+
+
+def top_pairs(posterior: ChainPosterior, codes: NDArray[np.int64], most: int) -> list[tuple[str, str]]:
+    """The commonest pairs of consecutive gold tags, most frequent first."""
+    inner = np.ones(len(codes), bool)
+    inner[posterior.starts[1:] - 1] = False
+    t = np.flatnonzero(inner)
+    t = t[(codes[t] >= 0) & (codes[t + 1] >= 0)]
+    pair, count = np.unique(codes[t] * len(posterior.tags) + codes[t + 1], return_counts=True)
+    order = np.lexsort((pair, -count))[:most]
+    return [
+        (posterior.tags[p // len(posterior.tags)], posterior.tags[p % len(posterior.tags)])
+        for p in pair[order].tolist()
+    ]

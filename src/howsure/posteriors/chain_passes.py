@@ -171,7 +171,7 @@ def pair_parts(
     lasts = np.zeros(len(chain.scores), bool)
     lasts[chain.starts[1:] - 1] = True
     if chain.is_small or not chain.is_narrow:
-        from howsure.posteriors.chain_runs import pairs_between
+        from howsure.posteriors.chain_spans import pairs_between
 
         messages = messages_of(chain)
         inner = np.flatnonzero(~lasts)

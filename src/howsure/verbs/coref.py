@@ -16,8 +16,7 @@ from howsure.corpora.coreference.documents import read_documents
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.evaluation.coreference.scores import CoreferenceScores, coreference_scores
-from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters
-from howsure.models.coreference.temperature import fit_temperature
+from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 DECODERS = ("minimum-risk", "best")

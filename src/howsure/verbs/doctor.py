@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from howsure._version import __version__
-from howsure.corpora.folder import CORPORA
+from howsure.corpora.reading import CORPORA
 from howsure.kernels.threads import cores
 from howsure.verbs.doctor_result import Diagnosis, Extra, Folder, Machine, Package
 

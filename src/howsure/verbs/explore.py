@@ -13,9 +13,9 @@ from howsure.errors import InputError
 from howsure.events import lexicons
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import Lexicon
-from howsure.events.periods import all_periods, check_period
 from howsure.events.rules import rule_set
 from howsure.events.storage import join_parts, read_manifest
+from howsure.events.timeline import all_periods, check_period
 from howsure.exploring.blocks import Work
 from howsure.exploring.corpus import census, is_address, open_corpus
 from howsure.exploring.results import failures, finished_results, new_manifest, temporary_folder

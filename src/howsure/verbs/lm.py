@@ -254,7 +254,7 @@ def _words(vocabulary: Any) -> list[str] | None:
         return None
     if not isinstance(vocabulary, str | Path):
         return [str(w) for w in vocabulary]
-    from howsure.corpora.lines import numbered_lines
+    from howsure.corpora.reading import numbered_lines
 
     made = [line.strip() for _, line in numbered_lines(vocabulary) if line.strip()]
     if not made:
@@ -263,7 +263,7 @@ def _words(vocabulary: Any) -> list[str] | None:
 
 
 def _pairs(path: str | Path) -> list[tuple[str, str]]:
-    from howsure.corpora.lines import numbered_lines
+    from howsure.corpora.reading import numbered_lines
 
     made = []
     for number, line in numbered_lines(path):

@@ -9,7 +9,7 @@ from typing import Any
 
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document
-from howsure.corpora.news.plain import ANNOTATED, read_text, standard_input, text_files
+from howsure.corpora.news.dated import ANNOTATED, read_text, standard_input, text_files
 from howsure.english.parsing import parse as parse_texts
 from howsure.english.result import ParsedTexts
 from howsure.english.shipped import model_version

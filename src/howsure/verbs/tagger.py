@@ -22,8 +22,7 @@ from howsure.errors import InputError
 from howsure.models.taggers.tagger import Tagger, load_tagger
 from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
 from howsure.posteriors.answers import Answers
-from howsure.posteriors.chain import ChainPosterior
-from howsure.posteriors.chain_gold import accuracy, top_pairs
+from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
 from howsure.verbs.tagger_result import Candidate, TaggerCheck, TaggerTraining
 
 Progress = Callable[[str, int, float], None]  # what is trained, the iteration, the loss
@@ -111,7 +110,7 @@ def _crf_fits(
     words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
     method: str, max_iterations: int, penalty: float, progress: Progress | None, has_dev: bool,
 ) -> Any:  # fmt: skip
-    from howsure.models.taggers.lexicon import tag_lexicon
+    from howsure.models.taggers.features import tag_lexicon
     from howsure.models.taggers.training import CrfTrainer
 
     entries = None

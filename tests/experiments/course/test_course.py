@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.experiments.course import printed as notes
+from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import bigram_tables, good_turing_masses
 from howsure.experiments.course.tables import exact_bootstrap
 

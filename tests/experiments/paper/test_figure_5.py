@@ -12,7 +12,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperInterval
 from howsure.corpora.coreference.conll2012 import conll2012_text
 from howsure.experiments.coref_models import Pairs, documents, fitted
-from howsure.experiments.paper import figure_5_findings
+from howsure.experiments.paper import figure_5
 from howsure.experiments.paper.figure_5 import Row, settings, studied
 from howsure.experiments.work import Work
 
@@ -85,18 +85,18 @@ def test_findings_follow_the_rows():
     hows = ("exact", "10 samples", "1,000 samples", "no temperature", "error costs")
     rows = [row(m, h) for m in ("predicted", "gold") for h in hows]
     of = {"samples": [10, 1000], "costs": True}
-    assert [f.verdict for f in figure_5_findings.findings(rows, of)] == [
+    assert [f.verdict for f in figure_5.findings(rows, of)] == [
         "differs",
         "confirmed",
         "corrected",
         "confirmed",
     ]
     fine = [replace(r, published=0.009) if r.how == "no temperature" else r for r in rows]
-    assert figure_5_findings.below_one_percent(fine).verdict == "confirmed"
+    assert figure_5.below_one_percent(fine).verdict == "confirmed"
     for gap, verdict in (((-0.02, -0.03, -0.01), "differs"), ((0.02, -0.01, 0.05), "undecided")):
-        assert figure_5_findings.overconfident([replace(r, gap=Estimate(*gap)) for r in rows]).verdict == verdict
+        assert figure_5.overconfident([replace(r, gap=Estimate(*gap)) for r in rows]).verdict == verdict
     costly = [replace(r, error=Estimate(0.5, 0.4, 0.6)) if r.how == "error costs" else r for r in rows]
-    found = figure_5_findings.costs(costly)
+    found = figure_5.costs(costly)
     assert found.verdict == "differs"
     assert "do not overlap" in found.said
 

@@ -9,7 +9,7 @@ import pytest
 import howsure
 from howsure.events.counts import document_count
 from howsure.experiments import explored
-from howsure.experiments.paper import figure_6, figure_6_findings
+from howsure.experiments.paper import figure_6
 from howsure.experiments.paper.figure_6 import Cell, between_actors, cells, over_time
 from howsure.experiments.work import Work
 
@@ -80,25 +80,25 @@ def test_stories_without_data(stories):
 
 
 def test_normal_interval_by_the_law():
-    found = figure_6_findings.normal([cell("A", MONTHS[0], [0.1], 0), cell("A", MONTHS[1], [1.0] * 3, 3)])
+    found = figure_6.normal([cell("A", MONTHS[0], [0.1], 0), cell("A", MONTHS[1], [1.0] * 3, 3)])
     # One document of 0.1: m ± 1.96 s is -0.49 to 0.69 and holds 0 alone, 90% of the law.
     assert found.numbers == {"counts": 2, "below_zero": 1, "short": 1, "least_mass": pytest.approx(0.9)}
     assert found.verdict == "corrected"
-    assert figure_6_findings.normal([cell("A", MONTHS[0], [1.0], 1)]).verdict == "confirmed"
+    assert figure_6.normal([cell("A", MONTHS[0], [1.0], 1)]).verdict == "confirmed"
 
 
 def test_findings_follow_the_cells():
     certain = [cell("A", s, [1.0] * n, n, float(n)) for s, n in zip(MONTHS, (1, 4, 2), strict=True)]
-    assert figure_6_findings.unreal({"attack": over_time(certain)}, "month").verdict == "differs"
+    assert figure_6.unreal({"attack": over_time(certain)}, "month").verdict == "differs"
     doubtful = [cell("A", s, [0.5] * n, n, 9.0 - n) for s, n in zip(MONTHS, (1, 3, 2), strict=True)]
-    assert figure_6_findings.unreal({"attack": over_time(doubtful)}, "month").verdict == "confirmed"
-    assert figure_6_findings.unreal({"attack": over_time([])}, "month").verdict == "not tested"
-    assert figure_6_findings.entities(certain).verdict == "confirmed"
-    assert figure_6_findings.entities(doubtful).verdict == "differs"
-    assert figure_6_findings.few_samples(doubtful, doubtful).numbers["relative_rms"] == 0
+    assert figure_6.unreal({"attack": over_time(doubtful)}, "month").verdict == "confirmed"
+    assert figure_6.unreal({"attack": over_time([])}, "month").verdict == "not tested"
+    assert figure_6.entities(certain).verdict == "confirmed"
+    assert figure_6.entities(doubtful).verdict == "differs"
+    assert figure_6.few_samples(doubtful, doubtful).numbers["relative_rms"] == 0
     moved = [cell("A", c.start, [1.0] * (len(c.law.probabilities) - 1), 0) for c in doubtful]
-    assert figure_6_findings.few_samples(doubtful, moved).verdict == "differs"
-    assert figure_6_findings.narrow(doubtful, certain, doubtful).verdict == "differs"
+    assert figure_6.few_samples(doubtful, moved).verdict == "differs"
+    assert figure_6.narrow(doubtful, certain, doubtful).verdict == "differs"
 
 
 MESSAGE = """<html><head><meta name="DC.date" content="1989-0{month}-11"/><meta name="DC.identifier" content="{id}"/></head>

@@ -8,8 +8,7 @@ import pytest
 import howsure
 from howsure.events.storage import read_table
 from howsure.experiments.explored import Pair, proposed_pairs
-from howsure.experiments.paper.section_6_2 import KINDS, Doubt, doubts, near, ranges
-from howsure.experiments.paper.section_6_2_findings import findings
+from howsure.experiments.paper.section_6_2 import KINDS, Doubt, doubts, findings, near, ranges
 
 DAY = date(1989, 1, 1)
 

@@ -13,9 +13,8 @@ from howsure.kernels.coreference import ranking_compiled as coref_compiled
 from howsure.models.coreference.attributes import KINDS, attributes
 from howsure.models.coreference.features import TEMPLATES, features, templates, vocabulary
 from howsure.models.coreference.mentions import detect_mentions, mention_heads
-from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters, ordered
+from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters, ordered, pair_brier
 from howsure.models.coreference.relations import RELATIONS, Pairs
-from howsure.models.coreference.temperature import fit_temperature, pair_brier
 from howsure.models.saved import save_model
 from howsure.posteriors.antecedents import AntecedentPosterior
 

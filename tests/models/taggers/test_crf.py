@@ -7,13 +7,10 @@ import pycrfsuite
 import pytest
 
 from howsure.errors import InputError
-from howsure.models.taggers.crf import Crf
-from howsure.models.taggers.crfsuite import read_crfsuite
-from howsure.models.taggers.features import FeatureTable, chosen_templates
-from howsure.models.taggers.objective import CrfObjective
-from howsure.models.taggers.penalty import PenalisedObjective, penalty
+from howsure.models.taggers.crf import Crf, read_crfsuite
+from howsure.models.taggers.features import FeatureTable, chosen_templates, shape
+from howsure.models.taggers.objective import CrfObjective, PenalisedObjective, penalty
 from howsure.models.taggers.training import CrfTrainer, adagrad, lbfgs
-from howsure.models.taggers.word_shape import shape
 
 LEXICON = {
     "DT": ["the", "a", "every"],

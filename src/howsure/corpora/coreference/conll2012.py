@@ -10,7 +10,7 @@ import numpy as np
 
 from howsure.corpora.coreference.entity_brackets import BracketReader
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.lines import numbered_lines
+from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 
 BEGIN = re.compile(r"#\s*begin document\s*\(?(.*?)\)?\s*;?\s*(?:part\s*(\d+))?\s*$")

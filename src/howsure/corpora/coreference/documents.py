@@ -6,10 +6,10 @@ from pathlib import Path
 
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.coreference.conll2012 import read_conll2012
+from howsure.corpora.coreference.entity_brackets import BracketReader
 from howsure.corpora.coreference.json_lines import read_coref_json
-from howsure.corpora.coreference.ontogum import gum_documents, read_ontogum
 from howsure.corpora.document import Document
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path, numbered_lines, read_splits
 from howsure.errors import InputError
 
 READERS = {
@@ -82,3 +82,42 @@ def _read_file(path: Path) -> list[Document]:
     if path.name.endswith("_conll"):
         return read_conll2012(path)
     raise InputError(f"{path}: the ending tells the format, and is one of {', '.join(READERS)} or _conll.")
+
+
+PARTS = ("train", "dev", "test")
+
+
+def read_ontogum(path: str | Path, parsed: Document) -> Document:
+    """`parsed` with the mentions of a three-column file: number, word, brackets. Words must agree token by token."""
+    brackets = BracketReader(crossing=True)
+    at = 0
+    for number, line in numbered_lines(path):
+        if line.startswith("#") or not line.strip():
+            continue
+        fields = line.split("\t")
+        where = f"{path}, line {number}"
+        if len(fields) != 3:
+            raise InputError(f"{where}: three columns apart by tabs were expected; there are {len(fields)}.")
+        if at >= len(parsed) or fields[1] not in (parsed.words[at], ""):  # OntoGUM leaves out the word "|"
+            there = f'"{parsed.words[at]}"' if at < len(parsed) else "no token"
+            raise InputError(f'{where}: "{fields[1]}" is token {at}, where document "{parsed.name}" has {there}.')
+        if fields[2] not in ("_", "-"):
+            brackets.read(fields[2], at, where)
+        at += 1
+    if at != len(parsed):
+        raise InputError(f'{path}: {at} tokens, where document "{parsed.name}" has {len(parsed)}.')
+    return parsed.with_(mentions=brackets.mentions(str(path)))
+
+
+def gum_documents(part: str, scheme: str = "ontogum") -> list[Document]:
+    """The documents of GUM's split `part` under HOWSURE_DATA, in GUM's own scheme ("gum") or OntoNotes' ("ontogum")."""
+    splits = read_splits(corpus_path("gum", "splits.md"))
+    if part not in splits:
+        raise InputError(f"GUM has the parts {', '.join(splits)}; got {part!r}.")
+    made = []
+    for name in splits[part]:
+        (document,) = read_conllu(corpus_path("gum", "dep", f"{name}.conllu"))
+        if scheme == "ontogum":
+            document = read_ontogum(corpus_path("gum", "ontogum", f"{name}.conll"), document)
+        made.append(document)
+    return made

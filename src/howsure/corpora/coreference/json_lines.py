@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.lines import numbered_lines
+from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 
 COLUMNS = ("lemma", "upos", "xpos", "features", "relation", "misc")

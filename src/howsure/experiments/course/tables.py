@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure.experiments.course import printed as notes
+from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
 from howsure.experiments.result import Finding, Table
 from howsure.experiments.work import Work

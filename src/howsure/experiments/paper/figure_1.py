@@ -9,8 +9,7 @@ import numpy as np
 from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
-from howsure.experiments.measured import calibrated, shown
-from howsure.experiments.result import Figure, Finding, Table
+from howsure.experiments.result import Figure, Finding, Table, calibrated, shown
 from howsure.experiments.tagging import taggers_table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats

@@ -12,12 +12,11 @@ import numpy as np
 from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_interval
 from howsure.calibration.result import Calibration
-from howsure.corpora.folder import corpus_path
+from howsure.corpora.reading import corpus_path
 from howsure.evaluation.contests.analysis import Field, duels, system_scores
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.units import Units, label_units
-from howsure.experiments.measured import CONFIDENCE_LEVEL, leaning, shown
-from howsure.experiments.result import Figure, Finding, Table, judged
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, judged, leaning, shown
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 from howsure.models.classifiers.fitting import fit_classifier

@@ -12,10 +12,8 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import calibration_error, calibration_interval
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
-from howsure.experiments.measured import CONFIDENCE_LEVEL, calibrated, leaning, shown
-from howsure.experiments.regularisers import regulariser, tried_table
-from howsure.experiments.result import Figure, Finding, Table, judged
-from howsure.experiments.tagging import Contest, taggers_table
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, calibrated, judged, leaning, shown
+from howsure.experiments.tagging import Contest, regulariser, taggers_table, tried_table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Ints
 from howsure.plots.curve_panels import curve_panels

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from howsure.experiments import tagging
-from howsure.experiments.measured import shown
 from howsure.experiments.questions import (
     Answered,
     Average,
@@ -19,7 +18,7 @@ from howsure.experiments.questions import (
     counted,
     error_records,
 )
-from howsure.experiments.result import Figure, Finding, Table, Verdict
+from howsure.experiments.result import Figure, Finding, Table, Verdict, shown
 from howsure.experiments.tagging import Contest, taggers_table
 from howsure.experiments.work import Work
 from howsure.plots.curve_panels import error_dots

@@ -30,7 +30,7 @@ from howsure.experiments.result import Figure, Finding
 from howsure.experiments.tagging import Contest, taggers_table
 from howsure.experiments.work import Work
 from howsure.plots.curve_panels import error_dots, error_scatter
-from howsure.posteriors.chain_gold import top_pairs
+from howsure.posteriors.chain import top_pairs
 
 
 def settings(quick: bool) -> dict[str, Any]:

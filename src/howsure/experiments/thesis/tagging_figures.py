@@ -14,10 +14,8 @@ from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_mse
 from howsure.calibration.result import Calibration
-from howsure.experiments.measured import CONFIDENCE_LEVEL, shown
-from howsure.experiments.regularisers import said_of, tried_table
-from howsure.experiments.result import Figure, Finding, Table, judged
-from howsure.experiments.tagging import Contest, Workshop, contest, taggers_table
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, judged, shown
+from howsure.experiments.tagging import Contest, Workshop, contest, said_of, taggers_table, tried_table
 from howsure.experiments.work import Work
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
-from howsure.models.taggers.word_shape import unknown_class
+from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,7 @@ from howsure.errors import InputError
 from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
-from howsure.models.taggers.objective import CrfObjective
-from howsure.models.taggers.penalty import PenalisedObjective
+from howsure.models.taggers.objective import CrfObjective, PenalisedObjective
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,0 +1,79 @@
+"""Where the corpora are (HOWSURE_DATA), the lines of their files with numbers, and their splits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from howsure.errors import InputError
+
+# Folders that the studies read (`howsure doctor` says which are there).
+CORPORA = (
+    "ark-tweets",
+    "berp",
+    "brown",
+    "conll2000",
+    "coref-scorer-cases",
+    "countries",
+    "crowd",
+    "ewt",
+    "gap",
+    "gum",
+    "muc",
+    "relation-probabilities",
+    "reuters",
+    "shakespeare",
+    "spelling",
+    "treebank",
+    "tweet-sentiment",
+    "wikinews",
+)
+
+
+def corpus_path(*parts: str) -> Path:
+    """A file or folder below HOWSURE_DATA; an error that says what to do where it is absent."""
+    root = os.environ.get("HOWSURE_DATA")
+    if not root:
+        raise InputError(f"the corpus {parts[0]} is needed: set HOWSURE_DATA to the folder that holds {parts[0]}/.")
+    path = Path(root, *parts)
+    if not path.exists():
+        raise InputError(f"the corpus {parts[0]} is needed, but there is no {path}.")
+    return path
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """(1, first line), (2, second line), … without line ends."""
+    try:
+        with open(path, "rb") as file:
+            for number, raw in enumerate(file, 1):
+                try:
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"{path}, line {number}: not UTF-8 (byte {error.start + 1} of the line)."
+                    ) from None
+                yield number, line.rstrip("\r\n")
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; a file was expected.") from None
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}.") from None
+
+
+def read_splits(path: str | Path) -> dict[str, list[str]]:
+    """The names under each `## part`, in order; a name in two parts is an error."""
+    parts: dict[str, list[str]] = {}
+    seen: dict[str, str] = {}
+    current: str | None = None
+    for number, line in numbered_lines(path):
+        text = line.strip()
+        if text.startswith("## "):
+            current = text[3:].strip()
+            parts.setdefault(current, [])
+        elif text.startswith("* ") and current is not None:
+            name = text[2:].strip()
+            if name in seen:
+                raise InputError(f"{path}, line {number}: {name} is in {seen[name]} and in {current}.")
+            seen[name] = current
+            parts[current].append(name)
+    return {part: names for part, names in parts.items() if names}

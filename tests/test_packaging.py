@@ -78,6 +78,7 @@ def test_what_is_packed(built):
     for name in (
         "py.typed",
         "data/relations.csv",
+        "data/words.csv",
         "data/stories.conllu",
         "report/base.html",
         "english/model/weights.npz",

@@ -196,7 +196,7 @@ def test_page_says_what_it_wrote(results, tmp_path, capsys):
 
 
 def test_too_many_documents_for_one_file(results, monkeypatch):
-    from howsure.verbs import page
+    from howsure.exploring import page
 
     monkeypatch.setattr(page, "MOST_DOCUMENTS", 5)
     with pytest.raises(howsure.InputError, match="howsure serve"):

@@ -1,8 +1,22 @@
-"""Small tables that ship with the package: numbers only, with attribution in the README."""
+"""Small tables and word lists that ship with the package, with attribution in the README."""
 
+import csv
+from functools import cache
 from importlib.resources import files
 
 
 def demo_table() -> str:
     """Path of the demo: 1,759 predictions of a relation classifier, its confidence and whether it was right."""
     return str(files("howsure.data") / "relations.csv")
+
+
+@cache
+def word_rows(name: str) -> tuple[dict[str, str], ...]:
+    """The rows of a list in words.csv: the word and, of pronouns, what is known of it."""
+    lines = (files("howsure.data") / "words.csv").read_text(encoding="utf-8").splitlines()
+    return tuple(row for row in csv.DictReader(lines) if row["list"] == name)
+
+
+def word_list(name: str) -> frozenset[str]:
+    """The words of a list in words.csv."""
+    return frozenset(row["word"] for row in word_rows(name))

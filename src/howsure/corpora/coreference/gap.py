@@ -11,35 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from howsure.corpora.document import Document, Mention
+from howsure.data import word_list
 from howsure.errors import InputError
 
 TOKEN = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*|['’]\w+|\S")
 COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
-PRONOUN_WORDS = frozenset(
-    [
-        "he",
-        "him",
-        "his",
-        "himself",
-        "she",
-        "her",
-        "hers",
-        "herself",
-        "it",
-        "its",
-        "they",
-        "them",
-        "their",
-        "i",
-        "me",
-        "my",
-        "we",
-        "us",
-        "our",
-        "you",
-        "your",
-    ]
-)
+PRONOUN_WORDS = word_list("gap-pronoun")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,66 +96,4 @@ def plain_mentions(document: Document, whole: Iterable[tuple[int, int]] = ()) ->
     return tuple(Mention(s, e, str(n)) for n, (s, e) in enumerate(ordered))
 
 
-COMMON = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "with",
-        "to",
-        "of",
-        "and",
-        "but",
-        "or",
-        "as",
-        "if",
-        "when",
-        "while",
-        "after",
-        "before",
-        "since",
-        "there",
-        "here",
-        "then",
-        "however",
-        "although",
-        "though",
-        "because",
-        "so",
-        "not",
-        "no",
-        "yes",
-        "what",
-        "who",
-        "where",
-        "why",
-        "how",
-        "all",
-        "some",
-        "many",
-        "most",
-        "during",
-        "both",
-        "each",
-        "several",
-        "one",
-        "two",
-        "three",
-        "first",
-        "later",
-        "also",
-        "according",
-        "it's",
-        "i'm",
-    ]
-)
+COMMON = word_list("common")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
+from howsure.data import word_list
 from howsure.models.coreference.gender_words import CITATIONS, FEMALE, MALE, PERSON, PRONOUNS, TITLES
 from howsure.models.coreference.mentions import mention_heads
 
@@ -23,34 +24,7 @@ DETERMINERS = {
     **dict.fromkeys(["no", "every", "each", "all", "both", "either", "neither"], "universal"),
     **dict.fromkeys(["my", "your", "his", "her", "its", "our", "their", "whose"], "possessive"),
 }
-IGNORED = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "'s",
-        "’s",
-        "'",
-        "’",
-        ",",
-        ".",
-        "-",
-        "of",
-        "and",
-        "in",
-        "my",
-        "your",
-        "his",
-        "her",
-        "its",
-        "our",
-        "their",
-    ]
-)
+IGNORED = word_list("ignored")
 ROLES = ("subject", "object", "oblique", "possessor", "other")
 EDGE = "<edge>"
 

@@ -67,7 +67,7 @@ def test_documents_sentences_spaces_and_mentions(two):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\tonly\n", "line 1: CoNLL-U has 10 columns apart by tabs; this line has 2"),
+        ("1\tonly\n", "line 1: CoNLL-U has 10 columns separated by tabs; this line has 2"),
         (row(1, "a") + "\n" + row(3, "b"), "line 2: word 2 of the sentence was expected; got 3"),
         (row("x", "a"), 'line 1: the first column numbers the words of a sentence; got "x"'),
         (row(1, "a", "7"), "line 1: head 7 is outside the sentence"),

@@ -132,7 +132,7 @@ def test_a_column_without_values_is_found_again(shipped):
     same(first, second)
 
 
-def test_a_damaged_cache_is_made_anew(shipped):
+def test_a_damaged_cache_is_replaced(shipped):
     (first,) = parse([LONG_NEWS])
     (path,) = shipped.rglob("*.conllu.gz")
     whole = path.read_bytes()

@@ -98,7 +98,7 @@ def test_a_killed_run_goes_on_with_its_model(demo, tmp_path):
     kept = next((tmp_path / "out" / "models").iterdir())
     kept.write_bytes(kept.read_bytes()[:5])
     assert howsure.reproduce("demo", out=tmp_path / "out", again=True).findings[0].ours == "3"
-    assert demo.made == 2  # a damaged model is made anew
+    assert demo.made == 2  # a damaged model is made again
     assert not howsure.reproduce("demo", out=tmp_path / "out", rng=1).cached
     assert demo.made == 2
     howsure.reproduce("demo")

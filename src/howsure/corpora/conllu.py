@@ -1,4 +1,4 @@
-"""CoNLL-U: ten columns, sentences apart by an empty line, comments that begin with #."""
+"""CoNLL-U: ten columns, sentences separated by an empty line, comments that begin with #."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Builder:
         fields = line.split("\t")
         where = f"{self.source}, line {number}"
         if len(fields) != 10:
-            raise InputError(f"{where}: CoNLL-U has 10 columns apart by tabs; this line has {len(fields)}.")
+            raise InputError(f"{where}: CoNLL-U has 10 columns separated by tabs; this line has {len(fields)}.")
         identity = fields[0]
         if not identity.isdecimal():
             first, mark, last = identity.partition("-")

@@ -73,7 +73,7 @@ def format_of(path: str | Path) -> str:
 
 
 def read_columns(path: str | Path, column: str | None = None, *, need_tags: bool = True) -> Document:
-    """A file with a token per line, columns apart by tabs (or else spaces), sentences apart by empty lines.
+    """A file with a token per line, columns separated by tabs (or else spaces), sentences by empty lines.
 
     A line with several words in a row of one column is a mistake; a line with fewer columns than the first is too.
     """

@@ -15,7 +15,7 @@ from typing import Any
 from howsure.corpora.document import Document
 
 LONGEST_PIECE = 20_000
-RULES = 1  # raise when the rules change: cached parses then are made anew
+RULES = 1  # raise when the rules change: cached parses are then ignored
 
 # Prefixes that the treebanks leave joined to their word: "non-trivial" is one word, "well-known" three.
 JOINED = "anti co counter cross e ex inter intra mid micro mini multi non over post pre pro psycho re semi socio sub ultra un"

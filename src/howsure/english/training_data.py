@@ -1,4 +1,4 @@
-"""What the English pipeline learns from: treebank sentences, regrouped and recased anew in every pass."""
+"""What the English pipeline learns from: treebank sentences, regrouped and recased in every pass."""
 
 from __future__ import annotations
 

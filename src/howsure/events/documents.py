@@ -21,7 +21,7 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 
 Ints = NDArray[np.int64]
 
-LEAST_CHAIN = 0.01  # chains below this probability are not told one by one
+LEAST_CHAIN = 0.01  # chains below this probability are not reported one by one
 LEAST_CONDITIONED = 0.05  # and what hangs on a link is computed from this probability on
 LARGEST_CONDITIONED = 2_000  # mentions; beyond, what hangs on a link is not computed
 

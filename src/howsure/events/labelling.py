@@ -190,7 +190,7 @@ class Answers:
                 rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
                 self.given = {r["id"]: bool(r["yes"]) for r in rows}
             except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path} is damaged; move it away to begin anew.") from None
+                raise InputError(f"{path} is damaged; move it away to begin again.") from None
         self.order = [q.id for q in self.questions if q.id in self.given]
 
     def __len__(self) -> int:

@@ -1,6 +1,6 @@
 """Actors and verbs as plain CSV, and where an actor's words stand in a text.
 
-Actors have the columns `code`, `name` and `words` (names and demonyms apart by semicolons); verbs have a column `lemma`.
+Actors have the columns `code`, `name` and `words` (names and demonyms separated by semicolons); verbs have a column `lemma`.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def agents(document: Document, verbs: Collection[str], rules: tuple[AgentRule, .
     heads, relation, lemma, upos = _columns(document)
     found: dict[tuple[int, int], Agent] = {}
     if set(verbs).isdisjoint(map(str.lower, set(lemma))):
-        return []  # most documents, told at once
+        return []  # most documents: decided without a search
     for v in (i for i, word in enumerate(lemma) if upos[i] == "VERB" and word.lower() in verbs):
         children = np.flatnonzero(heads == v).tolist()
         passive = any(relation[c] in ("nsubj:pass", "aux:pass", "csubj:pass") for c in children)

@@ -160,7 +160,7 @@ def read_part(folder: Path, name: str, table: str, columns: Sequence[str] | None
         shutil.rmtree(part, ignore_errors=True)
         raise InputError(
             f"{part / table}.parquet was damaged ({' '.join(str(error).split())[:200].rstrip('.')}). Run the same command again: it does "
-            "this block anew and keeps the others."
+            "this block again and keeps the others."
         ) from None
 
 

@@ -90,7 +90,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The law of a count in one period, told in numbers; `n_documents` is how many documents the period has."""
+    """Summary numbers of the distribution of a count in one period; `n_documents` is how many documents the period has."""
 
     period: str
     start: date

@@ -58,7 +58,7 @@ class Text:
 
 
 def splits(data: str, sentences: Sequence[int] | None) -> tuple[Text, Text, Text]:
-    """Train, dev and test of a corpus; at most so many sentences of each."""
+    """Train, dev and test of a corpus; at most `sentences` of each."""
     made = _whole(data, str(corpus_path(data)), fingerprint(data))
     if sentences is not None:
         made = tuple(t.spread(n) for t, n in zip(made, sentences, strict=True))

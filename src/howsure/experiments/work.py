@@ -1,4 +1,4 @@
-"""What an experiment is given to work with: whom to tell how far it is, and a place to keep what took long."""
+"""What an experiment is given to work with: a progress callback and a cache of trained models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Work:
 
         `key` is all that it depends on, as plain data; with the version it becomes part of the file's name, so that a
         thing of other settings or other data is another file. `save` must write whole or not at all. A file that
-        cannot be read is made anew.
+        cannot be read is made again.
         """
         if self.folder is None:
             return make()

@@ -75,7 +75,7 @@ def open_corpus(
     encoding: str = "utf-8",
     format: str | None = None,
 ) -> Corpus:
-    """The corpus that a source names. What a path holds is told from its files unless `format` says it."""
+    """The corpus that a source names. The format of a path is recognised from its files unless `format` names it."""
     if source is None:
         return stories()
     if format is not None and format not in FORMATS:
@@ -156,7 +156,7 @@ def _conllu(paths: list[Path]) -> Iterator[DatedText]:
 
 
 def _spaced(document: Document) -> str:
-    """The words, spaced as the parse tells, sentences that begin a paragraph apart by an empty line."""
+    """The words with the spaces that the parse records; an empty line before each sentence that begins a paragraph."""
     if "misc" in document.columns and any("SpacesAfter" in m for m in document.columns["misc"]):
         from howsure.english.tokens import original_text
 

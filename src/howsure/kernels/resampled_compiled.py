@@ -78,7 +78,7 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
     for i in range(states.size):
         state = states[i]
         total = totals[i]
-        while total > n:  # rare: drawn anew
+        while total > n:  # rare: drawn again
             total = np.int64(0)
             for cell in range(low.size):
                 state += step

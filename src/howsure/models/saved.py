@@ -137,7 +137,7 @@ def _mapped(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def packed_names(names: list[str] | tuple[str, ...]) -> np.ndarray:
-    """Names as one array of bytes, apart by newlines; a newline or backslash inside a name is escaped."""
+    """Names as one array of bytes, separated by newlines; a newline or backslash inside a name is escaped."""
     escaped = (n.replace("\\", "\\\\").replace("\n", "\\n") for n in names)
     return np.frombuffer("".join(n + "\n" for n in escaped).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 

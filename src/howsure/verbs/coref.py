@@ -231,7 +231,7 @@ def score_coref(
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> CoreferenceScores:
-    """Predicted against gold entities, documents matched by name; intervals by drawing documents anew."""
+    """Predicted against gold entities, documents matched by name; intervals by resampling documents."""
     keys, errors = documents_of(gold)
     responses, more = documents_of(system)
     if errors or more:

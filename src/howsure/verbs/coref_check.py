@@ -33,7 +33,7 @@ SAMPLES = (10, 100, 1000)
 
 @dataclass(frozen=True, slots=True)
 class SampledPairs(Record):
-    """Pair probabilities as frequencies in so many samples (None: exact), and how calibrated they look."""
+    """Pair probabilities as frequencies in a number of samples (None: exact), and how calibrated they look."""
 
     samples: int | None
     error: Estimate | None

@@ -112,7 +112,7 @@ class Diagnosis(Result):
             wrong = [f"{p.name} ({p.trouble})" for p in self.base if p.trouble is not None]
             wrong += [] if self.english is None else [f"the English model ({self.english})"]
             wrong += self.troubles
-            return f"howsure {self.version} is broken: {'; '.join(wrong)}. Mend it with: pip install --force-reinstall howsure"
+            return f"howsure {self.version} is broken: {'; '.join(wrong)}. Repair it with: pip install --force-reinstall howsure"
         said = f"howsure {self.version} is well: "
         if not self.base:
             return said + "but it runs from sources that were never installed, so that what it needs is not known."

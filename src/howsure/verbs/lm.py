@@ -65,7 +65,7 @@ def train(
     lowercase : bool
         Read the text in lower case.
     min_count, vocabulary_size, vocabulary
-        Words seen less often, beyond the so many most frequent, or not in a given list become <UNK>.
+        Words seen less often, beyond this number of the most frequent, or not in a given list become <UNK>.
     closed : bool
         No <UNK>: other words cannot occur.
     dev : as `text`
@@ -76,7 +76,7 @@ def train(
     memory : int
         Bytes of keys to hold at a time; more are spilled to temporary files and merged.
     progress : callable
-        Told what is being done, and how much of it is.
+        Called with what is being done and the share of it that is done.
 
     Returns
     -------

@@ -46,11 +46,11 @@ def reproduce(
     rng : Generator, int or None
         The seed. Only a result with a whole number for a seed is used again.
     again : bool
-        Compute anew even so.
+        Compute again what the folder holds.
     quick : bool
         A small version, to see that it runs.
     progress : callable or None
-        Told, in a few words, what is being done.
+        Called with a few words that say what is being done.
 
     Returns
     -------

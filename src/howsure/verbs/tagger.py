@@ -59,7 +59,7 @@ def train_tagger(
     column : str
         What to read as tags; see `howsure.corpora.tagged.read_tagged`.
     features : str
-        Of the CRF: "basic", "advanced", template names apart by commas, "advanced-shape" to leave one out.
+        Of the CRF: "basic", "advanced", comma-separated template names, "advanced-shape" to leave one out.
     lexicon : path, paths or documents
         Other tagged text, of any tag set, whose tags of a word become features (CRF).
     l2, pseudocount : float

@@ -97,7 +97,7 @@ def read_ontogum(path: str | Path, parsed: Document) -> Document:
         fields = line.split("\t")
         where = f"{path}, line {number}"
         if len(fields) != 3:
-            raise InputError(f"{where}: three columns apart by tabs were expected; there are {len(fields)}.")
+            raise InputError(f"{where}: three columns separated by tabs were expected; there are {len(fields)}.")
         if at >= len(parsed) or fields[1] not in (parsed.words[at], ""):  # OntoGUM leaves out the word "|"
             there = f'"{parsed.words[at]}"' if at < len(parsed) else "no token"
             raise InputError(f'{where}: "{fields[1]}" is token {at}, where document "{parsed.name}" has {there}.')

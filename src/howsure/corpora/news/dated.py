@@ -223,7 +223,7 @@ class _Text(HTMLParser):
 
 
 def without_markup(text: str) -> str:
-    """HTML as plain text: paragraphs apart by an empty line, scripts and styles dropped."""
+    """HTML as plain text: paragraphs separated by an empty line, scripts and styles dropped."""
     parser = _Text()
     parser.feed(text)
     parser.close()

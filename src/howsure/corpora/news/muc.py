@@ -102,6 +102,6 @@ def _templates(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _names(value: str) -> tuple[tuple[str, ...], ...]:
-    """One entry per line; names of the same thing are apart by a slash."""
+    """One entry per line; names of the same thing are separated by a slash."""
     found = (tuple(n.strip() for n in _QUOTED.findall(line.replace('\\"', ""))) for line in value.split("\n"))
     return tuple(names for names in found if names)

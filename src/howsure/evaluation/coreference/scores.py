@@ -97,7 +97,7 @@ def coreference_scores(
     documents : sequence of (key, response)
         Each a sequence of (mention, entity), mentions being anything hashable, such as spans.
     n_bootstrap : int
-        Documents are drawn anew so many times for percentile intervals; none are given for fewer than two documents.
+        Number of resamples of the documents for percentile intervals; none are given for fewer than two documents.
 
     Notes
     -----

@@ -258,7 +258,7 @@ def _entropies() -> Finding:
 
 
 def _sentence() -> Finding:
-    """Seven words at so many bits (figure 2)."""
+    """Seven words with their number of bits (figure 2)."""
     bits = -float(np.mean(notes.SENTENCE))
     return Finding(
         "“I spent three years before the mast” costs about 6 bits a word.",

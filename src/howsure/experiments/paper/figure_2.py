@@ -35,7 +35,7 @@ def settings(quick: bool) -> dict[str, Any]:
 
 
 def tweets(most: int | None) -> tuple[Rows, Rows, Rows]:
-    """Train, dev and test, apart by time; of the larger class in each as many as of the smaller, at equal distances."""
+    """Train, dev and test, separated by time; of the larger class in each as many as of the smaller, at equal distances."""
     with open(corpus_path("tweet-sentiment", "emoticon.tsv"), encoding="utf-8", newline="") as file:
         rows = sorted(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), key=lambda r: r["date"])
     if most is not None and len(rows) > most:

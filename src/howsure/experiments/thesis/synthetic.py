@@ -84,7 +84,7 @@ class Curve:
     score: Floats
     expected: Floats
     ours: tuple[Estimate, ...]
-    spread: Floats | None = None  # standard deviation of the score over labels drawn anew, given q
+    spread: Floats | None = None  # standard deviation of the score over resampled labels, given q
 
     def records(self) -> list[dict[str, float | str | None]]:
         """A record for each point, for the figures; six digits are more than a figure shows."""
@@ -106,7 +106,7 @@ class Curve:
 
 
 def transformed(p: Floats, k: float) -> Floats:
-    """The thesis's t(p), mended: max(0, p - k) up to ½, min(1, p + k) above.
+    """The thesis's t(p), corrected: max(0, p - k) up to ½, min(1, p + k) above.
 
     >>> transformed(np.array([0.05, 0.5, 0.6, 0.95]), 0.1)
     array([0. , 0.4, 0.7, 1. ])
@@ -189,7 +189,7 @@ def _shared(
 def _by_bin_size(
     population: Population, q: Floats, u: Floats, powers: Ints, steps: Ints, times: int, stream: np.random.Generator
 ) -> tuple[Curve, Curve]:
-    """One set of pairs at doubled and at stepped bin sizes, the latter with the spread over labels drawn anew."""
+    """One set of pairs at doubled and at stepped bin sizes, the latter with the spread over resampled labels."""
     t = transformed(q, population.k)
     y = (u < t).astype(np.float64)
     ours = debiased(y, q)

@@ -19,7 +19,7 @@ _LOCK = threading.Lock()
 
 
 def kernel(name: str, work: int) -> Any:
-    """The kernel of that name, fit for so many bytes, tokens or nodes."""
+    """The kernel of that name: compiled or not, whichever is faster for this number of bytes, tokens or nodes."""
     found = _KERNELS[name]
     if not found.signatures:
         if work <= SMALL and not _is_cached(found):

@@ -35,7 +35,7 @@ def sampled(
     top_k: int | None = None,
     history: str = "",
 ) -> str:
-    """Text of so many words drawn from the model, a line each sentence. <UNK> is never drawn.
+    """Text of `n_words` words drawn from the model, one sentence per line. <UNK> is never drawn.
 
     Temperature below 1 sharpens, above 1 flattens; `top_k` keeps only the likeliest words.
     """

@@ -171,7 +171,7 @@ SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in (
 
 
 def chosen_templates(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Templates by name: "basic", "advanced", or names apart by commas; "advanced-shape" leaves one out."""
+    """Templates by name: "basic", "advanced", or comma-separated names; "advanced-shape" leaves one out."""
     asked = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
     made: list[str] = []
     for name in asked:

@@ -100,7 +100,7 @@ class CrfTrainer:
 
 
 def in_order_of_use(table: FeatureTable, features: TokenFeatures) -> tuple[FeatureTable, TokenFeatures]:
-    """Features numbered anew: frequent ones first, then as they occur, so that the weights of a token lie together."""
+    """Features renumbered: frequent ones first, then as they occur, so that the weights of a token lie together."""
     n = len(table)
     first = np.full(n, len(features.ids))
     found, at = np.unique(features.ids, return_index=True)

@@ -4,7 +4,7 @@
     python bench/coverage/interval_coverage.py --replicates 100       (a quick look)
 
 Every cell is seeded by its own name, so results do not depend on the number of workers; finished cells are kept in
-bench/data/coverage.jsonl and a stopped run goes on from there. `--write` puts the tables into docs/evidence/theory.md.
+bench/data/coverage.jsonl and a stopped run goes on from there. `--only family` runs the families alone. `--write` puts the tables that are complete into docs/evidence/theory.md.
 """
 
 import argparse
@@ -358,8 +358,8 @@ def percent(values):
 def family_table(families):
     """Steps, waves, heaps, rare events and few rows: each cell beside what it was."""
     out = [
-        "",
-        "Families: coverage, mean length and rejections at 5% (the level where θ = 0), each “before → now”; bins: mean number now.",
+        f"Percent of {families[0]['replicates']:,} replicates, mean lengths, and rejections at 5% by the combined test (its level where θ = 0), each "
+        "“before → now”; before: bins of one resolution, limits from these alone. Bins: mean number now.",
         "",
         "| q | truth | n | θ | RMS error | ECE | length, RMS | length, ECE | rejected | bins |",
         "|---|---|---|---|---|---|---|---|---|---|",
@@ -373,7 +373,7 @@ def family_table(families):
             f"{r['bins']:.0f}",
         ]
         out.append(f"| {r['shape']} | {r['truth']} | {r['n']:,} | {r['target']:.3f} | " + " | ".join(cols) + " |")
-    return out
+    return "\n".join(out) + "\n"
 
 
 def tables(results):
@@ -412,7 +412,6 @@ def tables(results):
             for n in SIZES
         ]
         out.append(f"| {t} | " + " | ".join(level + power) + " |")
-    out += family_table([r for r in results if r["kind"] == "family"])
     out += [
         "",
         "Groups: coverage of the cluster-robust intervals, beside the intervals that ignore the groups.",
@@ -465,16 +464,19 @@ def main():
                 f"{i}/{len(todo)} {key(r)} error {100 * r['cover']['error']:.1f} combined {100 * r['reject']['combined']:.1f}",
                 flush=True,
             )
-    results = [done[c] for c in cells() if c in done]
-    if len(results) < len(list(cells())):
-        return
-    made = tables(results)
-    print(made)
-    if args.write:
-        text = THEORY.read_text()
-        begin, end = "<!-- coverage: begin -->", "<!-- coverage: end -->"
-        head, rest = text.split(begin)
-        THEORY.write_text(head + begin + "\n" + made + end + rest.split(end)[1])
+    for mark, kinds, table in (
+        ("coverage", ("independent", "clustered"), tables),
+        ("families", ("family",), family_table),
+    ):
+        wanted = [c for c in cells() if c[0] in kinds]
+        if not all(c in done for c in wanted):
+            continue
+        made = table([done[c] for c in wanted])
+        print(made)
+        if args.write:
+            begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+            head, rest = THEORY.read_text().split(begin)
+            THEORY.write_text(head + begin + "\n" + made + end + rest.split(end)[1])
 
 
 if __name__ == "__main__":

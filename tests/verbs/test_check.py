@@ -113,15 +113,34 @@ def test_verdict_names_the_direction(power, shift, said):
 
 
 def test_verdict_where_the_size_cannot_be_told():
-    """A shift of all probabilities is seen by the test before the size of the error can be told from noise."""
+    """A wrong slope is seen by the test before the size of the error can be told from noise."""
     rng = np.random.default_rng(4)
     q = rng.uniform(0.2, 0.8, 1_200)
-    c = howsure.check(rng.random(1_200) < q + 0.05, q)
+    c = howsure.check(rng.random(1_200) < 0.5 + 0.78 * (q - 0.5), q)
     assert c.p_value < 0.05
     assert c.error.low == 0.0
     assert c.verdict.startswith("Not calibrated, p ")
     assert "cannot tell by how much: the error is between 0 and" in c.verdict
     assert "off by" not in c.verdict
+
+
+def test_verdict_does_not_contradict_the_bias():
+    """The RMS error is never below |mean q - mean y|: a shift that is shown bounds it from below."""
+    rng = np.random.default_rng(4)
+    q = rng.uniform(0.2, 0.8, 1_200)
+    c = howsure.check(rng.random(1_200) < q + 0.05, q)
+    assert c.error.low >= -c.bias.gap.high > 0.0
+    assert c.verdict.startswith("Not calibrated: the probabilities are off by ")
+    assert "too low by" in c.verdict
+
+
+def test_verdict_says_what_is_ruled_out():
+    q = np.tile([0.2, 0.4, 0.6, 0.8], 10)
+    small = howsure.check(np.arange(40) // 4 < 10 * q, q)
+    assert small.error.high > 0.1
+    assert f"in 40 rows (p = 1), but they rule out only an error above {small.error.high:.3f}." in small.verdict
+    large = howsure.check(np.tile(np.arange(40) // 4 < 10 * q, 100), np.tile(q, 100))
+    assert f"in 4,000 rows (p = 1): an error above {large.error.high:.3f} is ruled out." in large.verdict
 
 
 def test_check_loads_no_heavy_part():

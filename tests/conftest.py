@@ -42,7 +42,7 @@ def skewed():
 def spark():
     """A real session of Spark on two cores of this machine, with two attempts a task, made as howsure makes it; started once, at first use."""
     pytest.importorskip("pyspark", reason="PySpark is not installed")
-    from howsure.engines.spark_session import java_version, session
+    from howsure.engines.spark.session import java_version, session
     from howsure.errors import InputError
 
     try:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from howsure.calibration.curves.smooth import KINDS, smooth_curve
-from howsure.engines.pair_rows import pairs_from_arrays
+from howsure.engines.rows import sketched_arrays
 
 THEORY = Path(__file__).parents[2] / "docs" / "evidence" / "theory.md"
 START, END = "<!-- bands: begin -->", "<!-- bands: end -->"
@@ -57,7 +57,7 @@ def measured(kind, truth, draw, n, replicates):
     inside, everywhere, width = [], [], []
     for _ in range(replicates):
         q = draw(rng, n)
-        c = smooth_curve(pairs_from_arrays(rng.random(n) < truth(q), q).sketch(None), kind)
+        c = smooth_curve(sketched_arrays(rng.random(n) < truth(q), q), kind)
         p = truth(c.q)
         inside.append(np.mean((c.low <= p) & (p <= c.high)))
         everywhere.append(np.all((c.low_everywhere <= p) & (p <= c.high_everywhere)))
@@ -69,7 +69,7 @@ def speed():
     """Seconds of a sketch of 10⁸ rows, and of the curves from it."""
     rng = np.random.default_rng(0)
     q = rng.random(10**8)
-    sketch = pairs_from_arrays(rng.random(len(q)) < q, q).sketch(None)
+    sketch = sketched_arrays(rng.random(len(q)) < q, q)
     for kind in KINDS:
         start = time.perf_counter()
         smooth_curve(sketch, kind)

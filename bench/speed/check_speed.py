@@ -97,7 +97,7 @@ def intervals(n):
 
     import howsure
     from howsure.calibration.analysis import _independent, analyse
-    from howsure.engines.pair_rows import pairs_from_arrays
+    from howsure.engines.rows import sketched_arrays
 
     mpl.use("Agg")
     y_true, y_prob = sample(n)
@@ -114,7 +114,7 @@ def intervals(n):
         theirs = best_of(1, f)
         row(f"{name}: {theirs / ours:.0f} x", ours, theirs, ">= 100 x", theirs >= 100 * ours)
     for size in (10**3, 10**5, 10**6, 10**7):
-        sketch = pairs_from_arrays(*sample(size)).sketch(None)
+        sketch = sketched_arrays(*sample(size))
         _ = sketch.sum_ee, sketch.mean_q, sketch.spread_q, sketch.log_loss  # what any analysis needs
         added = best_of(3, lambda sketch=sketch: _independent(sketch, 0.95))
         whole = best_of(3, lambda sketch=sketch: analyse(sketch, rng=np.random.default_rng(0)))

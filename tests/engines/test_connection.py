@@ -13,7 +13,7 @@ from howsure.cli.application import run
 from howsure.engines import connection
 from howsure.engines.connection import checked_condition, connect
 from howsure.engines.files import Selection
-from howsure.engines.spark import evaluated
+from howsure.engines.spark.rows import evaluated
 from howsure.errors import InputError
 
 SECRET = "the secret that stands here"

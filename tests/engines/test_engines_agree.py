@@ -17,19 +17,20 @@ from howsure.calibration import sketch as _sketch
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.groups.moments import moments
-from howsure.engines import shares, sketching, slices
+from howsure.engines import shares, slices
 from howsure.engines.engine import Engine, bound
-from howsure.engines.grouping import GroupedRows, GroupKeying
-from howsure.engines.memory import ArrayRows
-from howsure.engines.pairs import Pairs
-from howsure.engines.rows import Keying, Work
+from howsure.engines.items import Items
+from howsure.engines.rows import ArrayRows, Keying, Work
+from howsure.engines.scored import GroupedPieces, RecordKeying, SketchWork, SliceRowsWork
 from howsure.engines.shares import SharedRows
-from howsure.engines.sketching import SketchWork, SliceKeying, SliceRowsKeying, SliceRowsWork, SliceWork
+from howsure.engines.slices import SliceKeying, SliceWork
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pieces import Pieces, same
 
 N = 6_000
+ITEMS = Items(probs=("q",), by="by", groups="groups")
+SLICED = Items(probs=("q",), by="by")
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def test_files_that_spill(folder, options, monkeypatch):
     monkeypatch.setattr(SharedRows, "_spill", lambda self: (spilled.append(1), whole(self)))
     monkeypatch.setattr(shares, "SHARES", 50)
     monkeypatch.setattr(shares, "RUN_ROWS", 60)
-    monkeypatch.setattr(sketching, "FLUSH_FROM", 300)
+    monkeypatch.setattr(slices, "FLUSH_FROM", 300)
     monkeypatch.setattr(Engine, "budget", property(lambda self: 20_000))
     assert_same(howsure.check(folder, **options).to_dict(), expected)
     assert len(spilled) > 1
@@ -168,7 +169,7 @@ def cut_rows(draw):
     column = st.lists(st.integers(0, 3), min_size=n, max_size=n)
     columns = {
         "y": np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))),
-        "q": np.array(draw(st.lists(values, min_size=n, max_size=n))),
+        "q0": np.array(draw(st.lists(values, min_size=n, max_size=n))),
         "by": pa.array([f"s{i}" for i in draw(column)]),
         "groups": np.array(draw(column), np.uint64),
     }
@@ -179,12 +180,11 @@ def cut_rows(draw):
 def test_pieces_in_any_order(drawn):
     columns, n_pieces, seed = drawn
     whole, pieces = ArrayRows(columns), Pieces(columns, n_pieces, np.random.default_rng(seed))
-    pairs = Pairs()
-    sketch = whole.fold(SketchWork(pairs))
-    assert pieces.fold(SketchWork(pairs)) == sketch
+    sketch = whole.fold(SketchWork(ITEMS)).each[0]
+    assert pieces.fold(SketchWork(ITEMS)).each[0] == sketch
     for keying, work in (
-        (SliceKeying(pairs), SliceWork(None, 0.95)),
-        (SliceRowsKeying(pairs, False), SliceRowsWork(None, 0.95)),
+        (SliceKeying(ITEMS), SliceWork(None, 0.95)),
+        (RecordKeying(ITEMS, sliced=True), SliceRowsWork(None, 0.95)),
     ):
         with whole.by_key(keying) as a, pieces.by_key(keying) as b:
             one, many = a.fold(work), b.fold(work)
@@ -199,13 +199,13 @@ def test_pieces_in_any_order(drawn):
 def test_groups_looked_at_in_pieces(drawn):
     """Moments of groups kept in pieces are those of one table of all of them."""
     columns, n_pieces, seed = drawn
-    sketch = ArrayRows(columns).fold(SketchWork(Pairs()))
+    sketch = ArrayRows(columns).fold(SketchWork(ITEMS)).each[0]
     parts = filing(sketch, None, 0.95)
     builder = ClusterBuilder(parts)
-    builder.add(columns["groups"], columns["y"].astype(np.uint8), columns["q"])
+    builder.add(columns["groups"], columns["y"].astype(np.uint8), columns["q0"])
     one = moments(builder.finish())
-    with Pieces(columns, n_pieces, np.random.default_rng(seed)).by_key(GroupKeying(Pairs(), False)) as by_group:
-        many = moments(GroupedRows(by_group, parts))
+    with Pieces(columns, n_pieces, np.random.default_rng(seed)).by_key(RecordKeying(ITEMS, sliced=False)) as by_group:
+        many = moments(GroupedPieces(by_group, parts))
     for a, b in ((one.totals, many.totals), (one.squares, many.squares)):
         for name in a.__slots__:
             if name not in ("least", "greatest"):
@@ -217,18 +217,18 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
     for module in (_sketch, slices):
         monkeypatch.setattr(module, "EXACT_LIMIT", 50)
     monkeypatch.setattr(slices, "COMPACT_FROM", 60)
-    monkeypatch.setattr(sketching, "FLUSH_FROM", 70)
+    monkeypatch.setattr(slices, "FLUSH_FROM", 70)
     rng = np.random.default_rng(32)
     q = rng.random(500)
     q[::3] = q[::3].round(1)
     by = np.where(np.arange(500) % 3 == 0, "few", "many")
-    columns = {"y": (rng.random(500) < q).astype(int), "q": q, "by": pa.array(by)}
-    with Pieces(columns, 3, rng).by_key(SliceKeying(Pairs())) as pieces:
+    columns = {"y": (rng.random(500) < q).astype(int), "q0": q, "by": pa.array(by)}
+    with Pieces(columns, 3, rng).by_key(SliceKeying(SLICED)) as pieces:
         found = pieces.fold(SliceWork(None, 0.95))
     for f in found.found:
         rows = by == f.name
         assert_same(f.calibration.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
-    assert found.whole == ArrayRows(columns).fold(SketchWork(Pairs()))
+    assert found.whole == ArrayRows(columns).fold(SketchWork(SLICED)).each[0]
 
 
 def test_pieces_are_small_whatever_comes_last():

@@ -134,7 +134,7 @@ class DiesOnce(Work):
 
 
 def test_a_killed_worker_changes_nothing(spark, folder, tmp_path, monkeypatch):
-    from howsure.engines.spark import KeyedFrame, SparkRows
+    from howsure.engines.spark.rows import KeyedFrame, SparkRows
 
     expected = howsure.check(folder, groups="doc")
     markers = []
@@ -161,7 +161,7 @@ class Dies(Work):
 
 
 def test_a_worker_that_always_dies_is_an_error(spark, folder, monkeypatch):
-    from howsure.engines.spark import SparkRows
+    from howsure.engines.spark.rows import SparkRows
 
     whole = SparkRows.fold
     monkeypatch.setattr(SparkRows, "fold", lambda self, work: whole(self, Dies()))

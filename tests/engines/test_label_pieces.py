@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import howsure
-from howsure._validate import Origin
 from howsure.engines import shares
 from howsure.engines.engine import Engine
-from howsure.engines.label_rows import LabelRows
-from howsure.engines.pairs import group_numbers
+from howsure.engines.items import ItemRows, Items
+from howsure.engines.labelled import LabelledItems
 from howsure.evaluation.scores.analysis import score_cells
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -65,9 +64,9 @@ def test_every_engine_says_the_same(groups, tmp_path, monkeypatch):
 def in_pieces(frame, groups, n_pieces, rng):
     columns = {"gold": frame.gold.tolist(), "pred0": [v if isinstance(v, str) else None for v in frame.pred]}
     if groups:
-        columns["groups"] = group_numbers(frame.doc.to_numpy())
-    named = {"gold": "gold", "pred0": "pred"}
-    return LabelRows(Pieces(columns, n_pieces, rng), named, "doc" if groups else None, Origin())
+        columns["groups"] = np.unique(frame.doc, return_inverse=True)[1].astype(np.uint64)
+    named = Items(labels=(("gold", "gold"), ("pred0", "pred")), groups="doc" if groups else None)
+    return ItemRows(Pieces(columns, n_pieces, rng), named)
 
 
 @settings(max_examples=25, deadline=None)
@@ -75,7 +74,8 @@ def in_pieces(frame, groups, n_pieces, rng):
 def test_pieces_in_any_order_add_up(n, seed, pieces, groups):
     frame = tokens(n, seed)
     whole = howsure.score(frame.gold, frame.pred, groups=frame.doc if groups else None).to_dict()
-    with in_pieces(frame, groups, pieces, np.random.default_rng(seed)) as rows:
+    with in_pieces(frame, groups, pieces, np.random.default_rng(seed)) as found:
+        rows = LabelledItems(found)
         cells = rows.codes["gold"], rows.codes["pred0"], rows.count
         made = score_cells(*cells, rows.labels, rows.spreading("pred0")).to_dict()
         lost = dict(rows.left_out)

@@ -20,9 +20,8 @@ from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.sketch import sketch_rows
 from howsure.engines import shares
 from howsure.engines.engine import Engine
-from howsure.engines.paired import PairedRows, paired_arrays
-from howsure.engines.paired_work import Models
-from howsure.engines.pairs import Pairs, arrow_text, group_numbers
+from howsure.engines.items import ItemRows, Items, arrow_values, items_from_arrays
+from howsure.engines.scored import ScoredItems
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pieces import Pieces, same
@@ -61,34 +60,30 @@ def test_every_engine_says_the_same(groups, by, tmp_path, monkeypatch):
 def in_pieces(frame, groups, by, n_pieces, rng):
     columns = {"y": frame.y.to_numpy()} | {f"q{i}": frame[n].to_numpy() for i, n in enumerate(NAMES)}
     if groups:
-        columns["groups"] = group_numbers(frame.doc.to_numpy())
+        columns["groups"] = np.unique(frame.doc, return_inverse=True)[1].astype(np.uint64)
     if by:
-        columns["by"] = arrow_text(frame.tag.to_numpy(), "by")
+        columns["by"] = arrow_values(frame.tag.to_numpy(), "by")
     rows = Pieces(columns, n_pieces, rng)
-    return PairedRows(
-        rows,
-        Models(tuple(NAMES), tuple(Pairs() for _ in NAMES)),
-        by="tag" if by else None,
-        groups="doc" if groups else None,
-    )
+    return ItemRows(rows, Items(probs=tuple(NAMES), by="tag" if by else None, groups="doc" if groups else None))
 
 
 @settings(max_examples=25, deadline=None)
 @given(n=st.integers(2, 400), seed=st.integers(0, 99), pieces=st.integers(1, 9), groups=st.booleans(), by=st.booleans())
 def test_pieces_in_any_order_add_up(n, seed, pieces, groups, by):
     frame = items(n, seed)
-    whole = paired_arrays(
-        frame.y.to_numpy(),
-        {m: frame[m].to_numpy() for m in NAMES},
-        frame.doc.to_numpy() if groups else None,
-        frame.tag.to_numpy() if by else None,
+    whole = items_from_arrays(
+        y=frame.y.to_numpy(),
+        probs={m: frame[m].to_numpy() for m in NAMES},
+        groups=frame.doc.to_numpy() if groups else None,
+        by=frame.tag.to_numpy() if by else None,
     )
     cut = in_pieces(frame, groups, by, pieces, np.random.default_rng(seed))
     with whole, cut:
-        one, other = (compared(rows, 0.95, None) for rows in (whole, cut))
+        both = [ScoredItems(rows, NAMES) for rows in (whole, cut)]
+        one, other = (compared(rows, 0.95, None) for rows in both)
         same([c.to_dict() for c in one[0]], [c.to_dict() for c in other[0]], 1e-9)
         same([p.to_dict() for p in one[1]], [p.to_dict() for p in other[1]], 1e-9)
-        listed = (sorted(rows.slices(0.95), key=lambda s: s.name) for rows in (whole, cut))
+        listed = (sorted(rows.compared_slices(0.95), key=lambda s: s.name) for rows in both)
         same(*([(s.name, s.n, list(s.errors), s.pair and s.pair.to_dict()) for s in found] for found in listed), 1e-9)
 
 

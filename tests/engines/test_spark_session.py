@@ -8,10 +8,10 @@ import warnings
 import pyarrow as pa
 import pytest
 
-from howsure.engines import spark_session
-from howsure.engines.spark_errors import explained
-from howsure.engines.spark_jobs import Jobs
-from howsure.engines.spark_session import checked_master, java_version, map_in_arrow, session
+from howsure.engines.spark.errors import explained
+from howsure.engines.spark.jobs import Jobs
+from howsure.engines.spark.rows import session as spark_session
+from howsure.engines.spark.session import checked_master, java_version, map_in_arrow, session
 from howsure.errors import InputError, MissingExtra
 
 LETTERS = pa.table({"a": ["x", "y", "z"]})

@@ -18,7 +18,7 @@ if "--write" not in sys.argv:
 wanted = tuple(a for a in sys.argv[1:] if a != "--write") or ("",)
 on_spark = "errors spark" in wanted
 if on_spark:
-    from howsure.engines.spark_session import session
+    from howsure.engines.spark.session import session
 
 with tempfile.TemporaryDirectory() as folder, session("local[2,2]") if on_spark else nullcontext():
     frozen.write(folder, wanted, on_spark)

@@ -188,14 +188,14 @@ def test_bad_input(y, keywords, message):
     ("name", "level"), [("q0.05", 0.05), ("q05", 0.05), ("q_5", 0.05), ("q97.5", 0.975), ("p.5", 0.5), ("50%", 0.5)]
 )
 def test_levels_are_told_by_names(name, level):
-    from howsure.engines.forecasts import level_of
+    from howsure.engines.columns import level_of
 
     assert level_of(name) == pytest.approx(level)
 
 
 @pytest.mark.parametrize("name", ["quality", "q0", "q100", "q500"])
 def test_names_that_tell_no_level(name):
-    from howsure.engines.forecasts import level_of
+    from howsure.engines.columns import level_of
 
     with pytest.raises(howsure.InputError, match="does not tell its level"):
         level_of(name)

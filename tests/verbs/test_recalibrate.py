@@ -143,7 +143,7 @@ def test_bad_data(pair, classes):
     with pytest.raises(InputError, match="give `y_true` and `y_prob`"):
         howsure.recalibrate(pair[0])
     frame = pd.DataFrame(classes[1], columns=["p_a", "p_b", "p_c"]).assign(gold="d")
-    with pytest.raises(InputError, match="`gold` is 'd' in row 1, which no column of --prob 'p_\\*' is for"):
+    with pytest.raises(InputError, match="`gold` is 'd' in row 1, which is none of the classes"):
         howsure.recalibrate(frame, prob="p_*")
     with pytest.raises(InputError, match="names 0 of the columns"):
         howsure.recalibrate(frame, prob="x_*", true="gold")

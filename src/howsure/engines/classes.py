@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.engines.columns import label_column
-from howsure.engines.paired import numbered
-from howsure.engines.tables import Table, as_numpy, quoted
-from howsure.engines.wide import class_columns
+from howsure.engines.columns import class_columns, group_sql, label_column, number_sql
+from howsure.engines.files import Selection
+from howsure.engines.items import ItemRows, Items, arrow_values, table_rows
+from howsure.engines.rows import Chunk
+from howsure.engines.tables import Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
 
 @dataclass(frozen=True)
 class ClassRows:
-    """Validated rows: the true class's number, (n, K) probabilities, class names, groups."""
+    """Validated rows: the true class's number, (n, K) probabilities, class names, numbers or hashes of groups."""
 
     y: Ints
     probs: Floats
     classes: tuple[str, ...]
-    groups: Ints | None
+    groups: NDArray[np.uint64] | None
     source: str
+
+
+def is_classes(prob: str) -> bool:
+    """Whether the name of a column is a pattern, for the columns of many classes."""
+    return any(c in prob for c in "*?[")
 
 
 def classes_from_arrays(
@@ -62,7 +68,11 @@ def classes_from_arrays(
         index = _class_numbers([str(v) for v in y.tolist()], names, origin)
     coded = None
     if groups is not None:
-        coded = numbered(pa.array(given["groups"], from_pandas=True), "groups", origin)
+        encoded = arrow_values(given["groups"], "groups").dictionary_encode()
+        if encoded.null_count:
+            at = origin.at(first_missing(encoded))
+            raise InputError(f"`groups` is missing in {at}; every row needs a group.")
+        coded = as_numpy(encoded.indices).astype(np.uint64)
     return ClassRows(index, _validate.class_probabilities(probs, origin, normalise=normalise), names, coded, "arrays")
 
 
@@ -72,46 +82,38 @@ def classes_from_table(
     true: str | None,
     where: str | None,
     groups: str | None,
-    classes: Sequence[str] | None,
-    normalise: bool,
-) -> ClassRows:
-    """From wide columns that match a pattern, or one column of lists, maps or structs."""
-    wide = any(c in prob for c in "*?[")
-    found = class_columns(table, prob, skip=true) if wide else None
-    matched = {} if found is None else dict(zip((c.name for c in found.columns), found.classes, strict=True))
-    label = label_column(table, true, skip=set(matched) | {prob})
-    expressions = [f"CAST({quoted(label.name)} AS VARCHAR)"]
+    classes: Sequence[str] | None = None,
+    *,
+    normalise: bool = False,
+) -> ClassRows | None:
+    """From wide columns that match a pattern, or one column of lists, maps or structs; None if there are no rows."""
+    wide = class_columns(table, prob, skip=true) if is_classes(prob) else {}
+    label = label_column(table, true, skip={c.name for c in wide.values()} | {prob})
+    sql = {"gold": f"CAST({quoted(label.name)} AS VARCHAR)"}
     if groups is not None:
-        expressions.append(f"CAST({quoted(table.column(groups).name)} AS VARCHAR)")
+        groups = table.column(groups).name
+        sql["groups"] = group_sql(groups)
+    sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(wide.values())}
+    if not wide:
+        sql["q"] = quoted(table.column(prob).name)
+    items = Items(label.name, (prob,), groups=groups, from_file=True)
+    with ItemRows(table_rows(table, Selection(sql, where)), items, table, where) as found:
+        held = found.held(*sql)
+    if not held or not len(held["gold"]):
+        return None
+    whole = Chunk(held, 0)
+    origin = items.origin(whole)
     if wide:
-        expressions += [f"TRY_CAST({quoted(c)} AS DOUBLE)" for c in matched]
+        names = tuple(wide)
+        probs = np.stack([as_numpy(held[f"q{i}"]) for i in range(len(wide))], axis=1)
     else:
-        expressions.append(quoted(table.column(prob).name))
-    batches = list(table.batches(expressions, where))
-    rows = pa.Table.from_batches(batches).combine_chunks() if batches else None
-    if rows is None or not rows.num_rows:
-        raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
-    columns = [c.chunk(0) for c in rows.columns]
-    origin = Origin(label.name, prob, "", 0, True)
-    if wide:
-        names = tuple(matched.values())
-        probs = np.stack([as_numpy(c) for c in columns[-len(matched) :]], axis=1)
-    else:
-        names, probs = _nested(columns[-1], origin)
-        if classes is not None:
-            names = tuple(classes)
-    gold = columns[0].to_pylist()
-    if None in gold:
-        raise InputError(f"`{label.name}` is missing in {origin.at(gold.index(None))}.")
-    coded = None if groups is None else numbered(columns[1], groups, origin)
-    source = Path(table.name).name if table.files else table.name
-    return ClassRows(
-        _class_numbers(gold, names, origin),
-        _validate.class_probabilities(probs, origin, normalise=normalise),
-        names,
-        coded,
-        source,
-    )
+        names, probs = _nested(held["q"], origin)
+        names = names if classes is None else tuple(classes)
+    if held["gold"].null_count:
+        raise InputError(f"`{label.name}` is missing in {origin.at(first_missing(held['gold']))}.")
+    coded = None if groups is None else items.group_ids(whole, "group")
+    y = _class_numbers(held["gold"].to_pylist(), names, origin)
+    return ClassRows(y, _validate.class_probabilities(probs, origin, normalise=normalise), names, coded, found.name)
 
 
 def _nested(column: Any, origin: Origin) -> tuple[tuple[str, ...], Floats]:

@@ -1,10 +1,11 @@
-"""Which columns hold the probability and the label, found by name when that is unambiguous."""
+"""Which columns have which role, named or found by name when that is unambiguous, and how SQL reads them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Any
 
 from howsure import _validate
@@ -65,29 +66,15 @@ _TRUE_WORDS = ("true", "yes", "t", "y", "1", "1.0", "on")
 _FALSE_WORDS = ("false", "no", "f", "n", "0", "0.0", "off")
 
 
-@dataclass(frozen=True, slots=True)
-class PairColumns:
-    """The columns of a table that make (label, probability) pairs, as SQL expressions."""
-
-    prob: Column
-    true: Column
-    prob_sql: str
-    true_sql: str
-    positive: str | None
-
-
-def pair_columns(
-    table: Table, prob: str | None, true: str | None, positive: Any = None, where: str | None = None
-) -> PairColumns:
-    """Find the probability and label columns, and how to read them as numbers."""
+def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Column, Column]:
+    """The columns of the label and of its probability, named or guessed."""
     p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "--prob", skip={true})
     t = label_column(table, true, skip={p.name})
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
     if p.is_nested:
         raise InputError(f"`{p.name}` holds {p.type.split('(')[0].lower()} values, not one probability a row.")
-    prob_sql = f"TRY_CAST({quoted(p.name)} AS DOUBLE)"
-    return PairColumns(p, t, prob_sql, _label_sql(table, t, positive, where), positive)
+    return t, p
 
 
 def label_column(table: Table, true: str | None, skip: set[str]) -> Column:
@@ -113,7 +100,8 @@ def guessed_column(table: Table, names: list[str], what: str, option: str, skip:
     raise InputError(f"no column of {table.name} is named like a {what}: name it with {option}. Columns: {there}.")
 
 
-def _label_sql(table: Table, column: Column, positive: Any, where: str | None) -> str:
+def label_sql(table: Table, column: Column, positive: Any, where: str | None) -> str:
+    """A label as 0 and 1: whether it is `positive`, or a column that holds nothing else."""
     name = quoted(column.name)
     if positive is not None and column.type == "BOOLEAN":
         said = str(positive).lower()
@@ -138,11 +126,90 @@ def _label_sql(table: Table, column: Column, positive: Any, where: str | None) -
     raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with --positive.")
 
 
-def check_positive(table: Table, columns: PairColumns, n_positive: int, where: str | None) -> None:
-    """A --positive value that no row has is a slip; name those there are."""
-    if columns.positive is None or n_positive:
-        return
-    values = [str(v) for v in table.values(quoted(columns.true.name), where)]
-    raise InputError(
-        f"no row has `{columns.true.name}` = {columns.positive!r}.{_validate.nearest(str(columns.positive), values)}"
-    )
+def check_positive(table: Table, true: str, positive: Any, where: str | None) -> None:
+    """Refuses a --positive value that no row has; names those there are."""
+    values = [str(v) for v in table.values(quoted(true), where)]
+    raise InputError(f"no row has `{true}` = {positive!r}.{_validate.nearest(str(positive), values)}")
+
+
+def number_sql(column: str) -> str:
+    """A number, or NULL where the value is none."""
+    return f"TRY_CAST({quoted(column)} AS DOUBLE)"
+
+
+def group_sql(column: str) -> str:
+    """A 64-bit hash stands for the group: among 10⁷ groups two share one with probability 3e-6."""
+    name = quoted(column)
+    return f"CASE WHEN {name} IS NULL THEN NULL ELSE hash({name}) END"
+
+
+def text_sql(column: Column) -> str:
+    """Labels as text; 1 and 1.0 are one label, however the columns are stored."""
+    name = quoted(column.name)
+    if column.is_nested:
+        raise InputError(f"`{column.name}` holds {column.type.split('(')[0].lower()} values, not one label a row.")
+    if column.type in ("DOUBLE", "FLOAT", "REAL") or column.type.startswith("DECIMAL"):
+        whole = f"{name} = floor({name}) AND abs({name}) < 1e15"
+        return (
+            f"CASE WHEN {name} IS NULL OR isnan(CAST({name} AS DOUBLE)) THEN NULL "
+            f"WHEN {whole} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) ELSE CAST({name} AS VARCHAR) END"
+        )
+    return f"CAST({name} AS VARCHAR)"
+
+
+def predicted_column(table: Table, true: str | None) -> Column:
+    """The column that is named like a prediction."""
+    names = ["pred", "preds", "prediction", "predicted", "ypred", "system", "output", "predictedlabel"]
+    return guessed_column(table, names, "prediction", "--pred", skip={true})
+
+
+def class_columns(table: Table, pattern: str, skip: str | None = None) -> dict[str, Column]:
+    """The columns that a glob with one `*` names, by class: what `*` stands for."""
+    if pattern.count("*") != 1:
+        raise InputError(f"--prob {pattern!r} must hold one * that stands for the class.")
+    wanted = re.compile("(.+)".join(re.escape(part) for part in pattern.split("*")))
+    found = [(c, m[1]) for c in table.columns if c.name != skip and (m := wanted.fullmatch(c.name))]
+    if len(found) < 2:
+        there = _validate.nearest(pattern, [c.name for c in table.columns])
+        raise InputError(
+            f"--prob {pattern!r} names {len(found)} of the columns of {table.name}; it takes two at least.{there}"
+        )
+    return {name: column for column, name in found}
+
+
+def forecast_columns(
+    table: Table, true: str | None, draws: str | None = None, quantiles: str | None = None
+) -> tuple[Column, list[Column], list[float] | None]:
+    """Outcome, draws or quantiles that a glob names, and the quantiles' levels: the number at the end of each name."""
+    glob, option = (draws, "--draws") if draws is not None else (quantiles, "--quantiles")
+    assert glob is not None
+    label = table.column(true).name if true else None
+    found = [c.name for c in table.columns if fnmatchcase(c.name, glob) and c.name != label]
+    if not found:
+        hint = _validate.nearest(glob.strip("*?"), [c.name for c in table.columns])
+        raise InputError(f"no column of {table.name} matches {option} {glob!r}.{hint}")
+    if label is None:
+        label = guessed_column(table, TRUE_NAMES, "outcome", "--true", skip=()).name
+        found = [name for name in found if name != label]
+    if len(found) < 2:
+        raise InputError(f"{option} {glob!r} names one column of {table.name}; two at least are needed.")
+    if draws is not None:
+        return table.column(label), [table.column(name) for name in found], None
+    by_level = sorted((level_of(name), name) for name in found)
+    for (one, a), (two, b) in pairwise(by_level):
+        if one == two:
+            raise InputError(f"`{a}` and `{b}` are both the quantile of level {one:.6g}; --quantiles must name one.")
+    return table.column(label), [table.column(name) for _, name in by_level], [level for level, _ in by_level]
+
+
+def level_of(name: str) -> float:
+    """The number at the end of a column's name: below 1 a level, from 1 up a percentage (q0.05, q05, q_5 and q5)."""
+    match = re.search(r"(\d+(?:\.\d*)?|\.\d+)\D*$", name)
+    value = float(match[1]) if match else 0.0
+    level = value if value < 1.0 else round(value / 100.0, 12)
+    if not 0.0 < level < 1.0:
+        raise InputError(
+            f"`{name}` does not tell its level: a column of quantiles ends in a number, "
+            "below 1 a level (q0.05), from 1 to 99 a percentage (q5)."
+        )
+    return level

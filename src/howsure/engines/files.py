@@ -15,10 +15,9 @@ import pyarrow as pa
 from howsure._validate import BadRow, Origin
 from howsure.engines.bad_files import bad_files, bad_files_error
 from howsure.engines.engine import Engine
-from howsure.engines.memory import ArrayRows, merged
-from howsure.engines.rows import Chunk, Keying, Rows, T, Work
+from howsure.engines.rows import ArrayRows, Chunk, Keying, Rows, T, Work, merged
 from howsure.engines.shares import SharedRows
-from howsure.engines.tables import Table, as_numpy, first_missing, quoted
+from howsure.engines.tables import BATCH_ROWS, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 from howsure.kernels.threads import cores
 
@@ -31,6 +30,7 @@ class Selection:
     where: str | None = None
     numbers: Mapping[str, str] = field(default_factory=dict)  # columns that must be numbers, and where they come from
     plain: Mapping[str, str] | None = None  # the columns by name, where no expression is needed
+    batch_rows: int | None = None  # rows of a chunk, where they are wide
 
     def check_numbers(self, chunk: Chunk, found: Any, numbered: bool = True) -> None:
         """A value that could not be read as a number: say what stands there. `found(column, i)` looks it up."""
@@ -65,13 +65,13 @@ class TableRows(Rows):
                 return self._loaded().fold(work)
             if self._is_plain():
                 return self._fold_parquet(work)
-            return work.gather(self._chunks())
+            return work.gather(self.chunks())
 
     def by_key(self, keying: Keying) -> Rows:
         with self._explaining():
             if self._engine.kind == "memory":
                 return self._loaded().by_key(keying)
-            return SharedRows(self.name, keying, self._chunks(), self._engine.budget, self._engine.piece)
+            return SharedRows(self.name, keying, self.chunks(), self._engine.budget, self._engine.piece)
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -88,7 +88,7 @@ class TableRows(Rows):
 
     def _loaded(self) -> ArrayRows:
         if self._in_memory is None:
-            chunks = [c.columns for c in self._chunks()]
+            chunks = [c.columns for c in self.chunks()]
             columns = {}
             for name in self._selection.columns:
                 parts = [c[name] for c in chunks]
@@ -98,11 +98,12 @@ class TableRows(Rows):
             self._in_memory = ArrayRows(columns, self.name)
         return self._in_memory
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Chunk]:
         """In the table's order, through DuckDB."""
         selection, first = self._selection, 0
         names = list(selection.columns)
-        for record in self._table.batches(list(selection.columns.values()), selection.where):
+        rows = selection.batch_rows or BATCH_ROWS
+        for record in self._table.batches(list(selection.columns.values()), selection.where, rows=rows):
             chunk = Chunk(dict(zip(names, record.columns, strict=True)), first)
 
             def found(source: str, i: int, before: int = first) -> Any:

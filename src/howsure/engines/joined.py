@@ -1,8 +1,9 @@
-"""Tables of one model each, joined on a key by DuckDB: on disk where they do not fit in memory."""
+"""Tables of one model each, joined on a key: by DuckDB, on disk where they do not fit in memory, or by Spark."""
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,59 +11,102 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from howsure import _validate
-from howsure._validate import Origin
-from howsure.engines.bad_files import bad_files
-from howsure.engines.columns import pair_columns
+from howsure._validate import BadRow
+from howsure.engines.columns import group_sql, label_sql, number_sql, pair_columns
 from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
-from howsure.engines.paired import PairedRows
-from howsure.engines.paired_work import Models
-from howsure.engines.pairs import Pairs, group_sql
+from howsure.engines.items import Batch, ItemRows, Items, is_spark_frame
+from howsure.engines.rows import Chunk
 from howsure.engines.shares import full
-from howsure.engines.sources import is_spark_frame
-from howsure.engines.tables import Table, as_numpy, first_missing, quoted
+from howsure.engines.tables import Table, as_arrow, first_missing, quoted
 from howsure.errors import HowsureError, InputError
 
 
-def paired_tables(
-    sources: list[Any],
-    key: str,
-    *,
-    prob: str | None = None,
-    true: str | None = None,
-    positive: Any = None,
-    groups: str | None = None,
-    by: str | None = None,
-    logits: bool = False,
-    engine: Engine = Engine(),  # noqa: B008  (frozen)
-) -> PairedRows:
-    """One table per model; every key must be in each of them once, with the same label."""
-    if engine.is_spark or any(is_spark_frame(s) for s in sources):
-        from howsure.engines.spark_joined import paired_frames
+@dataclass(frozen=True, slots=True)
+class Join:
+    """What is joined: on which key, which columns, and what else the first table tells."""
 
-        given = {"prob": prob, "true": true, "positive": positive, "groups": groups, "by": by, "logits": logits}
-        return paired_frames(sources, key, _model_names, **given, engine=engine)
+    key: str
+    prob: str | None = None
+    true: str | None = None
+    positive: Any = None
+    groups: str | None = None
+    by: str | None = None
+    logits: bool = False
+
+    def of(self, table: Table, *, first: bool) -> tuple[Selection, Items]:
+        """What to read from one of the tables."""
+        true, prob = pair_columns(table, self.prob, self.true)
+        sql = {"key": f"CAST({quoted(table.column(self.key).name)} AS VARCHAR)"}
+        sql |= {"y": label_sql(table, true, self.positive, None), "q0": number_sql(prob.name)}
+        if first and self.groups:
+            sql["groups"] = group_sql(table.column(self.groups).name)
+        if first and self.by:
+            sql["by"] = f"CAST({quoted(table.column(self.by).name)} AS VARCHAR)"
+        groups = self.groups if "groups" in sql else None
+        items = Items(true.name, (prob.name,), groups=groups, logits=self.logits, from_file=True)
+        return Selection(sql, None, {"q0": prob.name}), items
+
+    def checked(self, chunk: Chunk, items: Items) -> Batch:
+        """The rows of a table, each of them valid and with a key."""
+        if chunk["key"].null_count:
+            at = items.origin(chunk).at(first_missing(chunk["key"]))
+            raise BadRow(f"`{self.key}` is missing in {at}.", chunk.first or 0)
+        return items.batch(chunk)
+
+    def items(self, n_models: int) -> Items:
+        """Of the joined rows."""
+        return Items("y", ("",) * n_models, by=self.by, groups=self.groups, from_file=True)
+
+    def columns(self, n_models: int) -> list[str]:
+        """Of the joined rows."""
+        extra = [role for role, name in (("by", self.by), ("groups", self.groups)) if name]
+        return ["y", *(f"q{i}" for i in range(n_models)), *extra]
+
+
+def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemRows, tuple[str, ...]]:
+    """One table per model, every key in each of them once with the same label; and the models' names."""
+    if engine.is_spark or any(is_spark_frame(s) for s in sources):
+        from howsure.engines.spark.joined import joined_frames
+
+        return joined_frames(sources, join, engine)
     spool = tempfile.TemporaryDirectory(prefix="howsure-")
     try:
-        with _Join(Path(spool.name), key, engine) as join:
+        with _Database(Path(spool.name), join, engine) as database:
             for source in sources:
-                join.add(source, prob, true, positive, groups, by, logits)
-            path = join.written()
-            names, notes = _model_names(join.names), tuple(join.notes)
-        rows = _JoinedRows(path, list(names), by is not None, groups is not None, engine, spool)
+                database.add(source)
+            path = database.written()
+            names, notes = model_names(database.names), tuple(database.notes)
+        rows = _JoinedRows(path, names, join.columns(len(names)), engine, spool)
     except BaseException:
         spool.cleanup()
         raise
-    pairs = tuple(Pairs(Origin("y", "", "", 0, True), groups or "") for _ in names)
-    return PairedRows(rows, Models(tuple(names), pairs), by=by, groups=groups, notes=notes)
+    return ItemRows(rows, join.items(len(names)), notes=notes), names
 
 
-def _model_names(paths: list[str]) -> list[str]:
+def model_names(paths: list[str]) -> tuple[str, ...]:
     """File names without endings; whole paths where those would clash."""
     short = [Path(p).name.split(".")[0] for p in paths]
-    return short if len(set(short)) == len(short) else paths
+    return tuple(short if len(set(short)) == len(short) else paths)
+
+
+def unlike_items(n: int, here: str, there: str, first: Any) -> InputError:
+    """Items that one table has and another has not."""
+    return InputError(
+        f"{n:,} of the items of {here} are not in {there} (the first is {first!r}); "
+        "models can only be compared on the same items."
+    )
+
+
+def unlike_labels(n: int, here: str, there: str, first: Any) -> InputError:
+    """Items that the tables label differently."""
+    return InputError(f"{n:,} items have another label in {here} than in {there} (the first is {first!r}).")
+
+
+def repeated_key(name: str, key: str, value: Any, n: int) -> InputError:
+    """A key that several rows have."""
+    return InputError(f"{name}: the key {value!r} stands in {n:,} rows; `{key}` must be unique.")
 
 
 class _JoinedRows(TableRows):
@@ -71,15 +115,12 @@ class _JoinedRows(TableRows):
     def __init__(
         self,
         path: Path,
-        names: list[str],
-        sliced: bool,
-        grouped: bool,
+        names: tuple[str, ...],
+        columns: list[str],
         engine: Engine,
         spool: tempfile.TemporaryDirectory[str],
     ) -> None:
-        columns = ["y", *(f"q{i}" for i in range(len(names)))]
-        plain = None if sliced or grouped else {c: c for c in columns}
-        columns += [*(["by"] if sliced else []), *(["groups"] if grouped else [])]
+        plain = {c: c for c in columns} if len(columns) == len(names) + 1 else None
         super().__init__(Table(path, engine), Selection({c: quoted(c) for c in columns}, plain=plain), engine)
         self._spool = spool
         self.name = ", ".join(names)
@@ -89,77 +130,52 @@ class _JoinedRows(TableRows):
         self._spool.cleanup()
 
 
-class _Join:
-    """A database on disk with a table per model: (row, key, y, q and, of the first, groups and by)."""
+class _Database:
+    """A database on disk with a table per model: (row, key, y, q0 and, of the first, groups and by)."""
 
-    def __init__(self, folder: Path, key: str, engine: Engine) -> None:
-        self._folder, self._key, self._engine = folder, key, engine
+    def __init__(self, folder: Path, join: Join, engine: Engine) -> None:
+        self._folder, self._join, self._engine = folder, join, engine
         self.names: list[str] = []
         self.notes: list[str] = []
-        self._extra: list[str] = []
         limit = None if engine.limit is None else engine.limit // 4
         self._connection = connect(folder / "join.db", folder=folder, memory=limit)
 
-    def __enter__(self) -> _Join:
+    def __enter__(self) -> _Database:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def add(
-        self,
-        source: Any,
-        prob: str | None,
-        true: str | None,
-        positive: Any,
-        groups: str | None,
-        by: str | None,
-        logits: bool,
-    ) -> None:
+    def add(self, source: Any) -> None:
         """Read one model's table and check that its items are those of the first."""
         number = len(self.names)
         with Table(source, self._engine) as table:
-            pair = pair_columns(table, prob, true, positive)
-            wanted = {"key": f"CAST({quoted(table.column(self._key).name)} AS VARCHAR)", "y": pair.true_sql}
-            wanted["q"] = pair.prob_sql
-            if number == 0 and groups:
-                wanted["groups"] = group_sql(table.column(groups).name)
-            if number == 0 and by:
-                wanted["by"] = f"CAST({quoted(table.column(by).name)} AS VARCHAR)"
-            if self._engine.skip_bad_files and table.files:
-                table.leave_out(bad_files(table.files, wanted.values(), None))
+            selection, items = self._join.of(table, first=number == 0)
+            rows = TableRows(table, selection, self._engine)
             self.names.append(table.name)
-            self._extra = self._extra or list(wanted)[3:]
-            kinds = {"key": "VARCHAR", "y": "UTINYINT", "q": "DOUBLE", "groups": "UBIGINT", "by": "VARCHAR"}
-            columns = ", ".join(f'"{c}" {kinds[c]}' for c in wanted)
+            kinds = {"key": "VARCHAR", "y": "UTINYINT", "q0": "DOUBLE", "groups": "UBIGINT", "by": "VARCHAR"}
+            columns = ", ".join(f'"{c}" {kinds[c]}' for c in selection.columns)
             self._run(f"CREATE TABLE t{number} (row BIGINT, {columns})")
             n = 0
-            for batch in table.batches(list(wanted.values())):
-                origin = Origin(pair.true.name, pair.prob.name, "", n, True)
-                self._insert(number, dict(zip(wanted, batch.columns, strict=True)), origin, logits, groups or "")
-                n += batch.num_rows
+            try:
+                for chunk in rows.chunks():
+                    n += self._insert(number, chunk, self._join.checked(chunk, items))
+            except BadRow as bad:
+                raise InputError(f"{table.name}: {bad}") from None
             if not n:
                 raise InputError(f"{table.name} has no rows.")
             self.notes += table.notes
         self._check(number)
 
-    def _insert(self, number: int, columns: dict[str, Any], origin: Origin, logits: bool, groups: str) -> None:
-        name = self.names[number]
-        if columns["key"].null_count:
-            raise InputError(f"{name}: `{self._key}` is missing in {origin.at(first_missing(columns['key']))}.")
-        try:
-            y = _validate.labels(as_numpy(columns["y"]), origin)
-            q = _validate.probabilities(as_numpy(columns["q"]), origin, logits=logits)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from None
-        if "groups" in columns and columns["groups"].null_count:
-            i = first_missing(columns["groups"])
-            raise InputError(f"`{groups}` is missing in {origin.at(i)}; every row needs a group.")
-        row = np.arange(origin.first, origin.first + len(q))
-        checked = {"row": pa.array(row)} | columns | {"y": pa.array(np.ascontiguousarray(y)), "q": pa.array(q)}
-        self._connection.register("incoming", pa.table(checked))
+    def _insert(self, number: int, chunk: Chunk, batch: Batch) -> int:
+        n, first = len(batch.qs[0]), chunk.first or 0
+        made = {"y": as_arrow(batch.ys[0]), "q0": as_arrow(batch.qs[0])}
+        self._connection.register(
+            "incoming", pa.table({"row": as_arrow(np.arange(first, first + n))} | dict(chunk.columns) | made)
+        )
         self._run(f"INSERT INTO t{number} SELECT * FROM incoming")
         self._connection.unregister("incoming")
+        return n
 
     def _check(self, number: int) -> None:
         name, first_name = self.names[number], self.names[0]
@@ -167,28 +183,24 @@ class _Join:
             f"SELECT key, count(*) FROM t{number} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
         )
         if twice:
-            raise InputError(f"{name}: the key {twice[0]!r} stands in {twice[1]:,} rows; `{self._key}` must be unique.")
+            raise repeated_key(name, self._join.key, *twice)
         if number == 0:
             return
         for a, b, here, there in ((number, 0, name, first_name), (0, number, first_name, name)):
             lost = self._asked(f"SELECT count(*), arg_min(key, row) FROM t{a} ANTI JOIN t{b} USING (key)")
             if lost[0]:
-                raise InputError(
-                    f"{lost[0]:,} of the items of {here} are not in {there} (the first is {lost[1]!r}); "
-                    "models can only be compared on the same items."
-                )
+                raise unlike_items(lost[0], here, there, lost[1])
         unlike = self._asked(
             f"SELECT count(*), arg_min(t0.key, t0.row) FROM t0 JOIN t{number} AS b USING (key) WHERE t0.y <> b.y"
         )
         if unlike[0]:
-            raise InputError(
-                f"{unlike[0]:,} items have another label in {name} than in {first_name} (the first is {unlike[1]!r})."
-            )
+            raise unlike_labels(unlike[0], name, first_name, unlike[1])
 
     def written(self) -> Path:
         """The joined table as a Parquet file, in the order of the first."""
         every = range(len(self.names))
-        columns = ", ".join(["t0.y", *(f"t{i}.q AS q{i}" for i in every), *(f't0."{c}"' for c in self._extra)])
+        names = [c for c in self._join.columns(len(self.names)) if c in ("y", "by", "groups")]
+        columns = ", ".join([*(f't0."{c}"' for c in names), *(f"t{i}.q0 AS q{i}" for i in every)])
         joins = " ".join(f"JOIN t{i} USING (key)" for i in every if i)
         path = self._folder / "joined.parquet"
         # Uncompressed: probabilities hardly shrink, and it is read several times.

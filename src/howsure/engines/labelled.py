@@ -1,14 +1,14 @@
-"""Columns of labels as numbers: gold, one or more systems, groups, sentences, probabilities.
+"""Columns of labels on any engine: what `score` and `compare --pred` compute.
 
-Held in memory, as codes: for what depends on the order of rows (spans). All else is counted in pieces, in
-`label_counts.py`.
+Held is an entry for each distinct row of labels with its count, not the rows; of groups, a piece of them at a time. Spans
+depend on the order of rows, which are held in memory as numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,190 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.engines.columns import label_column
+from howsure.calibration.comparing.result import HeldRows
+from howsure.engines.columns import label_column, predicted_column
+from howsure.engines.items import ItemRows, Items, items_from_arrays, items_from_table, numbers
+from howsure.engines.rows import Chunk, Keying, Rows, Work
+from howsure.engines.scored import ScoredItems, group_key
 from howsure.engines.slices import MISSING, SliceNames
-from howsure.engines.tables import Column, Table, as_numpy, quoted
+from howsure.engines.tables import Table, as_arrow
 from howsure.errors import InputError
+from howsure.evaluation.scores.spread import Spread, Spreading, SpreadLook
+from howsure.evaluation.units import distinct, label_units
 from howsure.kernels.cells import Floats, Ints
+
+COMPACT_FROM = 1_000_000  # entries
+ONE_GROUP = "all rows are in one group; intervals need two groups at least."
+
+
+class LabelledItems:
+    """Gold, one or more systems, perhaps a second annotator and groups; closed by whoever opened the rows."""
+
+    def __init__(self, found: ItemRows) -> None:
+        self._found = found
+        self.name, self.groups, self.preds = found.name, found.items.groups, found.items.preds
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a result must say of how it was read."""
+        return self._found.notes
+
+    @cached_property
+    def _counted(self) -> tuple[dict[str, Ints], Ints, tuple[str, ...], tuple[tuple[str, int], ...]]:
+        named = self._found.items.named
+        found = self._found.rows.fold(LabelWork(tuple(named)))
+        if not len(found.count):
+            raise InputError("there are no rows to score.")
+        columns = {role: found.codes[:, i] for i, role in enumerate(named)}
+        codes, names, keep, lost = numbered_labels(columns, found.count, found.index, named)
+        return codes, found.count[keep], names, lost
+
+    @property
+    def codes(self) -> dict[str, Ints]:
+        """Distinct rows that miss no label, as numbers by column: gold, pred0, … second."""
+        return self._counted[0]
+
+    @property
+    def count(self) -> Ints:
+        """How many rows are like each."""
+        return self._counted[1]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the numbers stand for."""
+        return self._counted[2]
+
+    @property
+    def left_out(self) -> tuple[tuple[str, int], ...]:
+        """Rows that miss a label, by column."""
+        return self._counted[3]
+
+    @property
+    def _by_group(self) -> Rows:
+        found = self._found
+        if found.keyed is None:
+            found.keyed = found.rows.by_key(LabelKeying(found.items, self.labels))
+        return found.keyed
+
+    def group_counts(self) -> tuple[Ints, dict[str, Ints], Ints]:
+        """Distinct rows of each group: the group's number, label numbers by column, and counts."""
+        columns = tuple(self._found.items.named)
+        groups, codes, count = self._by_group.fold(GroupCountsWork(columns)).together()
+        if len(groups) and groups[-1] < 1:
+            raise InputError(ONE_GROUP)
+        return groups, {c: codes[:, i].astype(np.int64) for i, c in enumerate(columns)}, count
+
+    def scored(self, positive: str | None) -> tuple[ItemRows, ScoredItems] | None:
+        """The systems' probabilities that their labels are right or, given it, that the gold label is `positive`."""
+        if not self._found.items.probs:
+            return None
+        judged = self._found.judged(positive)
+        return judged, ScoredItems(judged, tuple(self.preds))
+
+    def spreading(self, column: str) -> Spreading | None:
+        """Passes over the groups; None without groups."""
+        return None if self.groups is None else partial(self._spread, column)
+
+    def _spread(self, column: str, look: SpreadLook) -> Spread:
+        made = self._by_group.fold(SpreadWork(look, column, len(self.labels)))
+        if made.n_units < 2:
+            raise InputError(ONE_GROUP)
+        return made
+
+    def in_order(self, *, tags: bool) -> LabelSequences:
+        """All rows in memory, in their order; `tags` are of tokens, and none may be missing."""
+        items = self._found.items
+        named = items.named
+        extra = [role for role in ("groups", "sentence") if getattr(items, role) is not None]
+        probs = [f"q{i}" for i in range(len(items.probs))]
+        held = self._found.held(*named, *extra, *probs)
+        if not held or not len(held["gold"]):
+            raise InputError("there are no rows to score.")
+        whole = Chunk(held, 0)
+        ids = {role: items.group_ids(whole, role=role) for role in extra}
+        qs = items.probabilities(whole)
+        coder = SliceNames()
+        codes = {role: coder.codes(held[role]) for role in named}
+        every, names, keep, left_out = numbered_labels(codes, None, coder, named, items.origin(whole) if tags else None)
+        groups = None
+        if "groups" in ids:
+            groups = as_appearing(ids["groups"][keep])
+            if groups.max() < 1:
+                raise InputError(ONE_GROUP)
+        new = None
+        if "sentence" in ids or (tags and groups is not None):
+            new = np.ones(int(keep.sum()), bool)
+            new[1:] = np.any([i[keep][1:] != i[keep][:-1] for i in ids.values()], axis=0)
+        preds = {named[role]: v for role, v in every.items() if role.startswith("pred")}
+        probabilities = dict(zip(items.probs, (q[keep] for q in qs), strict=True)) or None
+        return LabelSequences(names, every["gold"], preds, groups, new, probabilities, every.get("second"), left_out)
+
+
+def labels_from_arrays(
+    y_true: Any,
+    y_preds: Mapping[str, Any],
+    *,
+    groups: Any = None,
+    sentence: Any = None,
+    second: Any = None,
+    probs: Mapping[str, Any] | None = None,
+    logits: bool = False,
+) -> ItemRows:
+    """Arrays in memory, of one length."""
+    given = {"gold": ("y_true", y_true)} | {f"pred{i}": pair for i, pair in enumerate(y_preds.items())}
+    if second is not None:
+        given["second"] = "second", second
+    labels = {r: (n, _validate.one_dimensional(v, n, numbers=False)) for r, (n, v) in given.items()}
+    more = {
+        role: _validate.one_dimensional(v, role, numbers=False)
+        for role, v in (("groups", groups), ("sentence", sentence))
+        if v is not None
+    }
+    numbers_ = {n: _validate.one_dimensional(v, n) for n, v in (probs or {}).items()}
+    # By role where two have one name: a system's labels and its probabilities.
+    _validate.same_length(**dict(labels.values()), **more, **{f"q{i}": q for i, q in enumerate(numbers_.values())})
+    return items_from_arrays(labels=labels, probs=numbers_, **more, logits=logits)
+
+
+def labels_from_table(
+    table: Table,
+    true: str | None,
+    preds: Sequence[str] | None,
+    *,
+    groups: str | None = None,
+    sentence: str | None = None,
+    second: str | None = None,
+    probs: Sequence[str] = (),
+    where: str | None = None,
+    logits: bool = False,
+) -> ItemRows:
+    """Columns of an open table; without `preds`, the one that is named like a prediction."""
+    columns = [table.column(p) for p in preds] if preds else [predicted_column(table, true)]
+    names = [c.name for c in columns]
+    gold = label_column(table, true, skip=set(names))
+    if len(set(names)) < len(names) or gold.name in names:
+        raise InputError("each --pred column may be named once, and none of them is --true.")
+    texts = {"gold": gold} | {f"pred{i}": c for i, c in enumerate(columns)}
+    if second is not None:
+        texts["second"] = table.column(second)
+    numbers_ = [table.column(p) for p in probs]
+    return items_from_table(
+        table, labels=texts, probs=numbers_, groups=groups, sentence=sentence, where=where, logits=logits
+    )
+
+
+def as_appearing(values: NDArray[Any]) -> Ints:
+    """Values numbered from 0 in the order of their first appearance."""
+    _, first, codes = np.unique(values, return_index=True, return_inverse=True)
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    made: Ints = place[codes]
+    return made
 
 
 @dataclass(frozen=True)
-class LabelledRows:
-    """Rows with no label missing: numbers into `labels`, and what was left out."""
+class LabelSequences:
+    """Rows with no label missing, in their order: numbers into `labels`, and what was left out."""
 
     labels: tuple[str, ...]
     gold: Ints
@@ -36,8 +210,6 @@ class LabelledRows:
     probs: dict[str, Floats] | None = None
     second: Ints | None = None
     left_out: tuple[tuple[str, int], ...] = ()
-    source: str = "arrays"
-    notes: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> Ints | None:
@@ -46,167 +218,17 @@ class LabelledRows:
             return self.groups
         return np.cumsum(self.new_sentence) - 1
 
-
-def from_table(
-    table: Table,
-    true: str | None,
-    preds: list[str],
-    *,
-    groups: str | None = None,
-    sentence: str | None = None,
-    probs: list[str] | None = None,
-    second: str | None = None,
-    where: str | None = None,
-    logits: bool = False,
-    tags: bool = False,
-) -> LabelledRows:
-    """Read the columns in one pass."""
-    columns = [table.column(p) for p in preds]
-    names = [c.name for c in columns]
-    gold = label_column(table, true, skip=set(names))
-    if len(set(names)) < len(names) or gold.name in names:
-        raise InputError("each --pred column may be named once, and none of them is --true.")
-    extra = {"second": second, "groups": groups, "sentence": sentence}
-    texts = {"gold": gold} | {f"pred{i}": c for i, c in enumerate(columns)}
-    texts |= {key: table.column(name) for key, name in extra.items() if name}
-    wanted = {key: text_sql(c) for key, c in texts.items()}
-    numbers = [table.column(p) for p in probs or []]
-    wanted |= {f"q{i}": f"TRY_CAST({quoted(c.name)} AS DOUBLE)" for i, c in enumerate(numbers)}
-    labels = SliceNames()
-    coders = {key: SliceNames() if key in ("groups", "sentence") else labels for key in texts}
-    parts: dict[str, list[NDArray[Any]]] = {key: [] for key in wanted}
-    for batch in table.batches(list(wanted.values()), where):
-        for i, key in enumerate(wanted):
-            column = batch.column(i)
-            parts[key].append(coders[key].codes(column) if key in coders else np.array(as_numpy(column)))
-    if not parts["gold"] or not sum(map(len, parts["gold"])):
-        raise InputError("there are no rows to score.")
-    codes = {key: np.concatenate(part) for key, part in parts.items()}
-    made = _cleaned(
-        codes,
-        labels,
-        coders,
-        {"gold": gold.name, "second": second or ""} | {f"pred{i}": n for i, n in enumerate(names)},
-        [c.name for c in numbers],
-        Origin(gold.name, "", "", 0, True),
-        Path(table.name).name if table.files else table.name,
-        {"groups": groups or "", "sentence": sentence or ""},
-        logits,
-        tags,
-    )
-    return replace(made, notes=table.notes)
-
-
-def from_arrays(
-    y_true: Any,
-    y_preds: Mapping[str, Any],
-    *,
-    groups: Any = None,
-    sentence: Any = None,
-    probs: Mapping[str, Any] | None = None,
-    second: Any = None,
-    logits: bool = False,
-    tags: bool = False,
-) -> LabelledRows:
-    """The same from arrays."""
-    given = {"gold": y_true} | {f"pred{i}": v for i, v in enumerate(y_preds.values())}
-    given |= {k: v for k, v in (("second", second), ("groups", groups), ("sentence", sentence)) if v is not None}
-    named = {"gold": "y_true"} | {f"pred{i}": n for i, n in enumerate(y_preds)} | {"second": "second"}
-    arrays = {k: _validate.one_dimensional(v, named.get(k, k), numbers=False) for k, v in given.items()}
-    quantities = {f"q{i}": _validate.one_dimensional(v, n) for i, (n, v) in enumerate((probs or {}).items())}
-    _validate.same_length(**{named.get(k, k): v for k, v in arrays.items()}, **quantities)
-    labels = SliceNames()
-    coders = {key: SliceNames() if key in ("groups", "sentence") else labels for key in arrays}
-    codes: dict[str, NDArray[Any]] = {key: coders[key].codes(label_texts(v)) for key, v in arrays.items()}
-    return _cleaned(
-        codes | quantities,
-        labels,
-        coders,
-        named,
-        list(probs or {}),
-        Origin(),
-        "arrays",
-        {"groups": "groups", "sentence": "sentence"},
-        logits,
-        tags,
-    )
-
-
-def text_sql(column: Column) -> str:
-    """Labels as text; 1 and 1.0 are one label, however the columns are stored."""
-    name = quoted(column.name)
-    if column.is_nested:
-        raise InputError(f"`{column.name}` holds {column.type.split('(')[0].lower()} values, not one label a row.")
-    if column.type in ("DOUBLE", "FLOAT", "REAL") or column.type.startswith("DECIMAL"):
-        whole = f"{name} = floor({name}) AND abs({name}) < 1e15"
-        return (
-            f"CASE WHEN {name} IS NULL OR isnan(CAST({name} AS DOUBLE)) THEN NULL "
-            f"WHEN {whole} THEN CAST(CAST({name} AS BIGINT) AS VARCHAR) ELSE CAST({name} AS VARCHAR) END"
-        )
-    return f"CAST({name} AS VARCHAR)"
-
-
-def label_texts(values: NDArray[Any]) -> pa.Array:
-    """An array of labels as text, by its distinct values; None and NaN are missing."""
-    if values.dtype.kind == "f":
-        found, where = np.unique(values, return_inverse=True)
-        names = [None if v != v else str(int(v)) if v == int(v) else str(v) for v in found.tolist()]
-    elif values.dtype.kind in "biu":
-        found, where = np.unique(values, return_inverse=True)
-        names = [str(v).lower() if values.dtype.kind == "b" else str(v) for v in found.tolist()]
-    else:
-        return pa.array([None if v is None or v != v else str(v) for v in values.tolist()], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(where.astype(np.int32)), pa.array(names, pa.string())).cast(
-        pa.string()
-    )
-
-
-def _cleaned(
-    codes: dict[str, NDArray[Any]],
-    labels: SliceNames,
-    coders: dict[str, SliceNames],
-    named: dict[str, str],
-    prob_names: list[str],
-    origin: Origin,
-    source: str,
-    grouping: dict[str, str],
-    logits: bool,
-    tags: bool,
-) -> LabelledRows:
-    """Leave out rows with a missing label, saying so, and number what is left."""
-    for key, name in grouping.items():
-        absent = coders[key].index.get(MISSING) if key in codes else None
-        if absent is not None:
-            at = int(np.argmax(codes[key] == absent))
-            raise InputError(f"`{name}` is missing in {origin.at(at)}; every row needs one.")
-    every, names, keep, left_out = numbered_labels(
-        {k: v for k, v in codes.items() if k in named}, None, labels, named, origin if tags else None
-    )
-    probs = {
-        name: _validate.probabilities(codes[f"q{i}"], Origin(origin.true, name, "", 0, origin.from_file), logits=logits)
-        for i, name in enumerate(prob_names)
-    }
-    groups = np.unique(codes["groups"][keep], return_inverse=True)[1] if "groups" in codes else None
-    if groups is not None and groups.max() < 1:
-        raise InputError("all rows are in one group; intervals need two groups at least.")
-    new = None
-    if "sentence" in codes or (tags and groups is not None):
-        new = np.zeros(int(keep.sum()), bool)
-        new[0] = True
-        for key in ("sentence", "groups"):
-            if key in codes:
-                new[1:] |= np.diff(codes[key][keep]) != 0
-    return LabelledRows(
-        names,
-        every["gold"],
-        {named[k]: v for k, v in every.items() if k.startswith("pred")},
-        groups,
-        new,
-        {k: q[keep] for k, q in probs.items()} or None,
-        every.get("second"),
-        left_out,
-        source,
-    )
+    def scored(self, positive: str | None) -> HeldRows | None:
+        """The probabilities: of the label given being right or, with `positive`, of the item being positive."""
+        if self.probs is None:
+            return None
+        if positive is not None:
+            truth = (self.gold == self.labels.index(positive)).astype(np.uint8)
+            own = (truth,) * len(self.preds)
+        else:
+            own = tuple((p == self.gold).astype(np.uint8) for p in self.preds.values())
+        groups = None if self.clusters is None else self.clusters.astype(np.uint64)
+        return HeldRows(tuple(self.preds), own, tuple(self.probs.values()), groups)
 
 
 def numbered_labels(
@@ -259,3 +281,147 @@ def _in_order(names: list[str]) -> list[str]:
         return sorted(names, key=lambda n: (float(n), n))
     except ValueError:
         return sorted(names)
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Distinct rows of labels: numbers into `names`, one of which may stand for a missing label, and counts."""
+
+    names: tuple[str, ...]
+    codes: Ints  # (k, columns)
+    count: Ints
+
+    def __add__(self, other: LabelCounts) -> LabelCounts:
+        index = {name: i for i, name in enumerate(self.names)}
+        moved = np.array([index.setdefault(name, len(index)) for name in other.names], np.int64)
+        codes = np.concatenate([self.codes, moved[other.codes] if len(moved) else other.codes])
+        return _compact(tuple(index), codes, np.concatenate([self.count, other.count]))
+
+    @property
+    def index(self) -> SliceNames:
+        """The names by number."""
+        made = SliceNames()
+        made.index.update((name, i) for i, name in enumerate(self.names))
+        return made
+
+
+def _compact(names: tuple[str, ...], codes: Ints, count: Ints) -> LabelCounts:
+    if not len(codes):
+        return LabelCounts(names, codes, count)
+    columns, total = distinct(list(codes.T), max(len(names), 1), count)
+    return LabelCounts(names, np.stack(columns, axis=1), total)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelWork(Work[LabelCounts]):
+    """Counts distinct rows of the named columns."""
+
+    columns: tuple[str, ...]
+
+    def gather(self, chunks: Iterator[Chunk]) -> LabelCounts:
+        names = SliceNames()
+        held: list[tuple[Ints, Ints]] = []
+        size = compacted = 0
+
+        def together() -> LabelCounts:
+            none = np.zeros((0, len(self.columns)), np.int64)
+            codes, counts = [h[0] for h in held], [h[1] for h in held]
+            return _compact(
+                tuple(names.names), np.concatenate([none, *codes]), np.concatenate([np.zeros(0, np.int64), *counts])
+            )
+
+        for chunk in chunks:
+            codes = [names.codes(chunk[c]) for c in self.columns]
+            if not len(codes[0]):
+                continue
+            columns, count = distinct(codes, len(names.index))
+            held.append((np.stack(columns, axis=1), count))
+            size += len(count)
+            if size > max(COMPACT_FROM, 2 * compacted):
+                whole = together()
+                held = [(whole.codes, whole.count)]
+                size = compacted = len(whole.count)
+        return together()
+
+
+@dataclass(frozen=True)
+class LabelKeying(Keying):
+    """Repartitions rows that miss no label, as label numbers, by group."""
+
+    items: Items
+    names: tuple[str, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        columns = [(role, pa.int32()) for role in self.items.named]
+        return pa.schema([("key", pa.uint64()), ("groups", pa.uint64()), *columns])
+
+    def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
+        number = {name: i for i, name in enumerate(self.names)}
+        for chunk in chunks:
+            groups = self.items.group_ids(chunk)
+            made = []
+            for role in self.items.named:
+                names = SliceNames()
+                local = names.codes(chunk[role])
+                made.append(np.array([number.get(n, -1) for n in names.names], np.int32)[local])
+            keep = np.all([m >= 0 for m in made], axis=0)
+            arrays: list[NDArray[Any]] = [group_key(groups[keep]), groups[keep], *(m[keep] for m in made)]
+            yield pa.RecordBatch.from_arrays([as_arrow(a) for a in arrays], schema=self.schema)
+
+
+def grouped_labels(chunks: Iterator[Chunk], columns: Sequence[str]) -> tuple[Ints, list[Ints]]:
+    """The records of a piece: groups numbered from 0, and the columns."""
+    held = list(chunks)
+    groups = [numbers(c["groups"]).astype(np.uint64, copy=False) for c in held]
+    made = [[numbers(c[name]).astype(np.int64) for c in held] for name in columns]
+    _, local = np.unique(np.concatenate([np.zeros(0, np.uint64), *groups]), return_inverse=True)
+    return local, [np.concatenate([np.zeros(0, np.int64), *m]) for m in made]
+
+
+@dataclass(frozen=True)
+class SpreadWork(Work[Spread]):
+    """Applies one aggregation pass to a partition's groups: the metrics of one column against gold."""
+
+    look: SpreadLook
+    column: str
+    n_classes: int
+
+    def gather(self, chunks: Iterator[Chunk]) -> Spread:
+        groups, (gold, pred) = grouped_labels(chunks, ("gold", self.column))
+        return self.look(label_units(gold, (pred,), self.n_classes, groups))
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """Groups of several systems' labels, in pieces: distinct rows of each group with counts."""
+
+    pieces: tuple[tuple[Ints, Ints, Ints], ...]  # groups from 0, (k, columns) codes, counts
+
+    def __add__(self, other: GroupCounts) -> GroupCounts:
+        return GroupCounts(self.pieces + other.pieces)
+
+    def together(self) -> tuple[Ints, Ints, Ints]:
+        """All groups, numbered from 0: group, codes and count of each distinct row."""
+        sizes = [int(g[-1]) + 1 if len(g) else 0 for g, *_ in self.pieces]
+        begins = np.cumsum([0, *sizes[:-1]])
+        groups = np.concatenate([g + b for (g, *_), b in zip(self.pieces, begins.tolist(), strict=True)])
+        return groups, np.concatenate([c for _, c, _ in self.pieces]), np.concatenate([n for *_, n in self.pieces])
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCountsWork(Work[GroupCounts]):
+    """Counts distinct rows of each group of a piece."""
+
+    columns: tuple[str, ...]
+
+    def gather(self, chunks: Iterator[Chunk]) -> GroupCounts:
+        groups, columns = grouped_labels(chunks, self.columns)
+        order = np.lexsort((*columns[::-1], groups))
+        table = np.stack([groups, *columns], axis=1)[order]
+        new = np.ones(len(table), bool)
+        new[1:] = np.any(table[1:] != table[:-1], axis=1)
+        first = np.flatnonzero(new)
+        count = np.diff(np.append(first, len(table)))
+        # Numbers of labels and rows of a group are small: 4 bytes each.
+        return GroupCounts(((table[first, 0], table[first, 1:].astype(np.int32), count),))

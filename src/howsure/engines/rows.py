@@ -1,20 +1,31 @@
-"""The interface of all engines: rows, wherever they are, that work is done on in pieces.
+"""The interface of all engines: rows, wherever they are, that work is done on in pieces; and rows of arrays.
 
-Two operations are enough. `fold` lets a piece of the rows, any piece, become something small that adds up; `by_key`
-brings together the rows that share a key, so that no key is in two pieces. Arrays in memory (`memory.py`), files bigger
-than memory (`files.py`) and Spark (`spark.py`) each do both; what is computed (`sketching.py`, `pairing.py`,
-`counting.py`) is written once.
+Two operations are enough. `fold` turns each partition of the rows, however they are divided, into something small that
+adds up; `by_key` repartitions rows so that each key is in one piece. Arrays in memory (here), files bigger than memory
+(`files.py`) and Spark (`spark/`) each do both; what is computed is a `Work`, written once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-import pyarrow as pa
+from howsure._validate import BadRow, Origin
+from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.kernels.threads import cores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK = 1 << 17
+THREADS_FROM = 1_000_000  # rows; below, one thread is done before others would have begun
+EVERYTHING = 1 << 62  # bytes: what is in memory already stays there
 
 
 class Adds(Protocol):
@@ -50,11 +61,11 @@ class Work(ABC, Generic[T]):
 
 
 class Keying(ABC):
-    """How rows are brought together: record batches whose first column, `key`, is a number of 64 bits."""
+    """Maps rows to records that are repartitioned by their first column, `key`, an unsigned number of 64 bits."""
 
     @abstractmethod
     def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
-        """A piece of the rows as records that have a key; always with the schema `schema`."""
+        """The records of a piece of the rows; always with the schema `schema`."""
 
     @property
     @abstractmethod
@@ -69,16 +80,16 @@ class Rows(ABC):
 
     @property
     def is_one_piece(self) -> bool:
-        """Whether `fold` is known to make a single piece of them, here: what it makes may then be kept."""
+        """Whether `fold` is known to make a single piece of them, here: its result may then be cached."""
         return False
 
     @abstractmethod
     def fold(self, work: Work[T]) -> T:
-        """The sum of what the work makes of each piece."""
+        """The sum of the work's results over all pieces."""
 
     @abstractmethod
     def by_key(self, keying: Keying) -> Rows:
-        """The records that `keying` makes of the rows, all records of a key in one piece. Close it, too."""
+        """The records that `keying` makes of the rows, repartitioned so that each key is in one piece. Close it, too."""
 
     def close(self) -> None:  # noqa: B027  (arrays hold nothing open)
         """Release what is held open."""
@@ -92,22 +103,65 @@ class Rows(ABC):
         self.close()
 
 
-class RowsRead:
-    """Rows that are read for one purpose, and the same by key once that is needed. Use it in a `with` block."""
+class ArrayRows(Rows):
+    """Columns in memory, of one length: NumPy arrays of numbers, Arrow arrays of text; on all cores."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._keyed: Rows | None = None
+    def __init__(self, columns: Mapping[str, Any], name: str = "arrays") -> None:
+        self._columns, self.name = columns, name
+        self._n = len(next(iter(columns.values())))
 
-    def __enter__(self) -> Self:
-        return self
+    def fold(self, work: Work[T]) -> T:
+        if self._n <= THREADS_FROM:
+            return work.gather(iter([self._chunk(0, self._n)]))
+        workers = cores()
 
-    def __exit__(self, *_: object) -> None:
-        if self._keyed is not None:
-            self._keyed.close()
-        self._rows.close()
+        def piece(number: int) -> T | BadRow:
+            steps = range(number * CHUNK, self._n, workers * CHUNK)
+            try:
+                return work.gather(self._chunk(a, min(a + CHUNK, self._n)) for a in steps)
+            except BadRow as bad:
+                return bad
 
-    @property
-    def name(self) -> str:
-        """Of the source."""
-        return self._rows.name
+        with ThreadPoolExecutor(workers) as pool:
+            return merged(pool.map(piece, range(workers)))
+
+    def by_key(self, keying: Keying) -> Rows:
+        from howsure.engines.shares import SharedRows
+
+        return SharedRows(self.name, keying, iter([self._chunk(0, self._n)]), EVERYTHING, EVERYTHING)
+
+    def _chunk(self, first: int, after: int) -> Chunk:
+        return Chunk({name: column[first:after] for name, column in self._columns.items()}, first)
+
+
+def merged(results: Iterable[T | BadRow] | Iterator[T | BadRow]) -> T:
+    """The sum of the pieces, or the error of the first bad row among them."""
+    parts: list[T] = []
+    bad: list[BadRow] = []
+    for result in results:
+        if isinstance(result, BadRow):
+            bad.append(result)
+        else:
+            parts.append(result)
+    if bad:
+        raise min(bad, key=lambda b: b.row)
+    total: T = reduce(add, parts)
+    return total
+
+
+def sketched_arrays(y: Any, q: Any, weight: Any = None, logits: bool = False, width: int | None = None) -> Sketch:
+    """The sketch of long arrays, on all cores."""
+    columns = {"y": y, "q": q} | ({} if weight is None else {"weight": weight})
+    return ArrayRows(columns).fold(_SketchWork(logits, width))
+
+
+@dataclass(frozen=True, slots=True)
+class _SketchWork(Work[Sketch]):
+    logits: bool
+    width: int | None
+
+    def gather(self, chunks: Iterator[Chunk]) -> Sketch:
+        builder = SketchBuilder(self.width)
+        for c in chunks:
+            builder.add(c["y"], c["q"], c.get("weight"), Origin(first=c.first or 0), logits=self.logits)
+        return builder.finish()

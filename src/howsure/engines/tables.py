@@ -54,6 +54,7 @@ class Table:
 
     def __init__(self, source: Any, engine: Engine | None = None) -> None:
         """`engine` bounds memory and says whether files that cannot be opened are left out."""
+        self.engine = engine or Engine()
         self._spool = tempfile.TemporaryDirectory(prefix="howsure-")
         self.files: list[TableFile] = []
         self.left_out: list[BadFile] = []

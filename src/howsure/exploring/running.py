@@ -11,7 +11,7 @@ from typing import Any
 
 from howsure import _validate
 from howsure.corpora.news.dated import DatedText
-from howsure.engines.spark_session import check_spark
+from howsure.engines.spark.session import check_spark
 from howsure.errors import InputError
 from howsure.events.storage import has_part, write_part
 from howsure.exploring.blocks import Seconds, Work, block_rows, packed, unpacked

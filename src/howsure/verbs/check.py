@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.curves.smooth import Curve, smooth_curve
-from howsure.calibration.packed_slices import slice_table
+from howsure._validate import Origin
+from howsure.calibration.analysis import analyse
+from howsure.calibration.curves.smooth import smooth_curve
 from howsure.calibration.result import Calibration
-from howsure.engines.engine import engine_of
+from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.calibration.estimation.copied import CopiedError
     from howsure.calibration.multiclass import MulticlassCalibration
+    from howsure.engines.classes import ClassRows
     from howsure.engines.engine import Engine
-    from howsure.engines.pair_rows import PairRows
+    from howsure.engines.items import ItemRows
+
+ONE_THREAD = 1_000_000  # rows; from here on all cores sketch
+NO_BAND = "The smooth curve's band treats rows as independent; no version for groups is derived."
 
 
 def check(
@@ -104,53 +108,137 @@ def check(
     >>> round(c.brier.value, 7), round(c.brier.miscalibration, 7)
     (0.2266667, 0.1016667)
     """
+    chosen = None if engine is None else _engine(engine)
     bins = _validate.bins(bins)
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
     width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
-    chosen = engine_of(engine)
-    if has_classes(y_true, y_prob, prob, chosen):
-        for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
-            if value is not None:
-                raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
-        if logits:
-            raise InputError("give many classes as probabilities, not logits.")
-        if chosen.kind != "auto" or chosen.master or chosen.memory or chosen.skip_bad_files:
-            raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
-        return _check_classes(y_true, y_prob, prob, true, where, groups, normalise, classes, bins, level, generator)
-    if y_prob is None:
-        rows = _table_rows(y_true, prob, true, positive, where, sample_weight, by, groups, logits, chosen)
-    else:
+    if y_prob is not None:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
-        rows = _array_rows(y_true, y_prob, positive, sample_weight, by, groups, logits)
-    with rows:
-        return _check_rows(rows, bins, level, generator, curve, width)
+        given = _validate.array(y_prob, "y_prob")
+        if given.ndim == 2:
+            _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+            from howsure.engines.classes import classes_from_arrays
+
+            held: ClassRows | None = classes_from_arrays(y_true, given, classes, groups, normalise)
+            return _check_classes(held, bins, level, generator, None)
+        arrays = _arrays(y_true, given, positive, sample_weight, by, groups)
+        if groups is None and by is None:
+            sketch = _sketched(arrays["y_true"], arrays["y_prob"], arrays.get("sample_weight"), logits, width)
+            return _calibration(sketch, bins, level, generator, curve, "arrays")
+        from howsure.engines.items import items_from_arrays
+
+        named: dict[str, Any] = {
+            "weight": arrays.get("sample_weight"),
+            "by": arrays.get("by"),
+            "groups": arrays.get("groups"),
+        }
+        rows = items_from_arrays(y=arrays["y_true"], probs={"y_prob": arrays["y_prob"]}, **named, logits=logits)
+        with rows:
+            return _check_rows(rows, bins, level, generator, curve, width)
+    from howsure.engines.classes import classes_from_table, is_classes
+    from howsure.engines.items import is_spark_frame, is_table, open_table
+
+    if not is_table(y_true):
+        raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
+    if prob is not None and is_classes(prob):
+        _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+    for keyword, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
+    chosen = chosen or _engine(None)
+    with open_table(y_true, chosen) as table:
+        may_nest = chosen.kind == "auto" and not is_spark_frame(y_true)
+        if prob is not None and (is_classes(prob) or (may_nest and table.column(prob).is_nested)):
+            _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+            held = classes_from_table(table, prob, true, where, groups, classes, normalise=normalise)
+            return _check_classes(held, bins, level, generator, where)
+        with _table_items(table, prob, true, positive, where, sample_weight, by, groups, logits) as rows:
+            return _check_rows(rows, bins, level, generator, curve, width)
+
+
+def _engine(given: Engine | str | None) -> Engine:
+    from howsure.engines.engine import engine_of
+
+    return engine_of(given)
+
+
+def _refuse_for_classes(
+    by: Any, sample_weight: Any, positive: Any, curve: str | None, logits: bool, engine: Engine | None
+) -> None:
+    """Options that are for one probability a row."""
+    for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
+        if value is not None:
+            raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
+    if logits:
+        raise InputError("give many classes as probabilities, not logits.")
+    if engine is not None and (engine.kind != "auto" or engine.master or engine.memory or engine.skip_bad_files):
+        raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
+
+
+def _arrays(
+    y_true: Any, y_prob: NDArray[Any], positive: Any, sample_weight: Any, by: Any, groups: Any
+) -> dict[str, NDArray[Any]]:
+    """Arrays of one length."""
+    given = {"y_true": _validate.positives(y_true, positive), "y_prob": y_prob}
+    for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
+        if value is not None:
+            given[name] = _validate.one_dimensional(value, name, numbers=name == "sample_weight")
+    _validate.same_length(**given)
+    return given
+
+
+def _sketched(y: NDArray[Any], q: NDArray[Any], weight: NDArray[Any] | None, logits: bool, width: int | None) -> Sketch:
+    """The sketch of arrays."""
+    if len(q) <= ONE_THREAD:
+        builder = SketchBuilder(width)
+        builder.add(y, q, weight, Origin(), logits=logits)
+        return builder.finish()
+    from howsure.engines.rows import sketched_arrays
+
+    return sketched_arrays(y, q, weight, logits, width)
 
 
 def _check_rows(
-    rows: PairRows, bins: int | str | None, level: float, rng: np.random.Generator, curve: str | None, width: int | None
+    rows: ItemRows, bins: int | str | None, level: float, rng: np.random.Generator, curve: str | None, width: int | None
 ) -> Calibration:
-    slice_bins = None if width else bins
-    found = None if rows.by is None else rows.slices(slice_bins, level)
-    sketch = rows.sketch(width) if found is None or width else found.whole
+    """Rows of a table, or arrays with groups or slices."""
+    from howsure.calibration.analysis import filing
+    from howsure.calibration.packed_slices import slice_table
+    from howsure.engines.scored import ScoredItems
+
+    scored, items = ScoredItems(rows, ("",), width), rows.items
+    found = None if items.by is None else scored.slices(None if width else bins, level)
+    sketch = scored.sketch() if found is None or width else found.whole
     rows.check_positive(sketch.n_positive)
     if sketch.n == 0:
         raise InputError("there are no rows to check" + (": --where kept none." if rows.where else "."))
-    smooth = None if curve is None else smooth_curve(sketch, curve, level)
-    with rows.grouped(filing(sketch, bins, level)) as clusters:
-        whole = analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=clusters, source=rows.name)
+    clusters = None if items.groups is None else scored.clusters(0, filing(sketch, bins, level))
+    whole = _calibration(sketch, bins, level, rng, curve, rows.name, clusters)
     if whole.n_groups == 1:
-        raise InputError(f"all rows are in one group of `{rows.groups}`; intervals need two groups at least.")
-    notes = (*rows.notes, *whole.notes, *_curve_notes(smooth, whole.n_groups))
-    whole = replace(whole, curve=smooth, notes=notes)
-    return whole if found is None else replace(whole, by=rows.by, slices=slice_table(found.found))
+        raise InputError(f"all rows are in one group of `{items.groups}`; intervals need two groups at least.")
+    whole = replace(whole, notes=(*rows.notes, *whole.notes))
+    return whole if found is None else replace(whole, by=items.by, slices=slice_table(found.found))
 
 
-def _curve_notes(curve: Curve | None, n_groups: int | None) -> tuple[str, ...]:
-    if curve is None or n_groups is None:
-        return ()
-    return ("The smooth curve's band treats rows as independent; no version for groups is derived.",)
+def _calibration(
+    sketch: Sketch,
+    bins: int | str | None,
+    level: float,
+    rng: np.random.Generator,
+    curve: str | None,
+    source: str,
+    clusters: Any = None,
+) -> Calibration:
+    """A sketch and, with groups, the rows by group, analysed."""
+    if sketch.n == 0:
+        raise InputError("there are no rows to check.")
+    smooth = None if curve is None else smooth_curve(sketch, curve, level)
+    whole = analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=clusters, source=source)
+    if smooth is None:
+        return whole
+    return replace(whole, curve=smooth, notes=(*whole.notes, *([] if clusters is None else [NO_BAND])))
 
 
 def error_like(
@@ -170,50 +258,21 @@ def error_like(
         raise InputError(f"--like knows hle; got {kind!r}.")
     if str(source) == "-":
         raise InputError("--like reads the rows again: give a file, not standard input.")
-    with _table_rows(source, prob, true, positive, where, None, None, None, logits, engine_of("files")) as rows:
+    from howsure.engines.items import open_table
+
+    engine = _engine("files")
+    with (
+        open_table(source, engine) as table,
+        _table_items(table, prob, true, positive, where, None, None, None, logits) as rows,
+    ):
         batch = rows.collected()
-    if not len(batch.y):
+    if batch is None:
         raise InputError("there are no rows to check.")
-    return copied_error(batch.y.astype(np.float64), batch.q)
+    return copied_error(batch.ys[0].astype(np.float64), batch.qs[0])
 
 
-def has_classes(y_true: Any, y_prob: Any, prob: str | None, engine: Engine | None = None) -> bool:
-    """Whether the input is the probabilities of many classes."""
-    if y_prob is not None:
-        return np.ndim(y_prob) == 2
-    if prob is None or not (isinstance(y_true, str | Path) or hasattr(y_true, "columns")):
-        return False
-    if any(c in prob for c in "*?["):
-        return True
-    from howsure.engines.sources import is_spark_frame
-    from howsure.engines.tables import Table
-
-    if (engine is not None and engine.kind != "auto") or is_spark_frame(y_true):
-        return False  # a nested column is refused there
-    if str(y_true) == "-":  # standard input can be read once: a pattern says that there are classes
-        return False
-    with Table(y_true) as table:
-        return table.column(prob).is_nested
-
-
-def _array_rows(
-    y_true: Any, y_prob: Any, positive: Any, sample_weight: Any, by: Any, groups: Any, logits: bool
-) -> PairRows:
-    from howsure.engines.pair_rows import pairs_from_arrays
-
-    given = {
-        "y_true": _validate.positives(y_true, positive),
-        "y_prob": _validate.one_dimensional(y_prob, "y_prob"),
-    }
-    for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
-        if value is not None:
-            given[name] = _validate.one_dimensional(value, name, numbers=name == "sample_weight")
-    _validate.same_length(**given)
-    return pairs_from_arrays(**given, logits=logits)
-
-
-def _table_rows(
-    source: Any,
+def _table_items(
+    table: Any,
     prob: str | None,
     true: str | None,
     positive: Any,
@@ -222,60 +281,44 @@ def _table_rows(
     by: str | None,
     groups: str | None,
     logits: bool,
-    engine: Engine,
-) -> PairRows:
-    from howsure.engines.pair_rows import pairs_from_table
-    from howsure.engines.sources import is_table
+) -> ItemRows:
+    """One model's probabilities in a table."""
+    from howsure.engines.columns import pair_columns
+    from howsure.engines.items import items_from_table
 
-    if not is_table(source):
-        raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
-    for keyword, value in (("sample_weight", weight), ("by", by), ("groups", groups)):
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
-    return pairs_from_table(
-        source,
-        prob=prob,
-        true=true,
+    label, q = pair_columns(table, prob, true)
+    return items_from_table(
+        table,
+        true=label,
+        probs=[q],
         positive=positive,
         where=where,
         weight=weight,
         by=by,
         groups=groups,
         logits=logits,
-        engine=engine,
     )
 
 
 def _check_classes(
-    y_true: Any,
-    y_prob: Any,
-    prob: str | None,
-    true: str | None,
-    where: str | None,
-    groups: Any,
-    normalise: bool,
-    classes: Sequence[str] | None,
-    bins: int | str | None,
-    level: float,
-    rng: np.random.Generator,
+    rows: ClassRows | None, bins: int | str | None, level: float, rng: np.random.Generator, where: str | None
 ) -> MulticlassCalibration:
     from howsure.calibration.multiclass import analyse_classes
-    from howsure.engines.classes import classes_from_arrays, classes_from_table
-    from howsure.engines.tables import Table
 
-    if y_prob is not None:
-        rows = classes_from_arrays(y_true, y_prob, classes, groups, normalise)
-    else:
-        with Table(y_true) as table:
-            assert prob is not None
-            rows = classes_from_table(table, prob, true, where, groups, classes, normalise)
-    if rows.groups is not None and rows.groups.max() < 1:
-        raise InputError("all rows are in one group; intervals need two groups at least.")
+    if rows is None:
+        raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
+    groups = None
+    if rows.groups is not None:
+        from howsure.engines.labelled import as_appearing
+
+        groups = as_appearing(rows.groups)
+        if groups.max() < 1:
+            raise InputError("all rows are in one group; intervals need two groups at least.")
     return analyse_classes(
         rows.y,
         rows.probs,
         rows.classes,
-        groups=rows.groups,
+        groups=groups,
         bins=bins,
         confidence_level=level,
         rng=rng,

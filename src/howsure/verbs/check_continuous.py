@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from howsure.calibration.forecasts.analysis import analyse_pit
 from howsure.calibration.forecasts.pit import PitSketch
 from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.errors import InputError
+
+if TYPE_CHECKING:
+    from howsure.engines.engine import Engine
 
 _NO_CRPS = "The CRPS is left out: howsure computes it from draws or quantiles, not from a distribution."
 
@@ -27,6 +30,7 @@ def check_continuous(
     rng: np.random.Generator | int | None = 0,
     true: str | None = None,
     where: str | None = None,
+    engine: Engine | str | None = None,
 ) -> ContinuousCalibration:
     """How calibrated are predictive distributions of a number, given what happened?
 
@@ -52,6 +56,9 @@ def check_continuous(
         Seeds the places of outcomes between draws or quantiles (see Notes).
     true, where
         For tables: the column of outcomes when it cannot be guessed, and an SQL condition on the rows.
+    engine : Engine or str
+        Where a table is read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are
+        the same on all.
 
     Returns
     -------
@@ -93,7 +100,7 @@ def check_continuous(
         )
     kind, name = kinds[0], "data"
     if isinstance(given[kind], str):
-        sketch, name = _from_table(y_true, draws, quantiles, levels, true, where)
+        sketch, name = _from_table(y_true, draws, quantiles, levels, true, where, engine)
     else:
         if true is not None or where is not None:
             raise InputError("`true` and `where` name parts of a table; with arrays leave them out.")
@@ -125,16 +132,28 @@ def _from_arrays(y_true: Any, kind: str, forecast: Any, levels: Any, rng: np.ran
 
 
 def _from_table(
-    source: Any, draws: str | None, quantiles: str | None, levels: Any, true: str | None, where: str | None
+    source: Any,
+    draws: str | None,
+    quantiles: str | None,
+    levels: Any,
+    true: str | None,
+    where: str | None,
+    engine: Engine | str | None,
 ) -> tuple[PitSketch, str]:
-    from howsure.engines.forecasts import forecast_columns, sketch_forecast_table
-    from howsure.engines.tables import Table
+    from howsure.engines.columns import forecast_columns
+    from howsure.engines.engine import engine_of
+    from howsure.engines.forecasts import PitWork, rows_at_a_time
+    from howsure.engines.items import is_table, items_from_table, open_table
 
     if levels is not None:
         raise InputError("in a table the names of the columns tell the levels; leave `levels` out.")
-    if not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
+    if not is_table(source):
         raise InputError("a glob of columns needs a path or a data frame.")
-    with Table(source) as table:
-        columns = forecast_columns(table, true, draws, quantiles)
-        name = Path(table.name).name if table.files else table.name
-        return sketch_forecast_table(table, columns, where), name
+    with open_table(source, engine_of(engine)) as table:
+        outcome, columns, found = forecast_columns(table, true, draws, quantiles)
+        k = len(columns)
+        with items_from_table(
+            table, true=outcome, probs=columns, where=where, outcome=True, batch_rows=rows_at_a_time(k)
+        ) as rows:
+            work = PitWork(outcome.name, rows.items.probs, None if found is None else tuple(found), k)
+            return rows.rows.fold(work), rows.name

@@ -15,7 +15,8 @@ from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.engines.engine import Engine
-    from howsure.engines.paired import PairedRows
+    from howsure.engines.items import ItemRows
+    from howsure.engines.scored import ScoredItems
     from howsure.evaluation.contests.analysis import Progress
     from howsure.evaluation.contests.result import Contest
 
@@ -134,31 +135,27 @@ def compare(
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:
             raise InputError(f"--{name} is about labels: name the systems' columns with --pred a,b.")
+    from howsure.engines.scored import ScoredItems
+
     chosen = engine_of(engine)
     if y_probs is not None:
         rows = _from_arrays(y_true, y_probs, groups, by, positive, logits)
+        models = tuple(y_probs)
     else:
-        rows = _from_tables(y_true, prob, true, key, positive, where, groups, by, logits, chosen)
+        rows, models = _from_tables(y_true, prob, true, key, positive, where, groups, by, logits, chosen)
     with rows:
-        calibrations, pairs = compared(rows, level, generator)
-        if calibrations[0].n_groups == 1:
+        scored = ScoredItems(rows, models)
+        calibrations, pairs = compared(scored, level, generator)
+        n_groups = calibrations[0].n_groups
+        if n_groups == 1:
             raise InputError("all rows are in one group; intervals need two groups at least.")
-        return Comparison(
-            rows.models,
-            calibrations,
-            pairs,
-            level,
-            calibrations[0].n_groups,
-            rows.by,
-            _slices(rows, level),
-            rows.name,
-            rows.notes,
-        )
+        slices = _slices(scored, level)
+        return Comparison(models, calibrations, pairs, level, n_groups, rows.items.by, slices, rows.name, rows.notes)
 
 
-def _slices(rows: PairedRows, level: float) -> tuple[ComparisonSlice, ...]:
+def _slices(scored: ScoredItems, level: float) -> tuple[ComparisonSlice, ...]:
     """Each slice's errors and first pair, the most different first."""
-    found = sorted(rows.slices(level), key=lambda s: s.name)
+    found = sorted(scored.compared_slices(level), key=lambda s: s.name)
     adjusted = benjamini_hochberg([None if s.pair is None else s.pair.error_squared.p_value for s in found])
     made = [ComparisonSlice(s.name, s.n, s.errors, s.pair, p) for s, p in zip(found, adjusted, strict=True)]
     return tuple(sorted(made, key=lambda s: (s.adjusted_p_value is None, s.adjusted_p_value, s.name)))
@@ -166,20 +163,20 @@ def _slices(rows: PairedRows, level: float) -> tuple[ComparisonSlice, ...]:
 
 def _from_arrays(
     y_true: Any, y_probs: Mapping[str, Any], groups: Any, by: Any, positive: Any, logits: bool
-) -> PairedRows:
-    from howsure.engines.paired import paired_arrays
+) -> ItemRows:
+    from howsure.engines.items import items_from_arrays
 
     if len(y_probs) < 2:
         raise InputError("a comparison needs two models at least.")
     y = _validate.positives(y_true, positive)
     probs = {name: _validate.one_dimensional(q, name) for name, q in y_probs.items()}
-    extra = {
+    extra: dict[str, Any] = {
         name: _validate.one_dimensional(value, name, numbers=False)
         for name, value in (("groups", groups), ("by", by))
         if value is not None
     }
     _validate.same_length(**({"y_true": y} | probs | extra))
-    return paired_arrays(y, probs, **extra, logits=logits)
+    return items_from_arrays(y=_validate.labels(y, _validate.Origin()), probs=probs, **extra, logits=logits)
 
 
 def _from_tables(
@@ -193,21 +190,33 @@ def _from_tables(
     by: str | None,
     logits: bool,
     engine: Engine,
-) -> PairedRows:
-    from howsure.engines.joined import paired_tables
-    from howsure.engines.paired import paired_table
+) -> tuple[ItemRows, tuple[str, ...]]:
+    from howsure.engines.columns import pair_columns
+    from howsure.engines.items import items_from_table, open_table
+    from howsure.engines.joined import Join, joined_tables
 
     tables = list(sources) if isinstance(sources, list | tuple) else [sources]
     names = [p.strip() for p in prob.split(",")] if isinstance(prob, str) else list(prob or ())
-    given: dict[str, Any] = {"true": true, "positive": positive, "groups": groups, "by": by, "logits": logits}
     if len(tables) == 1:
         if len(names) < 2:
             raise InputError("name the models' columns with --prob a,b (or give a file per model, and --key).")
-        return paired_table(tables[0], names, where=where, engine=engine, **given)
+        table = open_table(tables[0], engine)
+        try:
+            names = [table.column(p).name for p in names]
+            if len(set(names)) < len(names):
+                raise InputError("each --prob column may be named once.")
+            found = [pair_columns(table, name, true) for name in names]
+            label, probs = found[0][0], [q for _, q in found]
+            given: dict[str, Any] = {"groups": groups, "by": by, "where": where, "logits": logits}
+            return items_from_table(table, true=label, probs=probs, positive=positive, **given), tuple(names)
+        except BaseException:
+            table.close()
+            raise
     if key is None:
         raise InputError("files are compared item by item: name the column that identifies an item with --key.")
     if where is not None:
         raise InputError("--where works on one file; filter the files first.")
     if len(names) > 1:
         raise InputError("with a file per model, --prob names the one column that each of them has.")
-    return paired_tables(tables, key, prob=names[0] if names else None, engine=engine, **given)
+    join = Join(key, names[0] if names else None, true, positive, groups, by, logits)
+    return joined_tables(tables, join, engine)

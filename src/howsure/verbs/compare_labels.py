@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.comparing.result import Comparison, HeldRows, Scored, compared
+from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
-from howsure.engines.label_rows import LabelRows, labels_from_arrays, labels_from_table
-from howsure.engines.labelled import LabelledRows, from_arrays, from_table
-from howsure.engines.sources import is_spark_frame
-from howsure.engines.tables import Table
+from howsure.engines.items import is_spark_frame, open_table
+from howsure.engines.labelled import LabelledItems, LabelSequences, labels_from_arrays, labels_from_table
 from howsure.errors import InputError
 from howsure.evaluation.contests.analysis import Field, Progress, duels, system_scores
 from howsure.evaluation.contests.contrast import METRICS
@@ -61,85 +59,76 @@ def compare_labels(
         if len(tables) > 1:
             raise InputError("labels are compared as columns of one table; join the files first.")
         source = tables[0]
-    if metric == "span-f1" or sentence is not None:
-        tags = metric == "span-f1"
-        if y_preds is not None:
-            held = from_arrays(
-                y_true, y_preds, groups=groups, sentence=sentence, probs=y_probs, logits=logits, tags=tags
-            )
-        else:
-            if engine.is_spark or is_spark_frame(source):
-                raise InputError(
-                    "sentences need the order of rows, which Spark does not keep: compare them from files."
-                )
-            with Table(source, engine) as table:
-                held = from_table(
-                    table,
-                    true,
-                    preds,
-                    groups=groups,
-                    sentence=sentence,
-                    probs=probs,
-                    where=where,
-                    logits=logits,
-                    tags=tags,
-                )
-        field, notes = _field(held, metric, positive)
-        of_probs = _held_probs(held, positive)
-        read = _Read(of_probs, held.left_out, held.source, held.notes)
-        return _contest(field, notes, read, metric, positive, samples, planned, level, rng, progress)
+    in_order = metric == "span-f1" or sentence is not None
+    given: dict[str, Any] = {"groups": groups, "logits": logits} | ({"sentence": sentence} if in_order else {})
+    wanted = _Wanted(metric, positive, samples, planned, level, rng, progress)
     if y_preds is not None:
-        rows = labels_from_arrays(y_true, y_preds, groups=groups, probs=y_probs, logits=logits)
-    else:
-        rows = labels_from_table(
-            source, true, preds, groups=groups, probs=probs, logits=logits, where=where, engine=engine
-        )
-    with rows:
-        field, notes = _counted_field(rows, metric, positive)
-        judged = rows.judged(None if positive is None else _label(positive))
-        with judged or nullcontext():
-            if judged is not None:
-                judged.sketches()  # bad probabilities are found before the long work
-            read = _Read(judged, rows.left_out, rows.name, rows.notes)
-            return _contest(field, notes, read, metric, positive, samples, planned, level, rng, progress)
+        with labels_from_arrays(y_true, y_preds, probs=y_probs, **given) as rows:
+            return _compared(LabelledItems(rows), in_order, wanted)
+    if in_order and (engine.is_spark or is_spark_frame(source)):
+        raise InputError("sentences need the order of rows, which Spark does not keep: compare them from files.")
+    with (
+        open_table(source, engine) as table,
+        labels_from_table(table, true, preds, probs=probs, where=where, **given) as rows,
+    ):
+        return _compared(LabelledItems(rows), in_order, wanted)
 
 
 @dataclass(frozen=True)
-class _Read:
-    """What was read beside the labels."""
+class _Wanted:
+    """How systems are compared."""
 
-    probs: Scored | None
-    left_out: tuple[tuple[str, int], ...]
-    source: str
-    notes: tuple[str, ...]
+    metric: str
+    positive: Any
+    samples: int
+    planned: int | None
+    level: float
+    rng: np.random.Generator
+    progress: Progress | None
+
+
+def _compared(rows: LabelledItems, in_order: bool, wanted: _Wanted) -> Contest:
+    label = None if wanted.positive is None else _label(wanted.positive)
+    if in_order:
+        held = rows.in_order(tags=wanted.metric == "span-f1")
+        field, notes = _field(held, wanted.metric, wanted.positive)
+        return _contest(field, held.scored(label), (*rows.notes, *notes), held.left_out, rows.name, wanted)
+    field, notes = _counted_field(rows, wanted.metric, wanted.positive)
+    judged, scored = rows.scored(label) or (nullcontext(), None)
+    with judged:
+        if scored is not None:
+            scored.sketches()  # bad probabilities are found before the long work
+        return _contest(field, scored, (*rows.notes, *notes), rows.left_out, rows.name, wanted)
 
 
 def _contest(
     field: Field,
+    scored: Scored | None,
     notes: tuple[str, ...],
-    read: _Read,
-    metric: str,
-    positive: Any,
-    samples: int,
-    planned: int | None,
-    level: float,
-    rng: np.random.Generator,
-    progress: Progress | None,
+    left_out: tuple[tuple[str, int], ...],
+    source: str,
+    wanted: _Wanted,
 ) -> Contest:
-    n_groups = None if field.groups is None else int(field.groups.max()) + 1
+    level, rng = wanted.level, wanted.rng
+    scores, found = system_scores(field, level), duels(field, wanted.samples, rng, level, wanted.progress)
+    calibration = None
+    if scored is not None:
+        calibrations, pairs = compared(scored, level, rng)
+        n_groups = calibrations[0].n_groups
+        calibration = Comparison(scored.models, calibrations, pairs, level, n_groups, source=source)
     return Contest(
-        metric,
-        system_scores(field, level),
-        duels(field, samples, rng, level, progress),
+        wanted.metric,
+        scores,
+        found,
         field.n,
-        n_groups,
+        None if field.groups is None else int(field.groups.max()) + 1,
         level,
-        None if positive is None else str(positive),
-        planned,
-        _calibration(read, level, rng),
-        (*read.notes, *notes),
-        read.left_out,
-        read.source,
+        None if wanted.positive is None else str(wanted.positive),
+        wanted.planned,
+        calibration,
+        notes,
+        left_out,
+        source,
     )
 
 
@@ -166,7 +155,7 @@ def _enough(preds: list[str], probs: list[str] | None) -> None:
         raise InputError("each --prob column may be named once.")
 
 
-def _field(rows: LabelledRows, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
+def _field(rows: LabelSequences, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
     names, preds = tuple(rows.preds), tuple(rows.preds.values())
     right = tuple((p == rows.gold).astype(np.int64) for p in preds)
     if metric == "span-f1":
@@ -189,7 +178,7 @@ def _field(rows: LabelledRows, metric: str, positive: Any) -> tuple[Field, tuple
     return Field(names, units, right, rows.groups, metric, number), _notes(rows.labels, rows.gold, rows.preds)
 
 
-def _counted_field(rows: LabelRows, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
+def _counted_field(rows: LabelledItems, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
     """The same from distinct rows with their counts: of all rows, or of each group."""
     number = _positive(rows.labels, positive)
     groups = None
@@ -235,24 +224,3 @@ def _notes(labels: tuple[str, ...], gold: Ints, preds: dict[str, Ints]) -> tuple
     if len(in_gold) == 1:
         notes.append("Gold has a single class: nothing is learnt about the others.")
     return tuple(notes)
-
-
-def _held_probs(rows: LabelledRows, positive: Any) -> HeldRows | None:
-    """The probabilities: of the label given being right or, with `positive`, of the item being positive."""
-    if rows.probs is None:
-        return None
-    if positive is not None:
-        truth = (rows.gold == rows.labels.index(_label(positive))).astype(np.uint8)
-        own = (truth,) * len(rows.preds)
-    else:
-        own = tuple((p == rows.gold).astype(np.uint8) for p in rows.preds.values())
-    groups = None if rows.clusters is None else rows.clusters.astype(np.uint64)
-    return HeldRows(tuple(rows.preds), own, tuple(rows.probs.values()), groups)
-
-
-def _calibration(read: _Read, level: float, rng: np.random.Generator) -> Comparison | None:
-    if read.probs is None:
-        return None
-    calibrations, pairs = compared(read.probs, level, rng)
-    n_groups = calibrations[0].n_groups
-    return Comparison(read.probs.models, calibrations, pairs, level, n_groups, source=read.source)

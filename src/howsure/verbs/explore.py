@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure import _validate
-from howsure.engines.spark_session import session
+from howsure.engines.spark.session import session
 from howsure.errors import InputError
 from howsure.events import lexicons
 from howsure.events.exploration import Exploration

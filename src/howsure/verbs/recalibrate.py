@@ -141,8 +141,8 @@ def apply_recalibrator(
     the table fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed; on Spark it is written as a folder
     of Parquet files.
     """
+    from howsure.engines.items import open_table
     from howsure.engines.rewriting import output, with_columns
-    from howsure.engines.sources import open_table
     from howsure.engines.tables import Table
     from howsure.files import check_outputs
 
@@ -158,21 +158,21 @@ def apply_recalibrator(
     is_wide, logits = "*" in wanted, bool(data.get("logits"))
     with open_table(source, chosen) as table:
         if is_wide:
-            from howsure.engines.wide import class_columns
+            from howsure.engines.columns import class_columns
 
             wide = class_columns(table, wanted)
-            columns, fitted = list(wide.columns), data.get("classes")
+            columns, fitted = list(wide.values()), data.get("classes")
             if len(columns) != recalibrator.n_classes_:
                 raise InputError(
                     f"{saved} was fitted to {recalibrator.n_classes_} classes; --prob {wanted!r} names {len(columns)}."
                 )
-            if fitted is not None and list(wide.classes) != fitted:
-                if sorted(wide.classes) != sorted(fitted):
-                    unknown = next(c for c in wide.classes if c not in fitted)
+            if fitted is not None and list(wide) != fitted:
+                if sorted(wide) != sorted(fitted):
+                    unknown = next(c for c in wide if c not in fitted)
                     raise InputError(
                         f"{saved} was not fitted to class {unknown!r}.{_validate.nearest(unknown, fitted)}"
                     )
-                columns = [columns[wide.classes.index(c)] for c in fitted]
+                columns = [wide[c] for c in fitted]
         else:
             columns = [table.column(wanted)]
             if recalibrator.n_classes_ != 2:
@@ -196,8 +196,8 @@ def apply_recalibrator(
 
         if target is not None and type(table) is Table:
             return with_columns(table, columns, names, add, target), names
-        from howsure.engines.spark_table import SparkTable
-        from howsure.engines.spark_writing import write_with_columns
+        from howsure.engines.spark.table import SparkTable
+        from howsure.engines.spark.writing import write_with_columns
 
         assert isinstance(table, SparkTable)
         return write_with_columns(table, columns, names, add, out), names
@@ -233,36 +233,31 @@ def _table_data(
     groups: str | None,
     logits: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...] | None, dict[str, Any]]:
-    from howsure.engines.columns import label_column
-    from howsure.engines.pair_rows import pairs_from_table
-    from howsure.engines.sources import is_table
-    from howsure.engines.tables import Table
-    from howsure.engines.wide import class_columns, read_class_batches
+    from howsure.engines.classes import classes_from_table, is_classes
+    from howsure.engines.columns import pair_columns
+    from howsure.engines.items import is_table, items_from_table, open_table
 
     if not is_table(source):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     nothing = InputError("there are no rows to learn from" + (": --where kept none." if where else "."))
-    if prob is None or "*" not in prob:
-        with pairs_from_table(
-            source, prob=prob, true=true, positive=positive, where=where, groups=groups, logits=logits
-        ) as rows:
-            found = rows.collected()
-            if not len(found.y):
-                raise nothing
-            rows.check_positive(int(found.y.sum()))
-            return found.y.astype(np.int64), found.q, found.groups, None, {"prob": rows.prob, "logits": logits}
-    if positive is not None or logits:
+    wide = prob is not None and is_classes(prob)
+    if wide and (positive is not None or logits):
         raise InputError("--positive and --logits are for one column of probabilities, not a glob.")
-    with Table(source) as table:
-        group_column = None if groups is None else table.column(groups).name
-        label = label_column(table, true, skip=set())
-        wide = class_columns(table, prob, skip=label.name)
-        batches = list(read_class_batches(table, wide, true=label, groups=group_column, where=where))
-    y, hashes = [b.y for b in batches if b.y is not None], [b.groups for b in batches if b.groups is not None]
-    if not y:
-        raise nothing
-    together = np.concatenate(hashes) if groups is not None else None
-    return np.concatenate(y), np.concatenate([b.p for b in batches]), together, wide.classes, {"prob": prob}
+    with open_table(source, engine_of(None)) as table:
+        if prob is not None and wide:
+            held = classes_from_table(table, prob, true, where, groups)
+            if held is None:
+                raise nothing
+            return held.y, held.probs, held.groups, held.classes, {"prob": prob}
+        label, q = pair_columns(table, prob, true)
+        more: dict[str, Any] = {"positive": positive, "where": where, "groups": groups, "logits": logits}
+        with items_from_table(table, true=label, probs=[q], **more) as rows:
+            found = rows.collected()
+            if found is None:
+                raise nothing
+            y = found.ys[0].astype(np.int64)
+            rows.check_positive(int(y.sum()))
+            return y, found.qs[0], found.groups, None, {"prob": q.name, "logits": logits}
 
 
 def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:

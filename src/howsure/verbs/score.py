@@ -12,6 +12,7 @@ from howsure.evaluation.scores.result import Score
 
 if TYPE_CHECKING:
     from howsure.engines.engine import Engine
+    from howsure.engines.labelled import LabelledItems
 
 
 def score(
@@ -72,72 +73,44 @@ def score(
     0.75
     """
     from howsure.engines.engine import engine_of
-    from howsure.engines.label_rows import labels_from_arrays, labels_from_table
-    from howsure.engines.sources import is_table
+    from howsure.engines.items import is_spark_frame, is_table, open_table
+    from howsure.engines.labelled import LabelledItems, labels_from_arrays, labels_from_table
 
     level = _validate.fraction(confidence_level, "confidence_level")
     weight = _validate.not_negative(beta, "beta")
     chosen = engine_of(engine)
-    if y_pred is None and not is_table(y_true):
+    if y_pred is not None:
+        extra = {"groups": groups, "second": second} | ({"sentence": sentence} if spans else {})
+        with labels_from_arrays(y_true, {"y_pred": y_pred}, **extra) as rows:
+            return _scored(LabelledItems(rows), spans, weight, level)
+    if not is_table(y_true):
         raise InputError("give the system's labels too: score(y_true, y_pred), or a table with `true` and `pred`.")
+    if spans and (chosen.is_spark or is_spark_frame(y_true)):
+        raise InputError("spans need the order of rows, which Spark does not keep: score them from files.")
+    with open_table(y_true, chosen) as table:
+        given = {"groups": groups, "second": second, "where": where} | ({"sentence": sentence} if spans else {})
+        with labels_from_table(table, true, [pred] if pred else None, **given) as rows:
+            return _scored(LabelledItems(rows), spans, weight, level)
+
+
+def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Score:
+    """The system's score and, of a second annotator, the ceiling."""
     if spans:
-        return _score_spans(y_true, y_pred, groups, sentence, second, weight, level, true, pred, where, chosen)
-    if y_pred is not None:
-        rows = labels_from_arrays(y_true, {"y_pred": y_pred}, groups=groups, second=second)
+        held = rows.in_order(tags=True)
+        if held.new_sentence is None or held.clusters is None:
+            raise InputError("spans need sentences: name their column with --sentence (or documents with --groups).")
+        every = [*held.preds.values(), *([] if held.second is None else [held.second])]
+        both = [
+            score_spans(held.gold, said, held.labels, held.new_sentence, held.clusters, level, beta) for said in every
+        ]
+        left_out = held.left_out
     else:
-        rows = labels_from_table(
-            y_true, true, [pred] if pred else None, groups=groups, second=second, where=where, engine=chosen
-        )
-    with rows:
-
-        def scored(column: str) -> Score:
-            cells = rows.codes["gold"], rows.codes[column]
-            return score_cells(*cells, rows.count, rows.labels, rows.spreading(column), level, weight)
-
-        made = scored("pred0")
-        ceiling = scored("second") if second is not None else None
-        notes = (*rows.notes, *made.notes)
-        return replace(made, ceiling=ceiling, left_out=rows.left_out, source=rows.name, notes=notes)
-
-
-def _score_spans(
-    y_true: Any,
-    y_pred: Any,
-    groups: Any,
-    sentence: Any,
-    second: Any,
-    beta: float,
-    level: float,
-    true: str | None,
-    pred: str | None,
-    where: str | None,
-    engine: Engine,
-) -> Score:
-    """Spans depend on the order of rows, which are held in memory as numbers."""
-    from howsure.engines.label_rows import predicted_column
-    from howsure.engines.labelled import from_arrays, from_table
-    from howsure.engines.sources import is_spark_frame
-    from howsure.engines.tables import Table
-
-    if y_pred is not None:
-        rows = from_arrays(y_true, {"y_pred": y_pred}, groups=groups, sentence=sentence, second=second, tags=True)
-    else:
-        if engine.is_spark or is_spark_frame(y_true):
-            raise InputError("spans need the order of rows, which Spark does not keep: score them from files.")
-        with Table(y_true, engine) as table:
-            named = pred or predicted_column(table, true)
-            rows = from_table(
-                table, true, [named], groups=groups, sentence=sentence, second=second, where=where, tags=True
-            )
-    if rows.new_sentence is None or rows.clusters is None:
-        raise InputError("spans need sentences: name their column with --sentence (or documents with --groups).")
-    (said,) = rows.preds.values()
-    both = [
-        score_spans(rows.gold, labels, rows.labels, rows.new_sentence, rows.clusters, level, beta)
-        for labels in (said, rows.second)
-        if labels is not None
-    ]
+        columns = [c for c in rows.codes if c != "gold"]
+        both = [
+            score_cells(rows.codes["gold"], rows.codes[c], rows.count, rows.labels, rows.spreading(c), level, beta)
+            for c in columns
+        ]
+        left_out = rows.left_out
+    ceiling = both[1] if both[1:] else None
     notes = (*rows.notes, *both[0].notes)
-    return replace(
-        both[0], ceiling=both[1] if both[1:] else None, left_out=rows.left_out, source=rows.source, notes=notes
-    )
+    return replace(both[0], ceiling=ceiling, left_out=left_out, source=rows.name, notes=notes)

@@ -12,6 +12,7 @@ from howsure._result import records
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 
+FEW_CELLS = 5_000  # below this, pooling in Python is done before scipy.optimize would be loaded
 MOST_DRAWN = 20  # bins=None draws at most this many: a table and a curve people can read
 
 
@@ -104,12 +105,27 @@ def best_bin_size(sketch: Sketch) -> int:
 
 def isotonic_starts(sketch: Sketch) -> Ints:
     """First cell of each block of the isotonic (pool-adjacent-violators) fit of y on q."""
+    if len(sketch.size) <= FEW_CELLS:
+        return _pooled(sketch.counts[:, 1].tolist(), sketch.size.tolist())
     from scipy.optimize import isotonic_regression
 
     size = sketch.size.astype(np.float64)
     fit = isotonic_regression(sketch.counts[:, 1] / size, weights=size)
     blocks: Ints = np.asarray(fit.blocks[:-1], dtype=np.int64)
     return blocks
+
+
+def _pooled(positive: list[int], rows: list[int]) -> Ints:
+    """The same in whole numbers, neighbours of equal frequency in one block."""
+    starts: list[int] = []
+    blocks: list[tuple[int, int]] = []
+    for start, (k, n) in enumerate(zip(positive, rows, strict=True)):
+        while blocks and blocks[-1][0] * n >= k * blocks[-1][1]:
+            k, n = k + blocks[-1][0], n + blocks.pop()[1]
+            start = starts.pop()
+        starts.append(start)
+        blocks.append((k, n))
+    return np.array(starts, np.int64)
 
 
 def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float) -> Bins:

@@ -22,14 +22,14 @@ import pyarrow as pa
 from howsure.engines.connection import checked_condition, connect, limited
 from howsure.engines.files import Selection
 from howsure.engines.rows import Chunk, Keying, Rows, T, Work
-from howsure.engines.spark_session import map_in_arrow
+from howsure.engines.spark.session import map_in_arrow
 from howsure.engines.tables import quoted
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from howsure.engines.spark_table import SparkTable
+    from howsure.engines.spark.table import SparkTable
 
 ROWS_AT_ONCE = 1 << 17  # batches of Spark's are joined up to this
 MEMORY = 1 << 32  # of DuckDB, for so many rows

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from howsure.engines.files import Selection
 from howsure.engines.rewriting import Addition
-from howsure.engines.spark import evaluated_beside
-from howsure.engines.spark_session import map_in_arrow
-from howsure.engines.spark_table import SparkTable
+from howsure.engines.spark.rows import evaluated_beside
+from howsure.engines.spark.session import map_in_arrow
+from howsure.engines.spark.table import SparkTable
 from howsure.engines.tables import Column, quoted
 from howsure.errors import InputError
 

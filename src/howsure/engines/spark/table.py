@@ -12,8 +12,8 @@ import pyarrow as pa
 from howsure.engines.bad_files import BadFile, bad_files, bad_files_error
 from howsure.engines.engine import Engine
 from howsure.engines.formats import TableFile, table_files
-from howsure.engines.spark_jobs import Jobs
-from howsure.engines.spark_session import session
+from howsure.engines.spark.jobs import Jobs
+from howsure.engines.spark.session import session
 from howsure.engines.tables import Table
 from howsure.errors import InputError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from howsure.engines.files import Selection
-    from howsure.engines.rows import Rows
 
 ADDRESS = re.compile(r"[a-z0-9]+://")
 
@@ -31,7 +30,6 @@ class SparkTable(Table):
 
     def __init__(self, source: Any, engine: Engine) -> None:
         self._stack = ExitStack()
-        self._engine = engine
         files: list[TableFile] = []
         left_out: list[BadFile] = []
         try:
@@ -48,6 +46,7 @@ class SparkTable(Table):
                 self.frame, name = source, "a Spark data frame"
                 self.jobs = self._stack.enter_context(Jobs(source.sparkSession))
             super().__init__(_empty(self.frame))
+            self.engine = engine
         except BaseException:
             self._stack.close()
             raise
@@ -67,7 +66,7 @@ class SparkTable(Table):
 
     def check_files(self, selection: Selection) -> None:
         """With --skip-bad-files: read without those that cannot be read to their end."""
-        if self._engine.skip_bad_files and self.files:
+        if self.engine.skip_bad_files and self.files:
             self.leave_out(bad_files(self.files, selection.columns.values(), selection.where))
 
     def explained(self, error: InputError, selection: Selection) -> InputError:
@@ -80,21 +79,13 @@ class SparkTable(Table):
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
         from howsure.engines.files import Selection
-        from howsure.engines.spark import SparkRows, ValuesWork
+        from howsure.engines.spark.rows import SparkRows, ValuesWork
 
         found = SparkRows(self, Selection({"v": expression}, where)).fold(ValuesWork())
         return sorted((v for v in found if v is not None), key=str)[:limit]
 
     def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:
         raise NotImplementedError("rows of Spark are not numbered")
-
-
-def spark_rows(table: SparkTable, selection: Selection) -> Rows:
-    """The table's rows, left with Spark."""
-    from howsure.engines.spark import SparkRows
-
-    table.check_files(selection)
-    return SparkRows(table, selection)
 
 
 def _parquet_files(source: str, engine: Engine) -> tuple[list[TableFile], list[BadFile]]:

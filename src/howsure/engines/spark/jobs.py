@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from howsure.engines.spark_errors import explained
+from howsure.engines.spark.errors import explained
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,0 +1,362 @@
+"""Items: named columns with roles, read from arrays or from a table on any engine. What every table verb reads.
+
+Roles, by the name of their column in a chunk: `y` (a label of 0 and 1, or an outcome), `q0`, `q1`, … (a probability for
+each model or class, a draw or a quantile), `gold`, `pred0`, `pred1`, …, `second` (labels as text), `weight`, `by` (the
+slice), `groups` and `sentence` (64-bit hashes, or numbers of arrays). `check` reads one probability, `compare` k of them,
+`score` labels, many classes a label and K probabilities, a forecast an outcome with its draws or quantiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure._validate import BadRow, Origin
+from howsure.engines.columns import check_positive, group_sql, label_sql, number_sql, text_sql
+from howsure.engines.engine import Engine
+from howsure.engines.files import Selection, TableRows
+from howsure.engines.rows import ArrayRows, Chunk, Rows, Work
+from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
+from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Checked rows: the labels and probabilities of each model, and what else was asked for."""
+
+    ys: tuple[NDArray[np.uint8], ...]
+    qs: tuple[Floats, ...]
+    weight: Ints | None = None
+    by: pa.Array | None = None
+    groups: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What the columns are called, for messages, and how they are read. Picklable: it is sent to where the rows are."""
+
+    true: str = "y_true"
+    probs: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()  # role and name: gold, pred0, …, second
+    weight: str | None = None
+    by: str | None = None
+    groups: str | None = None
+    sentence: str | None = None
+    logits: bool = False
+    from_file: bool = False
+    judged: bool = False  # y is whether a predicted label is right or, with `positive`, the gold one that
+    positive: Any = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Columns of labels by role."""
+        return dict(self.labels)
+
+    @property
+    def preds(self) -> dict[str, str]:
+        """The roles of the systems' labels by what the systems are called."""
+        return {name: role for role, name in self.labels if role.startswith("pred")}
+
+    def origin(self, chunk: Chunk, model: int = 0) -> Origin:
+        """Where the chunk's rows are from."""
+        prob = self.probs[model] if self.probs else ""
+        numbered = chunk.first is not None
+        return Origin(self.true, prob, self.weight or "", chunk.first or 0, self.from_file, numbered)
+
+    def pairs(self, chunk: Chunk) -> Iterator[tuple[Any, Any, Any, Origin, bool]]:
+        """Label, probability, weight, origin and whether these are log-odds, of each model: unchecked where possible."""
+        if self.judged:
+            batch = self.batch(chunk)
+            for model, (y, q) in enumerate(zip(batch.ys, batch.qs, strict=True)):
+                yield y, q, None, self.origin(chunk, model), False
+            return
+        weight = chunk.get("weight")
+        w = None if weight is None else numbers(weight)
+        y = numbers(chunk["y"])
+        for model in range(len(self.probs)):
+            yield y, numbers(chunk[f"q{model}"]), w, self.origin(chunk, model), self.logits
+
+    def batch(self, chunk: Chunk) -> Batch:
+        """The chunk, checked."""
+        if self.judged:
+            return self._judged(chunk)
+        y = _validate.labels(numbers(chunk["y"]), self.origin(chunk))
+        weight = chunk.get("weight")
+        return Batch(
+            (y,) * len(self.probs),
+            self.probabilities(chunk),
+            None if weight is None else _validate.weights(numbers(weight), self.origin(chunk)),
+            chunk.get("by"),
+            None if self.groups is None else self.group_ids(chunk, "group"),
+        )
+
+    def probabilities(self, chunk: Chunk) -> tuple[Floats, ...]:
+        """The columns of probabilities, checked."""
+        return tuple(
+            _validate.probabilities(numbers(chunk[f"q{i}"]), self.origin(chunk, i), logits=self.logits)
+            for i in range(len(self.probs))
+        )
+
+    def group_ids(self, chunk: Chunk, what: str = "one", role: str = "groups") -> NDArray[np.uint64]:
+        """The groups (or sentences) of a chunk; none may be missing."""
+        column = chunk[role]
+        if not isinstance(column, np.ndarray) and column.null_count:
+            origin, i = self.origin(chunk), first_missing(column)
+            name = self.groups if role == "groups" else self.sentence
+            raise BadRow(f"`{name}` is missing in {origin.at(i)}; every row needs {_a(what)}.", origin.first + i)
+        return numbers(column).astype(np.uint64, copy=False)
+
+    def _judged(self, chunk: Chunk) -> Batch:
+        """Rows that miss a label are left out, but their probabilities are checked too."""
+        gold, preds = chunk["gold"], [chunk[role] for role in self.preds.values()]
+        keep = np.all([as_numpy(c.is_valid()) for c in (gold, *preds)], axis=0)
+        ys = []
+        for pred in preds:
+            right = pc.equal(gold, pred if self.positive is None else pa.scalar(self.positive, gold.type))
+            ys.append(as_numpy(pc.fill_null(right, False)).astype(np.uint8)[keep])
+        qs = tuple(q[keep] for q in self.probabilities(chunk))
+        groups = None if self.groups is None else numbers(chunk["groups"]).astype(np.uint64, copy=False)[keep]
+        return Batch(tuple(ys), qs, groups=groups)
+
+
+def _a(what: str) -> str:
+    return what if what == "one" else f"a {what}"
+
+
+def numbers(column: Any) -> NDArray[Any]:
+    """A column of numbers as NumPy."""
+    return column if isinstance(column, np.ndarray) else as_numpy(column)
+
+
+class ItemRows:
+    """Items and the rows that have them; `by_group` is made at first use. Use it in a `with` block."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        items: Items,
+        table: Table | None = None,
+        where: str | None = None,
+        notes: Sequence[str] = (),
+        *,
+        borrowed: bool = False,
+    ) -> None:
+        """The rows close the table; `borrowed` ones are closed by their owner."""
+        self.rows, self.items, self.table, self.where = rows, items, table, where
+        self._notes, self._borrowed = tuple(notes), borrowed
+        self.keyed: Rows | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.keyed is not None:
+            self.keyed.close()
+        if not self._borrowed:
+            self.rows.close()
+
+    @property
+    def name(self) -> str:
+        """Of the source."""
+        return self.rows.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a result must say of how it was read."""
+        return self._notes if self.table is None else self.table.notes
+
+    def check_positive(self, n_positive: int) -> None:
+        """A `positive` value that no row has is a slip."""
+        if self.table is not None and self.items.positive is not None and not n_positive:
+            check_positive(self.table, self.items.true, self.items.positive, self.where)
+
+    def collected(self) -> Batch | None:
+        """All pairs in memory, checked, in the order of the rows; None if there are none."""
+        roles = ["y", *(f"q{i}" for i in range(len(self.items.probs)))]
+        held = self.held(*roles, *([] if self.items.groups is None else ["groups"]))
+        return self.items.batch(Chunk(held, 0)) if held and len(held["y"]) else None
+
+    def judged(self, positive: str | None) -> ItemRows:
+        """The same rows as pairs: the probability that each label is right or, given it, that the gold is `positive`."""
+        return ItemRows(self.rows, replace(self.items, judged=True, positive=positive), borrowed=True)
+
+    def held(self, *roles: str) -> dict[str, Any]:
+        """Columns in memory, in the order of the rows: numbers as NumPy, all else as Arrow."""
+        found = sorted(self.rows.fold(_HeldWork(roles)), key=lambda part: part[0])  # threads read in any order
+        made = {}
+        for role in roles if found else ():
+            parts = [columns[role] for _, columns in found]
+            if isinstance(parts[0], np.ndarray):
+                made[role] = np.concatenate(parts)
+            else:
+                whole = pa.chunked_array(parts).combine_chunks()
+                made[role] = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldWork(Work[list[tuple[int, dict[str, Any]]]]):
+    """The columns themselves, with the number of the first row of each chunk."""
+
+    roles: tuple[str, ...]
+
+    def gather(self, chunks: Iterator[Chunk]) -> list[tuple[int, dict[str, Any]]]:
+        return [(c.first or 0, {role: c[role] for role in self.roles}) for c in chunks]
+
+
+# -- from arrays ---------------------------------------------------------------------------------------------------
+
+
+def items_from_arrays(
+    *,
+    y: NDArray[Any] | None = None,
+    probs: Mapping[str, NDArray[Any]] | None = None,
+    labels: Mapping[str, tuple[str, NDArray[Any]]] | None = None,
+    weight: NDArray[Any] | None = None,
+    by: NDArray[Any] | None = None,
+    groups: NDArray[Any] | None = None,
+    sentence: NDArray[Any] | None = None,
+    logits: bool = False,
+) -> ItemRows:
+    """Checked arrays of one length; `labels` by role, each with its name."""
+    columns: dict[str, Any] = {} if y is None else {"y": y}
+    columns |= {f"q{i}": q for i, q in enumerate((probs or {}).values())}
+    columns |= {role: label_texts(values) for role, (_, values) in (labels or {}).items()}
+    if weight is not None:
+        columns["weight"] = weight
+    if by is not None:
+        columns["by"] = arrow_values(by, "by")
+    for role, values in (("groups", groups), ("sentence", sentence)):
+        if values is not None:
+            texts = arrow_values(values, role) if labels is None else label_texts(values)
+            columns[role] = _numbered(texts, role, "a group" if labels is None else "one")
+    items = Items(
+        "y_true",
+        tuple(probs or {}),
+        tuple((role, name) for role, (name, _) in (labels or {}).items()),
+        None if weight is None else "sample_weight",
+        None if by is None else "by",
+        None if groups is None else "groups",
+        None if sentence is None else "sentence",
+        logits,
+    )
+    return ItemRows(ArrayRows(columns), items)
+
+
+def arrow_values(values: NDArray[Any], name: str) -> pa.Array:
+    """Values of any one kind as Arrow."""
+    try:
+        return pa.array(values, from_pandas=True)
+    except pa.ArrowException as error:
+        raise InputError(f"`{name}` mixes kinds of values: {str(error).splitlines()[0]}.") from None
+
+
+def label_texts(values: NDArray[Any]) -> pa.Array:
+    """An array of labels as text, by its distinct values; None and NaN are missing."""
+    if values.dtype.kind not in "fbiu":
+        return pa.array([None if v is None or v != v else str(v) for v in values.tolist()], pa.string())
+    found, where = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "f":
+        names = [None if v != v else str(int(v)) if v == int(v) else str(v) for v in found.tolist()]
+    else:
+        names = [str(v).lower() if values.dtype.kind == "b" else str(v) for v in found.tolist()]
+    return pa.DictionaryArray.from_arrays(pa.array(where.astype(np.int32)), pa.array(names, pa.string())).cast(
+        pa.string()
+    )
+
+
+def _numbered(values: pa.Array, name: str, need: str) -> NDArray[np.uint64]:
+    """Groups numbered from 0 in order of appearance; none may be missing."""
+    encoded = values.dictionary_encode()
+    if encoded.null_count:
+        raise InputError(f"`{name}` is missing in {Origin().at(first_missing(encoded))}; every row needs {need}.")
+    return as_numpy(encoded.indices).astype(np.uint64)
+
+
+# -- from a table --------------------------------------------------------------------------------------------------
+
+
+def is_table(source: Any) -> bool:
+    """Whether it is a path or a data frame."""
+    return isinstance(source, str | Path) or hasattr(source, "columns") or hasattr(source, "column_names")
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Whether it is a data frame of Spark."""
+    return type(source).__module__.startswith("pyspark.sql")
+
+
+def open_table(source: Any, engine: Engine) -> Table:
+    """The table to ask for its columns, on the engine that is meant."""
+    if engine.is_spark or is_spark_frame(source):
+        from howsure.engines.spark.table import SparkTable
+
+        return SparkTable(source, engine)
+    return Table(source, engine)
+
+
+def items_from_table(
+    table: Table,
+    *,
+    true: Column | None = None,
+    probs: Sequence[Column] = (),
+    labels: Mapping[str, Column] | None = None,
+    positive: Any = None,
+    weight: str | None = None,
+    by: str | None = None,
+    groups: str | None = None,
+    sentence: str | None = None,
+    where: str | None = None,
+    logits: bool = False,
+    outcome: bool = False,
+    batch_rows: int | None = None,
+) -> ItemRows:
+    """Columns of an open table. `true` is a label of 0 and 1 or, with `outcome`, any number."""
+    given = {"weight": weight, "by": by, "groups": groups, "sentence": sentence}
+    named: dict[str, Any] = {role: table.column(name).name for role, name in given.items() if name is not None}
+    reads = {"weight": number_sql, "by": _value_sql, "groups": group_sql, "sentence": group_sql}
+    sql = {} if true is None else {"y": number_sql(true.name) if outcome else label_sql(table, true, positive, where)}
+    sql |= {role: text_sql(c) for role, c in (labels or {}).items()}
+    sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(probs)}
+    sql |= {role: reads[role](name) for role, name in named.items()}
+    checked = {f"q{i}": c.name for i, c in enumerate(probs)}
+    plain = None
+    if true is not None and outcome:
+        checked["y"] = true.name
+    elif true is not None and positive is None and not named and all(c.is_number for c in (true, *probs)):
+        plain = {"y": true.name} | checked
+    items = Items(
+        true.name if true is not None else (labels or {})["gold"].name,
+        tuple(c.name for c in probs),
+        tuple((role, c.name) for role, c in (labels or {}).items()),
+        logits=logits,
+        from_file=True,
+        positive=positive,
+        **named,
+    )
+    return ItemRows(table_rows(table, Selection(sql, where, checked, plain, batch_rows)), items, table, where)
+
+
+def _value_sql(column: str) -> str:
+    return f"CAST({quoted(column)} AS VARCHAR)"
+
+
+def table_rows(table: Table, selection: Selection) -> Rows:
+    """The table's rows, where they are. They close it."""
+    if type(table) is not Table:
+        from howsure.engines.spark.rows import SparkRows
+        from howsure.engines.spark.table import SparkTable
+
+        assert isinstance(table, SparkTable)
+        table.check_files(selection)
+        return SparkRows(table, selection)
+    return TableRows(table, selection, table.engine)

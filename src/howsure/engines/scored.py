@@ -1,0 +1,335 @@
+"""Labels and probabilities, of one model or of several: what `check` and `compare` compute on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
+from howsure.calibration.comparing.paired_rows import Plan, RowSums, RowSumsBuilder
+from howsure.calibration.comparing.result import Pair, compare_rows
+from howsure.calibration.groups.clusters import ClusterBuilder, ClusterTable, Parts
+from howsure.calibration.groups.moments import Grouped, Look
+from howsure.calibration.packed_slices import FoundSlice
+from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.engines.items import ItemRows, Items, numbers
+from howsure.engines.rows import Chunk, Keying, Rows, Work
+from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, SliceWork, slice_key
+from howsure.engines.tables import as_arrow, text_array
+from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
+
+T = TypeVar("T")
+
+
+class ScoredItems:
+    """Rows that one or more models scored, wherever they are; closed by whoever opened them."""
+
+    def __init__(self, found: ItemRows, models: Sequence[str], width: int | None = None) -> None:
+        self._found, self.models, self._width = found, tuple(models), width
+        self._piece: tuple[Plan, PairedPiece] | None = None
+
+    @cached_property
+    def _sketches(self) -> tuple[Sketch, ...]:
+        made = self._found.rows.fold(SketchWork(self._found.items, self._width)).each
+        self._found.check_positive(made[0].n_positive)
+        return made
+
+    def sketches(self) -> Sequence[Sketch]:
+        """The sketch of each model, in one pass over all rows."""
+        if not self._sketches[0].n:
+            raise InputError("there are no rows to compare.")
+        return self._sketches
+
+    def sketch(self) -> Sketch:
+        """The sketch of the one model."""
+        return self._sketches[0]
+
+    def row_sums(self, plan: Plan) -> RowSums:
+        """Sums over independent rows, in a second pass."""
+        return self._found.rows.fold(RowSumsWork(self._found.items, plan))
+
+    def clusters(self, model: int, filed: Parts) -> Grouped | None:
+        """One model's rows by group; None without groups."""
+        return None if self._found.items.groups is None else GroupedPieces(self._by_group, filed, model)
+
+    def look(self, plan: Plan, at: PairedLook[T]) -> T:
+        """Applies one aggregation pass to the groups, all models side by side."""
+        if not self._by_group.is_one_piece:
+            return cast(T, self._by_group.fold(PairedLookWork(plan, at)))
+        if self._piece is None or self._piece[0] is not plan:
+            self._piece = plan, self._by_group.fold(PairedLookWork(plan, _itself))
+        return at(self._piece[1])
+
+    @property
+    def _by_group(self) -> Rows:
+        found = self._found
+        if found.keyed is None:
+            found.keyed = found.rows.by_key(RecordKeying(found.items, sliced=False))
+        return found.keyed
+
+    def slices(self, bins: int | str | None, level: float) -> SlicesFound:
+        """Each slice of one model analysed, and the sketch of all rows."""
+        rows, items = self._found.rows, self._found.items
+        if items.groups is None:
+            with rows.by_key(SliceKeying(items)) as by_slice:
+                return by_slice.fold(SliceWork(bins, level))
+        with rows.by_key(RecordKeying(items, sliced=True)) as by_slice:
+            return by_slice.fold(SliceRowsWork(bins, level))
+
+    def compared_slices(self, level: float) -> tuple[ComparedSlice, ...]:
+        """Each slice compared in memory; none without `by`."""
+        if self._found.items.by is None:
+            return ()
+        with self._found.rows.by_key(RecordKeying(self._found.items, sliced=True)) as by_slice:
+            return by_slice.fold(SlicePairsWork(self.models, level))
+
+
+@dataclass(frozen=True, slots=True)
+class Sketches:
+    """A sketch of each model."""
+
+    each: tuple[Sketch, ...]
+
+    def __add__(self, other: Sketches) -> Sketches:
+        return Sketches(tuple(a + b for a, b in zip(self.each, other.each, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class SketchWork(Work[Sketches]):
+    """The sketches of all models."""
+
+    items: Items
+    width: int | None = None
+
+    def gather(self, chunks: Iterator[Chunk]) -> Sketches:
+        builders = [SketchBuilder(self.width) for _ in self.items.probs]
+        for chunk in chunks:
+            for builder, (y, q, weight, origin, logits) in zip(builders, self.items.pairs(chunk), strict=True):
+                builder.add(y, q, weight, origin, logits=logits)
+        return Sketches(tuple(b.finish() for b in builders))
+
+
+@dataclass(frozen=True, slots=True)
+class RowSumsWork(Work[RowSums]):
+    """Sums over independent rows."""
+
+    items: Items
+    plan: Plan
+
+    def gather(self, chunks: Iterator[Chunk]) -> RowSums:
+        builder = RowSumsBuilder(self.plan)
+        for chunk in chunks:
+            batch = self.items.batch(chunk)
+            builder.add(batch.ys, batch.qs)
+        return builder.finish()
+
+
+# -- records: checked rows, repartitioned by slice or by group -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKeying(Keying):
+    """Repartitions checked rows with all models' probabilities by slice, or else by group."""
+
+    items: Items
+    sliced: bool
+
+    @property
+    def schema(self) -> pa.Schema:
+        every = range(len(self.items.probs))
+        columns = [("key", pa.uint64())]
+        columns += [("slice", pa.string())] if self.sliced else []
+        columns += [] if self.items.groups is None else [("groups", pa.uint64())]
+        columns += [(f"y{i}", pa.uint8()) for i in every] if self.items.judged else [("y", pa.uint8())]
+        columns += [(f"q{i}", pa.float64()) for i in every]
+        return pa.schema(columns + ([] if self.items.weight is None else [("weight", pa.int64())]))
+
+    def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
+        names, keys = SliceNames(), np.zeros(0, np.uint64)
+        for chunk in chunks:
+            batch = self.items.batch(chunk)
+            columns: list[Any] = []
+            if self.sliced:
+                codes = names.codes(batch.by)
+                listed = names.names
+                keys = np.append(keys, np.array([slice_key(n) for n in listed[len(keys) :]], np.uint64))
+                columns += [keys[codes], text_array(listed).take(as_arrow(codes))]
+            else:
+                assert batch.groups is not None
+                columns.append(group_key(batch.groups))
+            columns += [c for c in (batch.groups,) if c is not None]
+            columns += [*(batch.ys if self.items.judged else batch.ys[:1]), *batch.qs]
+            columns += [c for c in (batch.weight,) if c is not None]
+            arrays = [as_arrow(c) if isinstance(c, np.ndarray) else c for c in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def group_key(groups: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What chooses the piece: hashes of small numbers need not differ in their low bits."""
+    return (groups * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Such records of a piece: columns by name, slices as numbers into `names`."""
+
+    columns: dict[str, Any]
+    names: SliceNames
+
+    @staticmethod
+    def of(chunks: Iterator[Chunk]) -> Records:
+        """All records of the chunks."""
+        names = SliceNames()
+        parts: dict[str, list[Any]] = {}
+        for chunk in chunks:
+            for key, column in record_columns(chunk, names).items():
+                parts.setdefault(key, []).append(column)
+        return Records({key: np.concatenate(p) for key, p in parts.items()}, names)
+
+    def ys(self, n_models: int) -> tuple[NDArray[np.uint8], ...]:
+        """The labels that each model is judged by."""
+        none = np.zeros(0, np.uint8)
+        return tuple(self.columns.get(f"y{i}", self.columns.get("y", none)) for i in range(n_models))
+
+    def qs(self, n_models: int) -> tuple[Floats, ...]:
+        """Each model's probabilities."""
+        return tuple(self.columns.get(f"q{i}", np.zeros(0)) for i in range(n_models))
+
+    def slices(self) -> Iterator[tuple[str, Ints]]:
+        """Each slice's name and the numbers of its records."""
+        codes = self.columns.get("slice")
+        if codes is None:
+            return
+        order = np.argsort(codes, kind="stable")
+        first = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        listed = self.names.names
+        for rows in np.split(order, first[1:]):
+            yield listed[codes[rows[0]]], rows
+
+
+def record_columns(chunk: Chunk, names: SliceNames) -> dict[str, Any]:
+    """The columns of a chunk of records as NumPy arrays of the right types: Spark has no unsigned numbers."""
+    kinds: dict[str, Any] = {"groups": np.uint64, "y": np.uint8}
+    made = {}
+    for key, column in chunk.columns.items():
+        if key != "key":
+            values = names.codes(column) if key == "slice" else numbers(column)
+            made[key] = values.astype(kinds.get(key.rstrip("0123456789"), values.dtype), copy=False)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRowsWork(Work[SlicesFound]):
+    """Analyses each slice of a piece, with its groups."""
+
+    bins: int | str | None
+    level: float
+
+    def gather(self, chunks: Iterator[Chunk]) -> SlicesFound:
+        held = Records.of(chunks)
+        whole, found = EMPTY, []
+        for name, rows in held.slices():
+            y, q, groups = (held.columns[k][rows] for k in ("y", "q0", "groups"))
+            w = held.columns["weight"][rows] if "weight" in held.columns else None
+            builder = SketchBuilder()
+            builder.add(y, q, w)
+            sketch = builder.finish()
+            if sketch.n == 0:  # rows that all weigh nothing
+                continue
+            table = ClusterBuilder(filing(sketch, self.bins, self.level))
+            table.add(groups, y, q, w)
+            made = analyse(sketch, bins=self.bins, confidence_level=self.level, clusters=table.finish())
+            found.append(FoundSlice.of(name, made))
+            whole = whole + sketch
+        return SlicesFound(whole, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSlice:
+    """One slice: its rows, each model's error, and the first pair."""
+
+    name: str
+    n: int
+    errors: tuple[float | None, ...]
+    pair: Pair | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePairsWork(Work[tuple[ComparedSlice, ...]]):
+    """Compares the models on each slice of a piece."""
+
+    models: tuple[str, ...]
+    level: float
+
+    def gather(self, chunks: Iterator[Chunk]) -> tuple[ComparedSlice, ...]:
+        held, k = Records.of(chunks), len(self.models)
+        found = []
+        for name, rows in held.slices():
+            groups = held.columns["groups"][rows] if "groups" in held.columns else None
+            ys = {m: y[rows] for m, y in zip(self.models, held.ys(k), strict=True)}
+            qs = {m: q[rows] for m, q in zip(self.models, held.qs(k), strict=True)}
+            calibrations, pairs = compare_rows(ys, qs, groups, self.level, None)
+            errors = tuple(None if c.error is None else c.error.value for c in calibrations)
+            found.append(ComparedSlice(name, len(rows), errors, pairs[0] if pairs else None))
+        return tuple(found)
+
+
+# -- groups --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LookWork(Work[Any]):
+    """Applies one aggregation pass to a partition's groups, as one model scored them."""
+
+    parts: Parts
+    at: Look[Any]
+    model: int = 0
+
+    def gather(self, chunks: Iterator[Chunk]) -> Any:
+        builder = ClusterBuilder(self.parts)
+        for chunk in chunks:
+            c = record_columns(chunk, SliceNames())
+            y = c[f"y{self.model}"] if f"y{self.model}" in c else c["y"]
+            builder.add(c["groups"], y, c[f"q{self.model}"], c.get("weight"))
+        return self.at(builder.finish())
+
+
+class GroupedPieces:
+    """Records repartitioned by group, filed under the bins of `parts`."""
+
+    def __init__(self, rows: Rows, parts: Parts, model: int = 0) -> None:
+        self._rows, self._parts, self._model = rows, parts, model
+        self.n_estimation, self.n_drawn = len(parts.estimation), len(parts.drawn)
+        self._table: ClusterTable | None = rows.fold(LookWork(parts, _itself, model)) if rows.is_one_piece else None
+
+    def look(self, at: Look[T]) -> T:
+        """The sum of the pass over all pieces."""
+        if self._table is not None:
+            return at(self._table)
+        return cast(T, self._rows.fold(LookWork(self._parts, at, self._model)))
+
+
+@dataclass(frozen=True, slots=True)
+class PairedLookWork(Work[Any]):
+    """Applies one aggregation pass to a partition's groups, all models side by side."""
+
+    plan: Plan
+    at: PairedLook[Any]
+
+    def gather(self, chunks: Iterator[Chunk]) -> Any:
+        held, k = Records.of(chunks), len(self.plan.models)
+        groups = held.columns.get("groups", np.zeros(0, np.uint64))
+        return self.at(PairedPiece.of(self.plan, groups, held.ys(k), held.qs(k)))
+
+
+def _itself(piece: Any) -> Any:
+    """A pass that keeps the piece, where there is only one."""
+    return piece

@@ -1,0 +1,1 @@
+"""Rows that stay with Spark: its session, tables, rows, jobs and errors."""

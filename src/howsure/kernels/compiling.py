@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numba.extending
 
 _LOCK = threading.Lock()
 
@@ -33,6 +34,11 @@ def fused_kernel(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """A piece of a kernel, copied into each kernel that uses it."""
     return numba.njit(inline="always", fastmath={"contract"})(function)
+
+
+def piece(function: Callable[..., Any]) -> Any:
+    """A piece of kernels that also runs uncompiled: called from Python it is a plain function."""
+    return numba.extending.register_jitable(function)
 
 
 def ready(*dispatchers: Any, signatures: tuple[str, ...]) -> None:

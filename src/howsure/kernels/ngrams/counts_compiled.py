@@ -8,28 +8,45 @@ orders in one array.
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel
+from howsure.kernels.compiling import kernel, piece
 from howsure.kernels.ngrams.text_ids_compiled import INTS, LONGS, READ
+
+
+@piece
+def child_position(start, word, node, w):
+    """Where the word is among the children of a node, or would be; they are sorted."""
+    low = np.int64(start[node])
+    high = np.int64(start[node + 1])
+    while low < high:
+        middle = (low + high) >> 1
+        if np.int64(word[middle]) < w:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@piece
+def with_words(ids, key, j, e, bits, has_sentences, ended):
+    """A key with the `e` words after position j appended, 0 for each beyond the end of the sentence."""
+    for _ in range(e):
+        key <<= bits
+        j += 1
+        if not ended and j < ids.size:
+            w = np.int64(ids[j])
+            key |= w + 1
+            ended = has_sentences == 1 and w == 2
+        else:
+            ended = True
+    return key
 
 
 @kernel
 def first_keys(ids, begin, end, bits, e, has_sentences, keys):
     """Keys of the n-grams that start at ids begin … end: a word and up to `e` more before the sentence ends."""
-    n = ids.size
     for i in range(begin, end):
         key = np.int64(ids[i])
-        j = i
-        ended = has_sentences == 1 and key == 2
-        for _ in range(e):
-            key <<= bits
-            j += 1
-            if not ended and j < n:
-                w = np.int64(ids[j])
-                key |= w + 1
-                ended = has_sentences == 1 and w == 2
-            else:
-                ended = True
-        keys[i - begin] = key
+        keys[i - begin] = with_words(ids, key, i, e, bits, has_sentences, has_sentences == 1 and key == 2)
 
 
 @kernel
@@ -48,30 +65,11 @@ def next_keys(ids, begin, end, bits, length, e, has_sentences, start, word, keys
                 break
             j += 1
             w = np.int64(ids[j])
-            low = np.int64(start[node])
-            high = np.int64(start[node + 1])
-            while low < high:
-                middle = (low + high) >> 1
-                if np.int64(word[middle]) < w:
-                    low = middle + 1
-                else:
-                    high = middle
-            node = low
+            node = child_position(start, word, node, w)
             whole = not (has_sentences == 1 and w == 2)
         if not whole:
             continue
-        key = node
-        ended = False
-        for _ in range(e):
-            key <<= bits
-            j += 1
-            if not ended and j < n:
-                w = np.int64(ids[j])
-                key |= w + 1
-                ended = has_sentences == 1 and w == 2
-            else:
-                ended = True
-        keys[made] = key
+        keys[made] = with_words(ids, node, j, e, bits, has_sentences, False)
         made += 1
     return made
 

@@ -6,10 +6,18 @@ the answer is exact.
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel
+from howsure.kernels.compiling import kernel, piece
 from howsure.kernels.ngrams.counts_compiled import SHORTS
-from howsure.kernels.ngrams.scores_compiled import FLOATS
+from howsure.kernels.ngrams.scores_compiled import FLOATS, backed_off
 from howsure.kernels.ngrams.text_ids_compiled import INTS, READ
+
+
+@piece
+def child_hash(node, w):
+    """A hash of a context and a word, both unsigned."""
+    h = (node * np.uint64(0x9E3779B97F4A7C15)) ^ (w * np.uint64(0xC2B2AE3D27D4EB4F))
+    h ^= h >> np.uint64(29)
+    return h * np.uint64(0xBF58476D1CE4E5B9)
 
 
 @kernel
@@ -18,11 +26,7 @@ def fill_index(start, word, n_contexts, slots):
     mask = np.uint64(slots.size - 1)
     for node in range(n_contexts):
         for child in range(np.int64(start[node]), np.int64(start[node + 1])):
-            h = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ (
-                np.uint64(word[child]) * np.uint64(0xC2B2AE3D27D4EB4F)
-            )
-            h ^= h >> np.uint64(29)
-            h *= np.uint64(0xBF58476D1CE4E5B9)
+            h = child_hash(np.uint64(node), np.uint64(word[child]))
             slot = (h ^ (h >> np.uint64(32))) & mask
             while slots[slot] != 0:
                 slot = (slot + np.uint64(1)) & mask
@@ -48,9 +52,7 @@ def score_indexed(ids, begin, end, order, start, word, log_p, log_b, slots, cont
             node = held
             if length < order:
                 held = context[length]
-            h = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ (np.uint64(w) * np.uint64(0xC2B2AE3D27D4EB4F))
-            h ^= h >> np.uint64(29)
-            h *= np.uint64(0xBF58476D1CE4E5B9)
+            h = child_hash(np.uint64(node), np.uint64(w))
             slot = (h ^ (h >> np.uint64(32))) & mask
             child = np.int64(-1)
             while True:
@@ -70,17 +72,8 @@ def score_indexed(ids, begin, end, order, start, word, log_p, log_b, slots, cont
             if length < order - 1:
                 context[length] = child
             length += 1
-        if was_bos:
-            log_prob[i - begin] = 0.0
-            matched[i - begin] = 0
-        else:
-            total = log_p[found]
-            if length <= depth:
-                total += log_b[held]
-                for k in range(length, depth):
-                    total += log_b[context[k]]
-            log_prob[i - begin] = total
-            matched[i - begin] = length
+        log_prob[i - begin] = 0.0 if was_bos else backed_off(log_p, log_b, context, found, held, length, depth)
+        matched[i - begin] = 0 if was_bos else length
         depth = min(length, order - 1)
     context[order] = depth
 

@@ -8,9 +8,21 @@ import math
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel
-from howsure.kernels.ngrams.counts_compiled import LONGS, SHORTS
+from howsure.kernels.compiling import kernel, piece
+from howsure.kernels.ngrams.counts_compiled import LONGS, SHORTS, child_position
 from howsure.kernels.ngrams.text_ids_compiled import INTS, READ
+
+
+@piece
+def backed_off(log_p, log_b, context, found, held, length, depth):
+    """log p of the n-gram found, with the back-off weights of the contexts that are longer than it."""
+    total = log_p[found]
+    # Contexts longer than the match: the one the search failed in, then those not yet overwritten.
+    if length <= depth:
+        total += log_b[held]
+        for k in range(length, depth):
+            total += log_b[context[k]]
+    return total
 
 
 @kernel
@@ -53,18 +65,8 @@ def score_ids(ids, begin, end, order, start, word, log_p, log_b, context, log_pr
             if length < order - 1:
                 context[length] = low
             length += 1
-        if was_bos:
-            log_prob[i - begin] = 0.0
-            matched[i - begin] = 0
-        else:
-            total = log_p[found]
-            # Contexts longer than the match: the one the search failed in, then those not yet overwritten.
-            if length <= depth:
-                total += log_b[held]
-                for k in range(length, depth):
-                    total += log_b[context[k]]
-            log_prob[i - begin] = total
-            matched[i - begin] = length
+        log_prob[i - begin] = 0.0 if was_bos else backed_off(log_p, log_b, context, found, held, length, depth)
+        matched[i - begin] = 0 if was_bos else length
         depth = min(length, order - 1)
     context[order] = depth
 
@@ -78,16 +80,8 @@ def walk_context(ids, order, start, word, context):
         node = np.int64(ids[ids.size - length])
         for j in range(ids.size - length + 1, ids.size):
             w = np.int64(ids[j])
-            low = np.int64(start[node])
-            end = np.int64(start[node + 1])
-            high = end
-            while low < high:
-                middle = (low + high) >> 1
-                if np.int64(word[middle]) < w:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == end or np.int64(word[low]) != w:
+            low = child_position(start, word, node, w)
+            if low == np.int64(start[node + 1]) or np.int64(word[low]) != w:
                 return depth
             node = low
         context[depth] = node
@@ -196,16 +190,8 @@ def predict_ids(ids, order, start, word, log_p, log_b, best, ranked, contexts, g
         while length <= depth and length < order:
             node = held
             held = contexts[length]
-            low = np.int64(start[node])
-            end = np.int64(start[node + 1])
-            high = end
-            while low < high:
-                middle = (low + high) >> 1
-                if np.int64(word[middle]) < w:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == end or np.int64(word[low]) != w:
+            low = child_position(start, word, node, w)
+            if low == np.int64(start[node + 1]) or np.int64(word[low]) != w:
                 break
             contexts[length] = low
             length += 1

@@ -8,12 +8,44 @@ stay below 2**63 and bytes are widened before arithmetic.
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel
+from howsure.kernels.compiling import kernel, piece
 
 UNK, BOS, EOS = 0, 1, 2
 WORDS, PUNCTUATION, CHARACTERS = 0, 1, 2
 DONE, IDS_FULL, WORDS_FULL = 0, 1, 2
 POSITION, N_WORDS, N_IDS, N_TEXT, IN_LINE = 0, 1, 2, 3, 4  # of `state`
+
+
+@piece
+def word_hash(data, a, b):
+    """A hash of the bytes a … b."""
+    h = 0
+    for i in range(a, b):
+        h = (h * 131 + np.int64(data[i]) + 1) & 0x7FFFFFFF
+    h = (h * 1103515245 + 12345) & 0x7FFFFFFF
+    return h ^ (h >> 15)
+
+
+@piece
+def find_word(h, data, a, b, slots, text, ends):
+    """The slot and the number of the word with the hash h and the bytes a … b; -1 and a free slot where it is not known."""
+    mask = slots.size - 1
+    slot = h & mask
+    while slots[slot] != 0:
+        entry = slots[slot]
+        if entry >> 32 == h:
+            at = (entry & 0xFFFFFFFF) - 1
+            begin = ends[at - 1] if at > 0 else 0
+            if ends[at] - begin == b - a:
+                same = True
+                for i in range(b - a):
+                    if text[begin + i] != data[a + i]:
+                        same = False
+                        break
+                if same:
+                    return slot, at
+        slot = (slot + 1) & mask
+    return slot, np.int64(-1)
 
 
 @kernel
@@ -24,7 +56,6 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     </s> written in the text are skipped (kept with `frame` -1, which makes no sentences). Unknown words are added if `grow`, else they are <UNK>.
     """
     n = data.size
-    mask = slots.size - 1
     pos = state[0]
     n_words = state[1]
     n_ids = state[2]
@@ -85,30 +116,8 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
                         break
                     b += 2
                     c = after
-        h = 0
-        for i in range(a, b):
-            h = (h * 131 + np.int64(data[i]) + 1) & 0x7FFFFFFF
-        h = (h * 1103515245 + 12345) & 0x7FFFFFFF
-        h ^= h >> 15
-        slot = h & mask
-        word = -1
-        while True:
-            entry = slots[slot]
-            if entry == 0:
-                break
-            if entry >> 32 == h:
-                at = (entry & 0xFFFFFFFF) - 1
-                begin = ends[at - 1] if at > 0 else 0
-                if ends[at] - begin == b - a:
-                    same = True
-                    for i in range(b - a):
-                        if text[begin + i] != data[a + i]:
-                            same = False
-                            break
-                    if same:
-                        word = at
-                        break
-            slot = (slot + 1) & mask
+        h = word_hash(data, a, b)
+        slot, word = find_word(h, data, a, b, slots, text, ends)
         if word < 0:
             if grow == 1:
                 if 2 * n_words >= slots.size or n_words >= ends.size or n_text + b - a > text.size:
@@ -147,37 +156,14 @@ def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, s
 
     The tables must have room. Returns how many were there already.
     """
-    mask = slots.size - 1
     n_words = state[1]
     n_text = state[3]
     found = 0
     for j in range(first, n_other):
         a = other_ends[j - 1] if j > 0 else 0
         b = other_ends[j]
-        h = 0
-        for i in range(a, b):
-            h = (h * 131 + np.int64(other_text[i]) + 1) & 0x7FFFFFFF
-        h = (h * 1103515245 + 12345) & 0x7FFFFFFF
-        h ^= h >> 15
-        slot = h & mask
-        word = -1
-        while True:
-            entry = slots[slot]
-            if entry == 0:
-                break
-            if entry >> 32 == h:
-                at = (entry & 0xFFFFFFFF) - 1
-                begin = ends[at - 1] if at > 0 else 0
-                if ends[at] - begin == b - a:
-                    same = True
-                    for i in range(b - a):
-                        if text[begin + i] != other_text[a + i]:
-                            same = False
-                            break
-                    if same:
-                        word = at
-                        break
-            slot = (slot + 1) & mask
+        h = word_hash(other_text, a, b)
+        slot, word = find_word(h, other_text, a, b, slots, text, ends)
         if word >= 0:
             found += 1
         elif grow == 1:
@@ -202,11 +188,7 @@ def rehash(text, ends, n_words, slots):
     mask = slots.size - 1
     for j in range(n_words):
         a = ends[j - 1] if j > 0 else 0
-        h = 0
-        for i in range(a, ends[j]):
-            h = (h * 131 + np.int64(text[i]) + 1) & 0x7FFFFFFF
-        h = (h * 1103515245 + 12345) & 0x7FFFFFFF
-        h ^= h >> 15
+        h = word_hash(text, a, ends[j])
         slot = h & mask
         while slots[slot] != 0:
             slot = (slot + 1) & mask

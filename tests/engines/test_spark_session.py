@@ -8,9 +8,8 @@ import warnings
 import pyarrow as pa
 import pytest
 
-from howsure.engines.spark.errors import explained
-from howsure.engines.spark.jobs import Jobs
-from howsure.engines.spark.rows import session as spark_session
+from howsure.engines.spark import session as spark_session
+from howsure.engines.spark.jobs import Jobs, explained
 from howsure.engines.spark.session import checked_master, java_version, map_in_arrow, session
 from howsure.errors import InputError, MissingExtra
 

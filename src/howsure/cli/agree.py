@@ -68,7 +68,7 @@ def agree(
 
     check_outputs(posteriors, html, inputs=[file])
     if posteriors is not None:
-        from howsure.engines.rewriting import output
+        from howsure.engines.writing import output
 
         output(posteriors)  # its name must tell a format
     with progress("Dawid-Skene") as moved:
@@ -105,7 +105,7 @@ def agree(
 
 
 def _write_posteriors(made: Agreement, path: str) -> None:
-    from howsure.engines.rewriting import output, write_columns
+    from howsure.engines.writing import output, write_columns
     from howsure.evaluation.annotation.crowds import posterior_rows
 
     assert made.crowd is not None

@@ -61,7 +61,7 @@ TRUE_NAMES = [
     "truelabel",
 ]
 
-
+TEXT_NAMES = ["text", "texts", "body", "tweet", "sentence", "content", "document"]
 _TRUE_WORDS = ("true", "yes", "t", "y", "1", "1.0", "on")
 _FALSE_WORDS = ("false", "no", "f", "n", "0", "0.0", "off")
 
@@ -80,6 +80,11 @@ def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Colu
 def label_column(table: Table, true: str | None, skip: set[str]) -> Column:
     """The column of labels, named or guessed."""
     return table.column(true) if true else guessed_column(table, TRUE_NAMES, "label", "--true", skip)
+
+
+def text_column(table: Table, text: str | None) -> str:
+    """The name of the column of texts, given or guessed."""
+    return table.column(text).name if text else guessed_column(table, TEXT_NAMES, "text", "--text", ()).name
 
 
 def guessed_column(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:

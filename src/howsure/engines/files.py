@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from howsure._validate import BadRow, Origin
-from howsure.engines.bad_files import bad_files, bad_files_error
 from howsure.engines.engine import Engine
+from howsure.engines.formats import bad_files, bad_files_error
 from howsure.engines.rows import ArrayRows, Chunk, Keying, Rows, T, Work, merged
 from howsure.engines.shares import SharedRows
 from howsure.engines.tables import BATCH_ROWS, Table, as_numpy, first_missing, quoted

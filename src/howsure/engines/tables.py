@@ -21,10 +21,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.engines.bad_files import BadFile, bad_files_error, left_out_note
 from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
-from howsure.engines.formats import TableFile, table_files
+from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, table_files
 from howsure.errors import InputError
 
 BATCH_ROWS = 1 << 18

@@ -210,8 +210,7 @@ def document_columns(
     table: Table, text: str | None, date: str | None, id: str | None, title: str | None
 ) -> dict[str, str]:
     """Which column holds the text, the date and, where there are such columns, the id and the title."""
-    from howsure.engines.columns import guessed_column
-    from howsure.engines.texts import text_column
+    from howsure.engines.columns import guessed_column, text_column
 
     names = {"text": text_column(table, text)}
     names["date"] = table.column(date).name if date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name

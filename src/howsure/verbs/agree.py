@@ -145,7 +145,7 @@ def _read(
     where: str | None,
     order: Sequence[str] | str | None,
 ) -> Ratings:
-    from howsure.engines.ratings import long_ratings, wide_ratings
+    from howsure.engines.coded import long_ratings, wide_ratings
     from howsure.engines.tables import Table
 
     if isinstance(source, Mapping):

@@ -155,13 +155,13 @@ def check_classifier(
 
 def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str | None = None) -> tuple[int, list[str]]:
     """Copy a table with a column `p_<class>` for each class; returns the number of rows and the new names."""
-    from howsure.engines.rewriting import output, with_columns
+    from howsure.engines.columns import text_column
     from howsure.engines.tables import Table
-    from howsure.engines.texts import text_column
+    from howsure.engines.writing import output, with_columns
     from howsure.files import check_outputs
 
     check_outputs(out, inputs=[source])
-    target = output(out)
+    output(out)  # a name that tells no format is refused before any work
     names = [f"p_{c}" for c in model.classes]
     with Table(source) as table:
         column = table.column(text_column(table, text))
@@ -169,7 +169,7 @@ def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str 
         def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
             return list(np.ascontiguousarray(model.posterior(read[0].to_pylist()).marginals().T))
 
-        return with_columns(table, [column], names, add, target, "VARCHAR"), names
+        return with_columns(table, [column], names, add, out, "VARCHAR"), names
 
 
 def load_classifier(path: str | Path) -> TextClassifier:
@@ -181,8 +181,8 @@ def _labelled(
     source: Any, text: str | None, true: str | None, emoticons: bool, where: str | None, more: tuple[str, ...] = ()
 ) -> tuple[list[str], list[str], int, dict[str, list[str | None]]]:
     from howsure.corpora.tweet_tokens import labelled_by_emoticons
+    from howsure.engines.coded import read_texts
     from howsure.engines.tables import Table
-    from howsure.engines.texts import read_texts
 
     with Table(source) as table:
         rows = read_texts(table, text, true, labelled=not emoticons, more=more, where=where)

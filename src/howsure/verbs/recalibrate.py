@@ -142,16 +142,15 @@ def apply_recalibrator(
     of Parquet files.
     """
     from howsure.engines.items import open_table
-    from howsure.engines.rewriting import output, with_columns
-    from howsure.engines.tables import Table
+    from howsure.engines.writing import output, with_columns
     from howsure.files import check_outputs
 
     chosen = engine_of(engine)
     if not chosen.is_spark:  # which writes to a new folder only
         check_outputs(out, inputs=[saved, source])
+        output(out)  # a name that tells no format is refused before any work
     data = read_saved(saved)
     recalibrator = from_dict(data, str(saved))
-    target = None if chosen.is_spark else output(out)
     wanted = prob or data.get("prob")
     if wanted is None:
         raise InputError(f"{saved} does not say which column to recalibrate: name it with --prob.")
@@ -194,13 +193,7 @@ def apply_recalibrator(
             made = recalibrator.transform(_validate.class_probabilities(p, origin))
             return list(np.ascontiguousarray(made.T))
 
-        if target is not None and type(table) is Table:
-            return with_columns(table, columns, names, add, target), names
-        from howsure.engines.spark.table import SparkTable
-        from howsure.engines.spark.writing import write_with_columns
-
-        assert isinstance(table, SparkTable)
-        return write_with_columns(table, columns, names, add, out), names
+        return with_columns(table, columns, names, add, out), names
 
 
 Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None]

@@ -137,7 +137,7 @@ def _shares(parts: Mapping[str, float] | str | None, folds: int | None) -> tuple
 def _array_codes(n: int, **given: Any) -> Codes:
     import pyarrow as pa
 
-    from howsure.engines.parts import codes_of
+    from howsure.engines.coded import codes_of
 
     made: Codes = {}
     for name, values in given.items():
@@ -163,7 +163,7 @@ def _array_codes(n: int, **given: Any) -> Codes:
 
 
 def _table_codes(table: Table, groups: str | None, date: str | None, stratify: str | None) -> tuple[int, Codes]:
-    from howsure.engines.parts import date_codes, n_rows, text_codes
+    from howsure.engines.coded import date_codes, n_rows, text_codes
 
     made: Codes = {}
     if groups is not None:
@@ -237,25 +237,24 @@ def _made(
 
 def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list[Path]:
     """Write a split: a table per part in a folder, or folds as a column of one table."""
-    from howsure.engines.parts import ending, write_folds, write_parts
-    from howsure.engines.rewriting import output
+    from howsure.engines.writing import ending, write_folds, write_parts
     from howsure.files import check_outputs, make_folder
 
     if made.is_folds and not is_folder(out):
         check_outputs(str(out), inputs=[rows])
-        write_folds(table, made.part, output(str(out)))
+        write_folds(table, made.part, str(out))
         return [Path(out)]
     suffix = ending(table)
     paths = [Path(out) / f"{'fold-' if made.is_folds else ''}{name}{suffix}" for name in made.names]
     make_folder(str(out))
     check_outputs(*map(str, paths), inputs=[rows])
-    write_parts(table, made.part, [output(str(p)) for p in paths])
+    write_parts(table, made.part, [str(p) for p in paths])
     return paths
 
 
 def is_folder(out: str | Path) -> bool:
     """Whether an output is meant as a folder: it is one, ends in a slash, or has no ending of a table."""
-    from howsure.engines.rewriting import KINDS
+    from howsure.engines.writing import KINDS
 
     endings = [s.lower() for s in Path(out).suffixes if s.lower() != ".gz"][-1:]
     return Path(out).is_dir() or str(out).endswith("/") or not endings or endings[0] not in KINDS

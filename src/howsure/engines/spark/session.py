@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from howsure.engines.spark.errors import explained, log_reason
-from howsure.engines.spark.jobs import in_thread
+from howsure.engines.spark.jobs import explained, in_thread, log_reason
 from howsure.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:

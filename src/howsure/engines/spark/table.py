@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from howsure.engines.bad_files import BadFile, bad_files, bad_files_error
 from howsure.engines.engine import Engine
-from howsure.engines.formats import TableFile, table_files
+from howsure.engines.formats import BadFile, TableFile, bad_files, bad_files_error, table_files
 from howsure.engines.spark.jobs import Jobs
 from howsure.engines.spark.session import session
 from howsure.engines.tables import Table

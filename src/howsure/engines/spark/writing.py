@@ -9,24 +9,21 @@ from typing import Any
 import pyarrow as pa
 
 from howsure.engines.files import Selection
-from howsure.engines.rewriting import Addition
 from howsure.engines.spark.rows import evaluated_beside
 from howsure.engines.spark.session import map_in_arrow
 from howsure.engines.spark.table import SparkTable
-from howsure.engines.tables import Column, quoted
+from howsure.engines.tables import Column, Table, quoted
+from howsure.engines.writing import Addition
 from howsure.errors import InputError
 
 
 def write_with_columns(
-    table: SparkTable, read: Sequence[Column], names: Sequence[str], add: Addition, out: str, sql_type: str = "DOUBLE"
+    table: Table, read: Sequence[Column], names: Sequence[str], add: Addition, out: str, sql_type: str
 ) -> int:
     """Write the table to the folder `out` with new columns `names`; returns the rows."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    there = {c.name.lower() for c in table.columns}
-    for name in names:
-        if name.lower() in there:
-            raise InputError(f"{table.name} has a column `{name}` already; name the new one with --name.")
+    assert isinstance(table, SparkTable)
     numbers = {f"c{i}": c.name for i, c in enumerate(read)}
     selection = Selection(
         {key: f"TRY_CAST({quoted(source)} AS {sql_type})" for key, source in numbers.items()}, None, numbers

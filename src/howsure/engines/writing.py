@@ -1,4 +1,4 @@
-"""A table copied with columns added: a stream in, a stream out, in order, whole or not at all.
+"""A table written back, with columns added or its rows dealt out to several files: in order, whole or not at all.
 
 Values of a text file that goes to a text file of the same kind are copied as they are written: `007` stays `007`.
 """
@@ -27,11 +27,13 @@ from howsure.engines.connection import connect, literal
 from howsure.engines.tables import Column, Table, first_missing, quoted
 from howsure.errors import InputError
 from howsure.files import whole_files
+from howsure.kernels.cells import Ints
 
+ENDINGS = {"csv": ".csv", "json": ".jsonl", "parquet": ".parquet", "arrow": ".parquet", "arrow-stream": ".parquet"}
 KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 
 # From the columns read as numbers, and the number of the first row (None where rows are not numbered), to the new columns.
-Addition = Callable[[list[pa.Array], int | None], Sequence[NDArray[np.float64]]]
+Addition = Callable[[list[pa.Array], int | None], Sequence[NDArray[np.float64] | pa.Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +60,32 @@ def output(path: str) -> Output:
 
 
 def with_columns(
-    table: Table, read: Sequence[Column], names: Sequence[str], add: Addition, out: Output, sql_type: str = "DOUBLE"
+    table: Table, read: Sequence[Column], names: Sequence[str], add: Addition, out: str, sql_type: str = "DOUBLE"
 ) -> int:
-    """Write the table to `out` with new columns `names`, made by `add` from the columns `read` (as `sql_type`);
-    returns the rows."""
-    there = {c.name.lower() for c in table.columns}
-    for name in names:
-        if name.lower() in there:
-            raise InputError(f"{table.name} has a column `{name}` already; name the new one with --name.")
-    with whole_files([out.path]) as (temporary,):
-        unparsed = table.unparsed()
-        if unparsed and unparsed[0] == "json" and out.kind == "json":
-            rows = _extended_records(table, unparsed[1], read, names, add, out, temporary, sql_type)
-        else:
-            text = unparsed[1] if unparsed and unparsed[0] == "csv" and out.kind in ("csv", "tsv") else None
-            rows = _extended_table(table, text, read, names, add, out, temporary, sql_type)
-    return rows
+    """Copy the table to `out` with new columns `names`, made by `add` from the columns `read` (as `sql_type`); returns
+    the rows. Spark writes a folder of Parquet files."""
+    if type(table) is not Table:
+        from howsure.engines.spark.writing import write_with_columns
+
+        _check_new(table, names, "name the new one with --name.")
+        return write_with_columns(table, read, names, add, out, sql_type)
+    return rewrite(table, [output(out)], read, names, add, sql_type=sql_type)
+
+
+def write_parts(table: Table, part: Ints, out: Sequence[str]) -> None:
+    """Write row i to file number part[i]; rows of -1 go nowhere."""
+    rewrite(table, [output(path) for path in out], part=part)
+
+
+def write_folds(table: Table, part: Ints, out: str) -> None:
+    """Write the table with a column `fold`, counted from 1; empty for rows in none."""
+    fold = pa.array(part + 1, mask=part < 0)
+    whole = np.zeros(len(part), np.int64)
+
+    def add(_: list[pa.Array], first: int | None) -> list[pa.Array]:
+        return [fold.slice(first or 0)]
+
+    rewrite(table, [output(out)], names=["fold"], add=add, part=whole, hint="write the folds to a folder instead.")
 
 
 def write_columns(columns: Mapping[str, Any], out: Output) -> None:
@@ -83,31 +95,81 @@ def write_columns(columns: Mapping[str, Any], out: Output) -> None:
             write(batch)
 
 
-def _extended_table(
+def rewrite(
     table: Table,
-    relation: str | None,
-    read: Sequence[Column],
-    names: Sequence[str],
-    add: Addition,
-    out: Output,
-    temporary: str,
-    sql_type: str,
+    out: Sequence[Output],
+    read: Sequence[Column] = (),
+    names: Sequence[str] = (),
+    add: Addition | None = None,
+    *,
+    part: Ints | None = None,
+    sql_type: str = "DOUBLE",
+    hint: str = "name the new one with --name.",
 ) -> int:
-    """Columns through Arrow, written batch by batch, so that a bad row is met here and not inside a writer's thread."""
-    expressions = [quoted(c.name) for c in table.columns] + [f"TRY_CAST({quoted(c.name)} AS {sql_type})" for c in read]
-    kept = len(table.columns)
-    columns = [c.name for c in table.columns] + list(names)
+    """Copy the table with new columns, all rows to the one output or row i to output `part[i]`; returns the rows.
+
+    Batch by batch, so that a bad row is met here and not inside a writer's thread.
+    """
+    _check_new(table, names, hint)
+    unparsed = table.unparsed()
+    records = unparsed is not None and unparsed[0] == out[0].kind == "json"
+    as_written = records or (unparsed is not None and unparsed[0] == "csv" and out[0].kind in ("csv", "tsv"))
+    relation = unparsed[1] if unparsed is not None and as_written else None
+    columns = [c.name for c in table.columns]
+    kept = [quoted(name) for name in columns]
+    written = [quoted(c.name) for c in read]
+    if records:
+        kept = open_record(names) if names else [f"{RECORD} || chr(10)"]
+        written = [f"json_extract_string(json, {_json_path(c.name)})" for c in read]
+    values = [f"TRY_CAST({w} AS {sql_type})" for w in written]
     rows = 0
-    with writer(out, temporary) as write:
-        for batch in table.batches(expressions, relation=relation):
-            values = list(batch.columns[kept:])
-            _check_numbers(table, relation, [quoted(c.name) for c in read], read, values, rows)
-            made = [pa.array(v) for v in add(values, rows)]
-            write(pa.RecordBatch.from_arrays([*batch.columns[:kept], *made], names=columns))
-            rows += batch.num_rows
-    if not rows:
-        raise InputError(f"{table.name} has no rows.")
+    with whole_files([o.path for o in out]) as temporaries, contextlib.ExitStack() as files:
+        open_file = _line_writer if records else writer
+        writes = [files.enter_context(open_file(o, t)) for o, t in zip(out, temporaries, strict=True)]
+        for batch in table.batches([*kept, *values], relation=relation):
+            n, found = batch.num_rows, list(batch.columns[len(kept) :])
+            if records and names:
+                check_open(batch, names, rows)
+            _check_numbers(table, relation, written, read, found, rows)
+            made = [] if add is None else [_arrow(v)[:n] for v in add(found, rows)]
+            if records:
+                whole = (
+                    batch.column(0)
+                    if not names
+                    else closed_records(batch.column(0), dict(zip(names, made, strict=True)))
+                )
+            else:
+                whole = pa.RecordBatch.from_arrays([*batch.columns[: len(kept)], *made], names=[*columns, *names])
+            for number, write in enumerate(writes):
+                if part is None:
+                    write(whole)
+                elif len(chosen := np.flatnonzero(part[rows : rows + n] == number)):
+                    write(whole.take(pa.array(chosen)))
+            rows += n
+        if part is not None and rows != len(part):
+            raise InputError(f"{table.name} changed while it was read: {len(part):,} rows, then {rows:,}.")
+        if not rows:
+            raise InputError(f"{table.name} has no rows.")
     return rows
+
+
+def _check_new(table: Table, names: Sequence[str], hint: str) -> None:
+    there = {c.name.lower() for c in table.columns}
+    for name in names:
+        if name.lower() in there:
+            raise InputError(f"{table.name} has a column `{name}` already; {hint}")
+
+
+def _arrow(values: Any) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values)
+
+
+@contextlib.contextmanager
+def _line_writer(out: Output, temporary: str) -> Iterator[Callable[[pa.Array], None]]:
+    """A function that appends lines of text to the file."""
+    opened: Any = gzip.open(temporary, "wb", compresslevel=6) if out.packed else open(temporary, "wb")  # noqa: SIM115
+    with opened as file:
+        yield lambda lines: file.write("".join(lines.to_pylist()).encode())
 
 
 @contextlib.contextmanager
@@ -148,40 +210,13 @@ def writer(out: Output, temporary: str) -> Iterator[Callable[[pa.RecordBatch], N
 
 
 def _options(out: Output, *, header: bool) -> str:
-    packed = ", COMPRESSION gzip" if out.packed else ""
+    # The part is ours alone: written in place, where a second name would not be allowed.
+    packed = ", USE_TMP_FILE false" + (", COMPRESSION gzip" if out.packed else "")
     if out.kind == "json":
         return f"FORMAT json{packed}"
     return (
         f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER {literal(chr(9) if out.kind == 'tsv' else ',')}{packed}"
     )
-
-
-def _extended_records(
-    table: Table,
-    relation: str,
-    read: Sequence[Column],
-    names: Sequence[str],
-    add: Addition,
-    out: Output,
-    temporary: str,
-    sql_type: str,
-) -> int:
-    """JSON records as they are written, with members put in before the closing brace."""
-    written = [f"json_extract_string(json, {_json_path(c.name)})" for c in read]
-    values = [f"TRY_CAST({w} AS {sql_type})" for w in written]
-    opened: Any = gzip.open(temporary, "wb", compresslevel=6) if out.packed else open(temporary, "wb")  # noqa: SIM115
-    rows = 0
-    with opened as file:
-        for batch in table.batches([*open_record(names), *values], relation=relation):
-            numbers = list(batch.columns[2:])
-            check_open(batch, names, rows)
-            _check_numbers(table, relation, written, read, numbers, rows)
-            members = dict(zip(names, (pa.array(v) for v in add(numbers, rows)), strict=True))
-            file.write("".join(closed_records(batch.column(0), members).to_pylist()).encode())
-            rows += batch.num_rows
-    if rows == 0:
-        raise InputError(f"{table.name} has no rows.")
-    return rows
 
 
 # A record as it is written, on one line: a line break between its tokens is white space, and strings cannot hold one.
@@ -232,3 +267,15 @@ def _check_numbers(
 
 def _json_path(name: str) -> str:
     return literal('$."' + name.replace("\\", "\\\\").replace('"', '\\"') + '"')
+
+
+def ending(table: Table) -> str:
+    """What the parts' names end in: the table's own format, Parquet for a table in memory or Arrow."""
+    if not table.files:
+        return ".parquet"
+    file = table.files[0]
+    if file.kind not in ("csv", "json"):
+        return ENDINGS[file.kind]
+    stem = "".join(s for s in file.path.suffixes[-2:] if s.lower() != ".gz").lower()
+    text = ".tsv" if stem.endswith(".tsv") else ENDINGS[file.kind]
+    return text + (".gz" if file.compression == "gzip" else "")

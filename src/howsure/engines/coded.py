@@ -1,15 +1,19 @@
-"""Ratings from any table: a row per label (item, annotator, label), or a column per annotator. Held in memory."""
+"""Columns as codes, held in memory: ratings of annotators, and the groups, dates and labels that a table is split by.
+
+Ratings are a row per label (item, annotator, label), or a column per annotator.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from howsure.engines.columns import guessed_column
+from howsure.engines.columns import guessed_column, label_column, text_column
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
 from howsure.evaluation.annotation.ratings import Ratings, made_ratings
@@ -219,4 +223,104 @@ def _made(
         groups=None if groups is None else groups[0],
         left_out=left_out,
         source=Path(table.name).name if table.files else table.name,
+    )
+
+
+# -- what a table is split by: ----------------------------------------------------------------------------------------
+
+
+def text_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
+    """A column's values numbered in the order of their names; -1 where it is empty."""
+    return codes_of(_one(table, f"NULLIF(CAST({quoted(column.name)} AS VARCHAR), '')"))
+
+
+def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
+    """Values numbered in the order of their names; -1 where there is none."""
+    missing = as_numpy(values.is_null()).astype(bool)
+    made = np.full(len(values), -1, np.int64)
+    made[~missing], names = encoded(values.filter(pa.array(~missing)))
+    return made, names
+
+
+def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
+    """A column's distinct dates (or numbers) numbered in order; -1 where it is empty."""
+    name = quoted(column.name)
+    if column.is_number and column.type != "BOOLEAN":
+        kind = "DOUBLE"
+    else:
+        kind = "TIMESTAMP"
+        wrong = f"{name} IS NOT NULL AND CAST({name} AS VARCHAR) <> '' AND TRY_CAST({name} AS TIMESTAMP) IS NULL"
+        bad = table.values(f"CAST({name} AS VARCHAR)", wrong, 1)
+        if bad:
+            raise InputError(
+                f"`{column.name}` must hold dates such as 2024-05-31, or numbers; got {bad[0]!r}. "
+                "Name another column with --date, or mend these."
+            )
+    order = _one(table, f"TRY_CAST({name} AS {kind})")
+    missing = as_numpy(order.is_null()).astype(bool)
+    made = np.full(len(order), -1, np.int64)
+    kept = order.filter(pa.array(~missing))
+    keys = as_numpy(kept if kind == "DOUBLE" else kept.cast(pa.timestamp("us")).cast(pa.int64()))
+    distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    made[~missing] = codes
+    shown = kept.take(pa.array(first))
+    names = [f"{v:g}" for v in distinct.tolist()] if kind == "DOUBLE" else [str(v) for v in shown.to_pylist()]
+    return made, [n.removesuffix(" 00:00:00") for n in names]
+
+
+def n_rows(table: Table) -> int:
+    """How many rows there are."""
+    return sum(b.num_rows for b in table.batches(["1"]))
+
+
+def _one(table: Table, expression: str) -> pa.Array:
+    batches = list(table.batches([expression]))
+    if not sum(b.num_rows for b in batches):
+        raise InputError(f"{table.name} has no rows.")
+    return pa.Table.from_batches(batches).combine_chunks().column(0).chunk(0)
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TextRows:
+    """Texts with their labels (empty when there are none) and further columns, and how many rows were left out."""
+
+    texts: list[str]
+    labels: list[str]
+    more: dict[str, list[str | None]]
+    left_out: int
+
+
+def read_texts(
+    table: Table,
+    text: str | None,
+    true: str | None,
+    *,
+    labelled: bool = True,
+    more: tuple[str, ...] = (),
+    where: str | None = None,
+) -> TextRows:
+    """Rows with a text and, if `labelled`, a label; rows that lack either are counted in `left_out`."""
+    names = [text_column(table, text)]
+    if labelled:
+        names.append(label_column(table, true, skip={names[0]}).name)
+    names += [table.column(name).name for name in more]
+    expressions = [f"CAST({quoted(name)} AS VARCHAR)" for name in names]
+    columns: list[list[str | None]] = [[] for _ in names]
+    for batch in table.batches(expressions, where=where):
+        for column, part in zip(columns, batch.columns, strict=True):
+            column += part.to_pylist()
+    needed = columns[: 1 + labelled]
+    kept = [i for i, row in enumerate(zip(*needed, strict=True)) if None not in row]
+    if not kept:
+        why = ": --where kept none" if where else "" if not columns[0] else " that have a text and a label"
+        raise InputError(f"{table.name} has no rows{why}.")
+    picked = [[column[i] for i in kept] for column in columns]
+    return TextRows(
+        [str(t) for t in picked[0]],
+        [str(v) for v in picked[1]] if labelled else [],
+        dict(zip(more, picked[1 + labelled :], strict=True)),
+        len(columns[0]) - len(kept),
     )

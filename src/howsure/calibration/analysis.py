@@ -20,7 +20,7 @@ from howsure.calibration.estimation.intervals import (
     brier_interval,
     expected_error_interval,
     mean_gap_interval,
-    normal_quantile,
+    slope_interval,
     squared_error_interval,
 )
 from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests, refuted_if
@@ -48,7 +48,7 @@ def analyse(
     """
     level = confidence_level
     drawn = _bins.drawn_bins(sketch, bins, level)
-    n_groups = None
+    n_groups = effective = None
     if clusters is None:
         inferred = _independent(sketch, level)
     else:
@@ -58,6 +58,7 @@ def analyse(
             seen, level, distinct_values(sketch), has_slope=bias.calibration_slope(sketch) is not None
         )
         if n_groups > 1:
+            effective = seen.squares.rows.effective
             drawn = _bins.with_effective_rows(drawn, clustered.effective_rows(seen, level), level)
     band = None
     if rng is not None and clusters is None:
@@ -90,6 +91,7 @@ def analyse(
         band=band,
         confidence_level=level,
         n_groups=n_groups,
+        effective_groups=effective,
         notes=(*_notes(sketch, bins), *inferred.notes),
         source=source,
     )
@@ -132,7 +134,7 @@ class _Inferred:
 
 
 def _independent(sketch: Sketch, level: float) -> _Inferred:
-    gap, slope, brier = mean_gap_interval(sketch, level), _slope(sketch, level), brier_interval(sketch, level)
+    gap, slope, brier = mean_gap_interval(sketch, level), slope_interval(sketch, level), brier_interval(sketch, level)
     if sketch.n < 2:
         return _Inferred(None, None, gap, slope, brier, (), None)
     r = ladder(sketch)
@@ -149,26 +151,29 @@ def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _In
     squared, excess = clustered.squared_error(m, level)
     return _Inferred(
         squared,
-        None,
+        clustered.expected_error(m, squared.sqrt().high or 1.0, level),
         clustered.mean_gap(m, level),
         clustered.slope(m, level) if has_slope else None,
         clustered.brier(m, level),
         clustered.perfection_tests(m, excess),
         Resolution(len(m.plan.d), values, round(m.n_rows)),
         (
-            "Left out because no version for groups is derived: the ECE, the consistency band, and the tests of "
-            "Spiegelhalter, Kolmogorov-Smirnov and Kuiper.",
+            *_dominating(m),
+            "Left out because no version for groups is derived: the consistency band, and the tests of Spiegelhalter, "
+            "Kolmogorov-Smirnov and Kuiper.",
         ),
     )
 
 
-def _slope(sketch: Sketch, level: float) -> Estimate | None:
-    found = bias.calibration_slope(sketch)
-    if found is None:
-        return None
-    slope, se = found
-    half = normal_quantile(0.5 + level / 2) * se
-    return Estimate(slope, slope - half, slope + half)
+def _dominating(m: Moments) -> tuple[str, ...]:
+    """A warning where one group makes up most of what is known."""
+    rows = m.squares.rows
+    if not rows.is_dominated:
+        return ()
+    return (
+        f"One group holds {100 * rows.largest:.0f}% of the rows: these {m.n_groups:,} groups say as much as "
+        f"{rows.effective:.1f} groups of equal size, and intervals and tests allow for that.",
+    )
 
 
 def drawn_starts(sketch: Sketch, drawn: Bins, bins: int | str | None) -> Ints | None:

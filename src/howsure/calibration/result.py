@@ -93,7 +93,7 @@ class Calibration(Result):
 
     SHOWN = (
         "verdict n base_rate confidence_level error error_squared ece resolution max_error bias brier log_loss auc "
-        "tests bins_rule=bins.rule bins positives negatives curve? n_groups?"
+        "tests bins_rule=bins.rule bins positives negatives curve? n_groups? effective_groups?"
     )
 
     n: int
@@ -116,6 +116,7 @@ class Calibration(Result):
     confidence_level: float = 0.95
     curve: Curve | None = None
     n_groups: int | None = None
+    effective_groups: float | None = None  # groups of equal size that would say as much
     by: str | None = None
     slices: Sequence[Slice] = ()  # a tuple unless there are very many
     notes: tuple[str, ...] = ()

@@ -29,12 +29,12 @@ def calibration_text(c: Calibration) -> str:
 
 
 def _numbers(c: Calibration) -> str:
-    groups = "" if c.n_groups is None else f" in {c.n_groups:,} groups"
+    groups = "" if c.n_groups is None else f" in {c.n_groups:,} groups{effective_text(c)}"
     rows = [
         ("rows", f"{c.n:,}{groups}", f"base rate {c.base_rate:.4g}"),
         ("RMS error", *_with_limits(c.error, c.confidence_level)),
         *([] if c.resolution is None else [("  seen in", f"{c.resolution.bins:,} bins", c.resolution.words)]),
-        ("ECE", *_with_limits(c.ece, c.confidence_level, c.n_groups is not None)),
+        ("ECE", *_with_limits(c.ece, c.confidence_level)),
         ("largest bin error", f"{c.max_error:.4f}", ""),
         ("mean q - mean y", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap)),
     ]
@@ -58,6 +58,12 @@ def _numbers(c: Calibration) -> str:
     return aligned(rows)
 
 
+def effective_text(c: Calibration) -> str:
+    """How many equal groups the groups are worth, where that is clearly fewer than there are."""
+    worth = c.effective_groups
+    return "" if worth is None or worth > 0.9 * (c.n_groups or 0) else f" (worth {worth:.3g} of equal size)"
+
+
 def aligned(rows: list[tuple[str, str, str]]) -> str:
     """Name, value and remark in columns."""
     first, second = max(len(r[0]) for r in rows), max(len(r[1]) for r in rows)
@@ -72,9 +78,9 @@ def aligned(rows: list[tuple[str, str, str]]) -> str:
     return "\n".join(made)
 
 
-def _with_limits(e: Estimate | None, level: float, grouped: bool = False) -> tuple[str, str]:
+def _with_limits(e: Estimate | None, level: float) -> tuple[str, str]:
     if e is None:
-        return "–", "not derived for groups" if grouped else "needs two rows"
+        return "–", "needs two rows or groups"
     return f"{e.value:.4f}", _limits(e, f"({100 * level:g}% interval)")
 
 

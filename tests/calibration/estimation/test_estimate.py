@@ -75,7 +75,7 @@ def test_folded_mean_against_integration():
         sd = v**0.5
         density = lambda x: abs(x) * np.exp(-0.5 * ((x - d) / sd) ** 2) / (sd * (2 * np.pi) ** 0.5)  # noqa: B023, E731
         expected = quad(density, -8, 0)[0] + quad(density, 0, 8)[0]
-        assert folded_mean(bins)[0] == pytest.approx(expected, rel=1e-6)
+        assert folded_mean(bins.gap, bins.variance / bins.n)[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_collapsed_error_is_close_to_exact(skewed):

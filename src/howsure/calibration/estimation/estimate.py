@@ -254,11 +254,11 @@ def wilson_hilferty(skew: float, z: float) -> float:
     return -2.0 / skew if base <= 0.0 else 2.0 / skew * (base**3 - 1.0)
 
 
-def folded_mean(bins: BinSums) -> Floats:
-    """E|N(d, v)| per bin, v = s²/n."""
+def folded_mean(d: Floats, v: Floats) -> Floats:
+    """E|N(d, v)| of each bin."""
     from scipy.special import erf
 
-    sd = np.sqrt(bins.variance / bins.n)
-    ratio = bins.gap / sd
-    mean: Floats = sd * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + bins.gap * erf(ratio / np.sqrt(2.0))
+    sd = np.sqrt(v)
+    ratio = d / sd
+    mean: Floats = sd * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + d * erf(ratio / np.sqrt(2.0))
     return mean

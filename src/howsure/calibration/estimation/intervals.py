@@ -14,6 +14,8 @@ from math import sqrt
 import numpy as np
 
 from howsure._result import Record
+from howsure.calibration.estimation import tilted
+from howsure.calibration.estimation.bias import calibration_slope
 from howsure.calibration.estimation.estimate import (
     MOST_BINS,
     MOST_SKEW,
@@ -25,7 +27,9 @@ from howsure.calibration.estimation.estimate import (
     null_third,
     wilson_hilferty,
 )
+from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import Floats
 
 TINY = 1e-100  # a mean square below this counts as 0: its powers would underflow
 
@@ -149,21 +153,25 @@ def expected_error_interval(sketch: Sketch, r: Ladder, rms_high: float, confiden
     """
     z = normal_quantile(0.5 + confidence_level / 2)
     few = estimation_bins(sketch, min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS))
-    value, low = _debiased_ece(few, z)
+    value, low = _bins_ece(few, z)
     if r.chosen > r.planned:
         strict = normal_quantile(1.0 - 0.25 * (1.0 - confidence_level))
-        value, finer_low = _debiased_ece(r.bins, strict)
+        value, finer_low = _bins_ece(r.bins, strict)
         low = max(low, finer_low)
     high = min(float(np.sum(r.finer.weight * np.abs(r.finer.gap))) + z * _ece_error(r.finer), rms_high)
     return Estimate(value, min(low, value), max(high, value))
 
 
-def _debiased_ece(bins: BinSums, z: float) -> tuple[float, float]:
-    """ECE, and its lower limit."""
-    w, d, sd = bins.weight, bins.gap, np.sqrt(bins.variance / bins.n)
-    value = 2.0 * float(np.sum(w * np.abs(d))) - float(np.sum(w * folded_mean(bins)))
-    unsure = float(np.sum((w * sd)[np.abs(d) < 2.0 * sd]))
-    return max(value, 0.0), max(value - 0.47 * unsure - z * _ece_error(bins), 0.0)
+def _bins_ece(bins: BinSums, z: float) -> tuple[float, float]:
+    """ECE of independent rows, and its lower limit."""
+    return debiased_ece(bins.weight, bins.gap, bins.variance / bins.n, z * _ece_error(bins))
+
+
+def debiased_ece(w: Floats, d: Floats, v: Floats, half: float) -> tuple[float, float]:
+    """Σ w|d| less what noise of variance v adds to it, and its lower limit; `half` allows for the noise of Σ w|d|."""
+    value = 2.0 * float(np.sum(w * np.abs(d))) - float(np.sum(w * folded_mean(d, v)))
+    unsure = float(np.sum((w * np.sqrt(v))[np.abs(d) < 2.0 * np.sqrt(v)]))
+    return max(value, 0.0), max(value - 0.47 * unsure - half, 0.0)
 
 
 def _ece_error(bins: BinSums) -> float:
@@ -174,20 +182,18 @@ def _ece_error(bins: BinSums) -> float:
 
 
 def mean_gap_interval(sketch: Sketch, confidence_level: float) -> Estimate:
-    """Mean q less the base rate, ± z √(variance of y - q / N)."""
-    z = normal_quantile(0.5 + confidence_level / 2)
+    """Mean q less the base rate."""
     n = sketch.n
     gap = -float(np.sum(sketch.sum_e)) / n
     if n < 2:
         return Estimate(gap)
-    variance = max((float(np.sum(sketch.sum_ee)) - n * gap**2) / (n - 1), 0.5 / n)
-    half = z * sqrt(variance / n)
-    return Estimate(gap, max(gap - half, -1.0), min(gap + half, 1.0))
+    variance = max((float(np.sum(sketch.sum_ee)) - n * gap**2) / (n - 1), 0.0)
+    low, high = tilted.gap_interval(Design.of(sketch), gap, variance, confidence_level)
+    return Estimate(gap, max(low, -1.0), min(high, 1.0))
 
 
 def brier_interval(sketch: Sketch, confidence_level: float) -> Estimate:
-    """The Brier score ± z √(variance of (y - q)² / N), fourth powers to second order inside a cell."""
-    z = normal_quantile(0.5 + confidence_level / 2)
+    """The Brier score; fourth powers to second order inside a cell."""
     n = sketch.n
     value = float(np.sum(sketch.sum_ee)) / n
     if n < 2:
@@ -196,8 +202,19 @@ def brier_interval(sketch: Sketch, confidence_level: float) -> Estimate:
     for label, side in enumerate(sketch.sides):
         size = np.where(sketch.upper == bool(label), side.mean, 1.0 - side.mean)  # |y - q|
         fourth += float(np.sum(side.n * size**4 + 6.0 * size**2 * side.spread))
-    half = z * sqrt(max((fourth - n * value**2) / (n - 1), 0.0) / n)
-    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0))
+    variance = max((fourth - n * value**2) / (n - 1), 0.0)
+    low, high = tilted.brier_interval(Design.of(sketch), value, variance, confidence_level)
+    return Estimate(value, max(low, 0.0), min(high, 1.0))
+
+
+def slope_interval(sketch: Sketch, confidence_level: float) -> Estimate | None:
+    """The slope of y on q; None if q or y does not vary."""
+    found = calibration_slope(sketch)
+    if found is None:
+        return None
+    slope, se = found
+    design = tilted.shifted(Design.of(sketch), sketch.n_positive / sketch.n)
+    return Estimate(slope, *tilted.slope_interval(design, slope, sketch.n * se**2, confidence_level))
 
 
 def normal_quantile(p: float) -> float:

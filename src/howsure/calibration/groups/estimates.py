@@ -1,7 +1,7 @@
 """Cluster-robust estimates, intervals and tests, from the moments of the groups.
 
-Notation as in docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_b, R_gb = S_gb - d_b n_gb.
-The estimate T = Σ_b a_b (S_b² - Σ_g S_gb²) multiplies residuals of different groups only, so what rows of one group
+Notation as in docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_b,
+R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b). The estimate T = Σ_b a_b (S_b² - Σ_g S_gb²) multiplies residuals of different groups only, so what rows of one group
 share cannot pass for miscalibration.
 """
 
@@ -12,10 +12,10 @@ from math import sqrt
 import numpy as np
 
 from howsure.calibration.estimation.estimate import MOST_SKEW
-from howsure.calibration.estimation.intervals import TINY, Estimate, Law, solve
+from howsure.calibration.estimation.intervals import TINY, Estimate, Law, debiased_ece, solve
 from howsure.calibration.estimation.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
 from howsure.calibration.groups.clusters import POSITIVE, ROWS
-from howsure.calibration.groups.moments import Moments
+from howsure.calibration.groups.moments import Moments, scores
 from howsure.kernels.cells import Floats
 
 
@@ -23,17 +23,19 @@ def squared_error(m: Moments, confidence_level: float) -> tuple[Estimate, Perfec
     """T with its interval, and the test that it is no larger than a calibrated model's."""
     total, size, a, d, d2 = m.n_rows, m.totals.n, m.plan.a, m.plan.d, m.plan.d2
     t = float(np.sum(a * (m.totals.s**2 - m.totals.ss)))
-    f = _few(m)
 
-    # The law of T at the truth x: variance and third moment, with C = f RᵀR and M = √a C √a.
-    c = f * m.squares.r
+    # The law of T at the truth x: variance and third moment, with C = RᵀR and M = √a C √a.
+    c = m.squares.r
     floor = 2.0 * float(np.sum((0.5 / size / total) ** 2))  # as s² >= ½/n without groups
-    variance0, third0 = _null_moments(c, a, f**2 * m.squares.own_r, f**2 * m.squares.fourth_r, floor)
+    variance0, third0 = _null_moments(c, a, m.squares.own_r, m.squares.fourth_r, floor)
     cd = c @ d
     variance1 = 4.0 * float(d @ cd) / (total**2 * d2) if d2 > TINY else 1.0 / total
     third1 = 24.0 * float((a * cd / total) @ (cd / total)) / d2 if d2 > TINY else 0.0
+    # The linear part is a mean over groups, with the degrees of freedom of unequal ones; V0 sums over many bins.
     z = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1)
-    variance2 = min(f * m.squares.shared / (total * d2) ** 2, 0.5 / z**2) if d2 > TINY else 0.0
+    wider = (student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees) / z) ** 2
+    variance1 *= wider
+    variance2 = min(wider * _few(m) * m.squares.shared / (total * d2) ** 2, 0.5 / z**2) if d2 > TINY else 0.0
     law = Law(variance0, variance1, variance2, third0, third1)
     straight = Law(variance0, variance1, variance2, 0.0, 0.0)
     low = solve(lambda x: law.quantile(x, z), t)
@@ -46,9 +48,23 @@ def squared_error(m: Moments, confidence_level: float) -> tuple[Estimate, Perfec
     return Estimate(t, low, high), PerfectionTest("excess error", statistic, tail)
 
 
+def expected_error(m: Moments, rms_high: float, confidence_level: float) -> Estimate:
+    """The debiased ECE on the bins of T, with the interval of independent rows and the groups' variances."""
+    size, d, c = m.totals.n, m.plan.d, m.squares.r
+    v = np.maximum(np.diag(c) / size**2, 0.5 / size**2)
+    side = np.sign(d)
+    linear = max(float(side @ c @ side), float(np.sum(size**2 * v)) * 1e-3) / m.n_rows**2
+    variance = linear + _few(m) * m.squares.apart / m.n_rows**2
+    t = student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees)
+    half = t * sqrt(variance)
+    value, low = debiased_ece(size / m.n_rows, d, v, half)
+    high = min(float(np.sum(size * np.abs(d))) / m.n_rows + half, rms_high)
+    return Estimate(value, min(low, value), max(high, value))
+
+
 def _few(m: Moments) -> float:
-    """G / (G - 1)."""
-    return m.n_groups / (m.n_groups - 1)
+    """(G - 1) / G, of the jackknife."""
+    return 1.0 - 1.0 / m.n_groups
 
 
 def _null_moments(c: Floats, a: Floats, own: float, fourth: float, least: float) -> tuple[float, float]:
@@ -63,15 +79,20 @@ def _null_moments(c: Floats, a: Floats, own: float, fourth: float, least: float)
 
 
 def score_test(m: Moments) -> PerfectionTest:
-    """Hotelling's T² on each group's (Σe, Σe(1-2q)): the sandwich version of the score test."""
+    """Hotelling's T² on each group's (Σe, Σe(1-2q)), with the degrees of freedom η of unequal groups.
+
+    (η - 1)/(2η) T² ~ F(2, η - 1): with groups of one size η = G - 1 and this is Hotelling's test.
+    """
     from scipy.special import fdtrc
 
-    g = m.n_groups
-    statistic, rank, _ = quadratic_form(g * m.plan.score_mean, _few(m) * m.squares.score)
-    if rank == 0 or g <= rank:  # groups all alike, or too few of them, say nothing of chance
+    total = scores(m.totals.sums[None, :])[0]
+    statistic, rank, _ = quadratic_form(total, _few(m) * m.squares.score)
+    degrees = m.squares.rows.degrees
+    rest = degrees - rank + 1.0
+    if rank == 0 or rest <= 0.0:  # groups all alike, or too few of them, say nothing of chance
         return PerfectionTest("score", 0.0, 1.0)
-    f = statistic * (g - rank) / (rank * (g - 1))
-    return PerfectionTest("score", f, float(fdtrc(rank, g - rank, f)))
+    f = statistic * rest / (rank * degrees)
+    return PerfectionTest("score", f, float(fdtrc(rank, rest, f)))
 
 
 def perfection_tests(m: Moments, excess: PerfectionTest) -> tuple[PerfectionTest, ...]:
@@ -81,9 +102,9 @@ def perfection_tests(m: Moments, excess: PerfectionTest) -> tuple[PerfectionTest
 
 
 def _mean_interval(m: Moments, mean: float, squares: float, confidence_level: float) -> tuple[float, float]:
-    """A mean over rows, given Σ_g (sum_g - mean n_g)²: ± t √(f Σ…) / N."""
+    """A mean over rows, given Σ_g [(sum_g - mean n_g) / (1 - h_g)]²: the jackknife over groups."""
     variance = max(_few(m) * squares, 0.5) / m.n_rows**2  # floored as without groups
-    half = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1) * sqrt(variance)
+    half = student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees) * sqrt(variance)
     return mean - half, mean + half
 
 
@@ -102,28 +123,33 @@ def brier(m: Moments, confidence_level: float) -> Estimate:
 
 
 def slope(m: Moments, confidence_level: float) -> Estimate | None:
-    """The slope of y on q, with the cluster-robust (sandwich) variance."""
+    """The slope of y on q, with the jackknife over groups; degrees of freedom from their shares of Σ(q - q̄)²."""
     if m.q_spread <= 1e-18 * m.n_rows or m.totals.sums[POSITIVE] in (0.0, m.totals.sums[ROWS]):
         return None
     b = float(m.plan.means[2])
-    se = sqrt(_few(m) * m.squares.slope) / m.q_spread
-    half = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1) * se
+    se = sqrt(_few(m) * m.squares.slope)
+    half = student_quantile(0.5 + confidence_level / 2, m.squares.leverage.degrees) * se
     return Estimate(b, b - half, b + half)
 
 
 def effective_rows(m: Moments, confidence_level: float) -> Floats:
     """How many independent rows each drawn bin is worth (Korn & Graubard 1998).
 
-    n* = p(1-p)/var(p) (t_{n-1}/t_{G-1})², var(p) = f Σ_g (k_g - p n_g)² / n², never more than n; a bin that is all
-    0 or all 1 is worth its number of groups.
+    n* = p(1-p)/var(p) (t_{n-1}/t_η)², var(p) the jackknife's and η the degrees of freedom of the bin's groups, never more
+    than n; a bin that is all 0 or all 1 is worth 1/Σh² groups.
     """
+    from scipy.special import stdtrit
+
     n, k, groups, p = m.totals.drawn_n, m.totals.drawn_positive, m.totals.drawn_groups, m.plan.p_drawn
+    squares, h2, cross, cross2 = m.squares.drawn
     level = 0.5 + confidence_level / 2
-    ratio = np.array([student_quantile(level, max(x - 1, 1)) for x in n]) / student_quantile(level, m.n_groups - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = _few(m) * m.squares.drawn / n**2
+        degrees = 1.0 / (h2 + cross**2 - cross2)
+        ratio = stdtrit(np.maximum(n - 1.0, 1.0), level) / stdtrit(degrees, level)
+        variance = (1.0 - 1.0 / groups) * squares / n**2
         worth = np.where(variance > 1e-15, p * (1 - p) / variance * ratio**2, n)
-    return np.minimum(np.where((k == 0) | (k == n) | (groups == 1), groups, worth), n)
+        made: Floats = np.minimum(np.where((k == 0) | (k == n) | (groups == 1), 1.0 / h2, worth), n)
+    return made
 
 
 def student_quantile(p: float, degrees: float) -> float:

@@ -2,7 +2,7 @@
 
 The groups may be more than fit in memory, as long as each is whole in some piece. The first look finds the totals, from
 which bins, means and weights follow; the second sums the squares of deviations from those. Notation as in
-docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_b, R_gb = S_gb - d_b n_gb.
+docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_b.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.calibration.groups.balance import Balance
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, ClusterTable
 from howsure.kernels.cells import Floats, Ints
 
@@ -98,7 +99,11 @@ class TotalsLook:
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """The second look: sums over groups of squares of deviations, and products between bins."""
+    """The second look: sums over groups of squares of deviations, and products between bins.
+
+    Deviations are divided by what is left without the group, 1 - h, where h is its share of the rows (of a bin), so that
+    they are those from an estimate made without it.
+    """
 
     r: Floats  # (B, B) Σ_g R_gb R_gb'
     s: Floats  # (B, B) Σ_g S_gb S_gb'
@@ -106,12 +111,15 @@ class Squares:
     own_s: float
     fourth_r: float  # Σ_gb (a_b R_gb²)²
     fourth_s: float
-    shared: float  # Σ_g (Σ_b (d_b² - D2) n_gb)²
-    score: Floats  # (2, 2) of the score statistics about their mean
-    gap: float  # Σ_g (Σ(q - y) - mean n_g)²
+    shared: float  # Σ_g (Σ_b (d_b² - D2) n_gb / (1 - h_g))²
+    apart: float  # Σ_g (Σ_b (|d_b| - Σ w|d|) n_gb / (1 - h_g))²
+    score: Floats  # (2, 2) of (the score statistics less h_g times their sum) / (1 - h_g)
+    gap: float  # Σ_g [(Σ(q - y) - mean n_g) / (1 - h_g)]²
     brier: float
-    slope: float
-    drawn: Floats  # by drawn bin: Σ_g (k_g - p n_g)²
+    slope: float  # Σ_g (the slope without g less the slope)²
+    rows: Balance  # of the groups' shares of the rows
+    leverage: Balance  # of their shares of Σ(q - mean q)²
+    drawn: Floats  # (4, D) by drawn bin: Σ_g [(k_g - p n_g) / (1 - h_gb)]², Σ h², Σ β and Σ β² (see `Balance`)
 
     def __add__(self, other: Squares) -> Squares:
         return Squares(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -119,30 +127,43 @@ class Squares:
 
 @dataclass(frozen=True, slots=True)
 class SquaresLook:
-    """Sees `Squares`, given what the first look told."""
+    """Sees `Squares`, given what the first look told; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
 
     joined: Ints
+    size: Floats
     a: Floats
     d: Floats
     d2: float
     means: Floats  # (3,): of q - y, of (y - q)², and the slope of y on q
     mean_q: float
     base: float
-    score_mean: Floats
+    sums: Floats  # (5,) of all groups
+    drawn_n: Floats
     p_drawn: Floats
 
     def __call__(self, table: ClusterTable) -> Squares:
         group, b, sums = table.by_group_and(self.joined[table.estimation])
         n, s = sums[:, ROWS], sums[:, POSITIVE] - sums[:, SUM_Q]
-        r = s - self.d[b] * n
+        left = np.maximum(1.0 - n / self.size[b], 0.0)
+        r = np.divide(s - self.d[b] * n, np.sqrt(left), out=np.zeros(len(n)), where=left > 0.0)
         weighted_r, weighted_s = self.a[b] * r**2, self.a[b] * s**2
         g = table.n_groups
         x = table.by_group
-        gap, brier, slope = self.means
-        score = scores(x) - self.score_mean
+        h = x[:, ROWS] / self.sums[ROWS]
+        # Of a single group nothing is left without it; it has no interval anyway.
+        without = np.maximum(1.0 - h, 1e-12)
+        gap, brier = self.means[:2]
+        plug_in = float(np.sum(self.size * np.abs(self.d))) / self.sums[ROWS]
+        score = (scores(x) - h[:, None] * scores(self.sums[None, :])) / without[:, None]
         spread, cross = spreads(x, self.mean_q, self.base)
+        total_spread = float(spreads(self.sums[None, :], self.mean_q, self.base)[0][0])
+        share = np.clip(spread / total_spread, 0.0, 1.0 - 1e-12) if total_spread > 0.0 else h
         _, drawn, of_drawn = table.by_group_and(table.drawn)
-        residual = of_drawn[:, POSITIVE] - self.p_drawn[drawn] * of_drawn[:, ROWS]
+        part = of_drawn[:, ROWS] / self.drawn_n[drawn]
+        rest = np.maximum(1.0 - part, 1e-12)
+        residual = (of_drawn[:, POSITIVE] - self.p_drawn[drawn] * of_drawn[:, ROWS]) / rest
+        beta = np.where(part < 1.0, part**2 / rest, 0.0)
+        columns = (np.where(part < 1.0, residual**2, 0.0), part**2, beta, beta**2)
         return Squares(
             _gram(group, b, r, g, len(self.d)),
             _gram(group, b, s, g, len(self.d)),
@@ -150,13 +171,33 @@ class SquaresLook:
             _square(_sums(group, weighted_s, g)),
             _square(weighted_r),
             _square(weighted_s),
-            _square(_sums(group, (self.d[b] ** 2 - self.d2) * n, g)),
+            _square(_sums(group, (self.d[b] ** 2 - self.d2) * n, g) / without),
+            _square(_sums(group, (np.abs(self.d[b]) - plug_in) * n, g) / without),
             score.T @ score,
-            _square(x[:, SUM_Q] - x[:, POSITIVE] - gap * x[:, ROWS]),
-            _square(x[:, POSITIVE] - 2.0 * x[:, SUM_QY] + x[:, SUM_QQ] - brier * x[:, ROWS]),
-            _square(cross - slope * spread),
-            _sums(drawn, residual**2, len(self.p_drawn)),
+            _square((x[:, SUM_Q] - x[:, POSITIVE] - gap * x[:, ROWS]) / without),
+            _square((x[:, POSITIVE] - 2.0 * x[:, SUM_QY] + x[:, SUM_QQ] - brier * x[:, ROWS]) / without),
+            _square(self._slope_without(x, spread, cross, total_spread)),
+            Balance.of(np.minimum(h, 1.0 - 1e-12)),
+            Balance.of(share),
+            np.stack([_sums(drawn, c, len(self.p_drawn)) for c in columns]),
         )
+
+    def _slope_without(self, x: Floats, spread: Floats, cross: Floats, total_spread: float) -> Floats:
+        """The slope of all other groups less the slope of all, for each group.
+
+        Without the group the other rows have the mean q̄ - (Σ_g(q - q̄))/(N - n_g), hence Σ(q - q̄)² less the group's and less
+        (Σ_g(q - q̄))²/(N - n_g), and Σ(q - q̄) r, r the residuals from the line of all, in the same way.
+        """
+        if total_spread <= 0.0:
+            return np.zeros(len(x))
+        others = np.maximum(self.sums[ROWS] - x[:, ROWS], 1e-12)
+        away = x[:, SUM_Q] - self.mean_q * x[:, ROWS]
+        slope = float(self.means[2])
+        residual = x[:, POSITIVE] - self.base * x[:, ROWS] - slope * away
+        below = total_spread - spread - away**2 / others
+        above = -(cross - slope * spread) - away * residual / others
+        # q that does not vary without the group leaves the slope open: as far off as it can be told.
+        return above / np.maximum(below, 1e-9 * total_spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +238,15 @@ def moments(grouped: Grouped) -> Moments:
     brier = positive - 2.0 * float(totals.sums[SUM_QY]) + float(totals.sums[SUM_QQ])
     plan = SquaresLook(
         joined,
+        size,
         np.where(np.isfinite(a), a, 0.0),
         d,
         float(np.sum(size / rows * d**2)),
         np.array([mean_q - base, brier / rows, cross / spread if spread > 0.0 else 0.0]),
         mean_q,
         base,
-        scores(totals.sums[None, :])[0] / max(totals.n_groups, 1),
+        totals.sums,
+        np.maximum(totals.drawn_n, 1.0),
         p_drawn,
     )
     return Moments(totals, grouped.look(plan), plan, spread)

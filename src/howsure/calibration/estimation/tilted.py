@@ -1,0 +1,209 @@
+"""Intervals of means over few or skewed rows: the gap, the Brier score, and the slope of y on q.
+
+Each is linear in the labels given q: a row contributes f0 if y = 0 and f0 + c if y = 1. The interval asks which truths would
+make the observed value a surprise. The truths are q itself, tilted by one number t until the mean is x:
+
+    logit p = logit q + t c/max|c|,        x(t) = mean of f0 + p c
+
+so that variance and skew of the mean at x are known even when no event was seen. Derivation and coverage:
+docs/evidence/theory.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from howsure.calibration.estimation.estimate import estimation_bins
+from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import Floats
+
+MOST_CELLS = 256
+LEAST_ODDS = 1e-12  # q = 0 and q = 1 count as these odds: what cannot happen could not be tilted
+TRUST = 10.0  # events' worth of trust in the tilted law's variance, against the sample's
+MIDDLE = 0.25  # of the largest step that one label makes: between Clopper-Pearson's 1/2 and none, as mid-p
+FURTHEST = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The rows without their labels, in at most a few hundred cells: share of the rows, q, q² and logit q."""
+
+    n: int
+    weight: Floats
+    q: Floats
+    qq: Floats
+    logit: Floats
+
+    @staticmethod
+    def of(sketch: Sketch) -> Design:
+        """Of a sketch, its cells joined where they are many."""
+        starts = np.arange(len(sketch.size))
+        if len(starts) > MOST_CELLS:
+            starts = estimation_bins(sketch, MOST_CELLS // 2).starts
+        n = np.add.reduceat(sketch.size, starts).astype(np.float64)
+        m = np.maximum(np.add.reduceat(sketch.sum_m, starts) / n, LEAST_ODDS)  # cells do not straddle 1/2
+        upper = sketch.upper[starts]
+        logit = np.log(m) - np.log1p(-m)
+        squares = np.add.reduceat(sketch.size * sketch.mean_q**2 + sketch.spread_q, starts) / n
+        q = np.add.reduceat(sketch.sum_q, starts) / n
+        return Design(sketch.n, n / n.sum(), q, squares, np.where(upper, -logit, logit))
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """Mean, variance and third central moment of a row's contribution, under one truth."""
+
+    mean: float
+    variance: float
+    third: float
+
+
+def gap_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
+    """Of mean q less mean y, given the variance of q - y over the rows."""
+    low, high = _mean_interval(design, -design.q, np.ones(len(design.q)), -value, variance, level)
+    return -high, -low
+
+
+def brier_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
+    """Of the mean of (y - q)² = q² + y(1 - 2q), given its variance over the rows."""
+    return _mean_interval(design, design.qq, 1.0 - 2.0 * design.q, value, variance, level)
+
+
+def _mean_interval(
+    design: Design, f0: Floats, c: Floats, value: float, variance: float, level: float
+) -> tuple[float, float]:
+    step = float(np.abs(c).max())
+    if step == 0.0:  # all q are 1/2: the score does not depend on the labels
+        return value, value
+    along = c / step
+
+    def law(t: float) -> Law:
+        p = _expit(design.logit + t * along)
+        mean = float(design.weight @ (f0 + p * c))
+        return Law(mean, *_moments(design.weight, p, f0 - mean, f0 + c - mean))
+
+    return _inverted(law, design.n, step, value, variance, level)
+
+
+def slope_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
+    """Of the slope of y on q, given N times the variance of the estimate. The tilt is along q - mean q.
+
+    A row contributes x r/mean x², x = q - mean q and r its distance from the line. q is shifted first until it has as many
+    events as were seen.
+    """
+    w = design.weight
+    x = design.q - float(w @ design.q)
+    spread = float(w @ x**2)
+    furthest = float(np.abs(x).max())
+    if spread <= 0.0:
+        return value, value
+    scaled, along = x / spread, x / furthest
+
+    def law(t: float) -> Law:
+        p = _expit(design.logit + t * along)
+        slope = float(w @ (scaled * p))
+        line = float(w @ p) + slope * x
+        return Law(slope, *_moments(w, p, -scaled * line, scaled * (1.0 - line)))
+
+    return _inverted(law, design.n, furthest / spread, value, variance, level)
+
+
+def shifted(design: Design, base: float) -> Design:
+    """The same rows with all odds multiplied until their mean probability is `base`, strictly between 0 and 1."""
+    move = _root(lambda t: float(design.weight @ _expit(design.logit + t)) - base)
+    return Design(design.n, design.weight, design.q, design.qq, design.logit + move)
+
+
+def _moments(w: Floats, p: Floats, zero: Floats, one: Floats) -> tuple[float, float]:
+    """Second and third moment of a number that is `one` with probability p and `zero` otherwise."""
+    square = (1.0 - p) * zero**2 + p * one**2
+    cube = (1.0 - p) * zero**3 + p * one**3
+    return float(w @ square), float(w @ cube)
+
+
+def _inverted(
+    law: Callable[[float], Law], n: int, step: float, value: float, variance: float, level: float
+) -> tuple[float, float]:
+    """The means of the truths at the edge of those that do not make `value` a surprise."""
+    best = _root(lambda t: law(t).mean - value, near=1e-12 * step)  # all labels alike are reached at infinity only
+    fitted = law(best)
+    # How much larger the sample's variance is than the law's; few events are no reason to doubt the law.
+    unit = n / step**2
+    ratio = (variance * unit + TRUST) / (fitted.variance * unit + TRUST)
+
+    def quantile(t: float, p: float) -> float:
+        at = law(t)
+        spread = sqrt(max(at.variance * ratio, 0.0) / n)
+        if spread <= 1e-12 * step:
+            return at.mean
+        skew = at.third / (sqrt(at.variance) ** 3 * sqrt(n)) if at.variance > 0.0 else 0.0
+        return at.mean + pearson3_quantile(p, skew) * spread
+
+    tail = 0.5 - level / 2.0
+    shift = MIDDLE * step / n
+    low = law(_root(lambda t: quantile(t, 1.0 - tail) - (value - shift), best)).mean
+    high = law(_root(lambda t: quantile(t, tail) - (value + shift), best)).mean
+    # The cells' mean may differ from the rows' by rounding or, in wide cells, a little more.
+    return value + min(low - fitted.mean, 0.0), value + max(high - fitted.mean, 0.0)
+
+
+def pearson3_quantile(p: float, skew: float) -> float:
+    """Quantile of a standardised Pearson III (shifted gamma) variable of either sign of skew."""
+    from scipy.special import gammainccinv, gammaincinv, ndtri
+
+    if abs(skew) < 1e-3:
+        return float(ndtri(p))
+    shape = 4.0 / skew**2
+    upper = gammaincinv(shape, p) if skew > 0.0 else gammainccinv(shape, p)
+    return float(0.5 * skew * (upper - shape))
+
+
+def _root(f: Callable[[float], float], start: float = 0.0, near: float = 0.0) -> float:
+    """Where the increasing f crosses 0, or comes as `near` as that: by doubled steps, then the Illinois method."""
+    low = high = start
+    below = above = f(start)
+    step = 1.0
+    while below > near or above < -near:
+        if step > FURTHEST:
+            return high if above < 0.0 else low
+        if below > near:
+            high, above, low = low, below, low - step
+            below = f(low)
+        else:
+            low, below, high = high, above, high + step
+            above = f(high)
+        step *= 2.0
+    if below > 0.0:
+        return low
+    if above < 0.0:
+        return high
+    side = 0
+    for _ in range(100):
+        if above - below == 0.0 or high - low <= 1e-10 * max(1.0, abs(low), abs(high)):
+            break
+        middle = (low * above - high * below) / (above - below)
+        if not low < middle < high:
+            middle = 0.5 * (low + high)
+        at = f(middle)
+        if at == 0.0:
+            return middle
+        if at < 0.0:
+            low, below = middle, at
+            above = 0.5 * above if side < 0 else above
+            side = -1
+        else:
+            high, above = middle, at
+            below = 0.5 * below if side > 0 else below
+            side = 1
+    return 0.5 * (low + high)
+
+
+def _expit(x: Floats) -> Floats:
+    from scipy.special import expit
+
+    made: Floats = expit(x)
+    return made

@@ -1,0 +1,86 @@
+"""Intervals of few or skewed rows: against exact laws, their limits for many rows, and coverage."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import howsure
+from howsure.calibration.estimation.tilted import pearson3_quantile
+
+
+@pytest.mark.parametrize("skew", [-3.0, -0.5, 0.0, 1e-4, 0.2, 1.0, 4.0])
+def test_quantiles_are_those_of_pearson_3(skew):
+    for p in (0.025, 0.5, 0.975):
+        assert pearson3_quantile(p, skew) == pytest.approx(stats.pearson3.ppf(p, skew), abs=2e-4)
+
+
+@pytest.mark.parametrize(("n", "events"), [(30, 0), (30, 1), (60, 3), (150, 10), (1000, 1)])
+def test_one_probability_is_between_mid_p_and_clopper_pearson(n, events):
+    """All q alike: the gap's interval is one of a proportion, close to the exact ones, whatever q is."""
+    y = np.arange(n) < events
+    exact = stats.binomtest(events, n).proportion_ci()
+    for q in (0.001, 0.3, 0.9):
+        gap = howsure.check(y, np.full(n, q)).bias.gap
+        low, high = q - gap.high, q - gap.low
+        assert exact.low - 0.15 * events / n - 1e-9 <= low <= events / n + 1e-9
+        assert low <= exact.low + 0.35 * events / n
+        assert 0.8 * exact.high <= high <= 1.1 * exact.high
+
+
+def test_a_model_that_was_always_right_is_not_certain():
+    for q in (np.zeros(60), np.full(60, 1e-3), np.r_[np.zeros(30), np.ones(30)]):
+        brier = howsure.check(q > 0.5, q).brier_interval
+        assert brier.low == pytest.approx(brier.value, abs=1e-11)
+        assert 2.5 / 60 < brier.high < 3.7 / 60
+
+
+def test_many_rows_have_the_usual_interval():
+    rng = np.random.default_rng(36)
+    q = rng.beta(0.5, 0.5, 200_000)
+    y = rng.random(200_000) < np.clip(q**1.3, 0, 1)
+    c = howsure.check(y, q)
+    line = stats.linregress(q, y)
+    x = q - q.mean()
+    robust = np.sqrt(np.sum((x * (y - line.intercept - line.slope * q)) ** 2)) / np.sum(x**2)
+    for e, value, se in (
+        (c.bias.gap, np.mean(q - y), np.std(q - y) / np.sqrt(len(q))),
+        (c.brier_interval, np.mean((q - y) ** 2), np.std((q - y) ** 2) / np.sqrt(len(q))),
+        (c.bias.slope, line.slope, robust),
+    ):
+        assert e.value == pytest.approx(value)
+        assert (e.low, e.high) == pytest.approx((value - 1.96 * se, value + 1.96 * se), abs=0.03 * se)
+
+
+def test_mirrored_rows_have_the_mirrored_interval():
+    rng = np.random.default_rng(37)
+    q = rng.beta(0.3, 2, 80)
+    y = rng.random(80) < q
+    one, other = howsure.check(y, q), howsure.check(~y, 1 - q)
+    assert (one.bias.gap.low, one.bias.gap.high) == pytest.approx((-other.bias.gap.high, -other.bias.gap.low), abs=1e-9)
+    assert (one.brier_interval.low, one.brier_interval.high) == pytest.approx(
+        (other.brier_interval.low, other.brier_interval.high), abs=1e-9
+    )
+    assert (one.bias.slope.low, one.bias.slope.high) == pytest.approx(
+        (other.bias.slope.low, other.bias.slope.high), abs=1e-6
+    )
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("n", [30, 150])
+def test_rare_events_are_covered(n):
+    """q from Beta(.1, 4), truth logit × 1.2: 300 samples, at least 92% less 3 standard errors; Brier's was 30-80%."""
+    rng = np.random.default_rng(38)
+    grid = rng.beta(0.1, 4, 400_000).clip(1e-12, 1 - 1e-12)
+
+    def truth(q):
+        return 1 / (1 + ((1 - q) / q) ** 1.2)
+
+    p = truth(grid)
+    wanted = (np.mean(grid - p), np.mean(p * (1 - p) + (grid - p) ** 2), np.cov(grid, p)[0, 1] / np.var(grid))
+    hit = np.zeros(3)
+    for _ in range(300):
+        q = rng.beta(0.1, 4, n).clip(1e-12, 1 - 1e-12)
+        c = howsure.check(rng.random(n) < truth(q), q)
+        for i, (e, w) in enumerate(zip((c.bias.gap, c.brier_interval, c.bias.slope), wanted, strict=True)):
+            hit[i] += e is None or e.low - 1e-9 <= w <= e.high + 1e-9
+    assert min(hit / 300) >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 300)

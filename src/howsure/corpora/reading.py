@@ -6,29 +6,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from howsure.data import table
 from howsure.errors import InputError
 
 # Folders that the studies read (`howsure doctor` says which are there).
-CORPORA = (
-    "ark-tweets",
-    "berp",
-    "brown",
-    "conll2000",
-    "coref-scorer-cases",
-    "countries",
-    "crowd",
-    "ewt",
-    "gap",
-    "gum",
-    "muc",
-    "relation-probabilities",
-    "reuters",
-    "shakespeare",
-    "spelling",
-    "treebank",
-    "tweet-sentiment",
-    "wikinews",
-)
+CORPORA = tuple(sorted(row["folder"] for row in table("corpora")))
 
 
 def corpus_path(*parts: str) -> Path:

@@ -11,10 +11,15 @@ def demo_table() -> str:
 
 
 @cache
-def word_rows(name: str) -> tuple[dict[str, str], ...]:
+def table(name: str) -> tuple[dict[str, str], ...]:
+    """The rows of a table of the package, by its name."""
+    lines = (files("howsure.data") / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+    return tuple(csv.DictReader(lines))
+
+
+def word_rows(name: str) -> list[dict[str, str]]:
     """The rows of a list in words.csv: the word and, of pronouns, what is known of it."""
-    lines = (files("howsure.data") / "words.csv").read_text(encoding="utf-8").splitlines()
-    return tuple(row for row in csv.DictReader(lines) if row["list"] == name)
+    return [row for row in table("words") if row["list"] == name]
 
 
 def word_list(name: str) -> frozenset[str]:

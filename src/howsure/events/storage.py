@@ -20,68 +20,40 @@ from howsure.errors import InputError
 from howsure.files import whole_files, whole_folder, write_whole
 
 FORMAT = 1
-SPAN = [("start", pa.int32()), ("end", pa.int32())]
+_TYPES = {
+    "string": pa.string(),
+    "date": pa.date32(),
+    "int": pa.int32(),
+    "ints": pa.list_(pa.int32()),
+    "float": pa.float64(),
+    "floats": pa.list_(pa.float64()),
+    "bool": pa.bool_(),
+}
+
+
+def _fields(types: str) -> list[tuple[str, pa.DataType]]:
+    """Columns from "type: name name; type: name", in order."""
+    kinds = [part.split(":") for part in types.split(";")]
+    return [(name, _TYPES[kind.strip()]) for kind, names in kinds for name in names.split()]
+
+
+_DESCRIBED = pa.struct(_fields("int: start end word; string: why; float: together"))
+_LINK = pa.struct(_fields("int: later_start later_end earlier_start earlier_end; float: probability"))
 SCHEMAS: dict[str, pa.Schema] = {
     "documents": pa.schema(
-        [
-            ("id", pa.string()),
-            ("date", pa.date32()),
-            ("title", pa.string()),
-            ("undated", pa.string()),
-            ("failure", pa.string()),
-            ("n_tokens", pa.int32()),
-            ("n_mentions", pa.int32()),
-            ("n_agents", pa.int32()),
-            ("text", pa.string()),
-            ("token_starts", pa.list_(pa.int32())),
-            ("token_ends", pa.list_(pa.int32())),
-            ("sentence_starts", pa.list_(pa.int32())),
-        ]
+        _fields(
+            "string: id; date: date; string: title undated failure; int: n_tokens n_mentions n_agents; string: text; "
+            "ints: token_starts token_ends sentence_starts"
+        )
     ),
-    "events": pa.schema(
-        [
-            ("id", pa.string()),
-            ("date", pa.date32()),
-            ("actor", pa.string()),
-            ("probability", pa.float64()),
-            ("law", pa.list_(pa.float64())),
-            ("best", pa.int32()),
-        ]
-    ),
-    "pairs": pa.schema([("id", pa.string()), ("a", pa.string()), ("b", pa.string()), ("both", pa.float64())]),
+    "events": pa.schema(_fields("string: id; date: date; string: actor; float: probability; floats: law; int: best")),
+    "pairs": pa.schema(_fields("string: id a b; float: both")),
     "chains": pa.schema(
         [
-            ("id", pa.string()),
-            ("actor", pa.string()),
-            ("probability", pa.float64()),
-            ("agent_start", pa.int32()),
-            ("agent_end", pa.int32()),
-            ("verb", pa.int32()),
-            ("lemma", pa.string()),
-            ("rule", pa.string()),
-            ("why", pa.string()),
-            (
-                "described",
-                pa.list_(pa.struct([*SPAN, ("word", pa.int32()), ("why", pa.string()), ("together", pa.float64())])),
-            ),
-            (
-                "links",
-                pa.list_(
-                    pa.struct(
-                        [
-                            ("later_start", pa.int32()),
-                            ("later_end", pa.int32()),
-                            ("earlier_start", pa.int32()),
-                            ("earlier_end", pa.int32()),
-                            ("probability", pa.float64()),
-                        ]
-                    )
-                ),
-            ),
-            ("uncertain", pa.int32()),
-            ("with_link", pa.float64()),
-            ("without_link", pa.float64()),
-            ("best", pa.bool_()),
+            *_fields("string: id actor; float: probability; int: agent_start agent_end verb; string: lemma rule why"),
+            ("described", pa.list_(_DESCRIBED)),
+            ("links", pa.list_(_LINK)),
+            *_fields("int: uncertain; float: with_link without_link; bool: best"),
         ]
     ),
 }

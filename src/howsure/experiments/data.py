@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from howsure.data import table
 from howsure.errors import InputError
 
 
@@ -34,49 +35,7 @@ class Corpus:
         return path if next(path.glob(self.pattern), None) is not None else None
 
 
-CORPORA = {
-    c.folder: c
-    for c in (
-        Corpus(
-            "conll-2011",
-            "OntoNotes, CoNLL-2011 splits",
-            "train/**/*_conll",
-            "LDC2011T03 with the shared task's files; folders train/, dev/ and test/ of *_conll",
-            public=False,
-        ),
-        Corpus("nyt", "New York Times Annotated Corpus", "**/*.*", "LDC2008T19, unpacked", public=False),
-        Corpus(
-            "treebank",
-            "Wall Street Journal sample of the Penn Treebank",
-            "wsj_*.pos",
-            "NLTK's `treebank` corpus, the folder of wsj_*.pos",
-        ),
-        Corpus("ark-tweets", "ARK tweets (Oct27)", "oct27.*", "TweetNLP's data page, oct27.train, .dev and .test"),
-        Corpus("ewt", "UD English EWT", "en_ewt-ud-*.conllu", "UniversalDependencies/UD_English-EWT"),
-        Corpus("gum", "GUM", "dep/*.conllu", "amir-zeldes/gum, folders dep/ and ontogum/"),
-        Corpus("gap", "GAP", "*.tsv", "google-research-datasets/gap-coreference"),
-        Corpus("muc", "MUC-3 and MUC-4", "texts/*.xhtml", "NIST's MUC data, texts/*.xhtml and keys/"),
-        Corpus("reuters", "Reuters-21578", "*.sgm", "the Reuters-21578 collection, reut2-*.sgm"),
-        Corpus(
-            "tweet-sentiment",
-            "Emoticon tweets of 2009",
-            "emoticon.tsv",
-            "any dated tweets: emoticon.tsv with label and text, in order of time",
-        ),
-        Corpus("crowd", "Snow et al. 2008", "*", "the authors' release of crowd labels"),
-        Corpus("brown", "Brown corpus", "c[a-r][0-9][0-9]", "NLTK's `brown` corpus"),
-        Corpus("berp", "Berkeley Restaurant Project", "transcript.txt", "the BERP transcript"),
-        Corpus("shakespeare", "Shakespeare's plays", "*.xml", "NLTK's `shakespeare` corpus"),
-        Corpus("spelling", "Misspellings", "*.dat", "the Birkbeck, Holbrook, aspell and Wikipedia lists"),
-        Corpus("conll2000", "CoNLL-2000 chunks", "train.txt", "NLTK's `conll2000` corpus"),
-        Corpus(
-            "relation-probabilities",
-            "Probabilities of a relation classifier",
-            "*",
-            "the authors' release of model outputs",
-        ),
-    )
-}
+CORPORA = {row["folder"]: Corpus(**{**row, "public": row["public"] == "yes"}) for row in table("corpora")}  # type: ignore[arg-type]
 
 
 def chosen(wanted: Sequence[str]) -> str | None:

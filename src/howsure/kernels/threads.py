@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def cores() -> int:
@@ -20,7 +22,7 @@ def portions(starts: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
     n = len(starts) - 1
     made, first = [], 0
     while first < n:
-        after = max(first + 1, int(np.searchsorted(starts, starts[first] + tokens, side="right")) - 1)
+        after = max(first + 1, int(starts.searchsorted(starts[first] + tokens, side="right")) - 1)
         made.append((first, after))
         first = after
     return made

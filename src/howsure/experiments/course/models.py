@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from howsure.corpora.reading import corpus_path
-from howsure.experiments.course import models as notes
 from howsure.experiments.result import Finding, Table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
@@ -117,10 +116,10 @@ def model_findings(settings: dict[str, Any], work: Work) -> tuple[list[Finding],
 
 def _sentences() -> list[str]:
     """Sentences of two words with the counts of figure 4; what follows a context otherwise is one other word."""
-    rest = np.array(notes.CONTEXTS) - notes.counts().sum(axis=1)
+    rest = np.array(CONTEXTS) - counts().sum(axis=1)
     made = []
-    for a, row, other in zip(notes.WORDS, notes.counts().tolist(), rest.tolist(), strict=True):
-        for b, n in zip(notes.WORDS, row, strict=True):
+    for a, row, other in zip(WORDS, counts().tolist(), rest.tolist(), strict=True):
+        for b, n in zip(WORDS, row, strict=True):
             made += [f"{a}{FIRST} {b}"] * n
         made += [f"{a}{FIRST} other0"] * other
     return made
@@ -130,15 +129,15 @@ def bigram_tables() -> dict[str, Floats]:
     """Figures 5, 7 and 8 from figure 4: by maximum likelihood, Laplace, and Laplace's adjusted counts."""
     from howsure.verbs import lm
 
-    firsts = [w + FIRST for w in notes.WORDS]
-    others = notes.VOCABULARY - 1 - 2 * len(firsts)  # </s> can follow too
-    words = [*notes.WORDS, *firsts, *(f"other{i}" for i in range(others))]
+    firsts = [w + FIRST for w in WORDS]
+    others = VOCABULARY - 1 - 2 * len(firsts)  # </s> can follow too
+    words = [*WORDS, *firsts, *(f"other{i}" for i in range(others))]
     made: dict[str, Floats] = {}
     for smoothing in ("mle", "laplace"):
         model = lm.train(_sentences(), order=2, smoothing=smoothing, vocabulary=words, closed=True)
-        columns = model.vocabulary.numbers(notes.WORDS)
+        columns = model.vocabulary.numbers(WORDS)
         made[smoothing] = np.array([model.distribution(model.vocabulary.numbers([w]))[columns] for w in firsts])
-    made["adjusted"] = reconstituted_counts(model, firsts, notes.WORDS)
+    made["adjusted"] = reconstituted_counts(model, firsts, WORDS)
     return made
 
 
@@ -146,19 +145,19 @@ def _restaurant() -> tuple[Finding, list[Table]]:
     """The Berkeley Restaurant tables, cell by cell (§5.2, figures 4-8)."""
     made = bigram_tables()
     plans = (
-        ("figure 5, maximum likelihood", notes.LIKELIEST, made["mle"]),
-        ("figure 7, Laplace", notes.LAPLACE, made["laplace"]),
-        ("figure 8, adjusted counts", notes.RECONSTITUTED, made["adjusted"]),
+        ("figure 5, maximum likelihood", LIKELIEST, made["mle"]),
+        ("figure 7, Laplace", LAPLACE, made["laplace"]),
+        ("figure 8, adjusted counts", RECONSTITUTED, made["adjusted"]),
     )
     rows: list[tuple[Any, ...]] = []
     wrong: list[tuple[str, str, str, float]] = []
     right = 0
     for name, printed, ours in plans:
-        n, others = notes.agreeing(printed, ours)
+        n, others = agreeing(printed, ours)
         right, wrong = right + n, wrong + others
         example = float(ours[0, 1])
         rows.append((name, f"{n} of {ours.size}", printed.split()[1], f"{example:.4g}"))
-    cells = 3 * len(notes.WORDS) ** 2
+    cells = 3 * len(WORDS) ** 2
     table = Table(
         "bigrams",
         "Bigram tables of the restaurant corpus",
@@ -259,14 +258,14 @@ def _entropies() -> Finding:
 
 def _sentence() -> Finding:
     """Seven words with their number of bits (figure 2)."""
-    bits = -float(np.mean(notes.SENTENCE))
+    bits = -float(np.mean(SENTENCE))
     return Finding(
         "“I spent three years before the mast” costs about 6 bits a word.",
         "notes §4.4, figure 2",
         "confirmed" if round(bits) == 6 else "corrected",
-        f"{bits:.3f} bits a word, a perplexity of {perplexity_of(list(notes.SENTENCE)):.1f} (2⁶ would be 64). The notes lose a sign on the way: "
+        f"{bits:.3f} bits a word, a perplexity of {perplexity_of(list(SENTENCE)):.1f} (2⁶ would be 64). The notes lose a sign on the way: "
         "-1/7 times a sum of 41.2660 would be below 0.",
-        {"bits": bits, "perplexity": perplexity_of(list(notes.SENTENCE))},
+        {"bits": bits, "perplexity": perplexity_of(list(SENTENCE))},
         paper="≈ 6 bits",
         ours=f"{bits:.3f} bits",
     )
@@ -305,7 +304,7 @@ def _by_order(limit: int | None) -> list[Any]:
 
 
 def _orders(by_order: list[Any] | None) -> Finding:
-    printed = ", ".join(map(str, notes.BY_ORDER))
+    printed = ", ".join(map(str, BY_ORDER))
     claim, source = "Perplexity falls from unigrams over bigrams to trigrams.", "notes §4.5"
     if by_order is None:
         why = "The corpus conll2000/ is not below HOWSURE_DATA; docs/studies/lm-study.md has the numbers."

@@ -39,12 +39,12 @@ def table_files(
         with path.open("wb") as copy:
             while block := sys.stdin.buffer.read(1 << 20):
                 copy.write(block)
-        return [recognise(path, "standard input")], []
+        return [_whole(recognise(path, "standard input"), "standard input")], []
     if not pattern:
         raise InputError("the file's name is empty.")
     path = Path(pattern)
     if path.is_file():
-        return [recognise(path, pattern)], []
+        return [_whole(recognise(path, pattern), pattern)], []
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
         if not found:
@@ -73,7 +73,7 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
             file = recognise(path, str(path))
             if file.kind == "parquet":
                 _check_footer(path)
-            files.append(file)
+            files.append(_whole(file, str(path)))
         except InputError as error:
             if len(paths) == 1:
                 raise
@@ -92,6 +92,27 @@ def _check_footer(path: Path) -> None:
         pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} cannot be read: {_first_line(error)}.") from None
+
+
+def _whole(file: TableFile, name: str) -> TableFile:
+    """The file, after a look at every batch if it is Arrow: wrong offsets or indices would end the process when used."""
+    if not file.kind.startswith("arrow"):
+        return file
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(file.path)) as source:
+            if file.kind == "arrow":
+                with pa.ipc.open_file(source) as batches:
+                    for number in range(batches.num_record_batches):
+                        batches.get_batch(number).validate(full=True)
+            else:
+                with pa.ipc.open_stream(source) as stream:
+                    for batch in stream:
+                        batch.validate(full=True)
+    except (OSError, MemoryError, UnicodeError, pa.ArrowException) as error:
+        raise InputError(f"{name} cannot be read: {_first_line(error)}.") from None
+    return file
 
 
 def recognise(path: Path, name: str) -> TableFile:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -255,11 +257,31 @@ def rendered(specification: dict[str, Any], suffix: str) -> bytes:
     """A specification as the bytes of an SVG, PNG or PDF file."""
     import vl_convert
 
+    specification = drawable(specification)
     if suffix == ".svg":
         return str(vl_convert.vegalite_to_svg(specification)).encode()
     if suffix == ".png":
         return bytes(vl_convert.vegalite_to_png(specification, scale=2))
     return bytes(vl_convert.vegalite_to_pdf(specification))
+
+
+# vl-convert measures a text by writing it as XML and reading that back; what XML cannot hold ends the process.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def drawable(value: Any) -> Any:
+    """A specification that draws any text: characters that XML cannot hold are written out, numbers that JSON cannot
+    hold left out, and titles have neither line breaks nor backslashes, as Vega-Lite makes code of them."""
+    if isinstance(value, str):
+        return _NOT_XML.sub(lambda c: chr(0x2400 + ord(c[0])) if c[0] < " " else f"\\u{ord(c[0]):04x}", value)
+    if isinstance(value, dict):
+        made = {drawable(k): drawable(v) for k, v in value.items()}
+        if isinstance(title := made.get("title"), str):
+            made["title"] = re.sub("[\r\n\u2028\u2029]+", " ", title).replace("\\", "\u2216")
+        return made
+    if isinstance(value, list | tuple):
+        return [drawable(v) for v in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def check_plot_name(path: str) -> None:

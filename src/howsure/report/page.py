@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from howsure._version import __version__
+from howsure.plots.vega import drawable
 
 
 def render(
@@ -44,7 +45,7 @@ def render(
             policy=policy,
             style=Markup("".join(_own(name) for name in ("page.css", *styles))),
             scripts=[Markup(s) for s in code],
-            charts=embedded(charts),
+            charts=embedded(drawable(charts)),
             version=__version__,
         )
     )

@@ -18,7 +18,7 @@ from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.ranking import ranked_documents
 from howsure.events.storage import SCHEMAS, read_table
-from howsure.exploring.corpus import open_corpus
+from howsure.exploring.corpus import DocumentColumns, open_corpus
 
 TABLES = [*(f"{t}.parquet" for t in SCHEMAS), "manifest.json"]
 ROW = "{i}\t{w}\t{lemma}\t{upos}\t_\t_\t{h}\t{rel}\t_\t_"
@@ -265,12 +265,12 @@ def test_tables_with_text_and_date_columns(tmp_path, kind):
         path.write_text("".join(json.dumps(r) + "\n" for r in rows))
     else:
         pq.write_table(pa.Table.from_pylist(rows), path)
-    made = list(open_corpus(path, text="body", date="published"))
+    made = list(open_corpus(path, DocumentColumns(text="body", date="published")))
     assert [t.id for t in made] == ["u1", "u2", "u3"]
     assert [t.date for t in made] == [date(1999, 1, 2), None, date(1999, 1, 3)]
     assert [t.failure for t in made] == ["", "", "empty"]
     with pytest.raises(InputError, match="no column `bodi`"):
-        list(open_corpus(path, text="bodi"))
+        list(open_corpus(path, DocumentColumns(text="bodi")))
 
 
 def test_sources_that_are_not_there(tmp_path):

@@ -57,6 +57,32 @@ class Corpus:
         return self.read()
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentColumns:
+    """Columns of a table of documents, where they are named, and an SQL condition."""
+
+    text: str | None = None
+    date: str | None = None
+    id: str | None = None
+    title: str | None = None
+    where: str | None = None
+
+    def found(self, table: Table) -> dict[str, str]:
+        """Which column holds the text, the date and, where there are such columns, the id and the title."""
+        from howsure.engines.columns import guessed_column, text_column
+
+        names = {"text": text_column(table, self.text)}
+        names["date"] = (
+            table.column(self.date).name if self.date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name
+        )
+        for role, wanted, guesses in (("id", self.id, ID_NAMES), ("title", self.title, TITLE_NAMES)):
+            found = wanted and table.column(wanted).name
+            found = found or next((c.name for c in table.columns if c.name.lower().replace("_", "") in guesses), None)
+            if found and found not in names.values():
+                names[role] = found
+        return names
+
+
 def stories() -> Corpus:
     """The stories that ship with the package, with their parses: events and countries are made up."""
     path = Path(str(files("howsure.data") / "stories.conllu"))
@@ -65,30 +91,27 @@ def stories() -> Corpus:
 
 def open_corpus(
     source: Any,
+    columns: DocumentColumns | None = None,
     *,
-    text: str | None = None,
-    date: str | None = None,
-    id: str | None = None,
-    title: str | None = None,
-    where: str | None = None,
     metadata: str | None = None,
     encoding: str = "utf-8",
     format: str | None = None,
 ) -> Corpus:
     """The corpus that a source names. The format of a path is recognised from its files unless `format` names it."""
+    columns = columns or DocumentColumns()
     if source is None:
         return stories()
     if format is not None and format not in FORMATS:
         raise InputError(f"--format: there is no format `{format}`.{_validate.nearest(format, FORMATS)}")
     if not isinstance(source, str | Path):
-        return Corpus("table", lambda: _table(source, text, date, id, title, where))
+        return Corpus("table", lambda: _table(source, columns))
     if is_address(source):
         raise InputError(f"{source} is an address, which Spark alone reads: add --engine spark.")
     path = Path(source)
     kind = format or _kind(path)
     if kind != "text" and metadata is not None:
         raise InputError("--metadata goes with a folder of text files.")
-    if kind != "table" and any(v is not None for v in (text, date, id, title, where)):
+    if kind != "table" and columns != DocumentColumns():
         raise InputError("--text, --date, --id, --title and --where name columns of a table; this is no table.")
     if kind == "reuters":
         return Corpus("reuters", lambda: reuters_texts(path))
@@ -100,7 +123,7 @@ def open_corpus(
         paths = [path] if path.is_file() else sorted(path.rglob("*.conllu"))
         return Corpus(path.stem, lambda: _conllu(paths))
     if kind == "table":
-        return Corpus(path.stem, lambda: _table(str(source), text, date, id, title, where))
+        return Corpus(path.stem, lambda: _table(str(source), columns))
     try:
         "".encode(encoding)
     except LookupError:
@@ -191,35 +214,17 @@ def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
         raise InputError(f"{metadata} is not UTF-8 text; save it as UTF-8.") from None
 
 
-def _table(
-    source: Any, text: str | None, date: str | None, id: str | None, title: str | None, where: str | None
-) -> Iterator[DatedText]:
+def _table(source: Any, columns: DocumentColumns) -> Iterator[DatedText]:
     from howsure.engines.tables import Table, quoted
 
     with Table(source) as table:
-        names = document_columns(table, text, date, id, title)
+        names = columns.found(table)
         expressions = [f"CAST({quoted(n)} AS VARCHAR)" for n in names.values()]
         number = 0
-        for batch in table.batches(expressions, where=where):
+        for batch in table.batches(expressions, where=columns.where):
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 number += 1
                 yield document_of_row(dict(zip(names, row, strict=True)), f"row-{number}")
-
-
-def document_columns(
-    table: Table, text: str | None, date: str | None, id: str | None, title: str | None
-) -> dict[str, str]:
-    """Which column holds the text, the date and, where there are such columns, the id and the title."""
-    from howsure.engines.columns import guessed_column, text_column
-
-    names = {"text": text_column(table, text)}
-    names["date"] = table.column(date).name if date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name
-    for role, wanted, guesses in (("id", id, ID_NAMES), ("title", title, TITLE_NAMES)):
-        found = wanted and table.column(wanted).name
-        found = found or next((c.name for c in table.columns if c.name.lower().replace("_", "") in guesses), None)
-        if found and found not in names.values():
-            names[role] = found
-    return names
 
 
 def document_of_row(values: Mapping[str, str | None], otherwise: str) -> DatedText:

@@ -24,7 +24,7 @@ from howsure.engines.spark.session import map_in_arrow, session
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import SCHEMAS, part_files, write_part_files
 from howsure.exploring.blocks import Seconds, Work, block_rows, coref_version, packed, unpacked
-from howsure.exploring.corpus import Corpus, document_columns, document_of_row
+from howsure.exploring.corpus import Corpus, DocumentColumns, document_of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,16 +161,7 @@ def _absolute(work: Work) -> Work:
 PREFETCH = 10_000  # rows that a step of the stream brings
 
 
-def spark_corpus(
-    spark: SparkSession,
-    address: str,
-    *,
-    text: str | None = None,
-    date: str | None = None,
-    id: str | None = None,
-    title: str | None = None,
-    where: str | None = None,
-) -> Corpus:
+def spark_corpus(spark: SparkSession, address: str, columns: DocumentColumns) -> Corpus:
     """The documents of `address`.
 
     They come ordered by id: Spark reads files in an order that depends on the cluster, and what is done already is
@@ -185,15 +176,15 @@ def spark_corpus(
         named = pa.table({name: pa.array([], pa.string()) for name in frame.columns})
         with Table(named) as table:
             table.name = address
-            names = document_columns(table, text, date, id, title)
+            names = columns.found(table)
         if "id" not in names:
             raise InputError(f"{address}: documents that Spark reads need ids. Name their column with --id.")
-        if where is not None:
-            frame = frame.where(where)
-        columns = [
+        if columns.where is not None:
+            frame = frame.where(columns.where)
+        strings = [
             frame["`" + name.replace("`", "``") + "`"].cast("string").alias(role) for role, name in names.items()
         ]
-        return frame.select(*columns).orderBy("id", "date", "text"), list(names)
+        return frame.select(*strings).orderBy("id", "date", "text"), list(names)
 
     with Jobs(spark) as jobs:
         frame, roles = jobs.result(chosen)

@@ -17,7 +17,7 @@ from howsure.events.rules import rule_set
 from howsure.events.storage import join_parts, read_manifest
 from howsure.events.timeline import all_periods, check_period
 from howsure.exploring.blocks import Work
-from howsure.exploring.corpus import census, is_address, open_corpus
+from howsure.exploring.corpus import DocumentColumns, census, is_address, open_corpus
 from howsure.exploring.results import failures, finished_results, new_manifest, temporary_folder
 from howsure.exploring.running import Place, check_engine, run_blocks
 from howsure.exploring.spark import spark_corpus
@@ -129,16 +129,16 @@ def explore(
     n_workers = None if workers is None else _validate.count(workers, "workers")
     on_spark = check_engine(engine, master, n_workers)
     period = check_period(every)
-    columns = {"text": text, "date": date, "id": id, "title": title, "where": where}
+    columns = DocumentColumns(text, date, id, title, where)
     with ExitStack() as ending:
         if on_spark and is_address(source):
             if metadata is not None:
                 raise InputError("--metadata goes with a folder of text files.")
             if format not in (None, "table"):
                 raise InputError(f"--format {format}: from an address, Spark reads tables (Parquet) alone.")
-            corpus = spark_corpus(ending.enter_context(session(master)), source, **columns)
+            corpus = spark_corpus(ending.enter_context(session(master)), source, columns)
         else:
-            corpus = open_corpus(source, **columns, metadata=metadata, encoding=encoding, format=format)
+            corpus = open_corpus(source, columns, metadata=metadata, encoding=encoding, format=format)
         found = census(corpus)
         all_periods(found.days, period)  # raises where the span of dates is too long to be meant
         if out is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     said = [d.get("speaker", "") for d in document.sentence_metadata] or [""] * document.n_sentences
     told = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences
     at = mention_heads(document, mentions)
-    made: dict[str, list[object]] = {name: [] for name in _LISTS}
+    made: dict[str, list[object]] = {f.name: [] for f in fields(Attributes)[4:]}  # after start, end, head, sentence
     for m, h in zip(mentions, at.tolist(), strict=True):
         span = lower[m.start : m.end]
         word = lower[h]
@@ -148,35 +148,6 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
         role=np.array(made.pop("role"), dtype=np.uint8),
         **made,  # type: ignore[arg-type]
     )
-
-
-_LISTS = (
-    "kind",
-    "word",
-    "lemma",
-    "tag",
-    "first",
-    "last",
-    "before",
-    "after",
-    "relation",
-    "governor",
-    "governor_at",
-    "determiner",
-    "gender",
-    "number",
-    "person",
-    "role",
-    "text",
-    "full",
-    "content",
-    "modifiers",
-    "inside",
-    "speaker",
-    "addressee",
-    "names",
-    "initials",
-)
 
 
 def _kind(

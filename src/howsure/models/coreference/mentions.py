@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
+from howsure.data import word_list
 from howsure.errors import InputError
 from howsure.models.coreference.gender_words import PRONOUNS
 
@@ -15,24 +16,7 @@ Ints = NDArray[np.int64]
 
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
 # Dependents that belong to the clause, not to the noun phrase, when a noun is a predicate ("he *is* a doctor").
-CLAUSAL = frozenset(
-    [
-        "nsubj",
-        "csubj",
-        "cop",
-        "aux",
-        "mark",
-        "advcl",
-        "parataxis",
-        "discourse",
-        "expl",
-        "ccomp",
-        "xcomp",
-        "vocative",
-        "dislocated",
-        "orphan",
-    ]
-)
+CLAUSAL = word_list("clausal-relation")
 EDGES = frozenset(["case", "cc", "punct", "mark", "discourse", "reparandum", "vocative", "parataxis", "dep"])
 LEFT_BORDERS = frozenset(["case", "cc", "mark", "cop"])
 LOOSE = frozenset(["advmod", "obl", "punct", "conj", "cc"])
@@ -81,32 +65,7 @@ def mention_heads(document: Document, mentions: Sequence[Mention]) -> Ints:
     return found
 
 
-STOPS = frozenset(
-    [
-        ",",
-        ";",
-        ":",
-        "(",
-        ")",
-        "[",
-        "]",
-        "--",
-        "–",
-        "—",
-        "of",
-        "in",
-        "on",
-        "at",
-        "for",
-        "with",
-        "from",
-        "to",
-        "by",
-        "who",
-        "which",
-        "that",
-    ]
-)
+STOPS = word_list("phrase-end")
 
 
 def detect_mentions(document: Document) -> tuple[Mention, ...]:

@@ -46,7 +46,7 @@ def test_statistics_from_the_sketch_equal_sums_over_rows(skewed):
 
 def test_collapsed_statistics_are_close(skewed):
     sketch = sketch_rows(*skewed)
-    for a, b in zip(judged(sketch)[1:], judged(sketch.collapsed())[1:], strict=True):
+    for a, b in zip(judged(sketch), judged(sketch.collapsed()), strict=True):
         assert a.statistic == pytest.approx(b.statistic, rel=2e-3)
 
 

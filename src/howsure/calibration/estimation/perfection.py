@@ -8,7 +8,7 @@ ones) the limit laws are wrong, and the p-values are those of simulated labels, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import pi, sqrt
+from math import pi, sqrt, tan
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class PerfectionTest(Record):
     """A test of perfect calibration."""
 
     name: str
-    statistic: float | None  # None: of the combined test, and where something happened that q called impossible
+    statistic: float | None  # None: beyond measure, something happened that q called impossible
     p_value: float
 
     def __repr__(self) -> str:
@@ -48,7 +48,9 @@ def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
 
 def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
     """The parts as one test; see `combined_p_value`."""
-    return PerfectionTest("combined", None, float(combined_p_value(*(np.array(t.p_value) for t in parts))))
+    p = float(combined_p_value(*(np.array(t.p_value) for t in parts)))
+    tangent = tan(pi * min(p, 0.5))  # its inverse is the mean of cot(πp)
+    return PerfectionTest("combined", 1.0 / tangent if tangent > TINY else None, p)
 
 
 def combined_p_value(*p: Floats) -> Floats:

@@ -95,7 +95,8 @@ def main():
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     means, factor, theta = truth()
-    lines = ["| models | rows or documents | | clustered test rejects | ignoring documents |", "|---|---|---|---|---|"]
+    lines = [f"Percent of {args.replicates:,} simulations.", ""]
+    lines += ["| models | rows or documents | | clustered test rejects | ignoring documents |", "|---|---|---|---|---|"]
     todo = jobs(args.replicates, means, factor)
     with ProcessPoolExecutor(args.workers) as pool:
         for job, (with_groups, without) in zip(todo, pool.map(rejections, todo), strict=True):

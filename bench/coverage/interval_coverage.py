@@ -27,6 +27,7 @@ from howsure.calibration.estimation.estimate import MOST_BINS, bin_count, estima
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups import estimates as clustered
 from howsure.calibration.groups.clusters import ClusterBuilder
+from howsure.calibration.groups.moments import moments
 from howsure.calibration.sketch import sketch_rows
 
 ROOT = Path(__file__).parents[2]
@@ -269,7 +270,7 @@ def mention_pair_targets():
     sketch = sketch_rows(y, q)
     builder = ClusterBuilder(filing(sketch, None, 0.95))
     builder.add(g.astype(np.uint64), y.view(np.uint8), q)
-    table = builder.finish()
+    table = moments(builder.finish())
     return {
         "error": clustered.squared_error(table, 0.95)[0].sqrt().value,
         "gap": float(q.mean() - y.mean()),

@@ -145,8 +145,11 @@ def _inverted(
 
     tail = 0.5 - level / 2.0
     shift = MIDDLE * step / n
-    low = law(_root(lambda t: quantile(t, 1.0 - tail) - (value - shift), best)).mean
-    high = law(_root(lambda t: quantile(t, tail) - (value + shift), best)).mean
+    lowest = _root(lambda t: quantile(t, 1.0 - tail) - (value - shift), best)
+    highest = _root(lambda t: quantile(t, tail) - (value + shift), best)
+    # Where even p = 0 or 1 throughout is no surprise, the rest is chance in q.
+    low = law(lowest).mean - max(quantile(lowest, 1.0 - tail) - value, 0.0)
+    high = law(highest).mean + max(value - quantile(highest, tail), 0.0)
     # The cells' mean may differ from the rows' by rounding or, in wide cells, a little more.
     return value + min(low - fitted.mean, 0.0), value + max(high - fitted.mean, 0.0)
 

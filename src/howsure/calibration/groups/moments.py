@@ -19,6 +19,8 @@ from howsure.kernels.cells import Floats, Ints
 
 T = TypeVar("T")
 Seen = TypeVar("Seen", covariant=True)
+DENSE = 0.15  # share of the pairs of group and bin that occur from which a full matrix is faster
+GROUPS_AT_ONCE = 4096
 _NOBODY = np.iinfo(np.uint64).max
 
 
@@ -286,11 +288,19 @@ def _two_groups_a_bin(least: NDArray[np.uint64], greatest: NDArray[np.uint64]) -
 
 
 def _gram(group: Ints, b: Ints, values: Floats, n_groups: int, n_bins: int) -> Floats:
-    """XᵀX for the sparse (G, B) matrix X of `values`."""
-    from scipy.sparse import csr_array
+    """XᵀX for the sparse (G, B) matrix X of `values`, ordered by group."""
+    if len(values) < DENSE * n_groups * n_bins:
+        from scipy.sparse import csr_array
 
-    x = csr_array((values, (group, b)), shape=(n_groups, n_bins))
-    product: Floats = (x.T @ x).toarray()
+        x = csr_array((values, (group, b)), shape=(n_groups, n_bins))
+        product: Floats = (x.T @ x).toarray()
+        return product
+    product = np.zeros((n_bins, n_bins))
+    for first in range(0, n_groups, GROUPS_AT_ONCE):
+        part = slice(*np.searchsorted(group, (first, first + GROUPS_AT_ONCE)))
+        block = np.zeros((min(GROUPS_AT_ONCE, n_groups - first), n_bins))
+        block[group[part] - first, b[part]] = values[part]
+        product += block.T @ block
     return product
 
 

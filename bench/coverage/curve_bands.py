@@ -4,7 +4,7 @@
     python bench/coverage/curve_bands.py --speed
 
 Bandwidth factors, orders and the law of the Gaussian process's band were chosen on other data: q from Beta(.5,.5) and Beta(1,3), truths q^.7,
-logit × 1.6, a damped wave of 3πq and q + .06 sin 5πq, n = 300, 1,000 and 5,000.
+logit × 1.6, a damped wave of 3πq, q + .06 sin 5πq and q + .05 sin 7πq, n = 300 to 5,000.
 """
 
 import argparse

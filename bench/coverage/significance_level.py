@@ -2,6 +2,7 @@
 
     python bench/coverage/significance_level.py             (1,000 simulations a row: about 10 minutes on 2 cores)
     python bench/coverage/significance_level.py --write     (and put the tables into docs/evidence/theory.md)
+    python bench/coverage/significance_level.py --small --write     (only those of 30 to 150 rows: 2 minutes)
 
 Two systems of equal quality: each is right on a row with probability expit(1.2 + u), u normal with its own draw for each
 system and document; a wrong answer is one of the other classes. Gold is one of three classes (shares .5, .3, .2); for
@@ -14,9 +15,12 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import binom
 
 from howsure.evaluation.contests.analysis import Field, duels
+from howsure.evaluation.contests.significance import mcnemar
 from howsure.evaluation.scores.analysis import score_labels
+from howsure.evaluation.scores.metrics import estimated, f_measure, macro
 from howsure.evaluation.scores.spans import TagSet, span_units, spans_of
 from howsure.evaluation.units import label_units
 
@@ -116,6 +120,76 @@ def coverage_of(job):
     return {name: 100 * c / replicates for name, c in count.items()}
 
 
+SMALL = {
+    "3 classes, .45 .35 .2": (0.7, (0.45, 0.35, 0.2)),
+    "3 classes, .7 .25 .05": (0.85, (0.7, 0.25, 0.05)),
+    "2 classes, .92 .08": (0.85, (0.92, 0.08)),
+    "5 classes alike": (0.75, (0.2,) * 5),
+}
+
+
+def small_coverage(replicates):
+    """Coverage and mean width of macro F1's interval, and of Wilson's on the whole; the truth is over the classes that occur."""
+    rows = []
+    for name, (right, shares) in SMALL.items():
+        share = np.array(shares)
+        k = len(share)
+        hit, labels = share * right, tuple("abcde"[:k])
+        true = 2 * hit / (share + hit + (1 - share) * (1 - right) / (k - 1))
+        for n in (30, 60, 150):
+            rng = np.random.default_rng(n)
+            held, widths = np.zeros(2), np.zeros(2)
+            for _ in range(replicates):
+                gold = rng.choice(k, n, p=share)
+                pred = np.where(rng.random(n) < right, gold, (gold + rng.integers(1, k, n)) % k)
+                now = score_labels(gold, pred, labels)
+                truth = np.mean([true[labels.index(c.label)] for c in now.classes])
+                units = label_units(gold, (pred,), k, None)
+                t = units.totals()
+                old = estimated(macro(f_measure(t), t), units, 0.95)
+                for i, e in enumerate((old, now.macro.f)):
+                    held[i] += e.low <= truth <= e.high
+                    widths[i] += e.high - e.low
+            cells = [f"{100 * h / replicates:.1f} ({w / replicates:.3f})" for h, w in zip(held, widths, strict=True)]
+            rows.append([name, str(n), *cells])
+            print(rows[-1], flush=True)
+    return rows
+
+
+def small_levels():
+    """Level of McNemar's tests at 5% by enumeration, when a share of the rows is discordant and systems are equal."""
+    rows = []
+    for n in (30, 60, 150):
+        cells = []
+        for share in (0.2, 0.35):
+            level = np.zeros(2)
+            for d, there in enumerate(binom.pmf(np.arange(n + 1), n, share)):
+                for a, split in enumerate(binom.pmf(np.arange(d + 1), d, 0.5) if there > 1e-5 else ()):
+                    level += [there * split * (t.p_value < 0.05) for t in mcnemar(a, d - a)]
+            cells += [f"{100 * x:.1f}" for x in level]
+        rows.append([str(n), *cells])
+    return rows
+
+
+def small(replicates, write):
+    """The tables of few rows."""
+    said = (
+        f"Coverage (mean width) of 95% intervals of macro F1, {replicates:,} simulations a row:\n\n"
+        + table(small_coverage(replicates), ["classes", "rows", "Wilson on the whole (before)", "now"])
+        + "\nLevel of McNemar's tests at 5%, by enumeration:\n\n"
+        + table(small_levels(), ["rows", "exact, 20% discordant", "mid-p", "exact, 35% discordant", "mid-p"])
+    )
+    print(said)
+    if write:
+        written(said, "<!-- small: begin -->", "<!-- small: end -->")
+
+
+def written(said, begin, end):
+    """Put a text between its marks."""
+    head, rest = THEORY.read_text().split(begin)
+    THEORY.write_text(head + begin + "\n" + said + end + rest.split(end)[1])
+
+
 def named(design, ignoring):
     kind, documents, size, _ = design
     return f"{documents:,} rows" if kind == "rows" else f"{documents} documents of {size}{', ignoring them' * ignoring}"
@@ -130,7 +204,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/evidence/theory.md")
+    parser.add_argument("--small", action="store_true", help="only the tables of few rows")
     args = parser.parse_args()
+    if args.small:
+        small(args.replicates, args.write)
+        return
     cases = [(d, i) for d in DESIGNS for i in ((False,) if d[0] == "rows" else (False, True))]
     tests = [(d, m, i, args.replicates, k) for k, (m, (d, i)) in enumerate((m, c) for m in METRICS for c in cases)]
     covers = [(d, i, args.replicates, 900 + k) for k, (d, i) in enumerate(cases)]
@@ -159,10 +237,7 @@ def main():
     )
     print("\n" + said)
     if args.write:
-        text = THEORY.read_text()
-        begin, end = "<!-- significance: begin -->", "<!-- significance: end -->"
-        head, rest = text.split(begin)
-        THEORY.write_text(head + begin + "\n" + said + end + rest.split(end)[1])
+        written(said, "<!-- significance: begin -->", "<!-- significance: end -->")
 
 
 if __name__ == "__main__":

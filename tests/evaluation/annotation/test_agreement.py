@@ -234,3 +234,36 @@ def test_intervals_cover_with_and_without_groups():
     _, naive = study.coverage(grouped, 500, 300, 12, False)
     assert robust["nominal"] >= 0.9
     assert naive["nominal"] <= 0.91
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("coefficient", ["fleiss", "nominal", "ordinal", "interval"])
+def test_influences_with_added_items_are_derivatives(coefficient, grouped):
+    """Of log D_o/D_e by each item's weight, added items too; the limits follow from their squares."""
+    from howsure.evaluation.annotation.agreement import _alpha, _fleiss
+    from howsure.evaluation.annotation.chance import AGREEING, DISAGREEING
+
+    matrix = noisy(14, 3, 3, 8)
+    p = Pairable(ratings(matrix, groups=np.repeat(np.arange(7), 2) if grouped else None)).with_added_items()
+    compute = (lambda q: _fleiss(q)[:3]) if coefficient == "fleiss" else (lambda q: _alpha(q, coefficient))
+    unit = 2.0 if grouped else 1.0
+    assert p.weight[14:] == pytest.approx([unit * AGREEING / 3] * 3 + [unit * DISAGREEING])
+    observed, expected, influence = compute(p)
+    total, step = p.weight.sum(), 1e-6
+    for i in (0, 5, 14, 17):
+        moved = []
+        for sign in (1, -1):
+            p.weight[i] += sign * step
+            o, e, _ = compute(p)
+            n = float(p.weight @ p.size)
+            moved.append(np.log(o / e * (n / (n - 1) if coefficient != "fleiss" else 1.0)))
+            p.weight[i] -= sign * step
+        assert influence[i] / total == pytest.approx((moved[0] - moved[1]) / (2 * step), abs=1e-6)
+    half = np.sqrt(influence[:14] ** 2 @ np.ones(14)) / total
+    if not grouped:
+        from scipy.stats import t
+
+        extra = p.weight[14:] @ (influence[14:] / total) ** 2
+        low, high = p.limits(observed, expected, influence, 0.95)
+        expected_half = t.ppf(0.975, 13) * np.sqrt(14 / 13 * (half**2 + extra))
+        assert np.log((1 - low) / (1 - high)) / 2 == pytest.approx(expected_half)

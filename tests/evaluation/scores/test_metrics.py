@@ -141,3 +141,24 @@ def test_clustered_intervals_cover_and_unclustered_ones_do_not():
             inside[j] += e.low <= 0.7 <= e.high
     assert 0.915 <= inside[0] / 300 <= 0.985  # 95% ± 2.8 standard errors
     assert inside[1] / 300 < 0.88
+
+
+def test_a_macro_average_is_as_unsure_as_its_classes():
+    """A class that is all right by luck has no variance of its own, but limits; several classes' go together as squares."""
+    from scipy.stats import t
+
+    from howsure.calibration.estimation.intervals import Estimate
+    from howsure.evaluation.scores.metrics import interval, macro_interval
+
+    classes = [Estimate(0.8, 0.5, 0.9), Estimate(1.0, 0.3, 1.0), None]
+    made = macro_interval(0.6, 0.0, classes, np.zeros(3), 30, False, 0.95)
+    plain = interval(0.6, 0.0, 30, False, 0.95)
+    wider = t.ppf(0.975, 29) / 1.959964
+    below, above = np.sqrt(0.3**2 + 0.7**2) / 3, np.sqrt(0.1**2 + 1.0**2) / 3
+    assert 0.6 - made.low == pytest.approx(wider * max(below, 0.6 - plain.low), rel=1e-6)
+    assert made.high - 0.6 == pytest.approx(min(wider * max(above, plain.high - 0.6), 0.4), rel=1e-6)
+    # Classes that err together: the variance of the mean is twice that of independent ones.
+    both = macro_interval(0.9, 2 * (0.01 + 0.01) / 4, classes[:2], np.array([0.01, 0.01]), 10**9, False, 0.95)
+    assert 0.9 - both.low == pytest.approx(
+        max(np.sqrt(2) * np.sqrt(0.3**2 + 0.7**2) / 2, 0.9 - interval(0.9, 0.01, 10**9, False, 0.95).low), rel=1e-6
+    )

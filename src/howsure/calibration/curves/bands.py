@@ -35,10 +35,10 @@ class Band:
     def of(cls, middle: Floats, error: Floats, level: float, most: Floats) -> Band:
         """middle ± z error; `most` are draws of the largest |deviation|/error over all places.
 
-        Its quantile is taken at (1 + level)/2: half of what may go wrong is left to bias and to frequencies not being normal.
+        Its quantile is taken at 1 - α/5: most of what may go wrong is left to bias and to frequencies not being normal.
         """
         z = normal_quantile(0.5 + level / 2)
-        wide = max(float(np.quantile(most, 0.5 + level / 2)), z)
+        wide = max(float(np.quantile(most, 1.0 - (1.0 - level) / 5)), z)
         return cls(middle - z * error, middle + z * error, middle - wide * error, middle + wide * error)
 
     def around(self, p: Floats) -> Band:

@@ -42,8 +42,8 @@ KINDS = (
 )
 # A band's window: its share of the curve's, and the most that it may be, so that waves too small to be seen are allowed for.
 ROUGHER = 0.8
-WIDEST = 1 / 8  # of the range of q
-MOST_NEIGHBOURS = 1 / 6  # of the rows
+WIDEST = 1 / 12  # of the range of q
+MOST_NEIGHBOURS = 1 / 10  # of the rows
 COLUMNS = ("q", "p", "low", "high", "low_everywhere", "high_everywhere")
 
 

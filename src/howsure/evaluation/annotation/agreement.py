@@ -9,7 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.evaluation.annotation.chance import Coefficient, limits_of_ratio, mean_share
+from howsure.evaluation.annotation.chance import (
+    AGREEING,
+    DISAGREEING,
+    NONE_OBSERVED,
+    Coefficient,
+    items_per_group,
+    limits_of_perfect,
+    limits_of_ratio,
+    mean_share,
+    reaching,
+)
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
 
@@ -30,11 +40,38 @@ class Pairable:
         self.n_labels = len(ratings.labels)
         self.groups = None if ratings.groups is None else ratings.groups[self.items]
         self.values = ratings.values
+        self.weight: Floats = np.ones(len(self.items))
 
     @property
     def n(self) -> int:
         """How many items."""
-        return len(self.items)
+        return len(self.size)
+
+    def with_added_items(self) -> Pairable:
+        """An item's weight of agreement on each label in turn, and half an item's of labels spread evenly.
+
+        With groups they are groups of items, as large as the groups are on average.
+        """
+        made: Pairable = object.__new__(Pairable)
+        k, size = self.n_labels, float(self.size.mean())
+        every = np.arange(k)
+        made.items, made.n_labels, made.groups, made.values = self.items, k, self.groups, self.values
+        made.item = np.concatenate([self.item, self.n + every, np.full(k, self.n + k)])
+        made.label = np.concatenate([self.label, every, every])
+        made.count = np.concatenate([self.count, np.full(k, size), np.full(k, size / k)])
+        made.size = np.concatenate([self.size, np.full(k + 1, size)])
+        unit = items_per_group(self.n, self.groups)
+        made.weight = np.concatenate([self.weight, np.full(k, unit * AGREEING / k), [unit * DISAGREEING]])
+        return made
+
+    def limits(
+        self, observed: float, expected: float, influence: Floats, level: float
+    ) -> tuple[float | None, float | None]:
+        """Limits of 1 - D_o/D_e from the influence of each item, added ones last."""
+        n = len(self.items)
+        scaled = np.sqrt(self.weight) * influence / float(self.weight.sum())
+        added = np.sqrt(items_per_group(n, self.groups)) * scaled[n:]
+        return limits_of_ratio(observed, expected, scaled[:n], self.groups, added, level)
 
     def over_labels(self, weight: Floats) -> Floats:
         """Σ_c n_ic weight_c of each item."""
@@ -43,7 +80,7 @@ class Pairable:
     def disagreement(self) -> Floats:
         """The share of each item's pairs of ratings that differ."""
         same = np.bincount(self.item, self.count * (self.count - 1.0), self.n)
-        return 1.0 - same / (self.size * (self.size - 1.0))
+        return np.minimum(1.0 - same / (self.size * (self.size - 1.0)), 1.0)
 
 
 def observed_agreement(p: Pairable, confidence_level: float) -> Estimate | None:
@@ -61,16 +98,28 @@ def fleiss_kappa(p: Pairable, confidence_level: float) -> Coefficient:
     name = "Fleiss' κ"
     if not p.n:
         return Coefficient(name, None, reason="no item has two ratings")
-    share = p.count / p.size[p.item]
-    prior = np.bincount(p.label, share, p.n_labels) / p.n
-    each = p.disagreement()
-    observed, expected = float(each.mean()), 1.0 - float(prior @ prior)
+    observed, expected, _, prior = _fleiss(p)
     if prior.max() > 1.0 - 1e-12:
         return Coefficient(name, None, None, None, 1.0, 1.0, p.n, "only one label is used: all agreement is by chance")
+    value = 1.0 - observed / expected
+    if observed < NONE_OBSERVED:
+        low, high = limits_of_perfect(p.n, p.groups, expected, confidence_level)
+    else:
+        more = p.with_added_items()
+        low, high = reaching(value, more.limits(*_fleiss(more)[:3], confidence_level))
+    return Coefficient(name, value, low, high, 1.0 - observed, 1.0 - expected, p.n)
+
+
+def _fleiss(p: Pairable) -> tuple[float, float, Floats, Floats]:
+    """D_o, D_e, each item's influence on log D_o/D_e, and the labels' shares."""
+    share = p.count / p.size[p.item]
+    total = float(p.weight.sum())
+    prior = np.bincount(p.label, share * p.weight[p.item], p.n_labels) / total
+    each = p.disagreement()
+    observed, expected = float(p.weight @ each) / total, 1.0 - float(prior @ prior)
     own = 1.0 - np.bincount(p.item, share * prior[p.label], p.n)  # chance disagreement of the item's labels with all
-    influence = (each - observed) / max(observed, 1e-300) - 2.0 * (own - expected) / expected
-    low, high = limits_of_ratio(observed, expected, influence / p.n, p.groups, confidence_level)
-    return Coefficient(name, 1.0 - observed / expected, low, high, 1.0 - observed, 1.0 - expected, p.n)
+    influence = (each - observed) / max(observed, 1e-300) - 2.0 * (own - expected) / max(expected, 1e-300)
+    return observed, expected, influence, prior
 
 
 def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coefficient:
@@ -80,29 +129,38 @@ def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coe
         return Coefficient(name, None, reason="no item has two ratings")
     if metric != "nominal" and p.values is None:
         return Coefficient(name, None, n=p.n, reason="the labels have no order: name it with --order low,…,high")
-    total = np.bincount(p.label, p.count, p.n_labels)
-    n = float(total.sum())
-    prior = total / n
-    if (total > 0).sum() < 2:
+    if len(np.unique(p.label)) < 2:
         observed_agreement = 1.0 if metric == "nominal" else None
         reason = "only one label is used: all agreement is by chance"
         return Coefficient(name, None, None, None, observed_agreement, observed_agreement, p.n, reason)
+    observed, expected, _ = _alpha(p, metric)
+    value = 1.0 - observed / expected
+    if observed < NONE_OBSERVED:
+        low, high = limits_of_perfect(p.n, p.groups, expected, confidence_level, _widest(p, metric))
+    else:
+        more = p.with_added_items()
+        low, high = reaching(value, more.limits(*_alpha(more, metric), confidence_level))
+    agreed, by_chance = (1.0 - observed, 1.0 - expected) if metric == "nominal" else (None, None)
+    return Coefficient(name, value, low, high, agreed, by_chance, p.n)
+
+
+def _alpha(p: Pairable, metric: str) -> tuple[float, float, Floats]:
+    """D_o, D_e and each item's influence on log D_o/D_e."""
+    total = np.bincount(p.label, p.count * p.weight[p.item], p.n_labels)
+    n = float(total.sum())
+    prior = total / n
     each, expected, chance, moved = (_nominal if metric == "nominal" else _squared)(p, prior, metric)
     # each: Σ_ck n_ic n_ik δ_ck/(n_i-1); chance: influence of a label on D_e; moved: on D_o, through the ranks
-    observed = float(each.sum()) / n
-    bias = n / (n - 1.0)
-    mean = n / p.n
+    observed = float(p.weight @ each) / n
+    mean = n / float(p.weight.sum())
     on_observed = (each - observed * p.size + p.over_labels(moved) - float(moved @ prior) * p.size) / mean
     on_expected = (p.over_labels(chance) - float(chance @ prior) * p.size) / mean
-    influence = (on_observed / max(observed, 1e-300) - on_expected / expected) / p.n
-    scale = 1.0 if metric == "nominal" else _widest(p, prior, metric)
-    low, high = limits_of_ratio(observed, bias * expected, influence, p.groups, confidence_level, scale)
-    agreed, by_chance = (1.0 - observed, 1.0 - bias * expected) if metric == "nominal" else (None, None)
-    return Coefficient(name, 1.0 - observed / (bias * expected), low, high, agreed, by_chance, p.n)
+    influence = on_observed / max(observed, 1e-300) - on_expected / expected
+    return observed, n / (n - 1.0) * expected, influence
 
 
 def _nominal(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Floats, Floats]:
-    each = (p.size**2 - np.bincount(p.item, p.count**2, p.n)) / (p.size - 1.0)
+    each = np.minimum((p.size**2 - np.bincount(p.item, p.count**2, p.n)) / (p.size - 1.0), p.size)
     return each, 1.0 - float(prior @ prior), -2.0 * prior, np.zeros_like(prior)
 
 
@@ -113,8 +171,12 @@ def _scores(p: Pairable, prior: Floats, metric: str) -> Floats:
     return used - float(prior @ used)
 
 
-def _widest(p: Pairable, prior: Floats, metric: str) -> float:
-    used = _scores(p, prior, metric)[prior > 0]
+def _widest(p: Pairable, metric: str) -> float:
+    """The largest disagreement of two labels."""
+    if metric == "nominal":
+        return 1.0
+    total = np.bincount(p.label, p.count, p.n_labels)
+    used = _scores(p, total / float(total.sum()), metric)[total > 0]
     return float((used.max() - used.min()) ** 2)
 
 
@@ -130,7 +192,7 @@ def _squared(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Fl
         # Ranks move with the labels' shares: ∂r_c/∂p_g is 1 for g < c and ½ for g = c.
         pull = 4.0 * (p.size / (p.size - 1.0))[p.item] * p.count * v[p.label]
         pull -= 4.0 * (first / (p.size - 1.0))[p.item] * p.count
-        moved = _through_ranks(np.bincount(p.label, pull, p.n_labels) / float(p.size.sum()))
+        moved = _through_ranks(np.bincount(p.label, pull * p.weight[p.item], p.n_labels) / float(p.weight @ p.size))
         chance = chance + _through_ranks(4.0 * prior * v)
     return each, 2.0 * m2, chance, moved
 

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from howsure._result import Record
-from howsure.evaluation.annotation.chance import NONE_OBSERVED, limits_of_ratio
+from howsure.evaluation.annotation.chance import (
+    AGREEING,
+    DISAGREEING,
+    NONE_OBSERVED,
+    items_per_group,
+    limits_of_perfect,
+    limits_of_ratio,
+    reaching,
+)
 from howsure.evaluation.annotation.crowds import DawidSkene, normalised
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats
@@ -85,23 +93,38 @@ def _skill(
     others: Floats, label: Any, groups: Any, level: float
 ) -> tuple[float | None, float | None, float | None, float | None, float | None]:
     """Agreement, chance, skill, low, high."""
-    n = len(label)
+    n, k = len(label), others.shape[1]
     if n == 0:
         return None, None, None, None, None
-    each = 1.0 - others[np.arange(n), label]
-    observed = float(each.mean())
-    given = np.bincount(label, minlength=others.shape[1]) / n
-    theirs = others.mean(axis=0)
-    expected = 1.0 - float(given @ theirs)
+    observed, expected, _ = _against_others(others, label, np.ones(n))
     if expected < NONE_OBSERVED:
         return 1.0 - observed, 1.0 - expected, None, None, None
-    if given.max() == 1.0:
-        high = 1.0 - (0.5 - level / 2) ** (1.0 / max(float(each.sum()), 1e-9))
+    if len(np.unique(label)) == 1:
+        high = 1.0 - (0.5 - level / 2) ** (1.0 / max(n * observed, 1e-9))
         return 1.0 - observed, 1.0 - expected, 0.0, 0.0, high
+    if observed < NONE_OBSERVED:
+        return 1.0, 1.0 - expected, 1.0, *limits_of_perfect(n, groups, expected, level)
+    every, unit = np.arange(k), items_per_group(n, groups)
+    weight = np.concatenate([np.ones(n), np.full(k, unit * AGREEING / k), np.full(k, unit * DISAGREEING / k)])
+    views = np.concatenate([others, np.eye(k), (1.0 - np.eye(k)) / (k - 1)])
+    more = _against_others(views, np.concatenate([label, every, every]), weight)
+    influence = np.sqrt(weight) * more[2] / float(weight.sum())
+    skill = 1.0 - observed / expected
+    limits = limits_of_ratio(more[0], more[1], influence[:n], groups, np.sqrt(unit) * influence[n:], level)
+    return 1.0 - observed, 1.0 - expected, skill, *reaching(skill, limits)
+
+
+def _against_others(others: Floats, label: Any, weight: Floats) -> tuple[float, float, Floats]:
+    """D_o, D_e and each item's influence on log D_o/D_e."""
+    total = float(weight.sum())
+    each = 1.0 - others[np.arange(len(label)), label]
+    observed = float(weight @ each) / total
+    given = np.bincount(label, weight, others.shape[1]) / total
+    theirs = weight @ others / total
+    expected = 1.0 - float(given @ theirs)
     on_expected = 2.0 * (1.0 - expected) - theirs[label] - others @ given
-    influence = ((each - observed) / max(observed, NONE_OBSERVED) - on_expected / expected) / n
-    low, high = limits_of_ratio(observed, expected, influence, groups, level)
-    return 1.0 - observed, 1.0 - expected, 1.0 - observed / expected, low, high
+    influence = (each - observed) / max(observed, NONE_OBSERVED) - on_expected / max(expected, NONE_OBSERVED)
+    return observed, expected, influence
 
 
 def _verdict(

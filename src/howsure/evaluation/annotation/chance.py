@@ -2,6 +2,8 @@
 
 D_o is the disagreement observed, D_e the one expected by chance. Items (or groups of items) are what is independent;
 each contributes its influence on D_o and on D_e, and the sum of squares of those is the variance (docs/evidence/theory.md).
+Few items may by luck show no disagreement, or a rare label only where annotators agree: limits are computed with an item and a
+half added, one on which all agree and half of one on which all disagree, as Agresti and Coull do for a share.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from howsure.calibration.groups.estimates import student_quantile
 from howsure.kernels.cells import Floats, Ints
 
 NONE_OBSERVED = 1e-12  # less disagreement than this is none
+AGREEING, DISAGREEING = 1.0, 0.5  # items, or groups of items, added for the limits; spread evenly over the labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +43,39 @@ class Coefficient(Record):
 
 
 def limits_of_ratio(
-    observed: float,
-    expected: float,
-    influence: Floats,
-    groups: Ints | None,
-    confidence_level: float,
-    worst: float = 1.0,
+    observed: float, expected: float, influence: Floats, groups: Ints | None, added: Floats, confidence_level: float
 ) -> tuple[float | None, float | None]:
-    """Limits of 1 - D_o/D_e. `influence` is each item's on log D_o/D_e, or anything if D_o is 0.
-
-    Where no disagreement was seen, the share of items with any is at most 1 - (α/2)^(1/G), and theirs at most `worst`.
-    """
+    """Limits of 1 - D_o/D_e. `influence` is each item's on log D_o/D_e; `added` those of the items added, times √weight."""
     sums = influence if groups is None else _per_group(influence, groups)
     g = len(sums)
     if g < 2:
         return None, None
-    if observed < NONE_OBSERVED:
-        share = 1.0 - (0.5 - confidence_level / 2) ** (1.0 / g)
-        return 1.0 - share * worst / expected, 1.0
     z = student_quantile(0.5 + confidence_level / 2, g - 1)
-    half = min(z * sqrt(g / (g - 1) * float(sums @ sums)), 50.0)
+    half = min(z * sqrt(g / (g - 1) * float(sums @ sums + added @ added)), 50.0)
     ratio = observed / expected
     return 1.0 - ratio * exp(half), 1.0 - ratio * exp(-half)
+
+
+def limits_of_perfect(
+    n: int, groups: Ints | None, expected: float, confidence_level: float, worst: float = 1.0
+) -> tuple[float | None, float | None]:
+    """Limits where no disagreement was seen: the share of items with any is at most 1 - (α/2)^(1/G), theirs at most `worst`."""
+    g = n if groups is None else len(np.unique(groups))
+    if g < 2:
+        return None, None
+    share = 1.0 - (0.5 - confidence_level / 2) ** (1.0 / g)
+    return 1.0 - share * worst / expected, 1.0
+
+
+def items_per_group(n: int, groups: Ints | None) -> float:
+    """How many items are one independent unit, on average."""
+    return 1.0 if groups is None or not n else n / len(np.unique(groups))
+
+
+def reaching(value: float, limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    """The limits, moved out to the value where it lies beyond them: they were computed with items added."""
+    low, high = limits
+    return None if low is None else min(low, value), None if high is None else max(high, value)
 
 
 def mean_share(values: Floats, groups: Ints | None, confidence_level: float) -> Estimate:

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure._result import Record
-from howsure.evaluation.annotation.chance import NONE_OBSERVED, Coefficient, limits_of_ratio
+from howsure.evaluation.annotation.chance import (
+    AGREEING,
+    DISAGREEING,
+    NONE_OBSERVED,
+    Coefficient,
+    items_per_group,
+    limits_of_perfect,
+    limits_of_ratio,
+    reaching,
+)
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
 
@@ -101,25 +110,34 @@ def _chunk(
     plans: list[tuple[str, Floats | None, bool]] = [(KAPPAS["cohen"], None, False), (SCOTT, None, True)]
     if distance is not None:
         plans += [(KAPPAS["linear"], distance, False), (KAPPAS["quadratic"], distance**2, False)]
+    unit = np.ones(len(size))
+    if groups is not None:
+        unit = np.array([items_per_group(int(n), groups[b : b + n]) for b, n in zip(bounds, size, strict=False)])
+    extra = unit * (AGREEING + DISAGREEING)
+    total = size + extra
     for name, delta, pooled in plans:
-        mx, my = ((px + py) / 2.0,) * 2 if pooled else (px, py)
         each = (x != y).astype(np.float64) if delta is None else delta[x, y]
-        # The chance disagreement of a label with the other's labels.
-        of_x, of_y = (1.0 - my, 1.0 - mx) if delta is None else (my @ delta, mx @ delta)
-        observed = np.bincount(pair, each, len(size)) / size
-        expected = np.sum(mx * of_x, axis=1)
+        # Mean disagreement of two labels that differ.
+        apart = 1.0 if delta is None else float(delta.sum()) / (k * (k - 1))
+        plain = np.bincount(pair, each, len(size)) / size
+        by_chance, _, _ = _by_chance(px, py, delta, pooled)
+        # With the added items: both sides' labels are spread evenly over them.
+        mx, my = ((m * size[:, None] + extra[:, None] / k) / total[:, None] for m in (px, py))
+        expected, of_x, of_y = _by_chance(mx, my, delta, pooled)
+        observed = (plain * size + unit * DISAGREEING * apart) / total
         own = of_x[pair, x] + of_y[pair, y]
-        safe_o, safe_e = np.maximum(observed, NONE_OBSERVED), np.maximum(expected, NONE_OBSERVED)
-        influence = (each - observed[pair]) / safe_o[pair] - (own - 2.0 * expected[pair]) / safe_e[pair]
-        influence /= size[pair]
+        observed, expected = np.maximum(observed, NONE_OBSERVED), np.maximum(expected, NONE_OBSERVED)
+        influence = (each - observed[pair]) / observed[pair] - (own - 2.0 * expected[pair]) / expected[pair]
+        influence /= total[pair]
         columns.append(
             [
                 _coefficient(
                     name,
-                    float(observed[i]),
-                    float(expected[i]),
+                    (float(plain[i]), float(by_chance[i])),
+                    (float(observed[i]), float(expected[i])),
                     influence[bounds[i] : bounds[i + 1]],
                     None if groups is None else groups[bounds[i] : bounds[i + 1]],
+                    _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i],
                     level,
                     labels[int(x[bounds[i]])],
                 )
@@ -129,15 +147,41 @@ def _chunk(
     return list(zip(*columns, strict=True))
 
 
+def _by_chance(px: Floats, py: Floats, delta: Floats | None, pooled: bool) -> tuple[Floats, Floats, Floats]:
+    """D_e of each pair, and the chance disagreement of each label with the other's labels."""
+    mx, my = ((px + py) / 2.0,) * 2 if pooled else (px, py)
+    of_x, of_y = (1.0 - my, 1.0 - mx) if delta is None else (my @ delta, mx @ delta)
+    return np.sum(mx * of_x, axis=1), of_x, of_y
+
+
+def _added(observed: float, expected: float, own: Floats, apart: float) -> Floats:
+    """Influences of the items added on log D_o/D_e, times √weight: agreement on each label, and disagreement."""
+    agreeing = -1.0 - (own - 2.0 * expected) / expected
+    disagreeing = (apart - observed) / observed - (float(own.mean()) - 2.0 * expected) / expected
+    return np.append(np.sqrt(AGREEING / len(own)) * agreeing, np.sqrt(DISAGREEING) * disagreeing)
+
+
 def _coefficient(
-    name: str, observed: float, expected: float, influence: Floats, groups: Ints | None, level: float, label: str
+    name: str,
+    plain: tuple[float, float],
+    more: tuple[float, float],
+    influence: Floats,
+    groups: Ints | None,
+    added: Floats,
+    level: float,
+    label: str,
 ) -> Coefficient:
-    n = len(influence)
+    """From D_o and D_e, plain and with the items added that the limits are computed with."""
+    n, (observed, expected) = len(influence), plain
     if expected < NONE_OBSERVED:
         reason = f"both used only the label {label!r}: all agreement is by chance"
         return Coefficient(name, None, None, None, 1.0, 1.0, n, reason)
-    low, high = limits_of_ratio(observed, expected, influence, groups, level)
+    value = 1.0 - observed / expected
+    if observed < NONE_OBSERVED:
+        low, high = limits_of_perfect(n, groups, expected, level)
+    else:
+        low, high = reaching(value, limits_of_ratio(*more, influence, groups, added, level))
     why = None
     if low is None:
         why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"
-    return Coefficient(name, 1.0 - observed / expected, low, high, 1.0 - observed, 1.0 - expected, n, why)
+    return Coefficient(name, value, low, high, 1.0 - observed, 1.0 - expected, n, why)

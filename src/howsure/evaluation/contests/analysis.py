@@ -114,10 +114,10 @@ def _duel(f: Field, i: int, j: int, samples: int, rng: np.random.Generator, leve
 def _accuracy_tests(f: Field, i: int, j: int, a_only: int, b_only: int) -> tuple[tuple[Test, ...], float]:
     """Exact tests, and by how much clusters inflate the variance of the difference."""
     if f.groups is None:
-        return mcnemar(a_only, b_only), 1.0
+        return mcnemar(a_only, b_only)[::-1], 1.0
     each = (f.right[i] - f.right[j]) * (1 if f.count is None else f.count)
     d = np.rint(np.bincount(f.groups, each)).astype(np.int64)
     one = np.ones(len(d), np.int64)
     design = float(d @ d) / max(a_only + b_only, 1)
     exact = sign_flips(d, one)
-    return (() if exact is None else exact) + (cluster_z(d, one),), design or 1.0
+    return (() if exact is None else exact[::-1]) + (cluster_z(d, one),), design or 1.0

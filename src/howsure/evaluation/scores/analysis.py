@@ -17,6 +17,7 @@ from howsure.evaluation.scores.metrics import (
     f_measure,
     interval,
     macro,
+    macro_interval,
     micro,
     precision,
     present,
@@ -155,6 +156,19 @@ def _tables(
     made = [
         interval(a.value, factor * float(v), n, clustered, level, size)
         for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
+    ]
+    here = np.flatnonzero(present(t))
+    made[1:4] = [
+        macro_interval(
+            look.averages[1 + i].value,
+            factor * float(spread.averages[1 + i]),
+            [columns[i][c] for c in here],
+            factor * spread.classes[i][here],
+            n,
+            clustered,
+            level,
+        )
+        for i in range(3)
     ]
     return {
         "accuracy": made[0],

@@ -155,6 +155,37 @@ def class_intervals(
     ]
 
 
+def macro_interval(
+    value: float,
+    variance: float,
+    classes: list[Estimate | None],
+    variances: Floats,
+    n_units: int,
+    clustered: bool,
+    confidence_level: float,
+) -> Estimate:
+    """A mean over classes with the wider of two intervals, on either side.
+
+    Wilson's on the whole, and the classes' own put together: value ∓ √(r Σ (θ_k - limit_k)²)/K, r being by how much the linearised
+    variance exceeds that of independent classes (Zou & Donner 2008). The first does not see that a class may be all right
+    by luck; the second does. Both with Student's quantile.
+    """
+    plain = interval(value, variance, n_units, clustered, confidence_level)
+    if plain.low is None or plain.high is None:
+        return plain
+    k, apart = len(classes), float(variances.sum())
+    shared = variance * k * k / apart if apart > 0.0 else 1.0
+    below = above = 0.0
+    for c in classes:  # a class that is never predicted, say, has no precision: it counts as 0 and may be anything
+        v, low, high = (0.0, 0.0, 1.0) if c is None or c.low is None or c.high is None else (c.value, c.low, c.high)
+        below, above = below + (v - low) ** 2, above + (high - v) ** 2
+    p = 0.5 + confidence_level / 2
+    wider = 1.0 if clustered or n_units < 2 else student_quantile(p, n_units - 1) / normal_quantile(p)
+    low = value - wider * max(value - plain.low, sqrt(shared * below) / k)
+    high = value + wider * max(plain.high - value, sqrt(shared * above) / k)
+    return Estimate(value, max(low, 0.0), min(high, 1.0))
+
+
 def wilson(value: float, variance: float, rows: float, z: float) -> Estimate:
     """Wilson's score interval on the effective number of rows θ(1-θ)/Var θ, or `rows` where Var θ is 0."""
     spread = value * (1.0 - value)

@@ -185,7 +185,7 @@ def before(sketch):
     bins = levels[k]
     low, high = intervals._lower(bins, z), intervals._upper(bins, bins.squared_error, z)
     few = estimation_bins(sketch, min(max(10, round(n ** (1 / 3))), MOST_BINS), heaps=False)
-    ece, ece_low = intervals._debiased_ece(few, z)
+    ece, ece_low = intervals._bins_ece(few, z)
     plug_in = float(np.sum(few.weight * np.abs(few.gap)))
     ece_high = max(min(plug_in + z * intervals._ece_error(few), np.sqrt(high)), ece)
     p = np.clip([perfection.excess_error(first).p_value, perfection._score(sketch).p_value], 1e-15, 1 - 1e-15)
@@ -358,8 +358,9 @@ def percent(values):
 
 def family_table(families):
     """Steps, waves, heaps, rare events and few rows: each cell beside what it was."""
+    replicates = sorted({r["replicates"] for r in families})
     out = [
-        f"Percent of {families[0]['replicates']:,} replicates, mean lengths, and rejections at 5% by the combined test (its level where θ = 0), each "
+        f"Percent of {' to '.join(f'{k:,}' for k in replicates[:: max(len(replicates) - 1, 1)])} replicates, mean lengths, and rejections at 5% by the combined test (its level where θ = 0), each "
         "“before → now”; before: bins of one resolution, limits from these alone. Bins: mean number now.",
         "",
         "| q | truth | n | θ | RMS error | ECE | length, RMS | length, ECE | rejected | bins |",
@@ -450,7 +451,7 @@ def main():
     if STORE.exists():
         for line in STORE.read_text().splitlines():
             r = json.loads(line)
-            if r["replicates"] == args.replicates:
+            if r["replicates"] >= args.replicates:
                 done[key(r)] = r
     todo = [c for c in cells() if c not in done and args.only in str(c)]
     todo.sort(key=lambda c: -c[2] * 50 if c[0] == "clustered" else -c[1])

@@ -80,6 +80,27 @@ def labelled(folder):
     return calibration_of(found, code, [(q, i % 2 == 0) for i, q in enumerate(draw(found, code, 12, 0))])
 
 
+def copied():
+    from howsure.verbs.check import error_like
+
+    return error_like("hle", rows(), prob="q", true="y")
+
+
+def classifier_training(folder):
+    from howsure.verbs.classify import training
+
+    classifier(folder)
+    model, left_out = howsure.train_classifier(str(folder / "texts.tsv"), text="text", true="label", strength=1.0)
+    return training(model, left_out)
+
+
+def ranking(folder):
+    from howsure.verbs.top import top
+
+    exploration(folder)
+    return top(folder / "explored")
+
+
 def exploration(folder):
     return howsure.explore(coref="simple", out=str(folder / "explored"))
 
@@ -128,7 +149,11 @@ MAKERS = {
     "TaggerCheck": lambda f: howsure.check_tagger(
         howsure.train_tagger("hmm", str(f / "train.tsv"), pseudocount=1.0).tagger, str(f / "test.tsv")
     ),
+    "CopiedError": lambda f: copied(),
     "ClassifierCheck": classifier,
+    "ClassifierTraining": classifier_training,
+    "LanguageTraining": lambda f: howsure.lm.trained(language_model(f), "lm.npz"),
+    "Ranking": ranking,
     "CoreferenceScores": lambda f: howsure.score_coref(stories(), stories(), n_bootstrap=20),
     "CorefTraining": lambda f: howsure.train_coref(stories(), epochs=1),
     "CorefCheck": lambda f: howsure.check_coref(howsure.train_coref(stories(), epochs=1).model, stories(), samples=[5]),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import cache
+from importlib import import_module
 from math import isfinite
 from operator import attrgetter
 from pathlib import Path, PurePath
@@ -148,6 +149,17 @@ class Result(Record):
         return float(getattr(self, "confidence_level", 0.95))
 
 
+def drawn_by(path: str) -> Callable[..., Any]:
+    """A method that hands its result to a function of `plots` or `report`, imported when it is called."""
+    module, _, name = path.rpartition(".")
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(self, *args, **options)
+
+    method.__doc__ = f"See `{path}`."
+    return method
+
+
 def json_text(data: Any) -> str:
     """Plain data as `--json` prints it."""
     return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
@@ -173,6 +185,11 @@ def plain(value: Any) -> Any:
 def records(**columns: Any) -> list[dict[str, Any]]:
     """Arrays of one length as a record for each position."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)]
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: control characters in data never reach it."""
+    return "".join(ch if ch.isprintable() else "�" for ch in text)
 
 
 def finite(value: float | None) -> float | None:

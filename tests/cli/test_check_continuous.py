@@ -58,7 +58,7 @@ def test_page_and_plot_are_written(table, tmp_path, capsys):
         (["--draws", "s_*", "--quantiles", "q*"], "got draws and quantiles"),
         (["--draws", "s_*", "--by", "y"], "--by does not go with --draws"),
         (["--quantiles", "q?0", "--groups", "y"], "--groups does not go with --quantiles"),
-        (["--draws", "s_*", "--latex"], "--latex does not go with --draws"),
+        (["--draws", "s_*", "--explain"], "--explain does not go with --draws"),
         (["--quantiles", "q*"], "`quality` does not tell its level"),
         (["--draws", "s_*", "--where", "y > 1e9"], "--where kept none"),
         (["--draws", "s_*", "--plot", "a.bmp"], ".svg, .png, .pdf"),

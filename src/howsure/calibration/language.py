@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Result
+from howsure._result import Result, drawn_by
 from howsure.calibration.result import Calibration
 
 # A word's band is the number of times it occurred in the training text.
@@ -65,6 +65,9 @@ class LanguageCalibration(Result):
     def figure(self) -> dict[str, Any]:
         """The picture of `--plot`, a Vega-Lite specification."""
         return self.top.figure()
+
+    to_text = drawn_by("howsure.report.text.calibration.language_text")
+    to_html = drawn_by("howsure.report.language_page.language_page")
 
 
 def _lean(c: LanguageCalibration) -> str:

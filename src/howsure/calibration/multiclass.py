@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record, Result, records
+from howsure._result import Record, Result, drawn_by, records
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice, worst_first
@@ -95,6 +95,13 @@ class MulticlassCalibration(Result):
     def figure(self) -> dict[str, Any]:
         """The picture of `--plot`, a Vega-Lite specification."""
         return self.top.figure()
+
+    def explanation(self) -> str:
+        """What the numbers of the predicted class mean."""
+        return self.top.explanation()
+
+    to_text = drawn_by("howsure.report.text.calibration.classes_text")
+    to_html = drawn_by("howsure.report.calibration_page.classes_page")
 
 
 def analyse_classes(

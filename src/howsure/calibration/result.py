@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from howsure._result import Record, Result, plain
+from howsure._result import Record, Result, drawn_by, plain
 from howsure.calibration.curves.bins import Bins
 from howsure.calibration.curves.smooth import Curve
 from howsure.calibration.estimation.bias import Region
@@ -167,11 +167,10 @@ class Calibration(Result):
         errors = {"RMS error": repr(self.error), "ECE": repr(self.ece)}
         return {"rows": f"{self.n:,}", **errors, "Brier score": f"{self.brier.value:.4f}"}
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        from howsure.plots.vega import figure
-
-        return figure(self)
+    figure = drawn_by("howsure.plots.vega.figure")
+    to_text = drawn_by("howsure.report.text.calibration.calibration_text")
+    to_html = drawn_by("howsure.report.calibration_page.calibration_page")
+    explanation = drawn_by("howsure.report.text.explanation.explanation")
 
 
 def _dict(estimate: Estimate | None) -> dict[str, float | None]:

@@ -15,17 +15,14 @@ from howsure.cli.compare import compare
 from howsure.cli.coref import coref
 from howsure.cli.doctor import doctor
 from howsure.cli.explore import explore
-from howsure.cli.label import label
 from howsure.cli.lm import lm
-from howsure.cli.page import page
 from howsure.cli.parse import parse
 from howsure.cli.recalibrate import recalibrate
 from howsure.cli.reproduce import reproduce
+from howsure.cli.results import label, page, serve, top
 from howsure.cli.score import score
-from howsure.cli.serve import serve
 from howsure.cli.split import split
 from howsure.cli.tagger import tagger
-from howsure.cli.top import top
 from howsure.errors import HowsureError
 
 app = typer.Typer(
@@ -45,24 +42,16 @@ def howsure(
     """How sure is your NLP model, and is it right to be?"""
 
 
-app.command()(agree)
-app.command()(check)
-app.command()(compare)
-app.command()(score)
-app.command()(explore)
-app.command()(top)
-app.command()(label)
-app.command()(page)
-app.command()(serve)
-app.command()(parse)
-app.command()(reproduce)
-app.command()(split)
-app.command()(doctor)
-app.add_typer(recalibrate, name="recalibrate")
-app.add_typer(classify, name="classify")
-app.add_typer(tagger, name="tagger")
-app.add_typer(coref, name="coref")
-app.add_typer(lm, name="lm")
+for _command in (agree, check, compare, score, explore, top, label, page, serve, parse, reproduce, split, doctor):
+    app.command()(_command)
+for _name, _commands in {
+    "recalibrate": recalibrate,
+    "classify": classify,
+    "tagger": tagger,
+    "coref": coref,
+    "lm": lm,
+}.items():
+    app.add_typer(_commands, name=_name)
 
 
 def run(arguments: list[str] | None = None) -> int:

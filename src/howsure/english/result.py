@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from howsure._result import Result
+from howsure._result import Result, printable
 from howsure.corpora.document import Document
 
+MOST_NOTES = 5
 COLUMNS = ("word", "lemma", "upos", "xpos", "relation")
 
 
@@ -101,3 +102,39 @@ def document_dict(document: Document) -> dict[str, Any]:
         "space_after": None if document.space_after is None else document.space_after.tolist(),
         **{name: list(values) for name, values in document.columns.items()},
     }
+
+
+class ParseCount:
+    """Counts documents as they go by."""
+
+    def __init__(self) -> None:
+        self.documents = self.sentences = self.words = 0
+        self.notes: list[tuple[str, str]] = []
+
+    def __call__(self, documents: Iterable[Document]) -> Iterator[Document]:
+        for document in documents:
+            self.documents += 1
+            self.sentences += document.n_sentences
+            self.words += len(document)
+            if "note" in document.metadata:
+                self.notes.append((document.name, document.metadata["note"]))
+            yield document
+
+    @property
+    def verdict(self) -> str:
+        return summary(self.documents, self.sentences, self.words, len(self.notes))
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "verdict": self.verdict,
+            "n_documents": self.documents,
+            "n_sentences": self.sentences,
+            "n_words": self.words,
+            "notes": [{"document": name, "note": note} for name, note in self.notes],
+        }
+
+    def note_lines(self) -> list[str]:
+        """The first notes, and how many documents have more."""
+        shown = [f"{printable(name)}: {printable(note)}" for name, note in self.notes[:MOST_NOTES]]
+        rest = len(self.notes) - MOST_NOTES
+        return shown + ([f"… and {rest:,} documents more."] if rest > 0 else [])

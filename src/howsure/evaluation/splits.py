@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Result
+from howsure._result import Result, drawn_by
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -105,6 +105,8 @@ class Split(Result):
     def table(self) -> list[dict[str, Any]]:
         """One row a part."""
         return [{k: v for k, v in part.items() if k != "labels"} for part in self.to_dict()["parts"]]
+
+    to_text = drawn_by("howsure.report.text.score.split_text")
 
 
 def quotas(n: int, share: Floats) -> Ints:

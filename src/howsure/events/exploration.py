@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure._result import Result
+from howsure._result import PLOTS, Result, drawn_by
 from howsure.errors import InputError
 from howsure.events.counts import CountLaw, difference_count, document_count
 from howsure.events.storage import read_manifest, read_table
@@ -159,6 +159,10 @@ class Exploration(Result):
             f"(95% between {low} and {high}){others}."
         )
 
+    def chosen(self, actors: Sequence[str] = ()) -> list[str]:
+        """Codes of the actors named; of none, of the two with most events."""
+        return [self.code(a) for a in actors] or [code for code, _ in self.totals()[:2]]
+
     def table(self) -> list[dict[str, Any]]:
         """The counts of all actors with events, a row for each actor and period."""
         return [
@@ -166,6 +170,14 @@ class Exploration(Result):
             for code, _ in self.totals()
             for count in self.timeline(code)
         ]
+
+    def as_file(self, suffix: str, actors: Sequence[str] = ()) -> bytes:
+        """As of every result; a picture shows the actors named."""
+        if suffix in PLOTS:
+            from howsure.plots.vega import rendered
+
+            return rendered(self.figure(actors), suffix)
+        return Result.as_file(self, suffix) or b"actor,name,period\n"
 
     def to_dict(self, actors: Sequence[str] | None = None, every: str | None = None) -> dict[str, Any]:
         """Everything that is printed: totals, and the timelines of the named actors (by default, of all with events)."""
@@ -201,3 +213,6 @@ class Exploration(Result):
                 "periods": [p.to_dict() for p in self.compare(chosen[0], chosen[1], every)],
             }
         return made
+
+    to_text = drawn_by("howsure.report.text.exploration.exploration_text")
+    figure = drawn_by("howsure.plots.timeline_vega.exploration_figure")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Result
+from howsure._result import Result, drawn_by
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
@@ -42,6 +42,8 @@ class Labelled(Result):
     mean q, share of yes).
     """
 
+    SHOWN = "verdict actor n_documents n_labelled gap low high expected estimated estimated_low estimated_high rms_error strata"
+
     actor: str
     n_documents: int
     n_labelled: int
@@ -54,6 +56,7 @@ class Labelled(Result):
     estimated_high: float
     rms_error: float
     strata: tuple[dict[str, Any], ...]
+    name: str = ""  # of the actor
 
     def __repr__(self) -> str:
         return f"Labelled({self.n_labelled} of {self.n_documents} documents: gap {self.gap:+.3f} [{self.low:+.3f}, {self.high:+.3f}])"
@@ -73,6 +76,8 @@ class Labelled(Result):
     def table(self) -> list[dict[str, Any]]:
         """One row a stratum."""
         return list(self.strata)
+
+    to_text = drawn_by("howsure.report.text.exploration.labelled_text")
 
 
 def stratum_of(probability: float) -> int:
@@ -175,6 +180,7 @@ def calibration_of(found: Exploration, actor: str, answers: Sequence[tuple[Quest
         min(float(reached), estimated + half * reached),
         float(np.sqrt(squares)),
         tuple(strata),
+        found.name(found.code(actor)),
     )
 
 

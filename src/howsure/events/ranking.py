@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from howsure._result import Record
+from howsure._result import Record, Result, drawn_by
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 
@@ -37,6 +37,27 @@ class RankedDocument(Record):
 
     def __repr__(self) -> str:
         return f"RankedDocument({self.id!r}, {self.actor}, probability {self.probability:.2f})"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Result):
+    """Documents with events in order. Made by `howsure top`."""
+
+    SHOWN = "documents"
+
+    documents: tuple[RankedDocument, ...]
+    names: dict[str, str]  # of the actors
+
+    @property
+    def verdict(self) -> str:
+        """How many there are."""
+        return f"{len(self.documents)} documents." if self.documents else "No document has an event of an actor."
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a document."""
+        return [{k: v for k, v in d.to_dict().items() if k != "chains"} for d in self.documents]
+
+    to_text = drawn_by("howsure.report.text.exploration.ranking_text")
 
 
 def ranked_documents(

@@ -103,6 +103,19 @@ class Reproduction(Result):
         """One row a claim."""
         return [{"claim": f.claim, "source": f.source, "verdict": f.verdict, "said": f.said} for f in self.findings]
 
+    def to_text(self) -> str:
+        """Title, findings and what was written."""
+        from howsure.report.text.layout import filled, joined
+
+        parts = [self.title + (f"\nData: {self.data}" if self.data else "")]
+        for f in self.findings:
+            claim = filled(f"{f.verdict.upper()}: {f.claim} ({f.source})", "  ")
+            if f.paper or f.ours:
+                claim += "\n" + filled(f"source: {f.paper}; here: {f.ours}", "    ")
+            parts.append(claim + "\n" + filled(f.said, "    "))
+        parts.append("\n".join(f"Written: {path}" for path in self.files))
+        return joined(parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the cache keeps."""
         made = asdict(self)

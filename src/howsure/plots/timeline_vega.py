@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from howsure.errors import InputError
+from howsure.events.exploration import Exploration
 from howsure.plots.vega import PALETTE, SCHEMA
 
 BANDS = (("95", 0.12), ("80", 0.13), ("50", 0.15))
@@ -68,6 +71,17 @@ def timeline_layers(timelines: dict[str, list[dict[str, Any]]]) -> list[dict[str
         },
     ]
     return layers
+
+
+def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
+    """The counts of the actors named over time; of none, of the two with most events."""
+    chosen = found.chosen(actors)
+    if not chosen:
+        raise InputError("there are no events to draw.")
+    verbs = found.manifest["settings"]["verbs"]
+    shown = ", ".join(verbs[:4]) + (", …" if len(verbs) > 4 else "")
+    timelines = {found.name(c): [count.to_dict() for count in found.timeline(c)] for c in chosen}
+    return timeline_figure(timelines, f"Documents with an agent of: {shown} (per {found.every})")
 
 
 def timeline_figure(timelines: dict[str, list[dict[str, Any]]], title: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.discrimination import HISTOGRAM_BINS
 from howsure.calibration.multiclass import RiskCoverage
 from howsure.calibration.result import Calibration
@@ -222,9 +223,9 @@ def overlaid_layers(curves: dict[str, Calibration]) -> list[dict[str, Any]]:
     ]
 
 
-def overlaid_figure(curves: dict[str, Calibration]) -> dict[str, Any]:
+def comparison_figure(c: Comparison) -> dict[str, Any]:
     """Several models' curves, of fixed size: for files."""
-    return {"$schema": SCHEMA, "background": "white", "width": 400, "height": 400, "layer": overlaid_layers(curves)}
+    return {"$schema": SCHEMA, "background": "white", "width": 400, "height": 400, "layer": overlaid_layers(c.by_model)}
 
 
 def chart(layers: list[dict[str, Any]], height: int, described: str) -> dict[str, Any]:

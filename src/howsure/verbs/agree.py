@@ -238,3 +238,19 @@ def _against_gold(
         mean_difference(by_model - by_vote, groups, level),
         calibration,
     )
+
+
+def check_posteriors(path: str) -> None:
+    """Raise if the name of a file for posteriors tells no format of tables."""
+    from howsure.engines.writing import output
+
+    output(path)
+
+
+def write_posteriors(made: Agreement, path: str) -> None:
+    """Write each item's label probabilities as a table."""
+    from howsure.engines.writing import output, write_columns
+    from howsure.evaluation.annotation.crowds import posterior_rows
+
+    assert made.crowd is not None
+    write_columns(posterior_rows(made.ratings, made.crowd.model), output(path))

@@ -13,6 +13,8 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.analysis import analyse
 from howsure.calibration.curves.smooth import smooth_curve
+from howsure.calibration.gate import RULES as RULES
+from howsure.calibration.gate import Gate as Gate
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
@@ -324,3 +326,17 @@ def _check_classes(
         rng=rng,
         source=rows.source,
     )
+
+
+def shipped_example() -> Any:
+    """The table of real predictions that ships."""
+    from howsure.data import demo_table
+
+    return demo_table()
+
+
+def logged(file: str, kind: str) -> Any:
+    """The rows of an evaluation log (lm-eval, llm) as a table with columns `confidence` and `correct`."""
+    from howsure.engines.llm_logs import read_log
+
+    return read_log(file, kind).table()

@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Result
 from howsure.errors import InputError
-from howsure.models.classifiers.model import TextClassifier
-
-if TYPE_CHECKING:
-    from howsure.calibration.multiclass import MulticlassCalibration
-    from howsure.calibration.result import Calibration
-    from howsure.evaluation.scores.result import Score
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifierCheck(Result):
-    """How good a classifier's labels are, and whether its probabilities are right."""
-
-    SHOWN = "verdict positive left_out score calibration"
-
-    score: Score
-    calibration: Calibration | MulticlassCalibration
-    positive: str | None
-    left_out: int
-
-    def __repr__(self) -> str:
-        return f"ClassifierCheck({self.score!r}, {self.calibration!r})"
-
-    @property
-    def verdict(self) -> str:
-        """Both answers in words."""
-        return f"{self.score.verdict} {self.calibration.verdict}"
-
-    def table(self) -> list[dict[str, Any]]:
-        """One row a class, then the averages."""
-        return self.score.table()
-
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        return self.calibration.figure()
+from howsure.evaluation.scores.classifier import ClassifierCheck
+from howsure.models.classifiers.model import ClassifierTraining, TextClassifier
 
 
 def train_classifier(
@@ -103,6 +69,11 @@ def train_classifier(
         progress=progress,
     )
     return made, left_out
+
+
+def training(model: TextClassifier, left_out: int) -> ClassifierTraining:
+    """What `train_classifier` returns, as a result."""
+    return ClassifierTraining(model, left_out)
 
 
 def check_classifier(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._result import Result
 from howsure.corpora.coreference.documents import read_documents
+from howsure.corpora.coreference.documents import source_files as source_files
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.evaluation.coreference.scores import CoreferenceScores, coreference_scores
@@ -46,6 +48,12 @@ class CorefTraining(Result):
         if self.dev is None:
             return said + " Without --dev the temperature is 1."
         return f"{said} On dev: {self.dev.verdict} Temperature {self.temperature:.3f}, fitted for the {self.objective}."
+
+    def to_text(self) -> str:
+        """Verdict, then the scores on dev."""
+        from howsure.report.text.models import coref_training_text
+
+        return coref_training_text(self.verdict, self.dev)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,3 +259,22 @@ def score_coref(
         raise InputError(f'gold has no document "{sorted(extra)[0]}".')
     pairs = [(mention_pairs(k.mentions or ()), mention_pairs(by_name[k.name].mentions or ())) for k in keys]
     return coreference_scores(pairs, n_bootstrap=n_bootstrap, confidence_level=confidence_level, rng=rng)
+
+
+def shipped_coref() -> CorefModel:
+    """The coreference model that ships."""
+    from howsure.english.coreference import coref_model
+
+    return coref_model()
+
+
+def write_resolved(made: Sequence[Resolved], path: str) -> None:
+    """Write resolved documents: CoNLL-2012 if the name ends in .conll, else JSON lines."""
+    from howsure.corpora.coreference.conll2012 import conll2012_text
+    from howsure.files import write_whole
+
+    if path.endswith(".conll"):
+        text = conll2012_text([r.document for r in made], [r.entities() for r in made])
+    else:
+        text = "".join(json.dumps(r.to_dict(), ensure_ascii=False, allow_nan=False) + "\n" for r in made)
+    write_whole(path, text.encode("utf-8", "surrogatepass"))

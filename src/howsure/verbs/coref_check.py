@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record, Result
-from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.corpora.document import Document
 from howsure.errors import InputError
-from howsure.evaluation.coreference.scores import CoreferenceScores
+from howsure.evaluation.coreference.result import CorefCheck, SampledPairs
 from howsure.models.coreference.attributes import KINDS
 from howsure.models.coreference.features import features
 from howsure.models.coreference.ranker import CorefModel, gold_clusters
@@ -29,57 +27,6 @@ GROUPS = np.array(["nominal", "proper", "other", *["pronoun"] * (len(KINDS) - 3)
 SENTENCES = (1, 2, 4, 8, 16)
 APART = np.array(["same sentence", "1 sentence", "2-3 sentences", "4-7 sentences", "8-15 sentences", "16 and more"])
 SAMPLES = (10, 100, 1000)
-
-
-@dataclass(frozen=True, slots=True)
-class SampledPairs(Record):
-    """Pair probabilities as frequencies in a number of samples (None: exact), and how calibrated they look."""
-
-    samples: int | None
-    error: Estimate | None
-    brier: float
-    largest_deviation: float
-    rms_deviation: float
-
-    def __repr__(self) -> str:
-        return f"SampledPairs({self.samples or 'exact'}: error {self.error!r}, Brier {self.brier:.5f})"
-
-
-@dataclass(frozen=True, slots=True)
-class CorefCheck(Result):
-    """Calibration of a coreference model. Made by `check_coref`."""
-
-    SHOWN = "verdict n_documents n_mentions temperature pairs new untempered sampling scores notes"
-
-    pairs: Calibration
-    new: Calibration
-    scores: CoreferenceScores
-    sampling: tuple[SampledPairs, ...]
-    temperature: float
-    untempered: Calibration | None
-    n_documents: int
-    n_mentions: int
-    notes: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"CorefCheck(pairs {self.pairs.error!r}, {self.scores!r})"
-
-    @property
-    def verdict(self) -> str:
-        """The answer in words."""
-        return f"Do these two mentions corefer? {self.pairs.verdict}"
-
-    def table(self) -> list[dict[str, Any]]:
-        """All pairs, then each slice."""
-        return self.pairs.table()
-
-    def headline(self) -> dict[str, str]:
-        """Of the pairs."""
-        return self.pairs.headline()
-
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        return self.pairs.figure()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +92,7 @@ def check_coref(
         n_documents=len(with_mentions),
         n_mentions=sum(map(len, found)),
         notes=tuple(notes),
+        source=str(documents) if isinstance(documents, str | Path) else "",
     )
 
 

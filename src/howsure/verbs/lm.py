@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from howsure.calibration.language import LanguageCalibration
     from howsure.models.ngrams.comparison import ModelComparison
     from howsure.models.ngrams.evaluation import Evaluation
-    from howsure.models.ngrams.model import LanguageModel
-    from howsure.models.ngrams.spelling import Corrector
+    from howsure.models.ngrams.model import LanguageModel, LanguageTraining
+    from howsure.models.ngrams.spelling import Correction, Corrector
     from howsure.models.ngrams.use import Candidate
 
 Model = "LanguageModel | str | Path"
@@ -160,6 +160,13 @@ def save(model: LanguageModel, path: str | Path) -> None:
         raise InputError(f"a model is saved as .npz or .arpa; got {path}.")
 
 
+def trained(model: LanguageModel, path: str | Path) -> LanguageTraining:
+    """What training gave, written to `path`."""
+    from howsure.models.ngrams.model import LanguageTraining
+
+    return LanguageTraining(model, str(path))
+
+
 def perplexity(model: Any, text: Any, *, groups: Any = None, confidence_level: float = 0.95) -> Evaluation:
     """How well a model predicts a text: perplexity with and without unknown words and </s>, bits, accuracy.
 
@@ -225,6 +232,16 @@ def corrector(
 
     pairs = None if errors is None else _pairs(errors) if isinstance(errors, str | Path) else list(errors)
     return Corrector(_model(model), None if pairs is None else error_model(pairs), error_rate=error_rate)
+
+
+def corrected(
+    model: Any, text: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, *, error_rate: float = 0.05
+) -> list[tuple[str, list[Correction]]]:
+    """Each line of a text corrected, with what was changed in it."""
+    from howsure.models.ngrams.reading import blocks
+
+    made = corrector(model, errors, error_rate=error_rate)
+    return [made.line(line) for block in blocks(text) for line in block.decode().splitlines()]
 
 
 def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:

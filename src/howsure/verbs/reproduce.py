@@ -23,6 +23,8 @@ from howsure.files import make_folder, write_whole
 from howsure.plots.vega import rendered
 from howsure.report.reproduction_page import reproduction_page
 
+__all__ = ["EXPERIMENTS", "experiment", "reproduce"]
+
 
 def reproduce(
     name: str,

@@ -16,14 +16,15 @@ from howsure.calibration.multiclass import analyse_classes
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Slice, worst_first
 from howsure.calibration.sketch import sketch_rows
+from howsure.calibration.tagging import TaggerCheck
 from howsure.corpora.document import Document
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
+from howsure.models.taggers.result import Candidate, TaggerTraining
 from howsure.models.taggers.tagger import Tagger, load_tagger
 from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
-from howsure.verbs.tagger_result import Candidate, TaggerCheck, TaggerTraining
 
 Progress = Callable[[str, int, float], None]  # what is trained, the iteration, the loss
 Source = str | Path | Sequence[str | Path] | Sequence[Document]
@@ -205,7 +206,7 @@ def check_tagger(
         per_pair=pair_slices(posterior, codes, group, pairs, level),
         per_span=tuple(worst_first(_slices([(k, posterior.span_is(k)) for k in kinds], codes, of_sentence, level))),
         unseen=tuple(unseen),
-        source=source,
+        source=f"{tagger} on {source}" if isinstance(tagger, str | Path) else source,
     )
 
 
@@ -296,3 +297,15 @@ def apply_tagger(
     if marginals:
         made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(model.tags)}
     return pa.table(made)
+
+
+def write_tags(table: Any, path: str) -> None:
+    """Write what `apply_tagger` returns to a Parquet file, whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from howsure.files import write_whole
+
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer)
+    write_whole(path, buffer.getvalue().to_pybytes())

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record, Result, plain
+from howsure._result import Record, Result, drawn_by, plain
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
@@ -110,11 +110,9 @@ class Comparison(Result):
         """One row a model."""
         return [Slice(name, c, None).row() for name, c in self.by_model.items()]
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        from howsure.plots.vega import overlaid_figure
-
-        return overlaid_figure(self.by_model)
+    figure = drawn_by("howsure.plots.vega.comparison_figure")
+    to_text = drawn_by("howsure.report.text.comparison.comparison_text")
+    to_html = drawn_by("howsure.report.comparison_page.comparison_page")
 
 
 class Scored(Protocol):

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from howsure._result import Record
+from howsure._result import Result
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedError(Record):
+class CopiedError(Result):
     """The number as published, the same with no row left out, and how many rows were."""
+
+    SHOWN = "value with_all_rows ignored n beta"
 
     value: float
     with_all_rows: float
@@ -28,6 +30,15 @@ class CopiedError(Record):
 
     def __repr__(self) -> str:
         return f"CopiedError({self.value:.4f}, ignoring {self.ignored:,} of {self.n:,} rows; {self.with_all_rows:.4f} with them)"
+
+    @property
+    def verdict(self) -> str:
+        """The copied error, and what it leaves out."""
+        return (
+            f"As the widely copied script computes it (bins of {self.beta}, last bin left out): {self.value:.4f}, ignoring "
+            f"the {self.ignored:,} most confident of {self.n:,} rows. With them it would be {self.with_all_rows:.4f}, "
+            "sampling noise included; the debiased error above has neither fault."
+        )
 
 
 def copied_error(y_true: Floats, y_prob: Floats, beta: int = 100) -> CopiedError:

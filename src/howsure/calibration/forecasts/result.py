@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from howsure._result import Record, Result, records
+from howsure._result import Record, Result, drawn_by, records
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.calibration.forecasts.uniformity import EcdfDifference
@@ -152,11 +152,9 @@ class ContinuousCalibration(Result):
         }
         return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        from howsure.plots.pit_vega import pit_figure
-
-        return pit_figure(self)
+    figure = drawn_by("howsure.plots.pit_vega.pit_figure")
+    to_text = drawn_by("howsure.report.text.forecasts.continuous_text")
+    to_html = drawn_by("howsure.report.continuous_page.continuous_page")
 
 
 def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:

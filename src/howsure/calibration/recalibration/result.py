@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from howsure._result import Result
+from howsure._result import Result, drawn_by
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.choosing import MethodScore
 from howsure.calibration.recalibration.recalibrator import Recalibrator
@@ -106,6 +106,8 @@ class Recalibration(Result):
         """One row a method."""
         rows = [(self.before, None), *((m, m.gain) for m in self.methods)]
         return [{"": m.method, "log loss": m.log_loss, "Brier": m.brier, "gain": gain} for m, gain in rows]
+
+    to_text = drawn_by("howsure.report.text.calibration.recalibration_text")
 
 
 def _number(x: float) -> str:

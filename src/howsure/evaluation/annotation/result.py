@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Record, Result
+from howsure._result import Record, Result, drawn_by
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
@@ -172,8 +172,6 @@ class Agreement(Result):
         names = ("value", "low", "high", "observed", "expected", "n")
         return [{"": c.name} | {name: getattr(c, name) for name in names} for c in self.coefficients]
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        from howsure.plots.agreement_vega import agreement_figure
-
-        return agreement_figure(self)
+    figure = drawn_by("howsure.plots.agreement_vega.agreement_figure")
+    to_text = drawn_by("howsure.report.text.agreement.agreement_text")
+    to_html = drawn_by("howsure.report.agree_page.agreement_page")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Record, Result
+from howsure._result import Record, Result, drawn_by
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.intervals import Estimate
@@ -93,8 +93,6 @@ class Contest(Result):
         """One row a system."""
         return [{"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} for s in self.systems]
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        from howsure.plots.score_vega import contest_figure
-
-        return contest_figure(self)
+    figure = drawn_by("howsure.plots.score_vega.contest_figure")
+    to_text = drawn_by("howsure.report.text.comparison.contest_text")
+    to_html = drawn_by("howsure.report.contest_page.contest_page")

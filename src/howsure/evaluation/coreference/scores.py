@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Record, Result
+from howsure._result import Record, Result, drawn_by
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.evaluation.coreference.parts import RATIOS, Pairs, document_parts
@@ -81,6 +81,8 @@ class CoreferenceScores(Result):
     def table(self) -> list[dict[str, Any]]:
         """One row a metric."""
         return [{"": s.metric, "recall": s.recall, "precision": s.precision, "F1": s.f1} for s in self.scores]
+
+    to_text = drawn_by("howsure.report.text.models.coref_scores_text")
 
 
 def coreference_scores(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Record, Result
+from howsure._result import Record, Result, drawn_by
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.scores.confusion import Confusion
 
@@ -115,8 +115,6 @@ class Score(Result):
             for name, a in means
         ]
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        from howsure.plots.score_vega import score_figure
-
-        return score_figure(self)
+    figure = drawn_by("howsure.plots.score_vega.score_figure")
+    to_text = drawn_by("howsure.report.text.score.score_text")
+    to_html = drawn_by("howsure.report.score_page.score_page")

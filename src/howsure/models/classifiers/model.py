@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import Result, drawn_by
 from howsure.corpora.tweet_tokens import TOKENIZERS
 from howsure.errors import InputError
 from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
@@ -56,6 +57,32 @@ class TextClassifier:
         settings, arrays = load_model(path, KIND, VERSION)
         classes = tuple(settings.pop("classes"))
         return cls(tuple(unpacked_names(arrays["words"])), classes, arrays["weights"], arrays["intercept"], settings)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierTraining(Result):
+    """A trained classifier, and how many rows had no text or no label."""
+
+    model: TextClassifier
+    left_out: int
+
+    @property
+    def verdict(self) -> str:
+        """What was learnt."""
+        m, s = self.model, self.model.settings
+        classes = ", ".join(m.classes[:6]) + (", …" if len(m.classes) > 6 else "")
+        said = (
+            f"A {s['method']} classifier of {len(m.classes)} classes ({classes}), learnt from {s['texts']:,} texts and "
+            f"{len(m.words):,} words, {'C' if s['method'] == 'logistic' else 'pseudocount'} {s['strength']:g}."
+        )
+        return said + (f" {self.left_out:,} rows without a text or a label were left out." if self.left_out else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Classes, words and how it was made."""
+        m = self.model
+        return {"classes": list(m.classes), "words": len(m.words), "left_out": self.left_out, **m.settings}
+
+    to_text = drawn_by("howsure.report.text.models.classifier_training_text")
 
 
 def vocabulary(texts: Sequence[str], tokens: str, min_count: int) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Result
+from howsure._result import Result, drawn_by
 from howsure.errors import InputError
 from howsure.models.ngrams.evaluation import LN2, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
@@ -79,6 +79,8 @@ class ModelComparison(Result):
             "better_sentences": self.better_sentences,
             "confidence_level": self.confidence_level,
         }
+
+    to_text = drawn_by("howsure.report.text.models.language_comparison_text")
 
 
 def compared(

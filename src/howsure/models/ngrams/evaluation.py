@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Result, finite
+from howsure._result import Result, drawn_by, finite
 from howsure.errors import InputError
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
 from howsure.models.ngrams.trie import Floats
@@ -141,6 +141,8 @@ class Evaluation(Result):
         names = ("all words", "without unknown words", "without </s>", "without either")
         parts = (self.all_words, self.known_words, self.no_ends, self.known_no_ends)
         return [{"": name, **part.to_dict()} for name, part in zip(names, parts, strict=True)]
+
+    to_text = drawn_by("howsure.report.text.models.evaluation_text")
 
 
 def evaluated(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Result, drawn_by
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
@@ -208,3 +209,29 @@ def sentence_numbers(ids: Ids) -> NDArray[np.int64]:
     """The number of each token's sentence, counted by </s>."""
     ended = np.cumsum(ids == EOS)
     return np.concatenate([[0], ended[:-1]]).astype(np.int64) if len(ids) else np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTraining(Result):
+    """A trained language model, and the file that it was written to."""
+
+    model: LanguageModel
+    written: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What was learnt."""
+        m = self.model
+        grams = " + ".join(f"{n:,}" for n in m.trie.sizes())
+        return (
+            f"Order {m.order}, {m.settings['smoothing']}: {len(m.vocabulary) - 3:,} words beside <UNK>, <s> and </s>; "
+            f"{grams} n-grams of orders 1 to {m.order}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Order, sizes and how it was made."""
+        m = self.model
+        sizes = {"order": m.order, "vocabulary": len(m.vocabulary), "ngrams": m.trie.sizes()}
+        return {"written": self.written, **sizes, **m.settings}
+
+    to_text = drawn_by("howsure.report.text.models.language_training_text")

@@ -1,12 +1,10 @@
-"""An `Agreement` in words and tables, 80 columns wide."""
+"""An `Agreement` in words and tables."""
 
 from __future__ import annotations
 
-import textwrap
-
-from howsure.cli.text import WIDTH, printable
 from howsure.evaluation.annotation.chance import Coefficient
 from howsure.evaluation.annotation.result import Agreement, Crowd
+from howsure.report.text.layout import cut, filled, in_groups, joined, limits, printable
 
 MOST_PAIRS = 10
 MOST_CONFUSED = 10
@@ -16,7 +14,7 @@ MOST_ANNOTATORS = 15
 
 def agreement_text(a: Agreement) -> str:
     """Verdict first, then the coefficients, pairs, confusions, items to look at, and the crowd."""
-    parts = [textwrap.fill(printable(a.verdict), WIDTH), _coefficients(a)]
+    parts = [filled(printable(a.verdict)), _coefficients(a)]
     if len(a.ratings.annotators) > 2 or len(a.pairs[:1]):
         parts.append(_pairs(a))
     if len(a.ratings.labels) > 2 and a.confused:
@@ -28,38 +26,28 @@ def agreement_text(a: Agreement) -> str:
     said = [f"Left out: {rows:,}, {reason}." for reason, rows in a.left_out.items()]
     said += [f"Note: {printable(note)}" for note in a.notes]
     if said:
-        parts.append("\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said))
-    return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def _cut(name: str, width: int) -> str:
-    return printable(name if len(name) <= width else name[: width - 1] + "…")
-
-
-def _limits(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+        parts.append("\n".join(filled(line, hanging="  ") for line in said))
+    return joined(parts)
 
 
 def _coefficients(a: Agreement) -> str:
     r = a.ratings
-    groups = "" if a.n_groups is None else f" in {a.n_groups:,} groups"
+    groups = in_groups(a.n_groups)
     lines = [
         f"{len(r.label):,} labels ({len(r.labels)} classes) of {len(r.items):,} items{groups} "
         f"by {len(r.annotators):,} annotators",
         f"  {'':<30} {'value':>7}  {f'{a.confidence_level:.0%} interval':<17} {'agreed':>7} {'by chance':>10}",
     ]
     if a.observed is not None:
-        limits = _limits(a.observed.low, a.observed.high)
-        lines.append(f"  {'raw agreement':<30} {a.observed.value:>7.3f}  {limits:<17}".rstrip())
+        interval = limits(a.observed, ".3f")
+        lines.append(f"  {'raw agreement':<30} {a.observed.value:>7.3f}  {interval:<17}".rstrip())
     empty = []
     for c in a.shown_coefficients:
         if c.value is None:
-            empty.append(
-                textwrap.fill(f"{c.name}: – ({c.reason})", WIDTH, initial_indent="  ", subsequent_indent="    ")
-            )
+            empty.append(filled(f"{c.name}: – ({c.reason})", "  ", "    "))
             continue
         seen = "" if c.observed is None or c.expected is None else f"{c.observed:>7.3f} {c.expected:>10.3f}"
-        lines.append(f"  {c.name:<30} {c.value:>7.3f}  {_limits(c.low, c.high):<17} {seen}".rstrip())
+        lines.append(f"  {c.name:<30} {c.value:>7.3f}  {limits(c, '.3f'):<17} {seen}".rstrip())
     return "\n".join(lines + empty)
 
 
@@ -70,22 +58,22 @@ def _pairs(a: Agreement) -> str:
     lines = [
         "Pairs of annotators, most items in common first"
         if len(a.pairs) > 1
-        else f"{_cut(shown[0].a, 30)} and {_cut(shown[0].b, 30)}",
+        else f"{cut(shown[0].a, 30)} and {cut(shown[0].b, 30)}",
         f"  {'':<25} {'items':>6} {'agreed':>7} {'chance':>7} {'Cohen κ':>8}  interval",
     ]
     empty: dict[str, int] = {}
     for p in shown:
         c = p.kappa
-        name = f"{_cut(p.a, 12)} / {_cut(p.b, 12)}" if len(a.pairs) > 1 else ""
+        name = f"{cut(p.a, 12)} / {cut(p.b, 12)}" if len(a.pairs) > 1 else ""
         value = "–" if c.value is None else f"{c.value:.3f}"
         chance = "" if c.expected is None else f"{c.expected:.3f}"
-        limits = _limits(c.low, c.high)
-        lines.append(f"  {name:<27} {p.n:>4,} {p.observed:>7.3f} {chance:>7} {value:>8}  {limits:<17}".rstrip())
+        interval = limits(c, ".3f")
+        lines.append(f"  {name:<27} {p.n:>4,} {p.observed:>7.3f} {chance:>7} {value:>8}  {interval:<17}".rstrip())
         if c.reason:
             empty[c.reason] = empty.get(c.reason, 0) + 1
         if len(a.pairs) == 1:
             lines += [_one(x) for x in p.coefficients[1:]]
-    lines += [textwrap.fill(f"–: {reason}", WIDTH, initial_indent="  ", subsequent_indent="    ") for reason in empty]
+    lines += [filled(f"–: {reason}", "  ", "    ") for reason in empty]
     if len(a.pairs) > MOST_PAIRS:
         lines.append(f"  … {len(a.pairs) - MOST_PAIRS:,} more (--json lists all, with Scott's π and weighted κ)")
     return "\n".join(lines)
@@ -94,7 +82,7 @@ def _pairs(a: Agreement) -> str:
 def _one(c: Coefficient) -> str:
     if c.value is None:
         return f"  {c.name}: –"
-    return f"  {c.name:<48} {c.value:>8.3f}  {_limits(c.low, c.high)}".rstrip()
+    return f"  {c.name:<48} {c.value:>8.3f}  {limits(c, '.3f')}".rstrip()
 
 
 def _confused(a: Agreement) -> str:
@@ -103,7 +91,7 @@ def _confused(a: Agreement) -> str:
         f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}",
     ]
     for c in a.confused[:MOST_CONFUSED]:
-        name = f"{_cut(c.a, 18)} / {_cut(c.b, 18)}"
+        name = f"{cut(c.a, 18)} / {cut(c.b, 18)}"
         lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
     return "\n".join(lines)
 
@@ -111,7 +99,7 @@ def _confused(a: Agreement) -> str:
 def _items(a: Agreement) -> str:
     lines = ["Items with most disagreement: look at these to mend the guidelines"]
     for d in a.disputed[:MOST_ITEMS]:
-        lines.append(f"  {_cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {_cut(d.described, 36)}")
+        lines.append(f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}")
     return "\n".join(lines)
 
 
@@ -122,11 +110,11 @@ def _crowd(a: Agreement, c: Crowd) -> str:
         g = c.gold
         lines.append(f"  {f'right, of {g.n:,} with gold':<30} {'share':>7}  {'interval':<17}".rstrip())
         for name, e in (("majority vote (ties are shared)", g.majority), ("Dawid-Skene", g.dawid_skene)):
-            lines.append(f"  {name:<31} {e.value:>6.3f}  {_limits(e.low, e.high)}".rstrip())
+            lines.append(f"  {name:<31} {e.value:>6.3f}  {limits(e, '.3f')}".rstrip())
         if g.calibration is not None and g.calibration.error is not None:
             e = g.calibration.error
             lines.append(
-                f"  {'calibration error of its P(label)':<33} {e.value:.3f} {_limits(e.low, e.high)}, see howsure check"
+                f"  {'calibration error of its P(label)':<33} {e.value:.3f} {limits(e, '.3f')}, see howsure check"
             )
     for said, needed in (("labels an item", c.needed), ("without those to reject", c.needed_without)):
         if needed is not None:
@@ -140,10 +128,10 @@ def _crowd(a: Agreement, c: Crowd) -> str:
     )
     lines += ["", head]
     for m in shown[:MOST_ANNOTATORS]:
-        limits = _limits(m.low, m.high)
+        interval = limits(m, ".3f")
         skill = "–" if m.skill is None else f"{m.skill:.3f}"
         lines.append(
-            f"  {_cut(m.name, 16):<16} {skill:>6} {limits:<17} {_cut(m.evidence.removeprefix('agrees with the others on '), 36)}"
+            f"  {cut(m.name, 16):<16} {skill:>6} {interval:<17} {cut(m.evidence.removeprefix('agrees with the others on '), 36)}"
         )
     rest = len(shown) - MOST_ANNOTATORS
     if rest > 0:

@@ -1,71 +1,14 @@
-"""What training and checking a tagger return."""
+"""How calibrated a tagger is: the predicted tag, each tag, pairs of tags and spans."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Record, Result
+from howsure._result import Result, drawn_by
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
 from howsure.calibration.result import Slice
-from howsure.models.taggers.tagger import Tagger
-from howsure.models.taggers.temperature import FittedTemperature
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate(Record):
-    """One value tried of the regulariser or the pseudocount, and the accuracy on held-out text."""
-
-    setting: str
-    value: float
-    dev_accuracy: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class TaggerTraining(Result):
-    """A trained tagger and how it was chosen."""
-
-    SHOWN = (
-        "verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy "
-        "tried temperature"
-    )
-
-    tagger: Tagger = field(repr=False)
-    n_sentences: int
-    n_tokens: int
-    tried: tuple[Candidate, ...]
-    temperature: FittedTemperature | None = None
-    n_dev: int | None = None
-
-    def __repr__(self) -> str:
-        return f"TaggerTraining({self.tagger!r}, dev accuracy {self.dev_accuracy})"
-
-    @property
-    def chosen(self) -> Candidate:
-        """What was chosen: the first of the best."""
-        return max(self.tried, key=lambda t: t.dev_accuracy or 0.0)
-
-    @property
-    def dev_accuracy(self) -> float | None:
-        """Accuracy on held-out text."""
-        return self.chosen.dev_accuracy
-
-    @property
-    def verdict(self) -> str:
-        """The outcome in words."""
-        c = self.chosen
-        said = f"Trained {self.tagger!r} on {self.n_sentences:,} sentences, {self.n_tokens:,} tokens."
-        if c.dev_accuracy is not None:
-            said += f" {c.setting} = {c.value:g} is best on held-out text: accuracy {c.dev_accuracy:.4f}."
-        if self.temperature is not None:
-            t = self.temperature
-            said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
-        return said
-
-    def table(self) -> list[dict[str, Any]]:
-        """One row a setting tried."""
-        return [t.to_dict() for t in self.tried]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +77,9 @@ class TaggerCheck(Result):
     def figure(self) -> dict[str, Any]:
         """The picture of `--plot`, a Vega-Lite specification."""
         return self.classes.figure()
+
+    to_text = drawn_by("howsure.report.text.models.tagger_text")
+    to_html = drawn_by("howsure.report.tagger_page.tagger_page")
 
 
 def clear(slices: tuple[Slice, ...]) -> int:

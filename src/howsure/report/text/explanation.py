@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from howsure.calibration.result import Calibration
+from howsure.report.text.layout import filled
 
 _MEANINGS = [
     (
@@ -66,15 +65,13 @@ def explanation(c: Calibration) -> str:
     said = ["\nWhat the numbers mean\n"]
     for name, words, formula in _MEANINGS:
         said.append(f"  {name}")
-        said.append(textwrap.fill(words, 80, initial_indent="    ", subsequent_indent="    "))
-        said.append(textwrap.fill(formula, 80, initial_indent="      ", subsequent_indent="      "))
+        said.append(filled(words, "    "))
+        said.append(filled(formula, "      "))
     said.append(
-        textwrap.fill(
+        filled(
             f"Intervals hold the true value in {100 * c.confidence_level:g}% of samples; derivations and simulations are in "
             "docs/evidence/theory.md.",
-            80,
-            initial_indent="  ",
-            subsequent_indent="  ",
+            "  ",
         )
     )
     return "\n".join(said) + "\n"

@@ -1,0 +1,146 @@
+"""What `howsure explore`, `top` and `label` found, in words and tables."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from howsure.events.exploration import Exploration
+from howsure.events.labelling import Labelled
+from howsure.events.ranking import Ranking
+from howsure.report.text.layout import cut, filled, joined, printable
+from howsure.report.text.layout import notes as note_lines
+
+MOST_ACTORS = 12
+MOST_PERIODS = 40
+FEW_TO_TIME = 200  # documents; fewer are not timed
+
+
+def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
+    """Verdict first, then all actors, those chosen over time (by default the first two), what is left out."""
+    chosen = found.chosen(actors)
+    parts = [filled(printable(found.verdict))]
+    totals = found.totals()
+    if totals:
+        lines = [f"{'documents, all periods':<34} {'mean':>7} {'sd':>6}  {'95%':<11} {'one-best':>8}"]
+        for code, law in totals[:MOST_ACTORS]:
+            low, high = law.interval(0.95)
+            best = sum(h.best > 0 for h in found.hits[code] if h.date is not None)
+            shown = cut(f"{code}  {found.name(code)}", 34)
+            lines.append(f"{shown:<34} {law.mean:>7.2f} {law.sd:>6.2f}  {f'{low} to {high}':<11} {best:>8}")
+        if len(totals) > MOST_ACTORS:
+            lines.append(f"… {len(totals) - MOST_ACTORS} more (--json lists all)")
+        parts.append("\n".join(lines))
+    parts += [_timeline_table(found, code) for code in chosen]
+    if len(chosen) == 2:
+        parts.append(_comparison_table(found, *chosen))
+    if found.timing.get("documents", 0) >= FEW_TO_TIME:
+        parts.append(filled(run_time(found.timing)))
+    return joined([*parts, *note_lines(notes(found))])
+
+
+def _timeline_table(found: Exploration, code: str) -> str:
+    counts = found.timeline(code)
+    title = printable(found.name(code))
+    lines = [f"{title[:28]:<28} {'mean':>7} {'50%':>9} {'80%':>9} {'95%':>9} {'1-best':>6} {'more':>6}"]
+    shown = counts if len(counts) <= MOST_PERIODS else [c for c in counts if c.mean > 0 or c.best > 0][:MOST_PERIODS]
+    for c in shown:
+        bands = [f"{low}–{high}" for low, high in c.intervals.values()]
+        more = "" if c.more_than_before is None else f"{c.more_than_before:.2f}"
+        docs = f"({c.n_documents:,} documents)"
+        lines.append(
+            f"  {c.period:<10} {docs:<16} {c.mean:>6.2f} {bands[0]:>9} {bands[1]:>9} {bands[2]:>9} {c.best:>6} {more:>6}"
+        )
+    if len(shown) < len(counts):
+        lines.append(f"  … {len(counts) - len(shown):,} periods are not shown (--csv has all)")
+    return "\n".join(lines)
+
+
+def _comparison_table(found: Exploration, a: str, b: str) -> str:
+    lines = [f"{a} against {b}: {'P(more)':>10} {'P(fewer)':>9} {'difference':>11}  95%"]
+    whole = found.compare_all(a, b)
+    low, high = whole.interval(0.95)
+    width = len(f"{a} against {b}:") - 2
+    rows = [("all", whole.above(0), 1.0 - whole.above(-1), whole.mean, low, high)]
+    rows += [(p.period, p.more, p.fewer, p.difference, *p.interval) for p in found.compare(a, b)[:MOST_PERIODS]]
+    for name, more, fewer, difference, lowest, highest in rows:
+        lines.append(f"  {name:<{width}} {more:>10.3f} {abs(fewer):>9.3f} {difference:>+11.2f}  {lowest} to {highest}")
+    return "\n".join(lines)
+
+
+def notes(found: Exploration) -> list[str]:
+    """What was left out or looks wrong, in words."""
+    m = found.manifest
+    made = []
+    if m["n_undated"]:
+        why = ", ".join(f"{n:,} {reason}" for reason, n in m["undated"].items())
+        made.append(f"{_documents(m['n_undated'])} without a date ({why}): in the results, not in the periods.")
+    if m["n_failed"]:
+        why = "; ".join(f"{n:,}: {reason}" for reason, n in list(m["failures"].items())[:3])
+        made.append(f"{_documents(m['n_failed'])} could not be used ({why}).")
+    if m["n_future"]:
+        made.append(f"{_documents(m['n_future'])} dated in the future.")
+    if m["n_html"]:
+        made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
+    if m["corpus"] == "stories":
+        made.append("the stories ship with howsure; their countries and events are made up.")
+    if m["settings"]["coref"] == "simple":
+        made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
+    made.append(
+        "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/guides/explore.md)."
+    )
+    return made
+
+
+def run_time(timing: dict[str, float]) -> str:
+    """How long it took, and on what."""
+    n, total = timing["documents"], max(timing["total"], 1e-9)
+    after = timing["resolving"] + timing["asking"]
+    return (
+        f"{n:,.0f} documents in {total:,.0f} s, {n / total:,.1f} a second. CPU time: {timing['parsing']:,.0f} s for parsing, "
+        f"{after:,.0f} s for all that follows."
+    )
+
+
+def _documents(n: int) -> str:
+    return f"{n:,} document{'' if n == 1 else 's'}"
+
+
+def ranking_text(ranked: Ranking) -> str:
+    """A paragraph for each document: probability, actor, day and title, then the sentences and links behind it."""
+    if not ranked.documents:
+        return ranked.verdict
+    parts = []
+    for d in ranked.documents:
+        day = "undated" if d.date is None else d.date.isoformat()
+        lines = [cut(f"{d.probability:.2f}  {ranked.names[d.actor]}  {day}  {d.title or d.id}", 80)]
+        if d.title:
+            lines.append(f"      {printable(d.id)}"[:80])
+        for c in d.chains[:3]:
+            lines.append(_wrapped(f"{c.probability:.2f}  {c.why}", "  "))
+            lines.append(_wrapped(c.sentence, "        "))
+            lines += [_wrapped(f"described by {x}", "        ") for x in c.described[:2]]
+            if c.hangs_on:
+                lines.append(_wrapped(f"hangs on {c.hangs_on}", "        "))
+        parts.append("\n".join(lines))
+    return joined(parts)
+
+
+def _wrapped(text: str, indent: str) -> str:
+    return filled(printable(textwrap.shorten(text, 400, placeholder=" …")), indent, indent + "  ")
+
+
+def labelled_text(made: Labelled) -> str:
+    """Verdict first, then the strata."""
+    lines = [
+        filled(f"{made.name or made.actor}: {made.verdict}"),
+        "",
+        f"mean q - mean y   {made.gap:+.4f}  [{made.low:+.4f}, {made.high:+.4f}]   RMS over strata {made.rms_error:.3f}",
+        f"{made.n_labelled} of {made.n_documents:,} documents labelled, weighted by the strata they were drawn from",
+        "",
+        f"  {'probability':<14} {'documents':>9} {'labelled':>9} {'mean q':>8} {'yes':>6}",
+    ]
+    for s in made.strata:
+        span = "nothing found" if s["to"] == 0 else f"{s['from']:.2f} to {s['to']:.2f}"
+        lines.append(f"  {span:<14} {s['documents']:>9,} {s['labelled']:>9} {s['mean_q']:>8.3f} {s['share_yes']:>6.2f}")
+    return "\n".join(lines)

@@ -1,0 +1,176 @@
+"""What was learnt and found of models, in words and tables: language models, taggers, coreference, classifiers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from howsure.calibration.tagging import TaggerCheck
+from howsure.evaluation.coreference.result import CorefCheck
+from howsure.evaluation.coreference.scores import CoreferenceScores
+from howsure.evaluation.scores.classifier import ClassifierCheck
+from howsure.models.classifiers.model import ClassifierTraining
+from howsure.models.ngrams.comparison import ModelComparison
+from howsure.models.ngrams.evaluation import Evaluation, Surprise
+from howsure.models.ngrams.model import LanguageTraining
+from howsure.models.taggers.result import TaggerTraining
+from howsure.report.text.calibration import bins_table, calibration_text, curve, slice_rows
+from howsure.report.text.layout import aligned, filled, joined, limits, notes, p_text, printable
+from howsure.report.text.score import score_text
+
+
+def language_training_text(t: LanguageTraining) -> str:
+    """What was learnt."""
+    about = t.to_dict()
+    lines = [filled(t.verdict)]
+    for name, value in about.get("parameters", {}).items():
+        lines.append(filled(f"{name}: {_shown(value)}", "  ", "    "))
+    if about.get("tuned_on"):
+        lines.append(f"  tuned on {about['tuned_on']}")
+    if about.get("dev_perplexity") is not None:
+        lines.append(f"  perplexity of the dev text: {about['dev_perplexity']:.1f}")
+    return "\n".join([*lines, *notes(about.get("notes", []))])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(v) for v in value) + "]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def evaluation_text(e: Evaluation) -> str:
+    """Verdict first, then what is counted and what is not."""
+    head = f"  {'':<26} {'words':>10} {'bits a word':>12} {'perplexity':>11}  {f'{e.confidence_level:.0%} interval'}"
+    ends = e.sentences > 0
+    rows = [("all words" + (", with </s>" if ends else ""), e.all_words), ("  without unknown words", e.known_words)]
+    if ends:
+        rows += [("  without </s>", e.no_ends), ("  without either", e.known_no_ends)]
+    lines = [head, *(_surprise(name, s) for name, s in rows)]
+    bits = e.all_words.bits
+    size = "infinite" if not math.isfinite(bits) else f"{bits:,.0f} bits ({bits / 8 / 1024:,.1f} KiB)"
+    orders = ", ".join(f"{k}: {n / e.all_words.words:.0%}" for k, n in enumerate(e.matched, 1))
+    facts = [
+        ("to compress the text", size, ""),
+        ("next word guessed", f"{e.next_word_accuracy:.1%}", ""),
+        ("unknown words", f"{e.out_of_vocabulary:,}", f"{e.out_of_vocabulary / e.all_words.words:.1%} of all"),
+        ("longest n-gram found", orders, ""),
+    ]
+    return joined([filled(e.verdict), "\n".join(lines), aligned(facts)])
+
+
+def _surprise(name: str, s: Surprise) -> str:
+    if not s.words:
+        return f"  {name:<26} {0:>10}"
+    if not math.isfinite(s.bits):
+        return f"  {name:<26} {s.words:>10,} {'infinite':>12} {'infinite':>11}"
+    d = s.to_dict()
+    interval = "" if d["low"] is None else f"[{d['low']:.1f}, {d['high']:.1f}]"
+    return f"  {name:<26} {s.words:>10,} {s.per_word:>12.3f} {s.perplexity:>11.1f}  {interval}".rstrip()
+
+
+def language_comparison_text(c: ModelComparison) -> str:
+    """Verdict first, then the numbers."""
+    interval = "" if c.low is None else f"{limits(c, '+.4f')} ({c.confidence_level:.0%} interval)"
+    rows = [
+        ("words", f"{c.words:,}", f"in {c.sentences:,} sentences; {c.left_out:,} that one does not know left out"),
+        (c.a[:30], f"{c.bits_a:.3f}", "bits a word"),
+        (c.b[:30], f"{c.bits_b:.3f}", "bits a word"),
+        ("difference", f"{c.difference:+.4f}", interval),
+        ("no difference?", f"p {p_text(c.p_value)}", "sign-flip test over sentences"),
+    ]
+    return joined([filled(c.verdict), aligned(rows)])
+
+
+def tagger_training_text(made: TaggerTraining) -> str:
+    """Verdict, then what was tried."""
+    parts = [filled(made.verdict)]
+    if made.n_dev is not None:
+        lines = [f"  {made.chosen.setting:<12} {'accuracy':>9}  on {made.n_dev:,} held-out tokens"]
+        lines += [f"  {t.value:<12g} {t.dev_accuracy:>9.4f}{'  best' if t is made.chosen else ''}" for t in made.tried]
+        parts.append("\n".join(lines))
+    return joined(parts)
+
+
+def tagger_text(made: TaggerCheck, by: str = "tag") -> str:
+    """Verdict first, then the numbers, the table asked for, and the predicted tag's curve."""
+    c = made.classes
+    rows = [
+        ("tokens", f"{c.n:,}", f"{made.n_sentences:,} sentences, {len(c.classes)} tags"),
+        ("accuracy", f"{made.accuracy.value:.4f}", limits(made.accuracy)),
+        ("Viterbi accuracy", f"{made.viterbi_accuracy:.4f}", ""),
+    ]
+    for label, k in (("RMS error, predicted", c.top), ("RMS error, all events", c.pooled)):
+        if k.error is not None:
+            rows.append((label, f"{k.error.value:.4f}", limits(k.error)))
+    rows.append(("RMS error, tag-wise", f"{c.class_wise:.4f}", "root mean square over the tags"))
+    rows.append(("log loss", f"{made.log_loss:.4f}", "of the gold sequence, per token"))
+    shown = {"tag": made.per_tag, "pair": made.per_pair, "span": made.per_span}[by]
+    parts = [
+        filled(made.verdict),
+        aligned(rows),
+        f"By {by}, worst first ({made.n_groups:,} {made.groups}s are independent):\n" + slice_rows(shown, 60, with_rows=by == "span"),
+        "The predicted tag's probability\n" + bins_table(c.top),
+        curve(c.top),
+    ]  # fmt: skip
+    return joined(parts)
+
+
+def coref_text(k: CorefCheck) -> str:
+    lines = [f"  {'pair probabilities':<20} {'error':>7}  {'interval':<18} {'Brier':>8} {'furthest off':>13}"]
+    for s in k.sampling:
+        name = "exact" if s.samples is None else f"{s.samples:,} samples"
+        error = "" if s.error is None else f"{s.error.value:>7.4f}  {limits(s.error)}"
+        off = "" if s.samples is None else f"{s.largest_deviation:>13.4f}"
+        lines.append(f"  {name:<20} {error:<27} {s.brier:>8.5f} {off}".rstrip())
+    parts = [
+        "Do these two mentions corefer?" + "\n\n" + calibration_text(k.pairs).rstrip(),
+        filled(f"Is this mention new? {k.new.verdict}"),
+        "Exact and sampled:\n" + "\n".join(lines),
+    ]
+    if k.untempered is not None and k.untempered.error is not None:
+        parts.append(f"Temperature {k.temperature:.3f}; without it the RMS error would be {k.untempered.error!r}.")
+    parts += [filled(k.scores.verdict), scores_table(k.scores)]
+    return joined([*parts, *(filled(f"Note: {note}") for note in k.notes)])
+
+
+def scores_table(s: CoreferenceScores) -> str:
+    """A line for each metric, in percent."""
+    lines = [
+        f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {100 * s.confidence_level:g}% interval of F1"
+    ]
+    for m in s.scores:
+        recall, precision = (f"{100 * x.value:.2f}" if x is not None else "" for x in (m.recall, m.precision))
+        interval = "" if m.f1.low is None or m.f1.high is None else f"[{100 * m.f1.low:.2f}, {100 * m.f1.high:.2f}]"
+        lines.append(f"  {m.metric:<10} {recall:>7} {precision:>10} {100 * m.f1.value:>7.2f}  {interval}".rstrip())
+    return "\n".join(lines)
+
+
+def coref_scores_text(s: CoreferenceScores) -> str:
+    """Verdict, then a line for each metric."""
+    return joined([filled(s.verdict, break_long_words=False, break_on_hyphens=False), scores_table(s)])
+
+
+def coref_training_text(verdict: str, dev: CoreferenceScores | None) -> str:
+    """Verdict, then the scores on dev."""
+    said = filled(verdict, break_long_words=False, break_on_hyphens=False)
+    return joined([said, "" if dev is None else scores_table(dev)])
+
+
+def classifier_training_text(t: ClassifierTraining) -> str:
+    """What was learnt, and what was tried on dev."""
+    s = t.model.settings
+    name = "C" if s["method"] == "logistic" else "pseudocount"
+    lines = [filled(printable(t.verdict))]
+    if s["dev"]:
+        lines.append(f"\n  {name:<12} F1 on dev")
+        lines += [f"  {t['strength']:<12g} {t['f1']:.4f}" + " <" * (t["strength"] == s["strength"]) for t in s["dev"]]
+    return "\n".join(lines)
+
+
+def classifier_text(c: ClassifierCheck) -> str:
+    """Both verdicts, the scores, then the calibration."""
+    of = "" if c.positive is None else f'Probability of "{printable(c.positive)}":\n\n'
+    k = c.calibration
+    left = f"\n{c.left_out:,} rows without a text or a label were left out.\n" if c.left_out else ""
+    calibrated = k.to_text()
+    return score_text(c.score) + left + "\n" + of + calibrated

@@ -90,7 +90,7 @@ def test_mistakes_are_one_clear_line(arguments, said, capsys, tmp_path, monkeypa
 
 
 def test_run_time_tells_speed_and_where_the_time_went():
-    from howsure.cli.explore import run_time
+    from howsure.report.text.exploration import run_time
 
     said = run_time({"documents": 1500, "total": 60.0, "parsing": 100.0, "resolving": 4.0, "asking": 2.0})
     assert said == "1,500 documents in 60 s, 25.0 a second. CPU time: 100 s for parsing, 6 s for all that follows."

@@ -25,6 +25,7 @@ MOST_CELLS = 256
 LEAST_ODDS = 1e-12  # q = 0 and q = 1 count as these odds: what cannot happen could not be tilted
 TRUST = 10.0  # events' worth of trust in the tilted law's variance, against the sample's
 MIDDLE = 0.25  # of the largest step that one label makes: between Clopper-Pearson's 1/2 and none, as mid-p
+UNSEEN = 0.5
 FURTHEST = 1e6
 
 
@@ -150,8 +151,9 @@ def _inverted(
     # Where even p = 0 or 1 throughout is no surprise, the rest is chance in q.
     low = law(lowest).mean - max(quantile(lowest, 1.0 - tail) - value, 0.0)
     high = law(highest).mean + max(value - quantile(highest, tail), 0.0)
-    # The cells' mean may differ from the rows' by rounding or, in wide cells, a little more.
-    return value + min(low - fitted.mean, 0.0), value + max(high - fitted.mean, 0.0)
+    # Rows with other q may be unseen: half of the largest step that one label makes is always allowed for.
+    unseen = UNSEEN * step / n
+    return value + min(low - fitted.mean, -unseen), value + max(high - fitted.mean, unseen)
 
 
 def pearson3_quantile(p: float, skew: float) -> float:

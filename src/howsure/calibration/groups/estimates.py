@@ -15,7 +15,7 @@ from howsure.calibration.estimation.estimate import MOST_SKEW
 from howsure.calibration.estimation.intervals import TINY, Estimate, Law, debiased_ece, solve
 from howsure.calibration.estimation.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
 from howsure.calibration.groups.clusters import POSITIVE, ROWS
-from howsure.calibration.groups.moments import Moments, scores
+from howsure.calibration.groups.moments import Moments
 from howsure.kernels.cells import Floats
 
 
@@ -79,20 +79,18 @@ def _null_moments(c: Floats, a: Floats, own: float, fourth: float, least: float)
 
 
 def score_test(m: Moments) -> PerfectionTest:
-    """Hotelling's T² on each group's (Σe, Σe(1-2q)), with the degrees of freedom η of unequal groups.
+    """Hotelling's T² on each group's (Σe, Σe(1-2q)): the sandwich version of the score test.
 
-    (η - 1)/(2η) T² ~ F(2, η - 1): with groups of one size η = G - 1 and this is Hotelling's test.
+    Under H0 every group's mean is 0, whatever its size: a large group raises the statistic's variance and its estimate alike.
     """
     from scipy.special import fdtrc
 
-    total = scores(m.totals.sums[None, :])[0]
-    statistic, rank, _ = quadratic_form(total, _few(m) * m.squares.score)
-    degrees = m.squares.rows.degrees
-    rest = degrees - rank + 1.0
-    if rank == 0 or rest <= 0.0:  # groups all alike, or too few of them, say nothing of chance
+    g = m.n_groups
+    statistic, rank, _ = quadratic_form(g * m.plan.score_mean, g / (g - 1) * m.squares.score)
+    if rank == 0 or g <= rank:  # groups all alike, or too few of them, say nothing of chance
         return PerfectionTest("score", 0.0, 1.0)
-    f = statistic * rest / (rank * degrees)
-    return PerfectionTest("score", f, float(fdtrc(rank, rest, f)))
+    f = statistic * (g - rank) / (rank * (g - 1))
+    return PerfectionTest("score", f, float(fdtrc(rank, g - rank, f)))
 
 
 def perfection_tests(m: Moments, excess: PerfectionTest) -> tuple[PerfectionTest, ...]:

@@ -115,7 +115,7 @@ class Squares:
     fourth_s: float
     shared: float  # Σ_g (Σ_b (d_b² - D2) n_gb / (1 - h_g))²
     apart: float  # Σ_g (Σ_b (|d_b| - Σ w|d|) n_gb / (1 - h_g))²
-    score: Floats  # (2, 2) of (the score statistics less h_g times their sum) / (1 - h_g)
+    score: Floats  # (2, 2) of the score statistics about their mean over groups
     gap: float  # Σ_g [(Σ(q - y) - mean n_g) / (1 - h_g)]²
     brier: float
     slope: float  # Σ_g (the slope without g less the slope)²
@@ -140,6 +140,7 @@ class SquaresLook:
     mean_q: float
     base: float
     sums: Floats  # (5,) of all groups
+    score_mean: Floats
     drawn_n: Floats
     p_drawn: Floats
 
@@ -156,7 +157,7 @@ class SquaresLook:
         without = np.maximum(1.0 - h, 1e-12)
         gap, brier = self.means[:2]
         plug_in = float(np.sum(self.size * np.abs(self.d))) / self.sums[ROWS]
-        score = (scores(x) - h[:, None] * scores(self.sums[None, :])) / without[:, None]
+        score = scores(x) - self.score_mean
         spread, cross = spreads(x, self.mean_q, self.base)
         total_spread = float(spreads(self.sums[None, :], self.mean_q, self.base)[0][0])
         share = np.clip(spread / total_spread, 0.0, 1.0 - 1e-12) if total_spread > 0.0 else h
@@ -248,6 +249,7 @@ def moments(grouped: Grouped) -> Moments:
         mean_q,
         base,
         totals.sums,
+        scores(totals.sums[None, :])[0] / max(totals.n_groups, 1),
         np.maximum(totals.drawn_n, 1.0),
         p_drawn,
     )

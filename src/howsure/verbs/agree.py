@@ -21,12 +21,13 @@ from howsure.evaluation.annotation.agreement import (
 )
 from howsure.evaluation.annotation.annotators import judged_annotators
 from howsure.evaluation.annotation.chance import mean_share
-from howsure.evaluation.annotation.crowds import DawidSkene, MajorityVote, Progress, dawid_skene, majority_vote
+from howsure.evaluation.annotation.crowds import DawidSkene, MajorityVote, dawid_skene, majority_vote
 from howsure.evaluation.annotation.disagreement import confused_labels, disputed_items
 from howsure.evaluation.annotation.enough import crowd_shares, labels_needed
 from howsure.evaluation.annotation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, n_rating_pairs
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.evaluation.annotation.result import Agreement, Crowd, GoldCheck
+from howsure.processes import Progress
 
 MOST_CLASSES = 100  # of a crowd model; more are numbers rather than classes
 MANY_NUMBERS = 10  # labels with an order, beyond which equality is too much to ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from howsure.errors import InputError
 from howsure.evaluation.scores.classifier import ClassifierCheck
 from howsure.models.classifiers.model import ClassifierTraining, TextClassifier
+from howsure.processes import Progress
 
 
 def train_classifier(
@@ -28,7 +29,7 @@ def train_classifier(
     strength: float | None = None,
     penalty: float = 0.0,
     where: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[TextClassifier, int]:
     """Train on a table of texts and labels; returns the classifier and the number of rows left out.
 

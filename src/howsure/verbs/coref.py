@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from howsure.errors import InputError
 from howsure.evaluation.coreference.scores import CoreferenceScores, coreference_scores
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 from howsure.posteriors.antecedents import AntecedentPosterior
+from howsure.processes import Progress
 
 DECODERS = ("minimum-risk", "best")
 LEAST_SHOWN = 0.05
@@ -137,7 +138,7 @@ def train_coref(
     epochs: int = 4,
     without: Iterable[str] = (),
     rng: np.random.Generator | int | None = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> CorefTraining:
     """Train a mention-ranking model; with `dev`, fit its temperature there and score it.
 

@@ -7,7 +7,6 @@ sparse matrix of ones, (items, annotators × labels).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
+from howsure.processes import Progress
 
 TOLERANCE = 1e-7
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def dawid_skene(
     max_iterations : int
         EM stops earlier, when no probability moves by more than 1e-7.
     progress : callable
-        Told the iteration and the most there may be.
+        Called with the number of iterations done and the most there may be.
 
     References
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from howsure import _validate
 from howsure.errors import InputError, MissingExtra
 from howsure.kernels.soft_calibration import soft_calibration_error
 from howsure.models.classifiers.model import TextClassifier, unigrams, vocabulary
+from howsure.processes import Progress
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,7 +34,7 @@ def fit_classifier(
     min_count: int = 2,
     strength: float | None = None,
     penalty: float = 0.0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> TextClassifier:
     """Fit a classifier; with `dev`, its hyperparameter is the one of the best F1 there (macro-F1 for many classes).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from howsure.models.coreference.features import Features, Templates, features, t
 from howsure.models.coreference.mentions import check_spans, detect_mentions
 from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
 from howsure.posteriors.antecedents import AntecedentPosterior
+from howsure.processes import Progress
 
 KIND, VERSION = "coref", 1
 MENTIONS = ("gold", "predicted")
@@ -165,7 +166,7 @@ def fit_coref(
     costs: bool = False,
     without: Iterable[str] = (),
     rng: np.random.Generator | int | None = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> CorefModel:
     """Train on documents with gold mentions.
 

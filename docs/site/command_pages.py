@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from howsure.cli.application import app
+from howsure.cli.application import application
 
 # The guide of a command, where it is not called the same.
 GUIDES = {"parse": "english", "serve": "page", "top": "explore", "label": "explore"}
@@ -18,7 +18,7 @@ GUIDES = {"parse": "english", "serve": "page", "top": "explore", "label": "explo
 @cache
 def tree() -> dict[str, Any]:
     """The commands by name, in the order of `howsure --help`."""
-    return dict(typer.main.get_command(app).commands)
+    return dict(typer.main.get_command(application()).commands)
 
 
 def pages() -> dict[str, str]:

@@ -13,8 +13,7 @@ import howsure
 MODELS = {
     "howsure.models.taggers.tagger": ["load_tagger"],
     "howsure.models.taggers.hmm": ["HmmCounts", "Hmm"],
-    "howsure.models.taggers.crf": ["Crf"],
-    "howsure.models.taggers.crf": ["read_crfsuite"],
+    "howsure.models.taggers.crf": ["Crf", "read_crfsuite"],
     "howsure.models.taggers.temperature": ["fit_temperature"],
     "howsure.models.classifiers.model": ["TextClassifier"],
     "howsure": ["CorefModel"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -285,6 +284,8 @@ def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
 
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A hint naming the valid names, nearest first."""
+    import difflib
+
     names = [str(v) for v in valid]
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     hint = f" Did you mean `{close[0]}`?" if close else ""

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 import howsure
-from howsure.cli.application import app, run
+from howsure.cli.application import application, run
 from howsure.errors import InputError
 
 ROWS = "id,q,y,pred,text,label,date,item,annotator\n" + "".join(
@@ -80,7 +80,8 @@ WAYS = ("itself", "another spelling", "symbolic link", "hard link")
 ENDINGS = {"plot": ".svg", "html": ".html", "marginals": ".parquet", "posteriors": ".csv", "csv_file": ".csv"}
 
 
-def commands(group=app, before=""):
+def commands(group=None, before=""):
+    group = group or application()
     for command in group.registered_commands:
         yield f"{before}{command.name or command.callback.__name__}", command.callback
     for sub in group.registered_groups:
@@ -89,7 +90,7 @@ def commands(group=app, before=""):
 
 def test_every_output_of_every_command_is_tried():
     outputs = set()
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(application())
     for name, _ in commands():
         command = root
         for part in name.split():

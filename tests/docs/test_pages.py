@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from howsure.cli.application import app
+from howsure.cli.application import application
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,7 +27,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_commands_shown_have_the_options_they_use():
-    commands = typer.main.get_command(app).commands
+    commands = typer.main.get_command(application()).commands
     shown = [
         line for page in PAGES for line in re.findall(r"^(?: {4}|\$ ).*?\bhowsure (\w+.*)$", page.read_text(), re.M)
     ]

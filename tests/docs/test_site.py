@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import howsure
-from howsure.cli.application import app
+from howsure.cli.application import application
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site"))
 import command_pages
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_command_and_subcommand_has_its_options_on_a_page():
     pages = command_pages.pages()
-    for name, command in typer.main.get_command(app).commands.items():
+    for name, command in typer.main.get_command(application()).commands.items():
         page = pages[f"commands/{name}"]
         assert f"({name}.md)" in pages["commands/index"]
         inner = getattr(command, "commands", {})

@@ -20,12 +20,11 @@ seen = set()
 
 
 def note(frame, event, _):
-    name = frame.f_code.co_name
-    # Bodies of modules and classes run once, at import; what counts is what the call itself runs through.
-    if event == "call" and name != "<module>" and not name.lstrip("_")[:1].isupper():
+    if event == "call":
         seen.add(frame.f_code.co_filename)
 
 
+howsure.check(y, q)  # imports what it needs; what counts is what the call runs through
 sys.setprofile(note)
 howsure.check(y, q)
 sys.setprofile(None)

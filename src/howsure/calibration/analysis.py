@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.curves import bins as _bins
-from howsure.calibration.curves.bins import Bins
-from howsure.calibration.curves.consistency import consistency_band
+from howsure.calibration.curves.bins import Bins, consistency_band
 from howsure.calibration.estimation import bias
 from howsure.calibration.estimation.decompositions import brier_parts, log_loss_parts
 from howsure.calibration.estimation.discrimination import area_under_curve, label_distribution
@@ -24,12 +24,13 @@ from howsure.calibration.estimation.intervals import (
     squared_error_interval,
 )
 from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests, refuted_if
-from howsure.calibration.groups import estimates as clustered
-from howsure.calibration.groups.clusters import ClusterBuilder, ClusterTable, Parts, parts
-from howsure.calibration.groups.moments import Grouped, Moments, moments
 from howsure.calibration.result import Bias, Calibration
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
+
+if TYPE_CHECKING:  # loaded where there are groups
+    from howsure.calibration.groups.clusters import ClusterTable, Parts
+    from howsure.calibration.groups.moments import Grouped, Moments
 
 
 def analyse(
@@ -52,6 +53,9 @@ def analyse(
     if clusters is None:
         inferred = _independent(sketch, level)
     else:
+        from howsure.calibration.groups import estimates as clustered
+        from howsure.calibration.groups.moments import moments
+
         seen = moments(clusters)
         n_groups = seen.n_groups
         inferred = _dependent(
@@ -100,6 +104,8 @@ def analyse(
 def filing(sketch: Sketch, bins: int | str | None, confidence_level: float) -> Parts:
     """How the rows behind a sketch are to be filed by group, for `analyse(clusters=)`."""
     drawn = _bins.drawn_bins(sketch, bins, confidence_level)
+    from howsure.calibration.groups.clusters import parts
+
     return parts(sketch, drawn_starts(sketch, drawn, bins), drawn.from_prob)
 
 
@@ -114,6 +120,8 @@ def cluster_rows(
     """Rows in memory by group, for `analyse(clusters=)`; None without groups."""
     if groups is None:
         return None
+    from howsure.calibration.groups.clusters import ClusterBuilder
+
     builder = ClusterBuilder(filing(sketch, bins, confidence_level))
     builder.add(groups.astype(np.uint64), y, q)
     return builder.finish()
@@ -148,6 +156,8 @@ def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _In
         gap, brier = (Estimate(float(x)) for x in m.plan.means[:2])
         note = "One group: nothing can be said of the error from it."
         return _Inferred(None, None, gap, None, brier, (), None, (note,))
+    from howsure.calibration.groups import estimates as clustered
+
     squared, excess = clustered.squared_error(m, level)
     return _Inferred(
         squared,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from howsure._result import Record, Result, drawn_by, plain
 from howsure.calibration.curves.bins import Bins
-from howsure.calibration.curves.smooth import Curve
 from howsure.calibration.estimation.bias import Region
 from howsure.calibration.estimation.decompositions import ScoreParts
 from howsure.calibration.estimation.discrimination import LabelDistribution
@@ -19,6 +18,8 @@ from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from howsure.calibration.curves.smooth import Curve
 
 
 @dataclass(frozen=True, slots=True)

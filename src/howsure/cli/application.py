@@ -3,55 +3,59 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from howsure._version import __version__
-from howsure.cli.agree import agree
-from howsure.cli.check import check
-from howsure.cli.classify import classify
-from howsure.cli.compare import compare
-from howsure.cli.coref import coref
-from howsure.cli.doctor import doctor
-from howsure.cli.explore import explore
-from howsure.cli.lm import lm
-from howsure.cli.parse import parse
-from howsure.cli.recalibrate import recalibrate
-from howsure.cli.reproduce import reproduce
-from howsure.cli.results import label, page, serve, top
-from howsure.cli.score import score
-from howsure.cli.split import split
-from howsure.cli.tagger import tagger
 from howsure.errors import HowsureError
 
-app = typer.Typer(
-    name="howsure",
-    help="How sure is your NLP model, and is it right to be?",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+# Each is the function, or the commands, of that name in the module of that name, or in the one named below.
+COMMANDS = (
+    "agree",
+    "check",
+    "compare",
+    "score",
+    "explore",
+    "top",
+    "label",
+    "page",
+    "serve",
+    "parse",
+    "reproduce",
+    "split",
+    "doctor",
 )
+MODULES = dict.fromkeys(("top", "label", "page", "serve"), "results")
+FAMILIES = ("recalibrate", "classify", "tagger", "coref", "lm")
 
 
-@app.callback(invoke_without_command=False)
-def howsure(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-) -> None:
-    """How sure is your NLP model, and is it right to be?"""
+def application(names: Collection[str] = (*COMMANDS, *FAMILIES)) -> typer.Typer:
+    """The command line with these commands: a command alone is ready sooner than all of them."""
+    app = typer.Typer(
+        name="howsure",
+        help="How sure is your NLP model, and is it right to be?",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
 
+    @app.callback(invoke_without_command=False)
+    def howsure(
+        version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    ) -> None:
+        """How sure is your NLP model, and is it right to be?"""
 
-for _command in (agree, check, compare, score, explore, top, label, page, serve, parse, reproduce, split, doctor):
-    app.command()(_command)
-for _name, _commands in {
-    "recalibrate": recalibrate,
-    "classify": classify,
-    "tagger": tagger,
-    "coref": coref,
-    "lm": lm,
-}.items():
-    app.add_typer(_commands, name=_name)
+    for name in names:
+        made = getattr(import_module(f"howsure.cli.{MODULES.get(name, name)}"), name)
+        if name in COMMANDS:
+            app.command()(made)
+        else:
+            app.add_typer(made, name=name)
+    return app
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -61,7 +65,10 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"howsure {__version__}")
         return 0
     try:
-        status = typer.main.get_command(app).main(args=arguments, prog_name="howsure", standalone_mode=False)
+        known = arguments[:1] if arguments and arguments[0] in COMMANDS + FAMILIES else (*COMMANDS, *FAMILIES)
+        status = typer.main.get_command(application(known)).main(
+            args=arguments, prog_name="howsure", standalone_mode=False
+        )
         return status if isinstance(status, int) else 0
     except HowsureError as error:
         return _complain(str(error))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.engines.columns import class_columns, group_sql, label_column, number_sql
+from howsure.engines.columns import class_columns, group_sql, is_classes, label_column, number_sql
 from howsure.engines.files import Selection
 from howsure.engines.items import ItemRows, Items, arrow_values, table_rows
 from howsure.engines.rows import Chunk
@@ -31,11 +31,6 @@ class ClassRows:
     classes: tuple[str, ...]
     groups: NDArray[np.uint64] | None
     source: str
-
-
-def is_classes(prob: str) -> bool:
-    """Whether the name of a column is a pattern, for the columns of many classes."""
-    return any(c in prob for c in "*?[")
 
 
 def classes_from_arrays(

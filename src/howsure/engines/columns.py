@@ -168,6 +168,11 @@ def predicted_column(table: Table, true: str | None) -> Column:
     return guessed_column(table, names, "prediction", "--pred", skip={true})
 
 
+def is_classes(prob: str) -> bool:
+    """Whether the name of a column is a pattern, for the columns of many classes."""
+    return any(c in prob for c in "*?[")
+
+
 def class_columns(table: Table, pattern: str, skip: str | None = None) -> dict[str, Column]:
     """The columns that a glob with one `*` names, by class: what `*` stands for."""
     if pattern.count("*") != 1:

@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from howsure import _validate
@@ -117,6 +116,8 @@ class Items:
 
     def _judged(self, chunk: Chunk) -> Batch:
         """Rows that miss a label are left out, but their probabilities are checked too."""
+        import pyarrow.compute as pc
+
         gold, preds = chunk["gold"], [chunk[role] for role in self.preds.values()]
         keep = np.all([as_numpy(c.is_valid()) for c in (gold, *preds)], axis=0)
         ys = []

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
-from howsure.calibration.comparing.paired_rows import Plan, RowSums, RowSumsBuilder
-from howsure.calibration.comparing.result import Pair, compare_rows
-from howsure.calibration.groups.clusters import ClusterBuilder, ClusterTable, Parts
-from howsure.calibration.groups.moments import Grouped, Look
 from howsure.calibration.packed_slices import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.items import ItemRows, Items, numbers
@@ -25,6 +20,13 @@ from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, 
 from howsure.engines.tables import as_arrow, text_array
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+
+if TYPE_CHECKING:  # loaded where models are compared, or there are groups
+    from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
+    from howsure.calibration.comparing.paired_rows import Plan, RowSums
+    from howsure.calibration.comparing.result import Pair
+    from howsure.calibration.groups.clusters import ClusterTable, Parts
+    from howsure.calibration.groups.moments import Grouped, Look
 
 T = TypeVar("T")
 
@@ -118,13 +120,15 @@ class SketchWork(Work[Sketches]):
 
 
 @dataclass(frozen=True, slots=True)
-class RowSumsWork(Work[RowSums]):
+class RowSumsWork(Work["RowSums"]):
     """Sums over independent rows."""
 
     items: Items
     plan: Plan
 
     def gather(self, chunks: Iterator[Chunk]) -> RowSums:
+        from howsure.calibration.comparing.paired_rows import RowSumsBuilder
+
         builder = RowSumsBuilder(self.plan)
         for chunk in chunks:
             batch = self.items.batch(chunk)
@@ -234,6 +238,8 @@ class SliceRowsWork(Work[SlicesFound]):
     level: float
 
     def gather(self, chunks: Iterator[Chunk]) -> SlicesFound:
+        from howsure.calibration.groups.clusters import ClusterBuilder
+
         held = Records.of(chunks)
         whole, found = EMPTY, []
         for name, rows in held.slices():
@@ -270,6 +276,8 @@ class SlicePairsWork(Work[tuple[ComparedSlice, ...]]):
     level: float
 
     def gather(self, chunks: Iterator[Chunk]) -> tuple[ComparedSlice, ...]:
+        from howsure.calibration.comparing.result import compare_rows
+
         held, k = Records.of(chunks), len(self.models)
         found = []
         for name, rows in held.slices():
@@ -294,6 +302,8 @@ class LookWork(Work[Any]):
     model: int = 0
 
     def gather(self, chunks: Iterator[Chunk]) -> Any:
+        from howsure.calibration.groups.clusters import ClusterBuilder
+
         builder = ClusterBuilder(self.parts)
         for chunk in chunks:
             c = record_columns(chunk, SliceNames())
@@ -325,6 +335,8 @@ class PairedLookWork(Work[Any]):
     at: PairedLook[Any]
 
     def gather(self, chunks: Iterator[Chunk]) -> Any:
+        from howsure.calibration.comparing.paired_groups import PairedPiece
+
         held, k = Records.of(chunks), len(self.plan.models)
         groups = held.columns.get("groups", np.zeros(0, np.uint64))
         return self.at(PairedPiece.of(self.plan, groups, held.ys(k), held.qs(k)))

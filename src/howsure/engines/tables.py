@@ -17,7 +17,6 @@ from typing import Any, Self
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from howsure import _validate
@@ -234,6 +233,8 @@ def as_numpy(column: Any) -> NDArray[Any]:
     Not pyarrow's own `to_numpy`, which loads pandas when it is installed.
     """
     if column.null_count:
+        import pyarrow.compute as pc  # slow to load, and seldom needed
+
         column = pc.fill_null(column.cast(pa.float64()), float("nan"))
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
@@ -264,6 +265,8 @@ def text_array(values: Sequence[str]) -> pa.Array:
 
 def first_missing(column: Any) -> int:
     """Position of the first missing value."""
+    import pyarrow.compute as pc
+
     return int(pc.index(column.is_null(), True).as_py())
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.analysis import analyse
-from howsure.calibration.curves.smooth import smooth_curve
 from howsure.calibration.gate import RULES as RULES
 from howsure.calibration.gate import Gate as Gate
 from howsure.calibration.result import Calibration
@@ -139,7 +138,7 @@ def check(
         rows = items_from_arrays(y=arrays["y_true"], probs={"y_prob": arrays["y_prob"]}, **named, logits=logits)
         with rows:
             return _check_rows(rows, bins, level, generator, curve, width)
-    from howsure.engines.classes import classes_from_table, is_classes
+    from howsure.engines.columns import is_classes
     from howsure.engines.items import is_spark_frame, is_table, open_table
 
     if not is_table(y_true):
@@ -154,6 +153,8 @@ def check(
         may_nest = chosen.kind == "auto" and not is_spark_frame(y_true)
         if prob is not None and (is_classes(prob) or (may_nest and table.column(prob).is_nested)):
             _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+            from howsure.engines.classes import classes_from_table
+
             held = classes_from_table(table, prob, true, where, groups, classes, normalise=normalise)
             return _check_classes(held, bins, level, generator, where)
         with _table_items(table, prob, true, positive, where, sample_weight, by, groups, logits) as rows:
@@ -236,7 +237,11 @@ def _calibration(
     """A sketch and, with groups, the rows by group, analysed."""
     if sketch.n == 0:
         raise InputError("there are no rows to check.")
-    smooth = None if curve is None else smooth_curve(sketch, curve, level)
+    smooth = None
+    if curve is not None:
+        from howsure.calibration.curves.smooth import smooth_curve
+
+        smooth = smooth_curve(sketch, curve, level)
     whole = analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=clusters, source=source)
     if smooth is None:
         return whole

@@ -226,8 +226,8 @@ def _table_data(
     groups: str | None,
     logits: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...] | None, dict[str, Any]]:
-    from howsure.engines.classes import classes_from_table, is_classes
-    from howsure.engines.columns import pair_columns
+    from howsure.engines.classes import classes_from_table
+    from howsure.engines.columns import is_classes, pair_columns
     from howsure.engines.items import is_table, items_from_table, open_table
 
     if not is_table(source):

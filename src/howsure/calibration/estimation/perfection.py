@@ -36,11 +36,13 @@ class PerfectionTest(Record):
 
 def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
     """The combined test first, then its parts and the classical ones."""
-    from howsure.calibration.estimation.simulated import simulated_p_values
-
     excess, score, spiegelhalter = _excess_error(r), _score(sketch), _spiegelhalter(sketch)
     tests: tuple[PerfectionTest, ...] = (combined((excess, score)), excess, score, spiegelhalter)
-    found = simulated_p_values(sketch, r.levels[0]) if _information(sketch) < SIMULATED_BELOW else None
+    found = None
+    if _information(sketch) < SIMULATED_BELOW:
+        from howsure.calibration.estimation.simulated import simulated_p_values
+
+        found = simulated_p_values(sketch, r.levels[0])
     if found is not None:
         tests = tuple(replace(test, p_value=p) for test, p in zip(tests, found, strict=True))
     return (*tests, *_cumulative(sketch))

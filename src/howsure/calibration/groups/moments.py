@@ -181,7 +181,7 @@ class SquaresLook:
             _square((x[:, POSITIVE] - 2.0 * x[:, SUM_QY] + x[:, SUM_QQ] - brier * x[:, ROWS]) / without),
             _square(self._slope_without(x, spread, cross, total_spread)),
             Balance.of(np.minimum(h, 1.0 - 1e-12)),
-            Balance.of(share),
+            Balance.of(np.minimum(share, 1.0 - 1e-12)),
             np.stack([_sums(drawn, c, len(self.p_drawn)) for c in columns]),
         )
 

@@ -133,6 +133,8 @@ def set_weights(nlp: Any, arrays: dict[str, np.ndarray]) -> None:
     for key, (node, param) in slots.items():
         if node.get_param(param).shape != arrays[key].shape:
             raise ValueError(f"the weights {key} have another shape")
+        if arrays[key].dtype.kind != "f" or not np.isfinite(arrays[key]).all():
+            raise ValueError(f"the weights {key} are not finite numbers")
         node.set_param(param, np.ascontiguousarray(arrays[key], dtype=np.float32))
 
 

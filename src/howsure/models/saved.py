@@ -6,6 +6,9 @@ import json
 import mmap
 import struct
 import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,25 @@ from howsure.errors import InputError
 from howsure.files import whole_file
 
 HEADER = "howsure"
+LARGEST = 1e30  # weights, in size: sums of them do not overflow
+# What reading a file of wrong bytes may raise.
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OSError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+)
 
 
 def save_model(
@@ -51,10 +73,41 @@ def model_kind(path: str | Path) -> str:
     return str(_read(path, only_header=True)[0]["kind"])
 
 
+@dataclass(frozen=True, slots=True)
+class Array:
+    """What an array must be, so that no kernel reads outside it and no number is NaN.
+
+    `kind` is NumPy's ("f", "u", "iu"). `shape` names its sizes: a name has one size in the whole model. Whole numbers are
+    0 or more and below the size that `below` names. Others are not larger than LARGEST, or -inf if `log` (of 0).
+    """
+
+    kind: str
+    shape: tuple[str, ...]
+    below: str | None = None
+    log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names packed by `packed_names`; there are `size` of them, and each is there once unless `repeated`."""
+
+    size: str
+    repeated: bool = False
+
+
 def load_model(
-    path: str | Path, kind: str, version: int, *, mapped: bool = False
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    path: str | Path,
+    kind: str,
+    version: int,
+    wanted: Mapping[str, Array | Names],
+    *,
+    lists: Mapping[str, str] | None = None,
+    mapped: bool = False,
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Settings and arrays of a model file; an error if it is damaged, of another kind or of a later version.
+
+    `wanted` says what its arrays must be, `lists` which settings are lists of names, and what their lengths are called.
+    Names come unpacked, as lists. A setting `temperature` is a number above 0.
 
     With `mapped`, uncompressed arrays of a file above 64 MB are views of it, read only when used and not checked
     against their sums; smaller files are read and checked whole.
@@ -69,7 +122,59 @@ def load_model(
             f"{path} is version {about['version']} of the {kind} format; this howsure reads version {version}: "
             "train it again, or install the howsure that wrote it."
         )
-    return about["settings"], arrays
+    try:
+        settings = about["settings"]
+        sizes = {size: len(_distinct(settings[name], name)) for name, size in (lists or {}).items()}
+        temperature = settings.get("temperature", 1.0)
+        if isinstance(temperature, bool) or not 1.0 / LARGEST <= float(temperature) <= LARGEST:
+            raise ValueError(f"the temperature is {temperature!r}")
+        return settings, checked_arrays(arrays, wanted, sizes)
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{path} is damaged: {said}.") from None
+
+
+def checked_arrays(
+    arrays: Mapping[str, np.ndarray], wanted: Mapping[str, Array | Names], sizes: dict[str, int]
+) -> dict[str, Any]:
+    """The arrays that are wanted, names unpacked; a `ValueError` says what is wrong. `sizes` are those known already."""
+    made: dict[str, Any] = {}
+    numbers = {name: want for name, want in wanted.items() if isinstance(want, Array)}
+    for name, want in wanted.items():
+        if isinstance(want, Names):
+            packed = arrays[name]
+            if packed.dtype != np.uint8 or packed.ndim != 1:
+                raise ValueError(f"{name} holds no names")
+            names = unpacked_names(packed)
+            made[name] = names if want.repeated else _distinct(names, name)
+            if sizes.setdefault(want.size, len(names)) != len(names):
+                raise ValueError(f"{name} holds {len(names):,} names, not {sizes[want.size]:,}")
+    for name, want in numbers.items():
+        array = arrays[name]
+        if array.dtype.kind not in want.kind or not array.dtype.isnative or array.dtype.itemsize > 8:
+            raise ValueError(f"{name} is of type {array.dtype}")
+        if array.ndim != len(want.shape) or any(
+            sizes.setdefault(size, n) != n for size, n in zip(want.shape, array.shape, strict=False)
+        ):
+            raise ValueError(f"{name} has the shape {array.shape}")
+        made[name] = np.ascontiguousarray(array)
+    for name, want in numbers.items():
+        array = made[name]
+        if not array.size:
+            continue
+        least, most = array.min(), array.max()  # NaN if any is
+        if want.kind == "f":
+            if not most <= LARGEST or not (least >= -LARGEST or (want.log and least == -np.inf)):
+                raise ValueError(f"{name} holds {least:g} to {most:g}")
+        elif least < 0 or (want.below is not None and int(most) >= sizes[want.below]):
+            raise ValueError(f"{name} holds {int(least if least < 0 else most):,}, which is not there")
+    return made
+
+
+def _distinct(names: Any, name: str) -> list[str]:
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names) or len(set(names)) < len(names):
+        raise ValueError(f"{name} is not a list of different names")
+    return names
 
 
 def _read(path: str | Path, only_header: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -80,10 +185,12 @@ def _read(path: str | Path, only_header: bool = False) -> tuple[dict[str, Any], 
             if HEADER not in file.files:
                 raise InputError(f"{path} is not a model that howsure saved.")
             about = json.loads(bytes(file[HEADER]))
+            if not isinstance(about, dict) or not {"kind", "version", "settings"} <= about.keys():
+                raise InputError(f"{path} is damaged: its header says too little.")
             return about, {} if only_header else {n: file[n] for n in file.files if n != HEADER}
     except InputError:
         raise
-    except (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except DAMAGE as error:
         raise InputError(f"{path} is damaged or not a model file ({error}).") from None
 
 
@@ -131,7 +238,7 @@ def _mapped(path: str | Path) -> dict[str, np.ndarray]:
                     raise ValueError(f"array {name} holds Python objects")
                 n = int(np.prod(shape))
                 made[name] = np.frombuffer(whole, dtype, n, file.tell()).reshape(shape)
-    except (ValueError, OSError, EOFError, struct.error, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except DAMAGE as error:
         raise InputError(f"{path} is damaged or not a model file ({error}).") from None
     return made
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.recalibration.beta import Beta
@@ -24,6 +25,7 @@ METHODS: dict[str, type[Recalibrator]] = {
 }
 FOR_TWO_CLASSES = ("temperature", "platt", "beta", "isotonic", "histogram")
 FOR_MANY_CLASSES = ("temperature", "vector")
+MOST_CLASSES = 100_000
 
 
 def candidates(method: str, n_classes: int) -> dict[str, Recalibrator]:
@@ -57,11 +59,33 @@ def from_dict(saved: Any, name: str = "this") -> Recalibrator:
         if set(fitted) != wanted:
             raise ValueError(f"it should hold {', '.join(sorted(wanted)) or 'no numbers'}")
         made._restore(n_classes, fitted)
-        if not np.isfinite(made.transform(np.full((1, n_classes), 1.0 / n_classes))).all():
-            raise ValueError("its numbers are not finite")
-    except (KeyError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        if not 2 <= n_classes <= MOST_CLASSES:
+            raise ValueError(f"it is for {n_classes:,} classes")
+        q = made.transform(_grid(n_classes))
+        if not (q >= 0.0).all() or not (q <= 1.0).all() or not np.allclose(q.sum(axis=1), 1.0, rtol=0.0, atol=1e-6):
+            raise ValueError("it yields what is no probability")
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        NotImplementedError,
+        IndexError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise InputError(f"{name} is a damaged recalibrator: {str(error).rstrip('.')}.") from None
     return made
+
+
+def _grid(n_classes: int) -> NDArray[np.float64]:
+    """Probabilities of all sizes to try a recalibrator on, shape (n, K)."""
+    if n_classes == 2:
+        small = np.concatenate([[0.0], np.logspace(-300, -3, 100)])
+        q = np.concatenate([small, np.linspace(0.0, 1.0, 2001), 1.0 - small])
+        return np.stack([1.0 - q, q], axis=1)
+    even, corner = np.full(n_classes, 1.0 / n_classes), np.eye(min(n_classes, 100), n_classes)
+    return np.concatenate([even[None], corner, (corner + even) / 2.0])
 
 
 def read_saved(path: str | Path) -> dict[str, Any]:

@@ -14,13 +14,18 @@ from howsure import _validate
 from howsure._result import Result, drawn_by
 from howsure.corpora.tweet_tokens import TOKENIZERS
 from howsure.errors import InputError
-from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
+from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.posteriors.classes import ClassPosterior
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 KIND, VERSION = "classifier", 1
+ARRAYS: dict[str, Array | Names] = {
+    "words": Names("word"),
+    "weights": Array("f", ("word", "class")),
+    "intercept": Array("f", ("class",)),
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,9 +59,11 @@ class TextClassifier:
     @classmethod
     def load(cls, path: str | Path) -> TextClassifier:
         """Read what `save` wrote."""
-        settings, arrays = load_model(path, KIND, VERSION)
+        settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={"classes": "class"})
         classes = tuple(settings.pop("classes"))
-        return cls(tuple(unpacked_names(arrays["words"])), classes, arrays["weights"], arrays["intercept"], settings)
+        if len(classes) < 2 or settings.get("tokens") not in list(TOKENIZERS):
+            raise InputError(f"{path} is damaged: it has one class, or no way to find words.")
+        return cls(tuple(arrays["words"]), classes, arrays["weights"], arrays["intercept"], settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,14 @@ class Templates:
     cross: tuple[str, ...]
 
     @property
+    def known(self) -> bool:
+        """Whether all of them are templates."""
+        crossed = {name for c in self.cross for name in CROSSES.get(c, ("",))}
+        return (
+            {*self.mention} <= {*MENTION_TEMPLATES} and {*self.relation} <= {*RELATIONS} and crossed <= {*self.mention}
+        )
+
+    @property
     def crossed(self) -> NDArray[np.int64]:
         """Columns (of the mention, of the antecedent) of each cross."""
         at = {name: k for k, name in enumerate(self.mention)}

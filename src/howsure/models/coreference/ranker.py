@@ -16,11 +16,12 @@ from howsure.errors import InputError
 from howsure.kernels.coreference import ranking as coref_scores
 from howsure.models.coreference.features import Features, Templates, features, templates, vocabulary
 from howsure.models.coreference.mentions import check_spans, detect_mentions
-from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
+from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
 
 KIND, VERSION = "coref", 1
+ARRAYS: dict[str, Array | Names] = {"known": Names("word"), "weights": Array("f", ("weight",))}
 MENTIONS = ("gold", "predicted")
 NO_COSTS = (0.0, 0.0, 0.0)
 ERROR_COSTS = (
@@ -107,13 +108,16 @@ class CorefModel:
     @classmethod
     def load(cls, path: str | Path) -> CorefModel:
         """Read what `save` wrote."""
-        settings, arrays = load_model(path, KIND, VERSION)
+        names = ("mention_templates", "relation_templates", "crosses")
+        settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={n: n for n in names})
+        used = Templates(*(tuple(settings[n]) for n in names))
+        size = len(arrays["weights"])
+        if size & (size - 1) or size < 2 or not used.known or settings.get("mentions") not in MENTIONS:
+            raise InputError(f"{path} is damaged: its weights are not of the features that it names.")
         try:
-            names = (settings[k] for k in ("mention_templates", "relation_templates", "crosses"))
-            used = Templates(*(tuple(n) for n in names))
             return cls(
-                arrays["weights"],
-                frozenset(unpacked_names(arrays["known"])),
+                arrays["weights"].astype(np.float32, copy=False),
+                frozenset(arrays["known"]),
                 used,
                 settings["mentions"],
                 settings["keeps_singletons"],

@@ -18,10 +18,20 @@ from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
 from howsure.models.ngrams.reading import Ids, block_ids, blocks, text_bytes, units_number
 from howsure.models.ngrams.trie import Floats, Trie
-from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, Vocabulary
-from howsure.models.saved import load_model, save_model
+from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary
+from howsure.models.saved import Array, Names, load_model, save_model
 
 KIND, VERSION = "ngrams", 1
+ARRAYS: dict[str, Array | Names] = {
+    "vocabulary": Array("u", ("text",)),
+    "ends": Array("iu", ("word",)),
+    "bases": Array("iu", ("level",)),
+    "word": Array("u", ("node",), below="word"),
+    "start": Array("u", ("parent",)),
+    "count": Array("u", ("node",)),
+    "log_p": Array("f", ("node",), log=True),
+    "log_b": Array("f", ("context",), log=True),
+}
 INDEX_FROM, INDEX_SHARE = 100_000, 8  # tokens, and tokens against n-grams, from which an index of children pays
 
 
@@ -170,8 +180,11 @@ class LanguageModel:
     @classmethod
     def load(cls, path: str | Path) -> LanguageModel:
         """Read what `save` wrote."""
-        settings, arrays = load_model(path, KIND, VERSION, mapped=True)
+        settings, arrays = load_model(path, KIND, VERSION, ARRAYS, mapped=True)
         try:
+            ends = arrays["ends"].astype(np.int64)
+            if len(ends) < len(RESERVED) or np.any(np.diff(ends) < 0) or ends[-1] != len(arrays["vocabulary"]):
+                raise ValueError
             order = int(settings.pop("order"))
             vocabulary = Vocabulary.from_packed(arrays["vocabulary"], arrays["ends"])
             trie = Trie(order, np.array(arrays["bases"]), arrays["word"], arrays["start"], arrays["count"])
@@ -187,16 +200,25 @@ class LanguageModel:
         """Whether the tables fit together, so that no kernel reads outside them."""
         trie, n = self.trie, len(self.trie.word)
         starts = trie.start
+        padding = self.settings.get("padding")
         return bool(
-            len(trie.bases) == trie.order + 1
+            len(trie.bases) == trie.order + 1 > 1
+            and trie.bases[0] == 0
+            and isinstance(padding, int)
+            and 0 <= padding <= trie.order
             and trie.bases[-1] == n == len(self.log_p) == len(trie.count)
             and trie.bases[1] == len(self.vocabulary)
             and np.all(np.diff(trie.bases) >= 0)
+            and np.array_equal(trie.word[: len(self.vocabulary)], np.arange(len(self.vocabulary)))
             and len(self.log_b) == trie.bases[-2]
             and (trie.order == 1 or len(starts) == trie.bases[-2] + 1)
             and (
                 trie.order == 1
-                or (starts[-1] == n and starts[0] == trie.bases[1] and np.all(starts[1:] >= starts[:-1]))
+                or (
+                    starts[-1] == n
+                    and np.array_equal(starts[trie.bases[:-2]], trie.bases[1:-1])  # children are of the next order
+                    and np.all(starts[1:] >= starts[:-1])
+                )
             )
             and (n == 0 or int(trie.word.max()) < len(self.vocabulary))
             and {t.dtype.str for t in (trie.word, starts, trie.count)} == {"<u4"}

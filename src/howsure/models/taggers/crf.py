@@ -13,14 +13,23 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.threads import for_each
-from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
-from howsure.models.taggers.features import FeatureTable, TokenFeatures
+from howsure.models.saved import Array, Names, load_model, packed_names, save_model
+from howsure.models.taggers.features import TEMPLATES, FeatureTable, TokenFeatures
 from howsure.posteriors.chain import ChainPosterior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 VERSION = 1
+ARRAYS: dict[str, Array | Names] = {
+    "features": Names("feature"),
+    "lexicon_words": Names("word"),
+    "lexicon_classes": Names("word", repeated=True),
+    "pair_feature": Array("iu", ("pair",), below="feature"),
+    "pair_tag": Array("iu", ("pair",), below="tag"),
+    "weights": Array("f", ("pair",)),
+    "transitions": Array("f", ("tag", "tag")),
+}
 DENSE_SHARE = 0.25  # a feature seen with more of the tags than this has a whole row of weights
 COMPILE_FROM = 200_000  # (token, feature) pairs
 
@@ -127,15 +136,23 @@ class Crf:
     @staticmethod
     def load(path: str | Path) -> Crf:
         """Read what `save` wrote."""
-        settings, arrays = load_model(path, "crf", VERSION)
+        settings, arrays = load_model(path, "crf", VERSION, ARRAYS, lists={"tags": "tag", "templates": "template"})
         tags, templates = tuple(settings.pop("tags")), tuple(settings.pop("templates"))
-        lexicon = zip(*(unpacked_names(arrays[f"lexicon_{part}"]) for part in ("words", "classes")), strict=True)
-        features = FeatureTable(unpacked_names(arrays["features"]), dict(lexicon))
-        pair_feature = arrays["pair_feature"].astype(np.int64)
-        rows = WeightRows.of_pairs(pair_feature, arrays["pair_tag"].astype(np.int64), len(features), len(tags))
+        features = FeatureTable(
+            arrays["features"], dict(zip(arrays["lexicon_words"], arrays["lexicon_classes"], strict=True))
+        )
+        pairs = arrays["pair_feature"].astype(np.int64), arrays["pair_tag"].astype(np.int64)
+        if not set(templates) <= set(TEMPLATES) or not are_pairs(*pairs, len(tags)):
+            raise InputError(f"{path} is damaged: its weights are not of its features and tags.")
+        rows = WeightRows.of_pairs(*pairs, len(features), len(tags))
         weights = np.zeros(len(rows.row_tag))
         weights[rows.seen] = arrays["weights"]
         return Crf(tags, templates, features, rows, weights, arrays["transitions"], settings)
+
+
+def are_pairs(feature: Ints, tag: Ints, n_tags: int) -> bool:
+    """Whether pairs of a feature and a tag are in order, each there once, and the tags as many as a row holds."""
+    return 0 < n_tags <= np.iinfo(np.int16).max and bool(np.all(np.diff(feature * n_tags + tag) > 0))
 
 
 def state_scores(features: TokenFeatures, rows: WeightRows, weights: Floats, n_tags: int) -> Floats:
@@ -191,12 +208,16 @@ def _parsed(raw: bytes, path: str | Path) -> Crf:
     table = np.frombuffer(raw, FEATURE, n_features, at_features + 12)
     if len(table) and (table["target"].max() >= n_labels or table["kind"].max() > 1):
         raise InputError(f"{path} is damaged: a feature names a label that is not there.")
+    if not np.isfinite(table["weight"]).all():
+        raise InputError(f"{path} is damaged: a weight is not finite.")
     transitions = np.zeros((n_labels, n_labels))
     moves = table[table["kind"] == 1]
     transitions[moves["source"], moves["target"]] = moves["weight"]
     states = table[table["kind"] == 0]
     states = states[np.lexsort((states["target"], states["source"]))]
     feature, tag = states["source"].astype(np.int64), states["target"].astype(np.int64)
+    if len(feature) and (feature.max() >= n_attributes or not are_pairs(feature, tag, n_labels)):
+        raise InputError(f"{path} is damaged: its weights are not of its attributes and labels.")
     rows = WeightRows.of_pairs(feature, tag, n_attributes, n_labels)
     weights = np.zeros(len(rows.row_tag))
     weights[rows.seen] = states["weight"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.models.saved import load_model, packed_names, save_model, unpacked_names
+from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
 
@@ -21,6 +21,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 VERSION = 1
+ARRAYS: dict[str, Array | Names] = {
+    "symbols": Names("symbol"),
+    "log_emission": Array("f", ("symbol", "tag")),
+    "log_transition": Array("f", ("tag", "tag")),
+    "log_initial": Array("f", ("tag",)),
+    "log_final": Array("f", ("tag",)),
+}
 FLOOR = -100.0  # log of what maximum likelihood calls impossible, so that every sentence has a posterior
 RARE = "\x00rare"  # a rare word whose class was never seen; no word begins so
 
@@ -87,9 +94,11 @@ class Hmm:
     @staticmethod
     def load(path: str | Path) -> Hmm:
         """Read what `save` wrote."""
-        settings, arrays = load_model(path, "hmm", VERSION)
+        settings, arrays = load_model(path, "hmm", VERSION, ARRAYS, lists={"tags": "tag"})
         tags = tuple(settings.pop("tags"))
-        symbols = {s: i for i, s in enumerate(unpacked_names(arrays.pop("symbols")))}
+        symbols = {s: i for i, s in enumerate(arrays.pop("symbols"))}
+        if not tags or RARE not in symbols:
+            raise InputError(f"{path} is damaged: it has no tags or no rare words.")
         return Hmm(tags, symbols, settings=settings, **arrays)
 
 

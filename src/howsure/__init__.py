@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from howsure.verbs.compare import compare
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
-    from howsure.verbs.doctor import doctor
-    from howsure.verbs.doctor_result import Diagnosis
+    from howsure.verbs.doctor import Diagnosis, doctor
     from howsure.verbs.explore import explore
     from howsure.verbs.page import page
     from howsure.verbs.parse import parse
@@ -109,7 +108,7 @@ _LAZY = {
     "Contest": "howsure.evaluation.contests.result",
     "ContinuousCalibration": "howsure.calibration.forecasts.result",
     "CorefModel": "howsure.models.coreference.ranker",
-    "Diagnosis": "howsure.verbs.doctor_result",
+    "Diagnosis": "howsure.verbs.doctor",
     "Engine": "howsure.engines.engine",
     "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",

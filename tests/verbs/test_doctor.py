@@ -13,7 +13,7 @@ import pytest
 import howsure
 from howsure.cli.application import run
 from howsure.verbs import doctor as module
-from howsure.verbs.doctor_result import Package
+from howsure.verbs.doctor import Package
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 

@@ -11,14 +11,200 @@ import subprocess
 import tempfile
 import time
 import zipfile
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from howsure._result import Record, Result
 from howsure._version import __version__
 from howsure.corpora.reading import CORPORA
 from howsure.kernels.threads import cores
-from howsure.verbs.doctor_result import Diagnosis, Extra, Folder, Machine, Package
+
+
+@dataclass(frozen=True, slots=True)
+class Package(Record):
+    """A package that is needed, the oldest version that will do, and the one that is there."""
+
+    SHOWN = "name needed version trouble"
+
+    name: str
+    needed: str  # "" when any will do
+    version: str | None  # None: not installed
+
+    @property
+    def trouble(self) -> str | None:
+        """What is wrong with it, in words; None when nothing is."""
+        if self.version is None:
+            return "not installed"
+        return f"{self.needed} or newer is needed" if _numbers(self.version) < _numbers(self.needed) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Extra(Record):
+    """An optional set of packages, what it is for, and what else it lacks (Spark needs Java)."""
+
+    SHOWN = "name purpose is_there remedy remark packages"
+
+    name: str
+    purpose: str
+    packages: tuple[Package, ...]
+    lacks: str | None = None
+    remark: str = ""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether all of it can be used."""
+        return self.lacks is None and all(p.trouble is None for p in self.packages)
+
+    @property
+    def remedy(self) -> str | None:
+        """How to get it."""
+        if any(p.trouble is not None for p in self.packages):
+            return f"pip install 'howsure[{self.name}]'"
+        return self.lacks
+
+
+@dataclass(frozen=True, slots=True)
+class Folder(Record):
+    """A folder in which things are kept: its size in bytes, and whether one can write there."""
+
+    what: str
+    path: str
+    size: int | None  # None: it does not exist yet
+    is_writable: bool
+    is_whole: bool = True  # False: too many files to add up; the size is a lower bound
+
+
+@dataclass(frozen=True, slots=True)
+class Machine(Record):
+    """Where it runs: cores that may be used, memory in all and free disk of the temporary folder in bytes."""
+
+    python: str
+    platform: str
+    cores: int
+    memory: int | None
+    temporary: str
+    free_disk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(Result):
+    """What is installed, what is missing, and how to get it. Made by `howsure.doctor`."""
+
+    SHOWN = "verdict is_well version base extras english_model machine folders data corpora is_thorough troubles"
+
+    version: str
+    base: tuple[Package, ...]
+    extras: tuple[Extra, ...]
+    english: str | None  # what is wrong with the model that ships; None: nothing
+    machine: Machine
+    folders: tuple[Folder, ...]
+    data: str | None  # HOWSURE_DATA
+    corpora: tuple[str, ...]
+    troubles: tuple[str, ...] = ()  # of a thorough examination
+    is_thorough: bool = False
+
+    def __repr__(self) -> str:
+        state = "well" if self.is_well else "broken"
+        return f"Diagnosis({state}, {len(self.missing)} of {len(self.extras)} extras missing)"
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the base works: its packages are there and new enough, and so is the model that ships."""
+        return not self.troubles and self.english is None and all(p.trouble is None for p in self.base)
+
+    @property
+    def missing(self) -> tuple[Extra, ...]:
+        """The extras that cannot be used."""
+        return tuple(e for e in self.extras if not e.is_there)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words, with what to do."""
+        if not self.is_well:
+            wrong = [f"{p.name} ({p.trouble})" for p in self.base if p.trouble is not None]
+            wrong += [] if self.english is None else [f"the English model ({self.english})"]
+            wrong += self.troubles
+            return f"howsure {self.version} is broken: {'; '.join(wrong)}. Repair it with: pip install --force-reinstall howsure"
+        said = f"howsure {self.version} is well: "
+        if not self.base:
+            return said + "but it runs from sources that were never installed, so that what it needs is not known."
+        if not self.missing:
+            return said + "everything is installed."
+        names = ", ".join(e.name for e in self.missing)
+        few = "one extra is" if len(self.missing) == 1 else f"{len(self.missing)} extras are"
+        said += f"the base is complete; {few} missing ({names})."
+        return said + " " + "; ".join(dict.fromkeys(str(e.remedy) for e in self.missing))
+
+    @property
+    def english_model(self) -> dict[str, Any]:
+        """Whether the files of the model that ships are as they were written."""
+        return {"is_whole": self.english is None, "trouble": self.english}
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a package or extra."""
+        rows = [(p.name, p.version, p.trouble) for p in self.base]
+        rows += [(f"[{e.name}]", "there" if e.is_there else "missing", e.remedy) for e in self.extras]
+        return [dict(zip(("", "version", "remedy"), row, strict=True)) for row in rows]
+
+    def to_text(self) -> str:
+        """Verdict first, then packages, extras, the machine, the folders and the corpora."""
+        from howsure.report.text.layout import filled
+
+        d = self
+        lines = [filled(d.verdict, break_on_hyphens=False), "", "Base"]
+        for p in d.base:
+            lines.append(f"  {p.name:<18} {p.version or '–':<14} {p.trouble or ''}".rstrip())
+        lines.append(f"  {'English model':<18} {d.english or 'its files are whole'}")
+        lines += ["", "Extras"]
+        for e in d.extras:
+            there = ", ".join(f"{p.name} {p.version}" for p in e.packages) if e.is_there else "missing"
+            remark = f", {e.remark}" if e.remark else ""
+            lines.append(_entry(e.name, f"{there}{remark}: {e.purpose}"))
+            if e.remedy is not None:
+                lines.append(f"  {'':<18} {e.remedy}")
+        m = d.machine
+        memory = "memory unknown" if m.memory is None else f"{m.memory / 1e9:.1f} GB of memory"
+        lines += ["", "Machine"]
+        lines.append(_entry("Python", f"{m.python} on {m.platform}"))
+        lines.append(_entry("cores", f"{m.cores}, {memory}"))
+        lines.append(_entry("temporary folder", f"{m.temporary}, {m.free_disk / 1e9:.1f} GB free"))
+        for f in d.folders:
+            size = "empty yet" if f.size is None else f"{'' if f.is_whole else 'at least '}{f.size / 1e6:.1f} MB"
+            state = "" if f.is_writable else ", NOT WRITABLE: nothing is kept"
+            lines.append(_entry(f.what, f"{f.path}, {size}{state}"))
+        lines += ["", "Corpora (only the studies need them)"]
+        if d.data is None:
+            lines.append(_entry("HOWSURE_DATA", "not set"))
+        else:
+            lines.append(_entry("HOWSURE_DATA", d.data))
+            lines.append(_entry("found", ", ".join(d.corpora) or "none of those that howsure knows"))
+        return "\n".join(lines) + "\n"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version: (2, 4, 0) of "2.4.0rc1"."""
+    found: list[int] = []
+    for piece in version.split("."):
+        digits = piece[: len(piece) - len(piece.lstrip("0123456789"))]
+        if not digits:
+            break
+        found.append(int(digits))
+        if digits != piece:
+            break
+    while found and found[-1] == 0:
+        found.pop()
+    return tuple(found)
+
+
+def _entry(name: str, said: str) -> str:
+    from howsure.report.text.layout import filled
+
+    head = f"  {name:<18} "
+    return filled(said, head, " " * len(head), break_on_hyphens=False, break_long_words=False)
+
 
 # What each extra is for. Its packages, and those of the base, are read from the installed package's own metadata.
 PURPOSES = {

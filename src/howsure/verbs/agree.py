@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,14 @@ from howsure.evaluation.annotation.agreement import (
 )
 from howsure.evaluation.annotation.annotators import judged_annotators
 from howsure.evaluation.annotation.chance import mean_share
-from howsure.evaluation.annotation.crowds import DawidSkene, MajorityVote, dawid_skene, majority_vote
+from howsure.evaluation.annotation.crowds import (
+    MOST_AVERAGED,
+    DawidSkene,
+    MajorityVote,
+    dawid_skene,
+    majority_vote,
+    posterior_over_models,
+)
 from howsure.evaluation.annotation.disagreement import confused_labels, disputed_items
 from howsure.evaluation.annotation.enough import crowd_shares, labels_needed
 from howsure.evaluation.annotation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, n_rating_pairs
@@ -206,6 +214,8 @@ def _crowd(
     out = [name in rejected for name in ratings.annotators]
     needed = labels_needed(model, crowd_shares(each), target, rng)
     without = labels_needed(model, crowd_shares(each, out), target, rng) if 0 < sum(out) < n_annotators else None
+    if len(ratings.items) <= MOST_AVERAGED:
+        model = replace(model, posterior=posterior_over_models(ratings, model, np.random.default_rng(0)))
     notes = [] if model.converged else [f"Dawid-Skene stopped after {model.iterations:,} iterations, not converged."]
     checked = None if ratings.gold is None else _against_gold(ratings, votes, model, level, rng)
     return Crowd(votes, model, judged, needed, without, reject_below, smoothing, checked), notes

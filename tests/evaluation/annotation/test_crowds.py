@@ -139,3 +139,31 @@ def test_snows_textual_entailment(corpora):
     assert gold.majority.value == pytest.approx(0.897, abs=0.001)  # Snow et al. 2008: .897
     assert gold.difference.p_value < 0.01
     assert gold.calibration.error.low > 0.03  # the model is too sure of itself
+
+
+def test_the_average_over_models_is_the_posterior_by_enumeration():
+    """Five items, two labels, three annotators: all 32 true labellings, each with its Dirichlet-multinomial probability."""
+    from itertools import product
+
+    from scipy.special import gammaln
+
+    from howsure.evaluation.annotation.crowds import posterior_over_models
+    from howsure.evaluation.annotation.ratings import made_ratings
+
+    label = np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 1], [0, 0, 0]])
+    item, annotator = (v.ravel() for v in np.indices(label.shape))
+    names = [str(i) for i in range(5)]
+    ratings = made_ratings(item, annotator, label.ravel(), items=names, annotators=["a", "b", "c"], labels=["0", "1"])
+    expected, total = np.zeros((5, 2)), 0.0
+    for true in product((0, 1), repeat=5):
+        t = np.array(true)
+        log_p = gammaln(np.bincount(t, minlength=2) + 1.0).sum()
+        for a in range(3):
+            for c in (0, 1):
+                counts = np.bincount(label[t == c, a], minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
+                log_p += gammaln(counts).sum() - gammaln(counts.sum())
+        total += np.exp(log_p)
+        expected[np.arange(5), t] += np.exp(log_p)
+    fitted = dawid_skene(ratings)
+    made = np.mean([posterior_over_models(ratings, fitted, np.random.default_rng(i)) for i in range(12)], axis=0)
+    assert made == pytest.approx(expected / total, abs=0.03)

@@ -17,6 +17,8 @@ from howsure.kernels.cells import Floats, Ints
 from howsure.processes import Progress
 
 TOLERANCE = 1e-7
+MOST_AVERAGED = 2_000  # items up to which posteriors are averaged over models
+WARM_UP, SWEEPS = 50, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,34 @@ def dawid_skene(
         iteration,
         converged,
     )
+
+
+def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.Generator) -> Floats:
+    """P(true label) of each item, averaged over the models that the ratings leave possible, (items, labels).
+
+    The fitted model is one of many when items are few, and its own posterior takes it for the truth. A Gibbs sampler draws true
+    labels given a model and a model given true labels, in turn, from the fitted posterior on. Its prior has one label for each
+    answer, and one more for the right answer: annotators are more often right than not.
+    """
+    from scipy.sparse import csr_array
+
+    n_items, n_annotators, k = len(ratings.items), len(ratings.annotators), len(ratings.labels)
+    answers = csr_array(
+        (np.ones(len(ratings.item)), (ratings.item, ratings.annotator * k + ratings.label)),
+        shape=(n_items, n_annotators * k),
+    )
+    turned = csr_array(answers.T)
+    before = 1.0 + np.eye(k)
+    posterior, total = fitted.posterior, np.zeros((n_items, k))
+    for sweep in range(WARM_UP + SWEEPS):
+        true = np.eye(k)[np.sum(rng.random((n_items, 1)) > np.cumsum(posterior, axis=1)[:, :-1], axis=1)]
+        drawn = rng.standard_gamma((turned @ true).reshape(n_annotators, k, k) + before)  # annotator, label, true label
+        log_answered = np.log(drawn / drawn.sum(axis=1, keepdims=True))
+        prior = rng.standard_gamma(true.sum(axis=0) + 1.0)
+        posterior, _ = normalised(np.log(prior) + answers @ log_answered.reshape(n_annotators * k, k))
+        if sweep >= WARM_UP:
+            total += posterior
+    return total / SWEEPS
 
 
 def normalised(log_joint: Floats) -> tuple[Floats, Floats]:

@@ -90,7 +90,7 @@ FAMILIES = [
     *((n, "heaps", t) for n in (60, 500, 5_000) for t in ("calibrated", "logit × .8", "heaps off by .1")),
     *((n, "heaps and between", t) for n in (500, 5_000) for t in ("calibrated", "logit × .8", "heaps off by .1")),
     *((n, s, t) for n in (30, 60, 150) for s in ("Beta(.3,.3)", "Beta(.05,.5)", "Beta(2,2)", "rare: Beta(.05,5)")
-      for t in ("calibrated", "logit × .8", "clip(q ∓ .1)")),
+      for t in ("calibrated", "logit × .8")),
 ]  # fmt: skip
 TESTS = ("combined", "excess error", "score", "Spiegelhalter", "Kolmogorov-Smirnov", "Kuiper")
 BETA = {500: 100, 2_000: 200, 33_306: 1_000, 200_000: 5_000}  # bin size of Algorithm 2

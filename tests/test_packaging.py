@@ -80,7 +80,7 @@ def test_what_is_packed(built):
         "data/relations.csv",
         "data/words.csv",
         "data/stories.conllu",
-        "report/base.html",
+        "report/templates/base.html",
         "english/model/weights.npz",
     ):
         assert f"howsure/{name}" in names

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from howsure.plots.curve_panels import error_scatter
-from howsure.plots.vega import drawable, rendered
+from howsure.plots.curves import drawable
+from howsure.plots.panels import error_scatter
+from howsure.plots.vega import rendered
 
 RENDER = """
 import random, sys

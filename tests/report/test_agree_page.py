@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure.report.agree_page import agreement_page
+from howsure.report.pages import agreement_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

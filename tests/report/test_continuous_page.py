@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure.report.continuous_page import continuous_page
+from howsure.report.pages import continuous_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

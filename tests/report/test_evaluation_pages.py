@@ -7,9 +7,7 @@ import pyarrow as pa
 import pytest
 
 import howsure
-from howsure.report.agree_page import agreement_page
-from howsure.report.contest_page import contest_page
-from howsure.report.score_page import score_page
+from howsure.report.pages import agreement_page, contest_page, score_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LABELS = np.array(["<script>alert(1)</script>", '"onerror="alert(1)', "</script>", "plain"])

@@ -67,7 +67,7 @@ class LanguageCalibration(Result):
         return self.top.figure()
 
     to_text = drawn_by("howsure.report.text.calibration.language_text")
-    to_html = drawn_by("howsure.report.language_page.language_page")
+    to_html = drawn_by("howsure.report.pages.language_page")
 
 
 def _lean(c: LanguageCalibration) -> str:

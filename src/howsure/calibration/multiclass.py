@@ -101,7 +101,7 @@ class MulticlassCalibration(Result):
         return self.top.explanation()
 
     to_text = drawn_by("howsure.report.text.calibration.classes_text")
-    to_html = drawn_by("howsure.report.calibration_page.classes_page")
+    to_html = drawn_by("howsure.report.pages.classes_page")
 
 
 def analyse_classes(

@@ -155,9 +155,9 @@ class Calibration(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the calibration curve on Matplotlib axes and return them."""
-        from howsure.plots.matplotlib_curve import draw
+        from howsure.plots.axes import draw_curve
 
-        return draw(self, ax)
+        return draw_curve(self, ax)
 
     def table(self) -> list[dict[str, Any]]:
         """All rows, then each slice."""
@@ -168,9 +168,9 @@ class Calibration(Result):
         errors = {"RMS error": repr(self.error), "ECE": repr(self.ece)}
         return {"rows": f"{self.n:,}", **errors, "Brier score": f"{self.brier.value:.4f}"}
 
-    figure = drawn_by("howsure.plots.vega.figure")
+    figure = drawn_by("howsure.plots.curves.figure")
     to_text = drawn_by("howsure.report.text.calibration.calibration_text")
-    to_html = drawn_by("howsure.report.calibration_page.calibration_page")
+    to_html = drawn_by("howsure.report.pages.calibration_page")
     explanation = drawn_by("howsure.report.text.explanation.explanation")
 
 

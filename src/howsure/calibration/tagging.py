@@ -79,7 +79,7 @@ class TaggerCheck(Result):
         return self.classes.figure()
 
     to_text = drawn_by("howsure.report.text.models.tagger_text")
-    to_html = drawn_by("howsure.report.tagger_page.tagger_page")
+    to_html = drawn_by("howsure.report.pages.tagger_page")
 
 
 def clear(slices: tuple[Slice, ...]) -> int:

@@ -133,7 +133,7 @@ class Exploration(Result):
 
     def plot(self, *actors: str, every: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the actors' counts over time (by default the most frequent one's) on Matplotlib axes; returns them."""
-        from howsure.plots.matplotlib_timeline import draw_timelines
+        from howsure.plots.axes import draw_timelines
 
         chosen = [self.code(a) for a in actors] or [code for code, _ in self.totals()[:1]]
         if not chosen:
@@ -215,4 +215,4 @@ class Exploration(Result):
         return made
 
     to_text = drawn_by("howsure.report.text.exploration.exploration_text")
-    figure = drawn_by("howsure.plots.timeline_vega.exploration_figure")
+    figure = drawn_by("howsure.plots.timelines.exploration_figure")

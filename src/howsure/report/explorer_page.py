@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from howsure.plots.explorer_vega import explorer_charts
+from howsure.plots.timelines import explorer_charts
 from howsure.plots.vega import BLUE, GREY, SCHEMA
 from howsure.report.page import embedded, render
 

@@ -80,7 +80,7 @@ def number(value: float | None, places: int = 4) -> str:
 
 @cache
 def _own(name: str) -> str:
-    return (files("howsure.report") / name).read_text(encoding="utf-8")
+    return (files("howsure.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -110,9 +110,9 @@ class Comparison(Result):
         """One row a model."""
         return [Slice(name, c, None).row() for name, c in self.by_model.items()]
 
-    figure = drawn_by("howsure.plots.vega.comparison_figure")
+    figure = drawn_by("howsure.plots.curves.comparison_figure")
     to_text = drawn_by("howsure.report.text.comparison.comparison_text")
-    to_html = drawn_by("howsure.report.comparison_page.comparison_page")
+    to_html = drawn_by("howsure.report.pages.comparison_page")
 
 
 class Scored(Protocol):

@@ -134,9 +134,9 @@ class ContinuousCalibration(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the ECDF difference and its band on Matplotlib axes and return them."""
-        from howsure.plots.matplotlib_pit import draw
+        from howsure.plots.axes import draw_pit
 
-        return draw(self, ax)
+        return draw_pit(self, ax)
 
     def table(self) -> list[dict[str, Any]]:
         """Central intervals: what they should hold, and what they do."""
@@ -152,9 +152,9 @@ class ContinuousCalibration(Result):
         }
         return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
 
-    figure = drawn_by("howsure.plots.pit_vega.pit_figure")
+    figure = drawn_by("howsure.plots.forecasts.pit_figure")
     to_text = drawn_by("howsure.report.text.forecasts.continuous_text")
-    to_html = drawn_by("howsure.report.continuous_page.continuous_page")
+    to_html = drawn_by("howsure.report.pages.continuous_page")
 
 
 def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:

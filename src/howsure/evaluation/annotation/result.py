@@ -172,6 +172,6 @@ class Agreement(Result):
         names = ("value", "low", "high", "observed", "expected", "n")
         return [{"": c.name} | {name: getattr(c, name) for name in names} for c in self.coefficients]
 
-    figure = drawn_by("howsure.plots.agreement_vega.agreement_figure")
+    figure = drawn_by("howsure.plots.labels.agreement_figure")
     to_text = drawn_by("howsure.report.text.agreement.agreement_text")
-    to_html = drawn_by("howsure.report.agree_page.agreement_page")
+    to_html = drawn_by("howsure.report.pages.agreement_page")

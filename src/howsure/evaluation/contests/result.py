@@ -93,6 +93,6 @@ class Contest(Result):
         """One row a system."""
         return [{"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} for s in self.systems]
 
-    figure = drawn_by("howsure.plots.score_vega.contest_figure")
+    figure = drawn_by("howsure.plots.labels.contest_figure")
     to_text = drawn_by("howsure.report.text.comparison.contest_text")
-    to_html = drawn_by("howsure.report.contest_page.contest_page")
+    to_html = drawn_by("howsure.report.pages.contest_page")

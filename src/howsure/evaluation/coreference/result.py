@@ -63,4 +63,4 @@ class CorefCheck(Result):
         return self.pairs.figure()
 
     to_text = drawn_by("howsure.report.text.models.coref_text")
-    to_html = drawn_by("howsure.report.coref_page.coref_page")
+    to_html = drawn_by("howsure.report.pages.coref_page")

@@ -115,6 +115,6 @@ class Score(Result):
             for name, a in means
         ]
 
-    figure = drawn_by("howsure.plots.score_vega.score_figure")
+    figure = drawn_by("howsure.plots.labels.score_figure")
     to_text = drawn_by("howsure.report.text.score.score_text")
-    to_html = drawn_by("howsure.report.score_page.score_page")
+    to_html = drawn_by("howsure.report.pages.score_page")

@@ -13,7 +13,7 @@ from howsure.experiments.result import Figure, Finding, Table, calibrated, shown
 from howsure.experiments.tagging import taggers_table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
-from howsure.plots.curve_panels import curve_panels
+from howsure.plots.panels import curve_panels
 
 TAG = "NN"
 EXTREME = 0.01  # q so near to 0 or 1

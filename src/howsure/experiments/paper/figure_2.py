@@ -21,7 +21,7 @@ from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 from howsure.models.classifiers.fitting import fit_classifier
 from howsure.models.classifiers.model import TextClassifier
-from howsure.plots.curve_panels import curve_panels
+from howsure.plots.panels import curve_panels
 
 METHODS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic"}
 SHARES = (0.6, 0.8)  # of the time in training, and up to the end of dev

@@ -16,7 +16,7 @@ from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table,
 from howsure.experiments.tagging import Contest, regulariser, taggers_table, tried_table
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Ints
-from howsure.plots.curve_panels import curve_panels
+from howsure.plots.panels import curve_panels
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from howsure.experiments.questions import (
 from howsure.experiments.result import Figure, Finding, Table, Verdict, shown
 from howsure.experiments.tagging import Contest, taggers_table
 from howsure.experiments.work import Work
-from howsure.plots.curve_panels import error_dots
+from howsure.plots.panels import error_dots
 
 MODELS = ("HMM", "CRF")
 

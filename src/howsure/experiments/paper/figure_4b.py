@@ -29,7 +29,7 @@ from howsure.experiments.questions import (
 from howsure.experiments.result import Figure, Finding
 from howsure.experiments.tagging import Contest, taggers_table
 from howsure.experiments.work import Work
-from howsure.plots.curve_panels import error_dots, error_scatter
+from howsure.plots.panels import error_dots, error_scatter
 from howsure.posteriors.chain import top_pairs
 
 

@@ -18,7 +18,7 @@ from howsure.experiments.coref_models import PARTS, Pairs, documents, fitted
 from howsure.experiments.result import Figure, Finding, Table, Verdict
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
-from howsure.plots.pair_panels import pair_panels
+from howsure.plots.panels import pair_panels
 
 CLOSE = 0.003  # what a figure of 300 dots can show
 MENTIONS = {"predicted": "found mentions", "gold": "gold mentions"}

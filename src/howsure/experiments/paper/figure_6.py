@@ -15,7 +15,7 @@ from howsure.events.timeline import all_periods, period_start
 from howsure.experiments.explored import PLANS, explored, gold_counts, gold_pairs, proposed_pairs
 from howsure.experiments.result import Figure, Finding, Table, Verdict
 from howsure.experiments.work import Work
-from howsure.plots.timeline_vega import timeline_figure
+from howsure.plots.timelines import timeline_figure
 
 ACTORS = 6  # that are compared two by two
 SURE = 0.95

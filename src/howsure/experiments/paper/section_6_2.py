@@ -20,7 +20,7 @@ from howsure.experiments.explored import Pair, explored, gold_pairs, proposed_pa
 from howsure.experiments.result import Figure, Finding, Table
 from howsure.experiments.work import Work
 from howsure.models.coreference.gender_words import PRONOUNS
-from howsure.plots.doubt_vega import share_panels
+from howsure.plots.panels import share_panels
 
 NEAR = 0.25  # from one half
 SURE = 0.95

@@ -19,7 +19,7 @@ from howsure.experiments.tagging import Contest, Workshop, contest, said_of, tag
 from howsure.experiments.work import Work
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
-from howsure.plots.curve_panels import curve_panels
+from howsure.plots.panels import curve_panels
 
 HMM, BASIC, ADVANCED = "HMM", "CRF-Basic", "CRF-Advanced"
 NUMBERS = {"thesis-wsj": ("4.1", "4.2", "4.3"), "thesis-tweets": ("4.4", "4.5", "4.6")}

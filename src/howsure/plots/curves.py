@@ -1,0 +1,208 @@
+"""Calibration curves, distributions of probabilities and what abstaining gains, as Vega-Lite specifications."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from howsure.calibration.comparing.result import Comparison
+from howsure.calibration.estimation.discrimination import HISTOGRAM_BINS
+from howsure.calibration.multiclass import RiskCoverage
+from howsure.calibration.result import Calibration
+from howsure.plots.vega import BLUE, GREY, ORANGE, PALETTE, SCHEMA, diagonal
+
+
+def curve_layers(c: Calibration) -> list[dict[str, Any]]:
+    """Observed frequency against probability: diagonal, consistency band, intervals, bins with details on hover."""
+    records = c.to_dict()["bins"]
+    level = f"{100 * c.confidence_level:g}%"
+    x = {
+        "field": "mean_prob",
+        "type": "quantitative",
+        "title": "predicted probability",
+        "scale": {"domain": [0, 1]},
+    }
+    y = {
+        "field": "mean_true",
+        "type": "quantitative",
+        "title": "observed frequency",
+        "scale": {"domain": [0, 1]},
+    }
+    data = {"values": records}
+    tooltip = [
+        {"field": "from_prob", "title": "q from", "format": ".4g"},
+        {"field": "to_prob", "title": "to", "format": ".4g"},
+        {"field": "n", "title": "rows", "format": ","},
+        {"field": "mean_prob", "title": "mean q", "format": ".4f"},
+        {"field": "mean_true", "title": "observed", "format": ".4f"},
+        {"field": "low", "title": f"{level} from", "format": ".4f"},
+        {"field": "high", "title": f"{level} to", "format": ".4f"},
+    ]
+    layers: list[dict[str, Any]] = [diagonal("q", "p")]
+    if c.band is not None:
+        layers.append(
+            {
+                "data": data,
+                "mark": {"type": "area", "color": GREY, "opacity": 0.25},
+                "encoding": {
+                    "x": x,
+                    "y": {"field": "band_low", "type": "quantitative"},
+                    "y2": {"field": "band_high"},
+                },
+            }
+        )
+    if c.curve is not None:
+        smooth = {"values": c.curve.to_dict()["points"]}
+        at = {"field": "q", "type": "quantitative"}
+        for which, opacity in (("_everywhere", 0.12), ("", 0.2)):
+            band = {"x": at, "y": {"field": f"low{which}", "type": "quantitative"}, "y2": {"field": f"high{which}"}}
+            layers.append(
+                {"data": smooth, "mark": {"type": "area", "color": ORANGE, "opacity": opacity}, "encoding": band}
+            )
+        layers += [
+            {
+                "data": smooth,
+                "mark": {"type": "line", "color": ORANGE, "strokeWidth": 2},
+                "encoding": {"x": at, "y": {"field": "p", "type": "quantitative"}},
+            },
+        ]
+    return [
+        *layers,
+        {
+            "data": data,
+            "mark": {"type": "rule", "color": BLUE, "opacity": 0.7},
+            "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
+        },
+        {
+            "data": data,
+            "mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "data": data,
+            "mark": {"type": "point", "filled": True, "size": 55, "color": BLUE, "opacity": 1},
+            "encoding": {"x": x, "y": y, "tooltip": tooltip},
+        },
+    ]
+
+
+def histogram_layers(c: Calibration) -> list[dict[str, Any]]:
+    """How q is distributed, by label; square-root scale, so that rare probabilities are seen beside common ones."""
+    step = 1.0 / HISTOGRAM_BINS
+    records = [
+        {"from": i * step, "to": (i + 1) * step, "rows": rows, "label": label}
+        for label, side in (("came true", c.positives), ("did not", c.negatives))
+        for i, rows in enumerate(side.histogram.tolist())
+        if rows
+    ]
+    return [
+        {
+            "data": {"values": records},
+            "mark": {"type": "bar", "binSpacing": 1, "opacity": 0.55},
+            "encoding": {
+                "x": {
+                    "field": "from",
+                    "bin": {"binned": True},
+                    "title": "predicted probability",
+                    "scale": {"domain": [0, 1]},
+                },
+                "x2": {"field": "to"},
+                "y": {
+                    "field": "rows",
+                    "type": "quantitative",
+                    "title": "rows",
+                    "scale": {"type": "sqrt"},
+                    "stack": None,
+                },
+                "color": {
+                    "field": "label",
+                    "title": None,
+                    "scale": {"domain": ["came true", "did not"], "range": [BLUE, ORANGE]},
+                    "legend": {"orient": "top", "offset": 4},
+                },
+                "tooltip": [
+                    {"field": "label", "title": "label"},
+                    {"field": "from", "title": "q from", "format": ".2f"},
+                    {"field": "to", "title": "to", "format": ".2f"},
+                    {"field": "rows", "title": "rows", "format": ","},
+                ],
+            },
+        }
+    ]
+
+
+def risk_layers(r: RiskCoverage) -> list[dict[str, Any]]:
+    """Accuracy among the surest share of the items."""
+    x = {
+        "field": "coverage",
+        "type": "quantitative",
+        "title": "share of items answered, surest first",
+        "scale": {"domain": [0, 1]},
+    }
+    y = {"field": "accuracy", "type": "quantitative", "title": "accuracy", "scale": {"domain": [0, 1]}}
+    tooltip = [{"field": f, "format": ".4f"} for f in ("coverage", "accuracy", "threshold")]
+    mark = {"type": "line", "color": BLUE, "point": {"size": 18, "color": BLUE}}
+    return [{"data": {"values": r.to_dict()["curve"]}, "mark": mark, "encoding": {"x": x, "y": y, "tooltip": tooltip}}]
+
+
+def overlaid_layers(curves: dict[str, Calibration]) -> list[dict[str, Any]]:
+    """Several models' curves in one picture, told apart by colour and shape."""
+    records = [{**b, "model": name} for name, c in curves.items() for b in c.bins.to_dict()]
+    x = {"field": "mean_prob", "type": "quantitative", "title": "predicted probability", "scale": {"domain": [0, 1]}}
+    y = {"field": "mean_true", "type": "quantitative", "title": "observed frequency", "scale": {"domain": [0, 1]}}
+    names = list(curves)
+    colour = {
+        "field": "model",
+        "title": None,
+        "scale": {"domain": names, "range": [PALETTE[i % len(PALETTE)] for i in range(len(names))]},
+        "legend": {"orient": "top", "symbolLimit": 50},
+    }
+    tooltip = [{"field": "model"}] + [
+        {"field": f, "title": t, "format": ".4f"}
+        for f, t in (("mean_prob", "mean q"), ("mean_true", "observed"), ("low", "from"), ("high", "to"))
+    ]
+    data = {"values": records}
+    return [
+        diagonal("q", "p"),
+        {
+            "data": data,
+            "mark": {"type": "rule", "opacity": 0.5},
+            "encoding": {
+                "x": x,
+                "y": {"field": "low", "type": "quantitative"},
+                "y2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {"data": data, "mark": {"type": "line", "strokeWidth": 1.3}, "encoding": {"x": x, "y": y, "color": colour}},
+        {
+            "data": data,
+            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": colour,
+                "shape": {**colour, "scale": {"domain": names}},
+                "tooltip": tooltip,
+            },
+        },
+    ]
+
+
+def comparison_figure(c: Comparison) -> dict[str, Any]:
+    """Several models' curves, of fixed size: for files."""
+    return {"$schema": SCHEMA, "background": "white", "width": 400, "height": 400, "layer": overlaid_layers(c.by_model)}
+
+
+def figure(c: Calibration) -> dict[str, Any]:
+    """Curve above histogram, of fixed size: for files."""
+    error = "" if c.error is None else f"RMS calibration error {c.error!r}, n = {c.n:,}"
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "title": {"text": error, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
+        "resolve": {"legend": {"color": "independent"}},
+        "vconcat": [
+            {"width": 380, "height": 380, "layer": curve_layers(c)},
+            {"width": 380, "height": 70, "layer": histogram_layers(c)},
+        ],
+    }

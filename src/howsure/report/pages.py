@@ -1,0 +1,183 @@
+"""The report of each result: its charts and its template."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from howsure.calibration.comparing.result import Comparison
+from howsure.calibration.forecasts.result import ContinuousCalibration
+from howsure.calibration.language import LanguageCalibration
+from howsure.calibration.multiclass import MulticlassCalibration
+from howsure.calibration.result import Calibration
+from howsure.calibration.tagging import TaggerCheck
+from howsure.evaluation.annotation.result import Agreement
+from howsure.evaluation.contests.result import Contest
+from howsure.evaluation.coreference.result import CorefCheck
+from howsure.evaluation.scores.result import Score
+from howsure.plots.curves import curve_layers, histogram_layers, overlaid_layers, risk_layers
+from howsure.plots.forecasts import ecdf_difference_layers, pit_histogram_layers
+from howsure.plots.labels import (
+    MOST_DRAWN,
+    annotator_layers,
+    class_layers,
+    coefficient_layers,
+    confusion_layers,
+    duel_intervals,
+    interval_height,
+    interval_layers,
+    matrix_layers,
+    system_intervals,
+)
+from howsure.plots.vega import chart
+from howsure.report.page import render
+
+
+def calibration_page(c: Calibration) -> bytes:
+    """Everything about one calibration on one page."""
+    charts = {
+        "curve": chart(curve_layers(c), 420, "Calibration curve: observed frequency against predicted probability"),
+        "histogram": chart(histogram_layers(c), 110, "Distribution of predicted probabilities by label"),
+    }
+    return render("calibration.html", charts, c=c, source=c.source or "data", test_notes=TEST_NOTES)
+
+
+def classes_page(m: MulticlassCalibration) -> bytes:
+    """Many classes on one page: the predicted class's calibration, each class's, and what abstaining would gain."""
+    c = m.top
+    charts = {
+        "curve": chart(curve_layers(c), 420, "Calibration curve of the predicted class's probability"),
+        "histogram": chart(histogram_layers(c), 110, "Distribution of the predicted class's probability"),
+        "risk": chart(risk_layers(m.risk_coverage), 220, "Accuracy against the share of items answered"),
+    }
+    # The page of one column, with the classes as its slices.
+    shown = replace(c, by="class", slices=m.per_class)
+    return render("classes.html", charts, c=shown, m=m, source=m.source or "data", test_notes=TEST_NOTES)
+
+
+TEST_NOTES = {
+    "combined": "Cauchy combination of the next two, p cut at ½ so that none cancels another; the headline.",
+    "excess error": "Is the debiased squared error larger than a calibrated model's would be? Any shape.",
+    "score": "Is q shifted, or its slope wrong?",
+    "Spiegelhalter": "Is the Brier score what it should be if q were right?",
+    "Kolmogorov-Smirnov": "The largest cumulative difference between y and q.",
+    "Kuiper": "The range of the cumulative difference.",
+}
+
+
+def language_page(m: LanguageCalibration) -> bytes:
+    """A language model's calibration on one page: the predicted word, then all words by their frequency."""
+    charts = {
+        "curve": chart(curve_layers(m.top), 420, "Calibration curve of the predicted next word's probability"),
+        "histogram": chart(histogram_layers(m.top), 110, "Distribution of the predicted next word's probability"),
+    }
+    return render("language.html", charts, c=m.top, m=m, source=m.model or "the model", test_notes=TEST_NOTES)
+
+
+def tagger_page(t: TaggerCheck) -> bytes:
+    """The predicted tag's calibration, each tag's, the tag pairs' and the spans', on one page."""
+    m, c = t.classes, t.classes.top
+    facts = {"log loss of the gold sequence, per token": f"{t.log_loss:.4f}", "sentences": f"{t.n_sentences:,}"}
+    charts = {
+        "curve": chart(curve_layers(c), 420, "Calibration curve of the predicted tag's probability"),
+        "histogram": chart(histogram_layers(c), 110, "Distribution of the predicted tag's probability"),
+        "risk": chart(risk_layers(m.risk_coverage), 220, "Accuracy against the share of tokens answered"),
+    }
+    shown = replace(c, by="tag", slices=m.per_class)
+    tables = {name: slices for name, slices in (("pair", t.per_pair), ("span", t.per_span)) if slices}
+    return render(
+        "tagger.html",
+        charts,
+        c=shown,
+        m=m,
+        verdict=t.verdict,
+        tables=tables,
+        facts=facts,
+        source=t.source,
+        test_notes=TEST_NOTES,
+    )
+
+
+def coref_page(k: CorefCheck) -> bytes:
+    """A `CorefCheck` on one page: the calibration page of its pairs, with the sampling table and the scores."""
+    c = k.pairs
+    charts = {
+        "curve": chart(
+            curve_layers(c), 420, "Calibration curve: how often pairs corefer against the probability given"
+        ),
+        "histogram": chart(histogram_layers(c), 110, "Distribution of pair probabilities by label"),
+    }
+    return render("coref.html", charts, c=c, k=k, source=k.source or "data", test_notes=TEST_NOTES)
+
+
+def comparison_page(c: Comparison) -> bytes:
+    """Everything about one comparison on one page."""
+    curves = c.by_model
+    charts = {"curve": chart(overlaid_layers(curves), 420, "Calibration curves of the models compared")}
+    return render("comparison.html", charts, c=c, models=curves)
+
+
+def continuous_page(c: ContinuousCalibration) -> bytes:
+    """Everything about one set of predictive distributions on one page."""
+    charts = {
+        "pit": chart(pit_histogram_layers(c), 220, "Histogram of PIT values: flat when calibrated"),
+        "ecdf": chart(ecdf_difference_layers(c), 240, "ECDF of PIT values less the diagonal, with a simultaneous band"),
+    }
+    return render("continuous.html", charts, c=c, source=c.source or "data", test_notes=PIT_TEST_NOTES)
+
+
+PIT_TEST_NOTES = {
+    "combined": "Cauchy combination of the next three, p cut at ½ so that none cancels another; the headline.",
+    "simultaneous band": "Does the curve leave its band anywhere? Any shape. The statistic is the least pointwise tail.",
+    "mean of PIT": "Is the mean ½? Below: forecasts too high; above: too low. The statistic is z.",
+    "variance of PIT": "Is the mean square about ½ equal to 1/12? Above: too narrow; below: too wide. The statistic is z.",
+    "Kolmogorov-Smirnov": "The largest distance between the ECDF of PIT values and the diagonal.",
+}
+
+
+def score_page(s: Score) -> bytes:
+    """Everything about one score on one page."""
+    drawn = min(len(s.classes), MOST_DRAWN)
+    charts = {"classes": chart(class_layers(s), 40 + 22 * drawn, f"{s.f_name} of every class with its interval")}
+    if s.confusion is not None:
+        side = 80 + 26 * min(len(s.confusion.labels), MOST_DRAWN)
+        charts["matrix"] = chart(matrix_layers(s.confusion), min(side, 700), "Confusion matrix")
+    return render("score.html", charts, s=s, cut=len(s.classes) > MOST_DRAWN, most=MOST_DRAWN)
+
+
+def contest_page(c: Contest) -> bytes:
+    """Everything about one contest on one page."""
+    level = f"{100 * c.confidence_level:g}% interval"
+    charts = {
+        "systems": chart(
+            interval_layers(system_intervals(c), f"{c.metric_name}, {level}"), interval_height(c.systems), "The systems"
+        ),
+        "duels": chart(
+            interval_layers(duel_intervals(c), f"difference of {c.metric_name}, {level}", zero=True),
+            interval_height(c.duels),
+            "Differences between the systems",
+        ),
+    }
+    curves = {}
+    if c.calibration is not None:
+        curves = c.calibration.by_model
+        charts["curve"] = chart(overlaid_layers(curves), 420, "Calibration curves of the systems compared")
+    return render("contest.html", charts, c=c, models=curves)
+
+
+MOST_PAIRS = 500
+MOST_ANNOTATORS = 60  # annotators
+MOST_LABELS = 25  # of a confusion that is drawn
+
+
+def agreement_page(a: Agreement) -> bytes:
+    """Everything about one set of labels on one page."""
+    charts: dict[str, dict[str, Any]] = {"coefficients": chart(coefficient_layers(a), 150, "Agreement coefficients")}
+    if 2 < len(a.ratings.labels) <= MOST_LABELS and a.confused:
+        charts["confusion"] = chart(
+            confusion_layers(a), 26 * len(a.ratings.labels) + 40, "Labels given to the same item"
+        )
+    if a.crowd is not None:
+        shown = min(len(a.crowd.annotators), MOST_ANNOTATORS)
+        charts["annotators"] = chart(annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
+    return render("agree.html", charts, a=a, r=a.ratings, most_pairs=MOST_PAIRS, most_drawn=MOST_ANNOTATORS)

@@ -169,6 +169,8 @@ def spark_corpus(spark: SparkSession, address: str, columns: DocumentColumns) ->
     """
     import pyarrow as pa
 
+    from howsure.engines.spark.rows import kept_rows
+    from howsure.engines.spark.table import empty_frame
     from howsure.engines.tables import Table
 
     def chosen() -> tuple[DataFrame, list[str]]:
@@ -180,7 +182,10 @@ def spark_corpus(spark: SparkSession, address: str, columns: DocumentColumns) ->
         if "id" not in names:
             raise InputError(f"{address}: documents that Spark reads need ids. Name their column with --id.")
         if columns.where is not None:
-            frame = frame.where(columns.where)
+            with Table(empty_frame(frame)) as table:  # complains here, not on the executors
+                table.name = address
+                list(table.batches(["1"], columns.where))
+            frame = kept_rows(frame, columns.where)
         strings = [
             frame["`" + name.replace("`", "``") + "`"].cast("string").alias(role) for role, name in names.items()
         ]

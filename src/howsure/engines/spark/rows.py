@@ -158,6 +158,25 @@ def evaluated_beside(batches: Iterator[pa.RecordBatch], selection: Selection) ->
             yield table, chunk
 
 
+def kept_rows(frame: DataFrame, where: str) -> DataFrame:
+    """The rows of a frame that a condition keeps: DuckDB's SQL, with its limits, and not Spark's, which calls any code."""
+    condition = checked_condition(where)
+
+    def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with connect(threads=1, memory=MEMORY) as connection:
+            for batch in batches:
+                connection.register("given", pa.Table.from_batches([batch]))
+                try:
+                    with limited(connection):
+                        asked = connection.sql(f"SELECT coalesce(CAST({condition} AS BOOLEAN), false) FROM given")
+                        mask = asked.to_arrow_table().column(0).combine_chunks()
+                except duckdb.Error as error:
+                    raise InputError(f"--where: {str(error).strip().splitlines()[0].rstrip('.')}.") from None
+                yield batch.filter(mask)
+
+    return map_in_arrow(frame, keep, frame.schema)
+
+
 def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Small batches together, so that a query is worth its while."""
     held: list[pa.RecordBatch] = []

@@ -44,7 +44,7 @@ class SparkTable(Table):
             else:
                 self.frame, name = source, "a Spark data frame"
                 self.jobs = self._stack.enter_context(Jobs(source.sparkSession))
-            super().__init__(_empty(self.frame))
+            super().__init__(empty_frame(self.frame))
             self.engine = engine
         except BaseException:
             self._stack.close()
@@ -98,7 +98,7 @@ def _addresses(files: list[TableFile]) -> list[str]:
     return [file.path.resolve().as_uri() for file in files]
 
 
-def _empty(frame: Any) -> pa.Table:
+def empty_frame(frame: Any) -> pa.Table:
     """No rows, and the columns that Spark's rows would have as Arrow."""
     from pyspark.sql.pandas.types import to_arrow_schema
 

@@ -80,6 +80,10 @@ coverage: $(VENV)/.test
 	$(BIN)/python bench/coverage/interval_coverage.py --write
 	$(BIN)/python bench/coverage/pit_coverage.py --write
 	$(BIN)/python bench/coverage/agreement_coverage.py --write
+	$(BIN)/python bench/coverage/curve_bands.py 200 --write
+	$(BIN)/python bench/coverage/recalibration_gain.py 400 --write
+	$(BIN)/python bench/coverage/significance_level.py --small --write
+	$(BIN)/python bench/coverage/crowd_posteriors.py --write
 	$(BIN)/python bench/coverage/significance_level.py --write
 
 synthetic-docs: $(VENV)/.base

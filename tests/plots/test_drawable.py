@@ -7,9 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from howsure.plots.curves import drawable
 from howsure.plots.panels import error_scatter
-from howsure.plots.vega import rendered
+from howsure.plots.vega import drawable, rendered
 
 RENDER = """
 import random, sys

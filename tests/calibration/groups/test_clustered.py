@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from howsure.cli.text import effective_text
 
 import howsure
 from howsure.calibration.analysis import filing
@@ -11,6 +10,7 @@ from howsure.calibration.groups import moments as group_moments
 from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.groups.moments import moments
 from howsure.calibration.sketch import sketch_rows
+from howsure.report.text.calibration import effective_text
 
 
 def documents(groups, size, rng, sd=1.0):

@@ -191,7 +191,7 @@ def test_mean_interval_is_the_ratio_estimator():
     ("groups", "message"),
     [
         ([1, 1, 1, 1], "all rows are in one group of `groups`"),
-        (["a", None, "b", "b"], "`groups` is missing at index 1"),
+        (["a", None, "b", "b"], "`groups` is missing in index 1"),
         ([1, 2], "lengths differ"),
     ],
 )

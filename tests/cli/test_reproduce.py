@@ -40,7 +40,7 @@ def test_files_cache_and_again(tmp_path, capsys):
     assert run([*QUICK, "--out", str(out)]) == 0
     second, err = capsys.readouterr()
     assert second == first
-    assert err == f"howsure: synthetic was done before, in {out}; --again computes it anew.\n"
+    assert err == f"howsure: synthetic was done before, in {out}; --again computes it again.\n"
     assert kept.stat().st_mtime_ns == stamp
     assert (out / "synthetic-4.7.svg").exists()
 

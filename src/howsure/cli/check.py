@@ -98,7 +98,6 @@ def check(
     from howsure.errors import InputError
     from howsure.verbs.check import RULES, Gate, error_like, logged, shipped_example
     from howsure.verbs.check import check as run_check
-    from howsure.verbs.check_continuous import check_continuous
 
     if log is not None and (file is None or prob or true or positive or logits):
         raise InputError(
@@ -115,6 +114,8 @@ def check(
     chosen = options.engine_from(engine, master, memory, skip_bad_files)
     delivery = Delivery(as_json, markdown, latex, html, plot, inputs=(file,))
     if draws is not None or quantiles is not None:
+        from howsure.verbs.check_continuous import check_continuous
+
         refused = {
             "--prob": prob,
             "--positive": positive,

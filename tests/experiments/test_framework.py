@@ -48,7 +48,8 @@ def demo(monkeypatch, tmp_path):
     module.settings, module.run = lambda quick: {"quick": quick}, run_demo
     monkeypatch.setitem(sys.modules, "demo_experiment", module)
     made = registry.Experiment("demo", "A demonstration", "sums", "demo_experiment", ("ewt", "gum"))
-    monkeypatch.setattr(registry, "EXPERIMENTS", {"demo": made})
+    for module_with_the_list in ("experiments.registry", "verbs.reproduce"):
+        monkeypatch.setattr(f"howsure.{module_with_the_list}.EXPERIMENTS", {"demo": made})
     root = tmp_path / "data"
     (root / "gum" / "dep").mkdir(parents=True)
     (root / "gum" / "dep" / "a.conllu").write_text("x")

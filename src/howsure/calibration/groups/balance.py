@@ -4,7 +4,7 @@ A group with a large share of the rows has a large part in the estimate and in t
 G - 1 degrees of freedom is then far too sure. With h_g the share of group g and rows independent as a working
 assumption, Satterthwaite's degrees of freedom of Σ_g u_g²/(1 - h_g), u_g = S_g - h_g S, are
 
-    1 / [Σ h² + (Σ β)² - Σ β²],   β = h²/(1 - h),
+    1 / [Σ h² + 2 Σ_{g<k} β_g β_k],   β = h²/(1 - h),
 
 which is G - 1 when all groups are of one size. Derivation: docs/evidence/theory.md.
 """
@@ -26,27 +26,28 @@ class Balance:
 
     squares: float  # Σ h²
     cross: float  # Σ β
-    cross_squares: float  # Σ β²
+    pairs: float  # Σ_{g<k} β_g β_k: sums of positive terms, since (Σβ)² - Σβ² would cancel when one group is nearly all
     largest: float
 
     @staticmethod
     def of(h: Floats) -> Balance:
         """Of some groups' shares, all below 1."""
-        beta = h**2 / (1.0 - h)
-        return Balance(float(np.sum(h**2)), float(np.sum(beta)), float(np.sum(beta**2)), float(h.max(initial=0.0)))
+        beta = np.sort(h**2 / (1.0 - h))
+        before = np.cumsum(np.concatenate([[0.0], beta]))[:-1]
+        return Balance(float(np.sum(h**2)), float(np.sum(beta)), float(before @ beta), float(h.max(initial=0.0)))
 
     def __add__(self, other: Balance) -> Balance:
         return Balance(
             self.squares + other.squares,
             self.cross + other.cross,
-            self.cross_squares + other.cross_squares,
+            self.pairs + other.pairs + self.cross * other.cross,
             max(self.largest, other.largest),
         )
 
     @property
     def degrees(self) -> float:
         """Degrees of freedom."""
-        return 1.0 / (self.squares + self.cross**2 - self.cross_squares)
+        return 1.0 / (self.squares + 2.0 * self.pairs)
 
     @property
     def effective(self) -> float:

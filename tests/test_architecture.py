@@ -14,6 +14,7 @@ ROOMS = {
     "calibration": {"kernels"},
     "evaluation": {"calibration", "kernels"},
     "posteriors": {"kernels"},
+    "counting": {"calibration", "kernels"},
     "corpora": set(),
     "models": {"posteriors", "corpora", "kernels"},
     "english": {"corpora", "models", "posteriors", "kernels"},

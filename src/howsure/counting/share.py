@@ -1,0 +1,95 @@
+"""The share of positives in a population, from labels drawn within strata: the tilted score interval.
+
+With W_h = N_h/N, θ̂ = Σ W_h k_h/n_h. Shares that could have made these labels are looked for along one line, on which all
+strata move together: logit p_h(c) = logit p̃_h + c, p̃_h = (k_h + ½)/(n_h + 1), θ(c) = Σ W_h p_h(c). Then θ̂ has variance
+V(c) = Σ W_h² (1 - n_h/N_h) p_h(c)(1 - p_h(c))/n_h and skewness g(c), and the interval holds the θ(c) for which θ̂ is between
+the law's quantiles. With one stratum and no skewness this is Wilson's interval.
+
+Wilson's limit on the side of the rare class is too tight when few are found, because the law is skew. So both quantiles, the
+normal and the Pearson type III one with that skewness, are tried and the wider limit is taken on each side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from howsure.calibration.estimation.estimate import MOST_SKEW, wilson_hilferty
+from howsure.kernels.cells import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share with its interval; of how many items, from how many labels."""
+
+    value: float
+    low: float
+    high: float
+    n_items: int
+    n_labels: int
+    n_positive: int
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] of {self.n_items:,} from {self.n_labels:,} labels"
+
+
+def share_of_positives(items: Ints, labelled: Ints, positive: Ints, confidence_level: float = 0.95) -> Share:
+    """The share of positives and its interval.
+
+    Parameters
+    ----------
+    items, labelled, positive : arrays, shape (H,)
+        For each stratum the number of items, of labelled items (at least one where there are items), and of positive
+        ones among these.
+
+    Notes
+    -----
+    Labelled items are known: a fully labelled stratum adds no uncertainty, and limits never contradict the labels.
+    Strata are drawn one after another, so items are the unit; where whole documents were drawn, this does not hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> share_of_positives(np.array([9000, 1000]), np.array([100, 100]), np.array([0, 40]))
+    0.0400 [0.0262, 0.0579] of 10,000 from 200 labels
+    """
+    used = items > 0
+    big, n, k = (x[used].astype(np.float64) for x in (items, labelled, positive))
+    total = big.sum()
+    w = big / total
+    known = n >= big
+    estimate = float((w * k / n).sum())
+    tilde = np.log((k + 0.5) / (n - k + 0.5))
+    left = np.where(known, 0.0, 1 - n / big)
+
+    def moments(c: float) -> tuple[float, float, float]:
+        p = np.where(known, k / n, expit(tilde + c))
+        spread = left * p * (1 - p) / n
+        variance = float((w**2 * spread).sum())
+        third = float((w**3 * spread * (1 - 2 * n / big) * (1 - 2 * p) / n).sum())
+        return float((w * p).sum()), variance, third
+
+    z = float(ndtri((1 + confidence_level) / 2))
+    limits = [[_limit(moments, estimate, side * z, skewed) for skewed in (False, True)] for side in (1, -1)]
+    low = max(min(*limits[0], estimate), k.sum() / total)
+    high = min(max(*limits[1], estimate), 1 - (n - k).sum() / total)
+    return Share(estimate, float(low), float(high), int(total), int(n.sum()), int(k.sum()), confidence_level)
+
+
+def _limit(moments: Callable[[float], tuple[float, float, float]], estimate: float, z: float, skewed: bool) -> float:
+    """θ(c) where the estimate is the law's quantile at z: the lower limit for z > 0, the upper for z < 0."""
+    a, b = -40.0, 40.0
+    for _ in range(90):
+        c = (a + b) / 2
+        share, variance, third = moments(c)
+        quantile = (
+            wilson_hilferty(float(np.clip(third / variance**1.5, -MOST_SKEW, MOST_SKEW)), z)
+            if skewed and variance > 0
+            else z
+        )
+        a, b = (c, b) if estimate - share > quantile * variance**0.5 else (a, c)
+    return moments((a + b) / 2)[0]

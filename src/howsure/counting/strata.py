@@ -1,0 +1,66 @@
+"""Strata of items by their probability: few, so that each gets labels, and finest where the labels are least certain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from howsure.kernels.cells import Floats, Ints
+
+N_STRATA = 4
+FLOOR = 0.001  # keeps items with q near 0 or 1 from having no weight at all
+
+
+def stratum_edges(values: Floats, counts: Ints, n_strata: int = N_STRATA) -> Floats:
+    """The largest probability of every stratum but the last.
+
+    Strata have equal shares of Σ √(q(1-q) + 0.001); equal probabilities stay together, and items with q = 0 ("nothing
+    found") are a stratum of their own.
+
+    Parameters
+    ----------
+    values : array, ascending
+        The distinct probabilities.
+    counts : array
+        The number of items with each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stratum_edges(np.array([0.0, 0.1, 0.5, 0.9]), np.array([90, 10, 10, 10]), 2)
+    array([0. , 0.1])
+    """
+    positive = values > 0
+    weight = np.where(positive, counts * np.sqrt(values * (1 - values) + FLOOR), 0.0)
+    total = weight.sum()
+    if not total > 0:
+        return np.zeros(0)
+    middle = (np.cumsum(weight) - weight / 2) / total
+    number = np.where(positive, np.minimum((middle * n_strata).astype(np.int64), n_strata - 1) + 1, 0)
+    return np.asarray(values[:-1][np.diff(number) > 0])
+
+
+def strata_of(y_prob: Floats, edges: Floats) -> Ints:
+    """The stratum of each item, numbered from 0."""
+    return np.searchsorted(edges, y_prob, side="left")
+
+
+def merged_strata(items: Ints, labelled: Ints, least: int = 2) -> Ints:
+    """A new number for each stratum, neighbours being merged until each has `least` labels (or none is left to merge).
+
+    Parameters
+    ----------
+    items, labelled : arrays, shape (H,)
+        Number of items and of labelled items of each stratum, in order of probability.
+    """
+    number = np.arange(len(items))
+    while True:
+        groups = number.max() + 1
+        n = np.bincount(number, weights=labelled, minlength=groups)
+        size = np.bincount(number, weights=items, minlength=groups)
+        short = np.flatnonzero(n < np.minimum(least, size))
+        if not len(short) or groups == 1:
+            return number
+        h = int(short[0])
+        # The neighbour with fewer labels, so that as many strata as possible remain.
+        other = h + 1 if h == 0 or (h + 1 < groups and n[h + 1] < n[h - 1]) else h - 1
+        number = np.where(number > min(h, other), number - 1, number)

@@ -1,0 +1,111 @@
+"""The model of cells: its posterior against a sum over a grid, and what its draws must agree with."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from howsure.counting.cells import TAU, CellModel, cell_counts
+from howsure.counting.share import share_of_positives
+
+
+def test_draws_have_the_moments_of_the_posterior_on_a_grid():
+    n, k = np.array([[12, 4]]), np.array([[1, 3]])
+    s, u = np.linspace(-8, 7, 91), np.linspace(-7, 7, 71)
+    a, b, c = np.meshgrid(s, u, u, indexing="ij")
+    log = a / 2 - np.logaddexp(0, a)
+    for j, effect in enumerate((b, c)):
+        log = log + k[0, j] * (a + effect) - n[0, j] * np.logaddexp(0, a + effect)
+    mass = np.zeros_like(log)
+    for tau, step in zip(TAU, np.gradient(TAU), strict=True):
+        # On a grid a narrow prior is a few points: each is given the prior's mass around it.
+        prior = np.exp(-(u**2) / (2 * tau**2))
+        prior /= prior.sum()
+        mass += np.exp(log) * prior[None, :, None] * prior[None, None, :] * step * np.exp(-(tau**2) / 2)
+    mass /= mass.sum()
+    draws = CellModel(np.array([[1000, 1000]]), n, k, ordered=False).draws(6_000, np.random.default_rng(1))
+    for effect, column in ((b, 1), (c, 2)):
+        p = expit(a + effect)
+        mean = (mass * p).sum()
+        sd = (mass * (p - mean) ** 2).sum() ** 0.5
+        drawn = expit(draws[:, 0] + draws[:, column])
+        assert drawn.mean() == pytest.approx(mean, abs=5 * sd / 6_000**0.5 + 0.002)
+        assert drawn.std() == pytest.approx(sd, rel=0.06)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_mode_has_no_gradient_and_the_hessian_is_that_of_differences(ordered):
+    rng = np.random.default_rng(2)
+    items = rng.integers(50, 200, (3, 5))
+    labelled = rng.integers(0, 9, (3, 5))
+    model = CellModel(items, labelled, rng.binomial(labelled, 0.3), ordered=ordered)
+    part = model._laplace[6]
+
+    def target(x):
+        return float((model.log_likelihood(x[None]) + model.log_prior(x[None], part.tau))[0])
+
+    size, step = len(part.mode), 1e-4
+    moves = np.eye(size) * step
+    slope = [(target(part.mode + m) - target(part.mode - m)) / (2 * step) for m in moves]
+    np.testing.assert_allclose(slope, 0, atol=1e-6)
+    head = len(part.schur)
+    top = part.schur + (part.cross / part.diagonal) @ part.cross.T
+    hessian = np.block([[top, part.cross], [part.cross.T, np.diag(part.diagonal)]])
+    assert hessian.shape == (size, size)
+    for i in range(size):
+        second = (target(part.mode + moves[i]) - 2 * target(part.mode) + target(part.mode - moves[i])) / step**2
+        assert -second == pytest.approx(hessian[i, i], rel=1e-4)
+    steps = part.steps(20_000, rng)
+    np.testing.assert_allclose(
+        np.cov(steps.T), np.linalg.inv(hessian), atol=0.05 * np.abs(np.linalg.inv(hessian)).max()
+    )
+    x = part.mode + steps[:5]
+    np.testing.assert_allclose(part.half_norm(x), [0.5 * d @ hessian @ d for d in steps[:5]], rtol=1e-8)
+    assert head == 3 + ordered
+
+
+def table(rng, cells=6, shift=0.0):
+    items = rng.integers(200, 400, (4, cells))
+    p = expit(np.array([-4.0, -2.0, 0.0, 2.0])[:, None] + shift * np.linspace(-1, 1, cells))
+    positives = rng.binomial(items, p)
+    labelled = np.maximum(1, items // 25)
+    return items, labelled, rng.hypergeometric(positives, items - positives, labelled), positives.sum(0)
+
+
+def test_the_total_is_that_of_the_share():
+    items, labelled, positive, _ = table(np.random.default_rng(3))
+    made = cell_counts(items, labelled, positive, ordered=True, rng=np.random.default_rng(0))
+    share = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1))
+    assert made.total == share
+    low, high = np.quantile(made.counts.sum(1) / items.sum(), [0.025, 0.975])
+    assert low == pytest.approx(share.low, abs=0.1 * (share.high - share.low))
+    assert high == pytest.approx(share.high, abs=0.1 * (share.high - share.low))
+
+
+def test_what_is_labelled_is_known():
+    items = np.array([[10, 20], [5, 5]])
+    positive = np.array([[1, 2], [4, 5]])
+    made = cell_counts(items, items, positive, ordered=False, rng=np.random.default_rng(0))
+    assert (made.counts == positive.sum(0)).all()
+
+
+def test_a_cell_without_labels_or_without_items_is_no_error():
+    items = np.array([[100, 50, 0], [10, 20, 0]])
+    labelled = np.array([[10, 0, 0], [5, 0, 0]])
+    positive = np.array([[1, 0, 0], [4, 0, 0]])
+    made = cell_counts(items, labelled, positive, ordered=True, n_draws=500, rng=np.random.default_rng(0))
+    low, high = made.interval()
+    assert low[2] == high[2] == 0
+    assert high[1] - low[1] > 5
+    assert ((made.counts >= positive.sum(0)) & (made.counts <= (items - labelled + positive).sum(0))).all()
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_cells_are_covered(shift):
+    rng = np.random.default_rng(4)
+    held, n = 0, 60
+    for _ in range(n):
+        items, labelled, positive, true = table(rng, shift=shift)
+        low, high = cell_counts(items, labelled, positive, ordered=True, n_draws=400, rng=rng).interval()
+        held += ((low <= true) & (true <= high)).sum()
+    assert held / (6 * n) > 0.93 - 3 * (0.07 * 0.93 / (3 * n)) ** 0.5  # cells of one table are not independent

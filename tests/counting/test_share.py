@@ -1,0 +1,95 @@
+"""The tilted score interval: against Wilson's, its laws, and its coverage by enumeration and on skew populations."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from howsure.counting.share import share_of_positives
+
+
+def share(items, labelled, positive, level=0.95):
+    return share_of_positives(np.array(items), np.array(labelled), np.array(positive), level)
+
+
+@pytest.mark.parametrize(("n", "k"), [(50, 10), (200, 30), (1_000, 300)])
+def test_one_stratum_of_a_large_population_is_wilsons_interval_on_the_side_of_the_common_class(n, k):
+    from scipy.stats import binomtest
+
+    wilson = binomtest(k, n).proportion_ci(method="wilson")
+    found = share([10**12], [n], [k])
+    assert found.high == pytest.approx(wilson.high, abs=1e-9)
+    assert found.low <= wilson.low + 1e-9  # skewness makes the other side wider
+    assert found.low > wilson.low - 0.02
+
+
+@st.composite
+def samples(draw):
+    size = draw(st.integers(1, 5))
+    items = [draw(st.integers(1, 2_000)) for _ in range(size)]
+    labelled = [draw(st.integers(1, min(i, 80))) for i in items]
+    positive = [draw(st.integers(0, n)) for n in labelled]
+    return items, labelled, positive
+
+
+@given(samples())
+def test_limits_never_contradict_the_labels(sample):
+    items, labelled, positive = sample
+    found = share(*sample)
+    assert sum(positive) / sum(items) - 1e-12 <= found.low <= found.value + 1e-12
+    assert found.value - 1e-12 <= found.high <= 1 - (sum(labelled) - sum(positive)) / sum(items) + 1e-12
+
+
+@given(samples())
+def test_counting_the_others_mirrors_the_interval(sample):
+    items, labelled, positive = sample
+    one = share(*sample)
+    other = share(items, labelled, [n - k for n, k in zip(labelled, positive, strict=True)])
+    assert other.low == pytest.approx(1 - one.high, abs=1e-9)
+    assert other.high == pytest.approx(1 - one.low, abs=1e-9)
+
+
+@given(samples())
+def test_the_order_of_strata_does_not_matter_and_empty_ones_are_none(sample):
+    items, labelled, positive = sample
+    one = share(*sample)
+    other = share([0, *items[::-1]], [0, *labelled[::-1]], [0, *positive[::-1]])
+    assert other.low == pytest.approx(one.low, abs=1e-12)
+    assert other.high == pytest.approx(one.high, abs=1e-12)
+
+
+def test_all_labelled_is_known():
+    found = share([30, 70], [30, 70], [3, 10])
+    assert (found.low, found.value, found.high) == pytest.approx((0.13, 0.13, 0.13))
+
+
+@pytest.mark.parametrize("p", [(0.01, 0.3), (0.05, 0.5), (0.2, 0.2), (0.001, 0.02), (0.3, 0.9), (0.5, 0.5)])
+@pytest.mark.parametrize("n", [(15, 15), (30, 10)])
+def test_coverage_of_two_strata_by_enumeration(p, n):
+    """Every pair of counts, weighted by its probability: no simulation error. A discrete law cannot always reach 95%."""
+    items = [10**9, 2 * 10**8]
+    truth = (p[0] * items[0] + p[1] * items[1]) / sum(items)
+    covered = 0.0
+    for k in product(range(n[0] + 1), range(n[1] + 1)):
+        mass = binom.pmf(k[0], n[0], p[0]) * binom.pmf(k[1], n[1], p[1])
+        if mass > 1e-9:
+            found = share(items, n, k)
+            covered += mass * (found.low <= truth <= found.high)
+    assert covered > 0.93
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("rate", "n"), [(0.0005, 400), (0.002, 200), (0.01, 50), (0.01, 400)])
+def test_rare_positives_with_useless_probabilities(rate, n):
+    rng = np.random.default_rng(8)
+    items = np.array([6_000, 2_500, 1_000, 500])
+    true = np.round(items * rate).astype(int)
+    labelled = np.maximum(4, n * np.array([0.4, 0.3, 0.2, 0.1])).astype(int)
+    held = 0
+    for _ in range(600):
+        found = share_of_positives(items, labelled, rng.hypergeometric(true, items - true, labelled))
+        held += found.low <= true.sum() / items.sum() <= found.high
+    assert held / 600 > 0.93 - 3 * (0.07 * 0.93 / 600) ** 0.5

@@ -86,25 +86,33 @@ def test_pieces_in_any_order_add_up(n, seed, pieces, groups):
 
 
 def test_variance_of_macro_f_over_groups_by_plain_loops():
-    """Each group's influence on macro F1, a class and a group at a time."""
+    """Each group's influence on macro F1 and on each class's F1, a class and a group at a time."""
     frame = FRAME.dropna()
     gold, pred, hit = Counter(frame.gold), Counter(frame.pred), Counter(frame.gold[frame.gold == frame.pred])
-    share = defaultdict(float)
+    share = {label: defaultdict(float) for label in gold}
     for g, p, d in zip(frame.gold, frame.pred, frame.doc, strict=True):
         for label, weight in ((g, "gold"), (p, "pred")):
             z = gold[label] + pred[label]
-            share[d] -= 2 * hit[label] / z**2 / 5
-            share[d] += 2 / z / 5 * (weight == "gold" and g == p)
-    n = len(share)
-    variance = n / (n - 1) * math.fsum(u * u for u in share.values())
-    made = howsure.score(frame.gold, frame.pred, groups=frame.doc).macro.f
-    # Wilson's limits on n* rows are the roots of (θ - x)² = z² x (1 - x) / n*.
+            share[label][d] -= 2 * hit[label] / z**2
+            share[label][d] += 2 / z * (weight == "gold" and g == p)
+    documents, k = set(frame.doc), len(share)
+    n = len(documents)
+    apart = [n / (n - 1) * math.fsum(u * u for u in each.values()) for each in share.values()]
+    together = [math.fsum(each[d] for each in share.values()) / k for d in documents]
+    variance = n / (n - 1) * math.fsum(u * u for u in together)
+    score = howsure.score(frame.gold, frame.pred, groups=frame.doc)
+    made, classes = score.macro.f, [c.f for c in score.classes]
+    # Wilson's limits on n* rows are the roots of (θ - x)² = z² x (1 - x) / n*; the classes' own limits may be further away.
     rows = made.value * (1 - made.value) / variance
     from scipy.stats import t
 
     z = t.ppf(0.975, n - 1)
-    for x in (made.low, made.high):
-        assert (made.value - x) ** 2 == pytest.approx(z * z * x * (1 - x) / rows, rel=1e-9)
+    middle, half = made.value + z * z / (2 * rows), z * math.sqrt(variance + z * z / (4 * rows * rows))
+    shared = variance * k * k / math.fsum(apart)
+    sides = {"low": (middle - half) / (1 + z * z / rows), "high": (middle + half) / (1 + z * z / rows)}
+    for side, wilson in sides.items():
+        own = math.sqrt(shared * math.fsum((c.value - getattr(c, side)) ** 2 for c in classes)) / k
+        assert abs(made.value - getattr(made, side)) == pytest.approx(max(abs(made.value - wilson), own), rel=1e-9)
 
 
 def test_thousands_of_labels_in_groups():

@@ -24,6 +24,9 @@ class Stand:
     def code(self, actor):
         return actor
 
+    def name(self, code):
+        return code
+
 
 def stand_in(monkeypatch, q):
     from howsure.events import labelling

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
-from collections.abc import Collection
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -66,9 +69,10 @@ def run(arguments: list[str] | None = None) -> int:
         return 0
     try:
         known = arguments[:1] if arguments and arguments[0] in COMMANDS + FAMILIES else (*COMMANDS, *FAMILIES)
-        status = typer.main.get_command(application(known)).main(
-            args=arguments, prog_name="howsure", standalone_mode=False
-        )
+        with _interrupts_kept():
+            status = typer.main.get_command(application(known)).main(
+                args=arguments, prog_name="howsure", standalone_mode=False
+            )
         return status if isinstance(status, int) else 0
     except HowsureError as error:
         return _complain(str(error))
@@ -89,6 +93,26 @@ def run(arguments: list[str] | None = None) -> int:
         if hasattr(error, "exit_code"):
             return int(error.exit_code)
         raise
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Python ignores an exception in a destructor or a weak reference's callback: a Ctrl-C that falls there is sent again."""
+    before = sys.unraisablehook
+
+    def unraisable(ignored: Any) -> None:
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            later = threading.Timer(0.05, _thread.interrupt_main)  # at once it would fall into this function
+            later.daemon = True
+            later.start()
+        else:
+            before(ignored)
+
+    sys.unraisablehook = unraisable
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _complain(message: str) -> int:

@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "populations.npz"
-TUNING = ("reuters-crude",)  # the one population on which constants were chosen
+# The design's half adaptivity was chosen on crude and on made populations, but after a first trial, with full adaptivity, on all
+# of these had shown shares that are too low under shuffled q: for that one choice the others are not untouched.
+TUNING = ("reuters-crude",)
 JUDGING = ("reuters-acq", "reuters-trade", "reuters-grain", "reuters-money-fx", "reuters-interest")
 RARE = ("reuters-gold", "reuters-cocoa", "reuters-rubber", "reuters-tin")
 TRAINED_ON = 3_000

@@ -150,6 +150,8 @@ MAKERS = {
         howsure.train_tagger("hmm", str(f / "train.tsv"), pseudocount=1.0).tagger, str(f / "test.tsv")
     ),
     "CopiedError": lambda f: copied(),
+    "PaperCalibration": lambda f: howsure.check_paper(rows(), prob="q", true="y", bin_size=20),
+    "ScoreDecomposition": lambda f: howsure.score_decomposition([0, 1, 1], [0.2, 0.4, 0.9]),
     "ClassifierCheck": classifier,
     "ClassifierTraining": classifier_training,
     "LanguageTraining": lambda f: howsure.lm.trained(language_model(f), "lm.npz"),

@@ -15,8 +15,10 @@ from howsure.errors import HowsureError, InputError, MissingExtra
 if TYPE_CHECKING:
     from howsure import english
     from howsure.calibration.comparing.result import Comparison
+    from howsure.calibration.estimation.decompositions import ScoreDecomposition, score_decomposition
     from howsure.calibration.forecasts.result import ContinuousCalibration
     from howsure.calibration.multiclass import MulticlassCalibration
+    from howsure.calibration.paper import PaperCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
     from howsure.engines.engine import Engine
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from howsure.verbs.agree import agree
     from howsure.verbs.check import check
     from howsure.verbs.check_continuous import check_continuous
+    from howsure.verbs.check_paper import check_paper
     from howsure.verbs.classify import apply_classifier, check_classifier, train_classifier
     from howsure.verbs.compare import compare
     from howsure.verbs.coref import resolve, score_coref, train_coref
@@ -66,8 +69,10 @@ __all__ = [
     "InputError",
     "MissingExtra",
     "MulticlassCalibration",
+    "PaperCalibration",
     "Recalibration",
     "Score",
+    "ScoreDecomposition",
     "Split",
     "__version__",
     "agree",
@@ -77,6 +82,7 @@ __all__ = [
     "check_classifier",
     "check_continuous",
     "check_coref",
+    "check_paper",
     "check_tagger",
     "compare",
     "coreference_scores",
@@ -91,6 +97,7 @@ __all__ = [
     "resolve",
     "score",
     "score_coref",
+    "score_decomposition",
     "serve",
     "split",
     "train_classifier",
@@ -112,8 +119,10 @@ _LAZY = {
     "Engine": "howsure.engines.engine",
     "Exploration": "howsure.events.exploration",
     "MulticlassCalibration": "howsure.calibration.multiclass",
+    "PaperCalibration": "howsure.calibration.paper",
     "Recalibration": "howsure.calibration.recalibration.result",
     "Score": "howsure.evaluation.scores.result",
+    "ScoreDecomposition": "howsure.calibration.estimation.decompositions",
     "Split": "howsure.evaluation.splits",
     "agree": "howsure.verbs.agree",
     "apply_classifier": "howsure.verbs.classify",
@@ -122,6 +131,7 @@ _LAZY = {
     "check_classifier": "howsure.verbs.classify",
     "check_continuous": "howsure.verbs.check_continuous",
     "check_coref": "howsure.verbs.coref_check",
+    "check_paper": "howsure.verbs.check_paper",
     "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
     "coreference_scores": "howsure.evaluation.coreference.scores",
@@ -134,6 +144,7 @@ _LAZY = {
     "resolve": "howsure.verbs.coref",
     "score": "howsure.verbs.score",
     "score_coref": "howsure.verbs.coref",
+    "score_decomposition": "howsure.calibration.estimation.decompositions",
     "serve": "howsure.verbs.serve",
     "split": "howsure.verbs.split",
     "train_classifier": "howsure.verbs.classify",

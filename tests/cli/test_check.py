@@ -6,8 +6,12 @@ import re
 import subprocess
 import sys
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import howsure
 from howsure.cli.application import run
 
 HOWSURE = [sys.executable, "-m", "howsure"]
@@ -186,3 +190,28 @@ def test_a_small_file_never_waits_for_a_compiler(table):
         f"run(['check', {str(table)!r}]); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_paper_prints_its_numbers_in_the_order_of_the_rows(tmp_path, capsys):
+    """CSV, and Parquet in several row groups: tied rows stay as they stand in the file."""
+    rng = np.random.default_rng(8)
+    q = rng.integers(1, 10, 3000) / 10
+    y = (rng.random(3000) < q).astype(int)
+    csv, parquet = tmp_path / "ties.csv", tmp_path / "ties.parquet"
+    csv.write_text("q,y\n" + "".join(f"{a},{b}\n" for a, b in zip(q, y, strict=True)))
+    pq.write_table(pa.table({"q": q, "y": y}), parquet, row_group_size=500)
+    expected = howsure.check_paper(y, q, bin_size=200).to_dict()
+    for path in (csv, parquet):
+        assert run(["check", str(path), "--paper", "--bins", "200", "--json"]) == 0
+        made = json.loads(capsys.readouterr().out)
+        assert made["to_the_letter"] == expected["to_the_letter"]
+    html, plot = tmp_path / "paper.html", tmp_path / "paper.svg"
+    assert run(["check", str(csv), "--paper", "--bins", "200", "--html", str(html), "--plot", str(plot)]) == 0
+    out = capsys.readouterr().out
+    for said in ("Algorithm 1", "Algorithm 2", "+ refinement", "Brier score", "not the paper's", "p̂ ± 1.96 se"):
+        assert said in out
+    assert max(map(len, out.splitlines())) <= 80 + len(str(tmp_path))
+    assert "as in the paper" in html.read_text()
+    assert "CalibErr" in plot.read_text()
+    assert run(["check", str(csv), "--paper", "--groups", "y"]) == 2
+    assert "--groups does not go with --paper" in capsys.readouterr().err

@@ -1,24 +1,35 @@
-"""Algorithms 1 and 2 of Nguyen & O'Connor (2015) and the thesis's MSE, to the letter.
+"""Algorithms 1 and 2 of Nguyen & O'Connor (2015), their Eq. 1 and the thesis's MSE score.
 
 They are here to reproduce published numbers. Algorithm 1 counts sampling noise as miscalibration and Algorithm 2
 adds that noise a second time, so its interval misses the truth on well-calibrated data; `howsure.check` is debiased.
 
-One deviation: rows with the same q could fall into different bins by the accident of their order, so each is given
-the mean label of its ties. Without ties the numbers are the paper's.
+Bins hold exactly β rows, so rows with the same q may fall into different bins. Which ones, the paper leaves to the sort.
+There are two versions, told apart by `ties`:
+
+- "order": to the letter, with a stable sort. Tied rows keep the order in which they were given, and another order of
+  the same rows may give another number.
+- "shared": each row counts with the mean label of its ties, so that no order matters. This is not the paper's algorithm.
+
+Without ties the two are the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
 from howsure import _validate
+from howsure._result import Record, Result, drawn_by, finite, records
+from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
 Z = 1.96  # the paper's normal quantile
+BIN_SIZE, N_SAMPLES = 5_000, 10_000  # the paper's (§4)
+LEAST_BIN_SIZE = 200  # the paper uses none smaller (§3.2)
 _BLOCK = 1 << 20  # simulated frequencies held at a time
+Ties = Literal["order", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +44,25 @@ class PaperBins:
 
     def __repr__(self) -> str:
         return f"PaperBins({len(self.n)} bins, n={int(self.n.sum()):,})"
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    @property
+    def side(self) -> Ints:
+        """Of each point of the curve: 1 above the diagonal, -1 below, 0 where q̂ lies within p̂ ± 1.96 se."""
+        return (self.mean_prob < self.low).astype(np.int64) - (self.mean_prob > self.high)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """A record for each bin, with the side of the diagonal in the words of §3.3."""
+        columns = {"n": self.n, "mean_prob": self.mean_prob, "mean_true": self.mean_true}
+        made = records(**columns, low=self.low, high=self.high)
+        for record, side in zip(made, self.side.tolist(), strict=True):
+            record["side"] = SIDES[side]
+        return made
+
+
+SIDES = {1: "underconfident", -1: "overconfident", 0: None}  # §3.3: the curve above, and below, the diagonal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +79,36 @@ class PaperInterval:
         return f"PaperInterval({self.value:.4f} [{self.low:.4f}, {self.high:.4f}], n={self.n:,})"
 
 
-def adaptive_bins(y_true: Any, y_prob: Any, bin_size: int = 5000) -> PaperBins:
+def adaptive_bins(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, ties: Ties = "order") -> PaperBins:
     """Steps 1-4 of Algorithm 1, with the thesis's interval p̂ ± 1.96 √(p̂(1-p̂)/n) for each bin.
 
     >>> adaptive_bins([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5], bin_size=2).n
     array([2, 3])
     """
-    origin = _validate.Origin()
-    y_array = _validate.one_dimensional(y_true, "y_true")
-    q_array = _validate.one_dimensional(y_prob, "y_prob")
-    total = _validate.same_length(y_true=y_array, y_prob=q_array)
     size = _validate.bins(bin_size)
-    assert isinstance(size, int)
-    q = _validate.probabilities(q_array, origin)
-    order = np.argsort(q, kind="stable")
-    q, y = q[order], _validate.labels(y_array, origin)[order].astype(np.float64)
-    y = shared_labels(y, q)
-    starts = bin_starts(total, size)
-    n = np.diff(np.append(starts, total))
+    if not isinstance(size, int):
+        raise InputError(f"Algorithm 1 has bins of a number of rows; got {bin_size!r}.")
+    if ties not in ("order", "shared"):
+        raise InputError(f"`ties` must be 'order' or 'shared'; got {ties!r}.")
+    y, q = _sorted(y_true, y_prob)
+    if ties == "shared":
+        y = shared_labels(y, q)
+    starts = bin_starts(len(q), size)
+    n = np.diff(np.append(starts, len(q)))
     p = np.clip(np.add.reduceat(y, starts) / n, 0.0, 1.0)
     half = Z * np.sqrt(p * (1.0 - p) / n)
     return PaperBins(n, np.add.reduceat(q, starts) / n, p, p - half, p + half)
+
+
+def _sorted(y_true: Any, y_prob: Any) -> tuple[Floats, Floats]:
+    """Step 1: labels and probabilities, checked, in order of q; tied rows as given."""
+    origin = _validate.Origin()
+    y_array = _validate.one_dimensional(y_true, "y_true")
+    q_array = _validate.one_dimensional(y_prob, "y_prob")
+    _validate.same_length(y_true=y_array, y_prob=q_array)
+    q = _validate.probabilities(q_array, origin)
+    order = np.argsort(q, kind="stable")
+    return _validate.labels(y_array, origin)[order].astype(np.float64), q[order]
 
 
 def shared_labels(y: Floats, q: Floats) -> Floats:
@@ -92,46 +131,187 @@ def bin_starts(total: int, bin_size: int) -> Ints:
     return np.arange(max(1, total // bin_size)) * bin_size
 
 
-def calibration_mse(y_true: Any, y_prob: Any, bin_size: int = 5000) -> float:
+def calibration_mse(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, ties: Ties = "order") -> float:
     """The thesis's score, N⁻¹ Σ |B| (q̂ - p̂)².
 
     >>> round(calibration_mse([0, 1], [0.2, 0.6], bin_size=1), 6)
     0.1
     """
-    bins = adaptive_bins(y_true, y_prob, bin_size)
+    return _mse(adaptive_bins(y_true, y_prob, bin_size, ties=ties))
+
+
+def _mse(bins: PaperBins) -> float:
     return float(np.sum(bins.n * (bins.mean_prob - bins.mean_true) ** 2) / bins.n.sum())
 
 
-def calibration_error(y_true: Any, y_prob: Any, bin_size: int = 5000) -> float:
-    """Algorithm 1: the root mean square of q̂ - p̂ over the bins.
+def calibration_error(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, ties: Ties = "order") -> float:
+    """Algorithm 1: the root mean square of q̂ - p̂ over the bins. With ties="shared" it is not the paper's.
 
     >>> round(calibration_error([0, 1], [0.2, 0.6], bin_size=1), 6)
     0.316228
     """
-    return float(np.sqrt(calibration_mse(y_true, y_prob, bin_size)))
+    return float(np.sqrt(calibration_mse(y_true, y_prob, bin_size, ties=ties)))
 
 
 def calibration_interval(
     y_true: Any,
     y_prob: Any,
-    bin_size: int = 5000,
-    n_samples: int = 10_000,
+    bin_size: int = BIN_SIZE,
+    n_samples: int = N_SAMPLES,
     rng: np.random.Generator | int | None = None,
+    *,
+    ties: Ties = "order",
 ) -> PaperInterval:
     """Algorithm 2: draw p̂ ~ N(p̂, p̂(1-p̂)/n) per bin, clip to [0, 1], and compute the error of each draw.
 
     >>> calibration_interval([0, 1] * 500, [0.5] * 1000, bin_size=100, rng=0)
     PaperInterval(0.0488 [0.0272, 0.0704], n=1,000)
     """
-    bins = adaptive_bins(y_true, y_prob, bin_size)
-    generator = _validate.generator(rng)
+    return _interval(adaptive_bins(y_true, y_prob, bin_size, ties=ties), n_samples, _validate.generator(rng))
+
+
+def _interval(bins: PaperBins, n_samples: int, rng: np.random.Generator) -> PaperInterval:
     sd = np.sqrt(bins.mean_true * (1.0 - bins.mean_true) / bins.n)
     weight = bins.n / bins.n.sum()
     errors = np.empty(n_samples)
     step = max(1, _BLOCK // len(bins.n))
     for first in range(0, n_samples, step):
         part = errors[first : first + step]
-        p_samples = np.clip(generator.normal(bins.mean_true, sd, (len(part), len(sd))), 0.0, 1.0)
+        p_samples = np.clip(rng.normal(bins.mean_true, sd, (len(part), len(sd))), 0.0, 1.0)
         part[:] = np.sqrt((p_samples - bins.mean_prob) ** 2 @ weight)
     centre, half = float(errors.mean()), float(Z * errors.std())
     return PaperInterval(centre, centre - half, centre + half, n_samples, int(bins.n.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class PaperNumbers(Record):
+    """What the paper computes of one set of bins.
+
+    `calibration` and `refinement` are the terms of Eq. 1, Σ w (q̂ - p̂)² and Σ w p̂ (1 - p̂). Their sum is the Brier score
+    when each bin holds one value of q; `within_bins` is what it lacks otherwise.
+    """
+
+    SHOWN = "calib_err interval calibration refinement within_bins n_bins"
+
+    calib_err: float
+    interval: PaperInterval
+    calibration: float
+    refinement: float
+    within_bins: float
+    n_bins: int
+
+    def __repr__(self) -> str:
+        return f"PaperNumbers(CalibErr {self.calib_err:.4f}, {self.n_bins} bins)"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperCalibration(Result):
+    """A calibration as the paper computes and draws it. Made by `howsure.check_paper`."""
+
+    SHOWN = (
+        "verdict n bin_size n_samples tied_rows brier log_loss to_the_letter ties_shared "
+        "underconfident_rows overconfident_rows bins notes source"
+    )
+
+    n: int
+    bin_size: int
+    n_samples: int
+    tied_rows: int  # rows whose q another row has too
+    brier: float
+    log_loss: float | None  # None where a label came up that q had ruled out
+    to_the_letter: PaperNumbers
+    ties_shared: PaperNumbers
+    bins: PaperBins  # to the letter
+    notes: tuple[str, ...] = ()
+    source: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"PaperCalibration(CalibErr {self.to_the_letter.calib_err:.4f}, bin_size={self.bin_size:,}, n={self.n:,})"
+        )
+
+    @property
+    def underconfident_rows(self) -> int:
+        """Rows in bins above the diagonal."""
+        return int(self.bins.n[self.bins.side > 0].sum())
+
+    @property
+    def overconfident_rows(self) -> int:
+        """Rows in bins below the diagonal."""
+        return int(self.bins.n[self.bins.side < 0].sum())
+
+    @property
+    def verdict(self) -> str:
+        """CalibErr, Algorithm 2's interval, and where the curve lies."""
+        a, i = self.to_the_letter, self.to_the_letter.interval
+        parts = [
+            f"CalibErr {a.calib_err:.4f} by Algorithm 1 with bins of {self.bin_size:,} rows; Algorithm 2 gives "
+            f"{i.value:.4f} [{i.low:.4f}, {i.high:.4f}]."
+        ]
+        where = [
+            f"{word} (curve {place} the diagonal) in {100 * rows / self.n:.1f}% of the rows"
+            for word, place, rows in (
+                ("underconfident", "above", self.underconfident_rows),
+                ("overconfident", "below", self.overconfident_rows),
+            )
+            if rows
+        ]
+        parts.append(f"In the words of §3.3: {' and '.join(where) or 'the curve leaves the diagonal nowhere'}.")
+        return " ".join(parts)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a bin."""
+        return self.bins.to_dict()
+
+    figure = drawn_by("howsure.plots.curves.paper_figure")
+    to_text = drawn_by("howsure.report.text.paper.paper_text")
+    to_html = drawn_by("howsure.report.pages.paper_page")
+
+
+def analyse_paper(
+    y_true: Any, y_prob: Any, bin_size: int, n_samples: int, rng: np.random.Generator, source: str = ""
+) -> PaperCalibration:
+    """Algorithms 1 and 2 in both versions, and Eq. 1."""
+    y, q = _sorted(y_true, y_prob)
+    brier = float(np.mean((y - q) ** 2))
+    with np.errstate(divide="ignore"):
+        loss = float(-np.mean(np.where(y > 0, np.log(q), np.log1p(-q))))
+    seed = int(rng.integers(1 << 62))  # both versions draw alike, so that they differ by their bins only
+    drawn = adaptive_bins(y, q, bin_size)
+    letter = _numbers(drawn, brier, n_samples, seed)
+    shared = _numbers(adaptive_bins(y, q, bin_size, ties="shared"), brier, n_samples, seed)
+    count = np.diff(np.append(np.flatnonzero(np.diff(q, prepend=-1.0)), len(q)))
+    tied = int(count[count > 1].sum())
+    parted = tied if abs(letter.calib_err - shared.calib_err) > 1e-12 else 0
+    notes = _notes(len(q), bin_size, parted)
+    return PaperCalibration(
+        len(q), bin_size, n_samples, tied, brier, finite(loss), letter, shared, drawn, notes, source
+    )
+
+
+def _numbers(bins: PaperBins, brier: float, n_samples: int, seed: int) -> PaperNumbers:
+    mse = _mse(bins)
+    refinement = float(np.sum(bins.n * bins.mean_true * (1.0 - bins.mean_true)) / bins.n.sum())
+    interval = _interval(bins, n_samples, np.random.default_rng(seed))
+    return PaperNumbers(float(np.sqrt(mse)), interval, mse, refinement, brier - mse - refinement, len(bins))
+
+
+def _notes(n: int, bin_size: int, parted: int) -> tuple[str, ...]:
+    said = []
+    if n < 2 * bin_size:
+        said.append(
+            f"{n:,} rows make one bin of {bin_size:,}: there is no curve. The paper's smallest bins have {LEAST_BIN_SIZE} rows; "
+            f"--bins {LEAST_BIN_SIZE} uses them."
+        )
+    elif bin_size < LEAST_BIN_SIZE:
+        said.append(f"The paper uses bins of {LEAST_BIN_SIZE} rows at least, for its normal approximation.")
+    if parted:
+        said.append(
+            f"{parted:,} rows share their q with others, and bins cut through them: to the letter the number depends on the order "
+            "of the rows. With ties shared it does not; that version is ours."
+        )
+    said.append(
+        "Algorithm 1 counts sampling noise as miscalibration, and Algorithm 2 adds it a second time. `howsure check` without "
+        "--paper estimates the error without that noise."
+    )
+    return tuple(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,6 +31,8 @@ EPILOG = """Examples:
   howsure check predictions.csv --fail-above 0.05 --gate shown-below      (… unless it is shown to be below)
 
   howsure check 'hdfs://…/run/*.parquet' --groups doc --engine spark --master yarn
+
+  howsure check predictions.csv --paper --bins 200 --html paper.html      (the numbers and curve of the paper)
 
   howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
 """
@@ -87,6 +89,13 @@ def check(
     log: Annotated[
         str | None, typer.Option("--from", help="The file is a log: lm-eval (--log_samples), or llm (JSON lines).")
     ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper",
+            help="Algorithms 1 and 2, calibration and refinement, and the curve as in the paper; bins of 5,000 rows or --bins.",
+        ),
+    ] = False,
     like: Annotated[str | None, typer.Option(help="Also compute the error as others do: hle.")] = None,
     engine: options.EngineName = None,
     master: options.Master = None,
@@ -113,6 +122,21 @@ def check(
         raise InputError("--gate needs a bound: give --fail-above.")
     chosen = options.engine_from(engine, master, memory, skip_bad_files)
     delivery = Delivery(as_json, markdown, latex, html, plot, inputs=(file,))
+    no_paper = {
+        "--weight": weight,
+        "--groups": groups,
+        "--by": by,
+        "--curve": curve,
+        "--normalise": normalise or None,
+        "--like": like,
+        "--explain": explain or None,
+        "--fail-above": fail_above,
+        "--engine": engine or master or memory,
+        "--skip-bad-files": skip_bad_files or None,
+        "--confidence": None if confidence == 0.95 else confidence,
+    }
+    if paper:
+        refuse_options(no_paper | {"--draws": draws, "--quantiles": quantiles}, "--paper")
     if draws is not None or quantiles is not None:
         from howsure.verbs.check_continuous import check_continuous
 
@@ -143,6 +167,12 @@ def check(
     source = shipped_example() if demo else file
     if log is not None:
         source, prob, true = logged(str(file), log), "confidence", "correct"
+    if paper:
+        from howsure.verbs.check_paper import check_paper
+
+        given: dict[str, Any] = {"prob": prob, "true": true, "positive": positive, "where": where, "logits": logits}
+        given |= {} if bins is None else {"bin_size": bins}
+        return delivery.deliver(check_paper(source, rng=rng, **given))
     copied = None
     if like is not None:
         copied = error_like(like, source, prob=prob, true=true, positive=positive, where=where, logits=logits)

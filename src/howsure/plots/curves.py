@@ -7,6 +7,7 @@ from typing import Any
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.discrimination import HISTOGRAM_BINS
 from howsure.calibration.multiclass import RiskCoverage
+from howsure.calibration.paper import PaperCalibration
 from howsure.calibration.result import Calibration
 from howsure.plots.vega import BLUE, GREY, ORANGE, PALETTE, SCHEMA, diagonal
 
@@ -205,4 +206,36 @@ def figure(c: Calibration) -> dict[str, Any]:
             {"width": 380, "height": 380, "layer": curve_layers(c)},
             {"width": 380, "height": 70, "layer": histogram_layers(c)},
         ],
+    }
+
+
+def paper_layers(c: PaperCalibration) -> list[dict[str, Any]]:
+    """The points of Algorithm 1 with p̂ ± 1.96 se and the diagonal, as in the paper's figures."""
+    axis = {"type": "quantitative", "scale": {"domain": [0, 1], "clamp": True}}
+    x = {"field": "mean_prob", "title": "prediction strength", **axis}
+    y = {"field": "mean_true", "title": "empirical frequency", **axis}
+    data = {"values": c.bins.to_dict()}
+    titles = {"n": "rows", "mean_prob": "q̂", "mean_true": "p̂", "low": "p̂ - 1.96 se", "high": "p̂ + 1.96 se"}
+    tooltip = [{"field": f, "title": t, "format": "," if f == "n" else ".4f"} for f, t in titles.items()]
+    bars = {"x": x, "y": {"field": "low", **axis}, "y2": {"field": "high"}}
+    point = {"type": "point", "filled": True, "size": 40, "color": BLUE, "opacity": 1}
+    return [
+        diagonal("q", "p"),
+        {"data": data, "mark": {"type": "rule", "color": BLUE}, "encoding": bars},
+        {"data": data, "mark": {"type": "line", "color": BLUE, "strokeWidth": 1}, "encoding": {"x": x, "y": y}},
+        {"data": data, "mark": point, "encoding": {"x": x, "y": y, "tooltip": tooltip}},
+    ]
+
+
+def paper_figure(c: PaperCalibration) -> dict[str, Any]:
+    """The curve as in the paper's figures, of fixed size: for files."""
+    i = c.to_the_letter.interval
+    said = f"CalibErr {c.to_the_letter.calib_err:.4f} [{i.low:.4f}, {i.high:.4f}], β = {c.bin_size:,}, N = {c.n:,}"
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "title": {"text": said, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
+        "width": 380,
+        "height": 380,
+        "layer": paper_layers(c),
     }

@@ -9,13 +9,14 @@ from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.calibration.language import LanguageCalibration
 from howsure.calibration.multiclass import MulticlassCalibration
+from howsure.calibration.paper import PaperCalibration
 from howsure.calibration.result import Calibration
 from howsure.calibration.tagging import TaggerCheck
 from howsure.evaluation.annotation.result import Agreement
 from howsure.evaluation.contests.result import Contest
 from howsure.evaluation.coreference.result import CorefCheck
 from howsure.evaluation.scores.result import Score
-from howsure.plots.curves import curve_layers, histogram_layers, overlaid_layers, risk_layers
+from howsure.plots.curves import curve_layers, histogram_layers, overlaid_layers, paper_layers, risk_layers
 from howsure.plots.forecasts import ecdf_difference_layers, pit_histogram_layers
 from howsure.plots.labels import (
     MOST_DRAWN,
@@ -40,6 +41,14 @@ def calibration_page(c: Calibration) -> bytes:
         "histogram": chart(histogram_layers(c), 110, "Distribution of predicted probabilities by label"),
     }
     return render("calibration.html", charts, c=c, source=c.source or "data", test_notes=TEST_NOTES)
+
+
+def paper_page(c: PaperCalibration) -> bytes:
+    """A calibration as the paper computes and draws it."""
+    charts = {
+        "curve": chart(paper_layers(c), 420, "Calibration curve: empirical frequency against prediction strength")
+    }
+    return render("paper.html", charts, c=c, source=c.source or "data")
 
 
 def classes_page(m: MulticlassCalibration) -> bytes:

@@ -157,7 +157,7 @@ def check(
 
             held = classes_from_table(table, prob, true, where, groups, classes, normalise=normalise)
             return _check_classes(held, bins, level, generator, where)
-        with _table_items(table, prob, true, positive, where, sample_weight, by, groups, logits) as rows:
+        with table_items(table, prob, true, positive, where, sample_weight, by, groups, logits) as rows:
             return _check_rows(rows, bins, level, generator, curve, width)
 
 
@@ -270,7 +270,7 @@ def error_like(
     engine = _engine("files")
     with (
         open_table(source, engine) as table,
-        _table_items(table, prob, true, positive, where, None, None, None, logits) as rows,
+        table_items(table, prob, true, positive, where, None, None, None, logits) as rows,
     ):
         batch = rows.collected()
     if batch is None:
@@ -278,7 +278,7 @@ def error_like(
     return copied_error(batch.ys[0].astype(np.float64), batch.qs[0])
 
 
-def _table_items(
+def table_items(
     table: Any,
     prob: str | None,
     true: str | None,

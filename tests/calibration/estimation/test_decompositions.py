@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.calibration.estimation.decompositions import RULES, ScoringRule, rule_parts
+from howsure.calibration.estimation.decompositions import RULES, ScoringRule, rule_parts, scoring_rule
 from howsure.calibration.sketch import sketch_rows
 
 Y, Q = [0, 0, 0, 1, 1, 1], [0.4, 0.3, 0.2, 0.1, 0.5, 0.9]
@@ -59,8 +59,12 @@ def test_theorem_of_the_thesis(rows, rule):
     sketch = sketch_rows(y, q)
     parts = rule_parts(sketch, np.arange(len(sketch.size)), rule)
     direct = np.mean(np.where(y == 1, rule.g1(q), rule.g2(q)))
-    assert parts.score == pytest.approx(direct, abs=1e-12)
-    assert parts.calibration <= 1e-12
+    if np.isinf(direct):
+        assert parts.score is None
+    else:
+        assert parts.score == pytest.approx(direct, abs=1e-12)
+        assert parts.calibration <= 1e-12
+        assert parts.within_bins == pytest.approx(0, abs=1e-12)
     p = np.array([y[q == v].mean() for v in q])
     s2 = np.array(
         [(a * rule.g1(np.array([a]))[0] if a else 0) + ((1 - a) * rule.g2(np.array([a]))[0] if a < 1 else 0) for a in p]
@@ -70,10 +74,40 @@ def test_theorem_of_the_thesis(rows, rule):
 
 def test_brier_rule_is_the_calibration_mse():
     sketch = sketch_rows(np.array(Y), np.array(Q))
-    parts = rule_parts(sketch, np.arange(6), "brier")
+    parts = rule_parts(sketch, np.arange(6), RULES["brier"])
     assert -parts.calibration == pytest.approx(np.mean((np.array(Y) - Q) ** 2))
     with pytest.raises(ValueError, match="brier, log, spherical"):
-        rule_parts(sketch, np.arange(6), "brrier")
+        howsure.score_decomposition(Y, Q, "brrier")
+
+
+@given(grid, st.sampled_from([1, 3, "isotonic", None]), st.sampled_from(["brier", "log", "spherical"]))
+def test_a_score_is_its_parts_over_any_bins(rows, bins, name):
+    """S = S1 + S2 + what several values of q in a bin add; S1 <= 0."""
+    y, q = np.array([r[0] for r in rows]), np.array([r[1] for r in rows]) / 20 * 0.98 + 0.01
+    made = howsure.score_decomposition(y, q, name, bins=bins)
+    rule = RULES[name]
+    assert made.score == pytest.approx(np.mean(np.where(y == 1, rule.g1(q), rule.g2(q))), abs=1e-12)
+    assert made.calibration + made.refinement + made.within_bins == pytest.approx(made.score, abs=1e-12)
+    assert made.calibration <= 1e-12
+
+
+def test_scores_that_are_not_proper_are_refused():
+    thesis = (lambda x: (x - 1) ** 2, lambda x: x**2)  # as printed: smallest at x = p
+    with pytest.raises(ValueError, match="smallest there: give rewards"):
+        howsure.score_decomposition(Y, Q, thesis)
+    with pytest.raises(ValueError, match="not strictly proper"):
+        howsure.score_decomposition(Y, Q, (lambda x: x, lambda x: -x))
+    with pytest.raises(ValueError, match="pair of functions"):
+        howsure.score_decomposition(Y, Q, (1, 2))
+    asymmetric = scoring_rule((lambda x: 3 * x**2 - 2 * x**3, lambda x: -2 * x**3))  # ∫ of weight 6x
+    assert asymmetric.name == "custom"
+
+
+def test_an_impossible_label_makes_the_log_score_infinite():
+    made = howsure.score_decomposition([1, 0, 1], [0.0, 0.2, 0.6], "log", bins="values")
+    assert (made.score, made.calibration, made.within_bins) == (None, None, None)
+    assert np.isfinite(made.refinement)
+    assert "minus infinity" in made.verdict
 
 
 @pytest.mark.parametrize("q", [0.0, 5e-324, 1e-300, np.nextafter(1, 0), 1.0])

@@ -21,7 +21,7 @@ import numpy as np
 
 from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.intervals import Estimate, squared_error_interval
-from howsure.calibration.paper import bin_starts, shared_labels
+from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
 from howsure.experiments.result import Figure, Table
 from howsure.experiments.thesis.synthetic_findings import findings
@@ -118,7 +118,7 @@ def transformed(p: Floats, k: float) -> Floats:
 
 def scores(y: Floats, q: Floats, bin_sizes: Ints) -> Floats:
     """`paper.calibration_mse` at many bin sizes; q in ascending order, so that one running sum serves all."""
-    return _binned(shared_labels(y, q) - q, bin_sizes)[0]
+    return _binned(y - q, bin_sizes)[0]
 
 
 def expected_scores(t: Floats, q: Floats, bin_sizes: Ints) -> Floats:

@@ -9,6 +9,7 @@ from howsure.calibration.language import LanguageCalibration
 from howsure.calibration.multiclass import COVERAGES, MulticlassCalibration
 from howsure.calibration.recalibration.result import Recalibration
 from howsure.calibration.result import Calibration, Slice
+from howsure.kernels.cells import Floats
 from howsure.report.text.layout import aligned, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
 MOST_BINS = 30
@@ -111,20 +112,24 @@ def _q(x: float) -> str:
 
 def curve(c: Calibration) -> str:
     """Observed frequency (up) against probability (right): bins ●, their intervals │, calibration ·."""
+    return drawn_points(c.bins.mean_prob, c.bins.mean_true, c.bins.low, c.bins.high)
+
+
+def drawn_points(q: Floats, p: Floats, low: Floats, high: Floats) -> str:
+    """Points (q, p) with their intervals, beside the diagonal."""
     grid = [[" "] * COLUMNS for _ in range(ROWS)]
 
     def row(p: float) -> int:
-        return round((1.0 - p) * (ROWS - 1))
+        return round((1.0 - min(max(p, 0.0), 1.0)) * (ROWS - 1))
 
     for x in range(COLUMNS):
         grid[row(x / (COLUMNS - 1))][x] = "·"
-    b = c.bins
-    for i in range(len(b)):
-        x = round(float(b.mean_prob[i]) * (COLUMNS - 1))
-        for y in range(row(float(b.high[i])), row(float(b.low[i])) + 1):
+    for i in range(len(q)):
+        x = round(float(q[i]) * (COLUMNS - 1))
+        for y in range(row(float(high[i])), row(float(low[i])) + 1):
             if grid[y][x] != "●":
                 grid[y][x] = "│"
-        grid[row(float(b.mean_true[i]))][x] = "●"
+        grid[row(float(p[i]))][x] = "●"
     lines = ["observed   ● bin  │ its interval  · perfectly calibrated"]
     for y, cells in enumerate(grid):
         label = {0: "1.0", (ROWS - 1) // 2: "0.5", ROWS - 1: "0.0"}.get(y, "")

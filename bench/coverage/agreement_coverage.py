@@ -19,7 +19,7 @@ import numpy as np
 from howsure.evaluation.annotation.agreement import Pairable, fleiss_kappa, krippendorff_alpha
 from howsure.evaluation.annotation.annotators import judged_annotators
 from howsure.evaluation.annotation.crowds import dawid_skene
-from howsure.evaluation.annotation.pairs import KAPPAS, annotator_pairs
+from howsure.evaluation.annotation.disagreement import KAPPAS, annotator_pairs
 from howsure.evaluation.annotation.ratings import made_ratings
 
 LEVEL = 0.95

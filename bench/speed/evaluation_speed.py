@@ -12,8 +12,7 @@ import time
 import numpy as np
 
 from howsure.evaluation.contests.contrast import contrast
-from howsure.evaluation.contests.resampling import paired_bootstrap
-from howsure.evaluation.contests.significance import permutation
+from howsure.evaluation.contests.significance import paired_bootstrap, permutation
 from howsure.evaluation.units import label_units
 
 N, B = 100_000, 10_000

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from howsure.engines.engine import Engine
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
-    from howsure.evaluation.coreference.scores import coreference_scores
+    from howsure.evaluation.coreference import coreference_scores
     from howsure.evaluation.scores.result import Score
     from howsure.evaluation.splits import Split
     from howsure.events.exploration import Exploration
@@ -134,7 +134,7 @@ _LAZY = {
     "check_paper": "howsure.verbs.check_paper",
     "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
-    "coreference_scores": "howsure.evaluation.coreference.scores",
+    "coreference_scores": "howsure.evaluation.coreference",
     "doctor": "howsure.verbs.doctor",
     "explore": "howsure.verbs.explore",
     "page": "howsure.verbs.page",

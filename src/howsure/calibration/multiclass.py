@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record, Result, drawn_by, records
+from howsure._result import Record, drawn_by, records
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.multiplicity import benjamini_hochberg
-from howsure.calibration.result import Calibration, Slice, worst_first
+from howsure.calibration.result import Calibration, Composite, Slice, worst_first
 from howsure.calibration.sketch import Sketch, sketch_rows
 from howsure.kernels.cells import Floats, Ints
 
@@ -43,7 +43,7 @@ class RiskCoverage(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class MulticlassCalibration(Result):
+class MulticlassCalibration(Composite):
     """How calibrated the probabilities of many classes are. Made by `howsure.check`."""
 
     SHOWN = (
@@ -67,11 +67,6 @@ class MulticlassCalibration(Result):
         return f"MulticlassCalibration(top-label error={self.top.error!r}, {len(self.classes)} classes, n={self.n:,})"
 
     @property
-    def error(self) -> Any:
-        """The top label's RMS error."""
-        return self.top.error
-
-    @property
     def verdict(self) -> str:
         """The answer in words."""
         clear = sum(s.adjusted_p_value is not None and s.adjusted_p_value < 0.05 for s in self.per_class)
@@ -80,21 +75,9 @@ class MulticlassCalibration(Result):
             f"{clear} of {len(self.classes)} classes are clearly miscalibrated."
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the top label's calibration curve on Matplotlib axes and return them."""
-        return self.top.plot(ax)
-
     def table(self) -> list[dict[str, Any]]:
         """The predicted class, then each class."""
         return [s.row() for s in (Slice("all", self.top, None), *self.per_class)]
-
-    def headline(self) -> dict[str, str]:
-        """Of the predicted class."""
-        return self.top.headline()
-
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        return self.top.figure()
 
     def explanation(self) -> str:
         """What the numbers of the predicted class mean."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from howsure._result import Record, Result, drawn_by, plain
 from howsure.calibration.curves.bins import Bins
@@ -176,3 +176,37 @@ class Calibration(Result):
 
 def _dict(estimate: Estimate | None) -> dict[str, float | None]:
     return {"value": None, "low": None, "high": None} if estimate is None else estimate.to_dict()
+
+
+class Composite(Result):
+    """A result that contains several calibrations; the one that `MAIN` names is the one that is drawn."""
+
+    __slots__ = ()
+    MAIN: ClassVar[str] = "top"
+
+    @property
+    def main(self) -> Any:
+        """The calibration that is drawn."""
+        return getattr(self, self.MAIN)
+
+    @property
+    def error(self) -> Estimate | None:
+        """The RMS error of the main calibration."""
+        error: Estimate | None = self.main.error
+        return error
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw the main calibration's curve on Matplotlib axes and return them."""
+        return self.main.plot(ax)
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`, a Vega-Lite specification."""
+        return dict(self.main.figure())
+
+    def table(self) -> list[dict[str, Any]]:
+        """The main calibration's table."""
+        return list(self.main.table())
+
+    def headline(self) -> dict[str, str]:
+        """The main calibration's few numbers."""
+        return dict(self.main.headline())

@@ -25,7 +25,7 @@ from howsure.engines.scored import ScoredItems, group_key
 from howsure.engines.slices import MISSING, SliceNames
 from howsure.engines.tables import Table, as_arrow
 from howsure.errors import InputError
-from howsure.evaluation.scores.spread import Spread, Spreading, SpreadLook
+from howsure.evaluation.scores.metrics import Spread, Spreading, SpreadLook
 from howsure.evaluation.units import distinct, label_units
 from howsure.kernels.cells import Floats, Ints
 

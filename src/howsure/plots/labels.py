@@ -8,8 +8,7 @@ import numpy as np
 
 from howsure.evaluation.annotation.result import Agreement
 from howsure.evaluation.contests.result import Contest
-from howsure.evaluation.scores.confusion import Confusion
-from howsure.evaluation.scores.result import Score
+from howsure.evaluation.scores.result import Confusion, Score
 from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, intervals
 
 MOST_DRAWN = 40  # labels of a matrix, classes of a chart

@@ -7,14 +7,12 @@ from typing import Any
 
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.forecasts.result import ContinuousCalibration
-from howsure.calibration.language import LanguageCalibration
 from howsure.calibration.multiclass import MulticlassCalibration
 from howsure.calibration.paper import PaperCalibration
 from howsure.calibration.result import Calibration
-from howsure.calibration.tagging import TaggerCheck
 from howsure.evaluation.annotation.result import Agreement
 from howsure.evaluation.contests.result import Contest
-from howsure.evaluation.coreference.result import CorefCheck
+from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck
 from howsure.evaluation.scores.result import Score
 from howsure.plots.curves import curve_layers, histogram_layers, overlaid_layers, paper_layers, risk_layers
 from howsure.plots.forecasts import ecdf_difference_layers, pit_histogram_layers

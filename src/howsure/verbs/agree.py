@@ -18,10 +18,10 @@ from howsure.evaluation.annotation.agreement import (
     Pairable,
     fleiss_kappa,
     krippendorff_alpha,
+    mean_share,
     observed_agreement,
 )
-from howsure.evaluation.annotation.annotators import judged_annotators
-from howsure.evaluation.annotation.chance import mean_share
+from howsure.evaluation.annotation.annotators import crowd_shares, judged_annotators, labels_needed
 from howsure.evaluation.annotation.crowds import (
     MOST_AVERAGED,
     DawidSkene,
@@ -30,9 +30,14 @@ from howsure.evaluation.annotation.crowds import (
     majority_vote,
     posterior_over_models,
 )
-from howsure.evaluation.annotation.disagreement import confused_labels, disputed_items
-from howsure.evaluation.annotation.enough import crowd_shares, labels_needed
-from howsure.evaluation.annotation.pairs import MOST_ROWS, AnnotatorPair, annotator_pairs, n_rating_pairs
+from howsure.evaluation.annotation.disagreement import (
+    MOST_ROWS,
+    AnnotatorPair,
+    annotator_pairs,
+    confused_labels,
+    disputed_items,
+    n_rating_pairs,
+)
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.evaluation.annotation.result import Agreement, Crowd, GoldCheck
 from howsure.processes import Progress

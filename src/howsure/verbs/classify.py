@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
-from howsure.evaluation.scores.classifier import ClassifierCheck
+from howsure.evaluation.model_checks import ClassifierCheck
 from howsure.models.classifiers.model import ClassifierTraining, TextClassifier
 from howsure.processes import Progress
 

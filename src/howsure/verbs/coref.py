@@ -17,7 +17,7 @@ from howsure.corpora.coreference.documents import read_documents
 from howsure.corpora.coreference.documents import source_files as source_files
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
-from howsure.evaluation.coreference.scores import CoreferenceScores, coreference_scores
+from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from howsure.calibration.result import Calibration
 from howsure.corpora.document import Document
 from howsure.errors import InputError
-from howsure.evaluation.coreference.result import CorefCheck, SampledPairs
+from howsure.evaluation.model_checks import CorefCheck, SampledPairs
 from howsure.models.coreference.attributes import KINDS
 from howsure.models.coreference.features import features
 from howsure.models.coreference.ranker import CorefModel, gold_clusters

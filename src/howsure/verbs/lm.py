@@ -16,7 +16,7 @@ from howsure import _validate
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
-    from howsure.calibration.language import LanguageCalibration
+    from howsure.evaluation.model_checks import LanguageCalibration
     from howsure.models.ngrams.comparison import ModelComparison
     from howsure.models.ngrams.evaluation import Evaluation
     from howsure.models.ngrams.model import LanguageModel, LanguageTraining

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.groups.clusters import ClusterBuilder
-from howsure.calibration.language import BANDS, LanguageCalibration
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice
 from howsure.calibration.sketch import SketchBuilder
 from howsure.errors import InputError
+from howsure.evaluation.model_checks import BANDS, LanguageCalibration
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
 from howsure.models.ngrams.vocabulary import BOS
 from howsure.verbs.check import check as check_rows

@@ -16,10 +16,10 @@ from howsure.calibration.multiclass import analyse_classes
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Slice, worst_first
 from howsure.calibration.sketch import sketch_rows
-from howsure.calibration.tagging import TaggerCheck
 from howsure.corpora.document import Document
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
+from howsure.evaluation.model_checks import TaggerCheck
 from howsure.models.taggers.result import Candidate, TaggerTraining
 from howsure.models.taggers.tagger import Tagger, load_tagger
 from howsure.models.taggers.temperature import FittedTemperature, fit_temperature

@@ -14,11 +14,10 @@ from howsure.evaluation.annotation.agreement import (
     Pairable,
     fleiss_kappa,
     krippendorff_alpha,
+    mean_share,
     observed_agreement,
 )
-from howsure.evaluation.annotation.chance import mean_share
-from howsure.evaluation.annotation.disagreement import confused_labels, disputed_items
-from howsure.evaluation.annotation.pairs import annotator_pairs
+from howsure.evaluation.annotation.disagreement import annotator_pairs, confused_labels, disputed_items
 from howsure.evaluation.annotation.ratings import made_ratings, ordered_labels
 
 
@@ -240,8 +239,7 @@ def test_intervals_cover_with_and_without_groups():
 @pytest.mark.parametrize("coefficient", ["fleiss", "nominal", "ordinal", "interval"])
 def test_influences_with_added_items_are_derivatives(coefficient, grouped):
     """Of log D_o/D_e by each item's weight, added items too; the limits follow from their squares."""
-    from howsure.evaluation.annotation.agreement import _alpha, _fleiss
-    from howsure.evaluation.annotation.chance import AGREEING, DISAGREEING
+    from howsure.evaluation.annotation.agreement import AGREEING, DISAGREEING, _alpha, _fleiss
 
     matrix = noisy(14, 3, 3, 8)
     p = Pairable(ratings(matrix, groups=np.repeat(np.arange(7), 2) if grouped else None)).with_added_items()

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure.evaluation.annotation.annotators import judged_annotators
+from howsure.evaluation.annotation.annotators import judged_annotators, labels_needed
 from howsure.evaluation.annotation.crowds import DawidSkene, dawid_skene, majority_vote
-from howsure.evaluation.annotation.enough import labels_needed
 from howsure.evaluation.annotation.ratings import made_ratings
 
 

@@ -14,9 +14,14 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from howsure.calibration.multiplicity import holm
 from howsure.evaluation.contests.analysis import Field, duels
 from howsure.evaluation.contests.contrast import at_least, contrast, differences, exact_difference
-from howsure.evaluation.contests.power import mcnemar_power
-from howsure.evaluation.contests.resampling import paired_bootstrap
-from howsure.evaluation.contests.significance import cluster_z, mcnemar, permutation, sign_flips
+from howsure.evaluation.contests.significance import (
+    cluster_z,
+    mcnemar,
+    mcnemar_power,
+    paired_bootstrap,
+    permutation,
+    sign_flips,
+)
 from howsure.evaluation.units import label_units
 from howsure.kernels import resampled
 

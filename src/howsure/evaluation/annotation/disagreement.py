@@ -1,4 +1,7 @@
-"""Where annotators disagree: which labels are taken for one another, and which items to look at."""
+"""Where annotators disagree: which labels are confused, which items to look at, and any two annotators (Cohen's κ, Scott's π).
+
+Every pair of ratings of one item is a row (pair of annotators, label, label); rows are summed, never looped over.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure._result import Record
-from howsure.evaluation.annotation.agreement import Pairable
+from howsure.evaluation.annotation.agreement import (
+    AGREEING,
+    DISAGREEING,
+    NONE_OBSERVED,
+    Coefficient,
+    Pairable,
+    items_per_group,
+    limits_of_perfect,
+    limits_of_ratio,
+    reaching,
+)
 from howsure.evaluation.annotation.ratings import Ratings
+from howsure.kernels.cells import Floats, Ints
 
 MOST_CONFUSED = 20
 MOST_ITEMS = 50
+KAPPAS = {"cohen": "Cohen's κ", "linear": "Cohen's κ, linear weights", "quadratic": "Cohen's κ, quadratic weights"}
+SCOTT = "Scott's π"
+MOST_ROWS = 50_000_000
+CHUNK = 4_000_000  # pairs of annotators times labels held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +117,161 @@ def disputed_items(ratings: Ratings, p: Pairable, most: int = MOST_ITEMS) -> tup
         named = tuple((ratings.labels[label], count) for label, count in votes)
         made.append(DisputedItem(ratings.items[int(p.items[i])], float(each[i]), int(p.size[i]), named))
     return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorPair(Record):
+    """How two annotators agree on the items that both labelled."""
+
+    a: str
+    b: str
+    n: int
+    observed: float
+    coefficients: tuple[Coefficient, ...]  # Cohen's κ, Scott's π, and weighted κ where labels have an order
+
+    def __repr__(self) -> str:
+        return f"AnnotatorPair({self.a}, {self.b}: {self.coefficients[0]!r}, n={self.n:,})"
+
+    @property
+    def kappa(self) -> Coefficient:
+        """Cohen's κ, plain."""
+        return self.coefficients[0]
+
+
+def rating_pairs(ratings: Ratings) -> tuple[Ints, Ints]:
+    """Positions of both ratings, for every pair of ratings of the same item."""
+    ends = np.cumsum(ratings.per_item)[ratings.item]
+    position = np.arange(len(ratings.item))
+    later = ends - position - 1
+    first = np.repeat(position, later)
+    begins = np.cumsum(later) - later
+    second = first + 1 + np.arange(len(first)) - np.repeat(begins, later)
+    return first, second
+
+
+def n_rating_pairs(ratings: Ratings) -> int:
+    """How many there are."""
+    return int(np.sum(ratings.per_item * (ratings.per_item - 1)) // 2)
+
+
+def annotator_pairs(ratings: Ratings, confidence_level: float) -> tuple[AnnotatorPair, ...]:
+    """Every two annotators that labelled an item in common, those with most items first."""
+    first, second = rating_pairs(ratings)
+    n_annotators, k = len(ratings.annotators), len(ratings.labels)
+    key = ratings.annotator[first] * n_annotators + ratings.annotator[second]  # a < b: ratings are sorted
+    order = np.argsort(key, kind="stable")
+    first, second = first[order], second[order]
+    keys, starts, sizes = np.unique(key[order], return_index=True, return_counts=True)
+    weighted = ratings.values is not None and k > 2
+    made: list[AnnotatorPair] = []
+    step = max(CHUNK // k, 1)
+    for begin in range(0, len(keys), step):
+        chosen = slice(begin, begin + step)
+        size = sizes[chosen]
+        rows = slice(int(starts[begin]), int(starts[begin]) + int(size.sum()))
+        x, y = ratings.label[first[rows]], ratings.label[second[rows]]
+        groups = None if ratings.groups is None else ratings.groups[ratings.item[first[rows]]]
+        found = _chunk(x, y, size, groups, k, weighted, confidence_level, ratings.labels)
+        agreed = np.bincount(np.repeat(np.arange(len(size)), size), x == y, len(size)) / size
+        for i, coefficients in enumerate(found):
+            a, b = divmod(int(keys[begin + i]), n_annotators)
+            names = ratings.annotators
+            made.append(AnnotatorPair(names[a], names[b], int(size[i]), float(agreed[i]), coefficients))
+    return tuple(sorted(made, key=lambda p: (-p.n, p.a, p.b)))
+
+
+def _chunk(
+    x: Ints,
+    y: Ints,
+    size: Ints,
+    groups: Ints | None,
+    k: int,
+    weighted: bool,
+    level: float,
+    labels: tuple[str, ...],
+) -> list[tuple[Coefficient, ...]]:
+    pair = np.repeat(np.arange(len(size)), size)
+    shape = (len(size), k)
+    px = np.bincount(pair * k + x, minlength=len(size) * k).reshape(shape) / size[:, None]
+    py = np.bincount(pair * k + y, minlength=len(size) * k).reshape(shape) / size[:, None]
+    bounds = np.concatenate([[0], np.cumsum(size)])
+    columns = []
+    distance = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / (k - 1) if weighted else None
+    plans: list[tuple[str, Floats | None, bool]] = [(KAPPAS["cohen"], None, False), (SCOTT, None, True)]
+    if distance is not None:
+        plans += [(KAPPAS["linear"], distance, False), (KAPPAS["quadratic"], distance**2, False)]
+    unit = np.ones(len(size))
+    if groups is not None:
+        unit = np.array([items_per_group(int(n), groups[b : b + n]) for b, n in zip(bounds, size, strict=False)])
+    extra = unit * (AGREEING + DISAGREEING)
+    total = size + extra
+    for name, delta, pooled in plans:
+        each = (x != y).astype(np.float64) if delta is None else delta[x, y]
+        # Mean disagreement of two labels that differ.
+        apart = 1.0 if delta is None else float(delta.sum()) / (k * (k - 1))
+        plain = np.bincount(pair, each, len(size)) / size
+        by_chance, _, _ = _by_chance(px, py, delta, pooled)
+        # With the added items: both sides' labels are spread evenly over them.
+        mx, my = ((m * size[:, None] + extra[:, None] / k) / total[:, None] for m in (px, py))
+        expected, of_x, of_y = _by_chance(mx, my, delta, pooled)
+        observed = (plain * size + unit * DISAGREEING * apart) / total
+        own = of_x[pair, x] + of_y[pair, y]
+        observed, expected = np.maximum(observed, NONE_OBSERVED), np.maximum(expected, NONE_OBSERVED)
+        influence = (each - observed[pair]) / observed[pair] - (own - 2.0 * expected[pair]) / expected[pair]
+        influence /= total[pair]
+        columns.append(
+            [
+                _coefficient(
+                    name,
+                    (float(plain[i]), float(by_chance[i])),
+                    (float(observed[i]), float(expected[i])),
+                    influence[bounds[i] : bounds[i + 1]],
+                    None if groups is None else groups[bounds[i] : bounds[i + 1]],
+                    _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i],
+                    level,
+                    labels[int(x[bounds[i]])],
+                )
+                for i in range(len(size))
+            ]
+        )
+    return list(zip(*columns, strict=True))
+
+
+def _by_chance(px: Floats, py: Floats, delta: Floats | None, pooled: bool) -> tuple[Floats, Floats, Floats]:
+    """D_e of each pair, and the chance disagreement of each label with the other's labels."""
+    mx, my = ((px + py) / 2.0,) * 2 if pooled else (px, py)
+    of_x, of_y = (1.0 - my, 1.0 - mx) if delta is None else (my @ delta, mx @ delta)
+    return np.sum(mx * of_x, axis=1), of_x, of_y
+
+
+def _added(observed: float, expected: float, own: Floats, apart: float) -> Floats:
+    """Influences of the items added on log D_o/D_e, times √weight: agreement on each label, and disagreement."""
+    agreeing = -1.0 - (own - 2.0 * expected) / expected
+    disagreeing = (apart - observed) / observed - (float(own.mean()) - 2.0 * expected) / expected
+    return np.append(np.sqrt(AGREEING / len(own)) * agreeing, np.sqrt(DISAGREEING) * disagreeing)
+
+
+def _coefficient(
+    name: str,
+    plain: tuple[float, float],
+    more: tuple[float, float],
+    influence: Floats,
+    groups: Ints | None,
+    added: Floats,
+    level: float,
+    label: str,
+) -> Coefficient:
+    """From D_o and D_e, plain and with the items added that the limits are computed with."""
+    n, (observed, expected) = len(influence), plain
+    if expected < NONE_OBSERVED:
+        reason = f"both used only the label {label!r}: all agreement is by chance"
+        return Coefficient(name, None, None, None, 1.0, 1.0, n, reason)
+    value = 1.0 - observed / expected
+    if observed < NONE_OBSERVED:
+        low, high = limits_of_perfect(n, groups, expected, level)
+    else:
+        low, high = reaching(value, limits_of_ratio(*more, influence, groups, added, level))
+    why = None
+    if low is None:
+        why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"
+    return Coefficient(name, value, low, high, 1.0 - observed, 1.0 - expected, n, why)

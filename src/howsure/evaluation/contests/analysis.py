@@ -15,10 +15,17 @@ from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.multiplicity import holm
 from howsure.evaluation.contests.contrast import contrast, metric_of
-from howsure.evaluation.contests.power import Power, mcnemar_power
-from howsure.evaluation.contests.resampling import paired_bootstrap
 from howsure.evaluation.contests.result import Duel, SystemScore
-from howsure.evaluation.contests.significance import Test, cluster_z, mcnemar, permutation, sign_flips
+from howsure.evaluation.contests.significance import (
+    Power,
+    Test,
+    cluster_z,
+    mcnemar,
+    mcnemar_power,
+    paired_bootstrap,
+    permutation,
+    sign_flips,
+)
 from howsure.evaluation.scores.analysis import f_rows
 from howsure.evaluation.scores.metrics import accuracy, estimated, influence, variance
 from howsure.evaluation.units import Units, label_units

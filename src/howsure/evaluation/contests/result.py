@@ -9,9 +9,9 @@ from howsure._result import Record, Result, drawn_by
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.evaluation.contests.power import Power
-from howsure.evaluation.contests.resampling import Bootstrap
-from howsure.evaluation.contests.significance import Test
+from howsure.calibration.result import Calibration
+from howsure.evaluation.contests.significance import Bootstrap, Power, Test
+from howsure.evaluation.scores.result import left_out_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,13 @@ class Contest(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
-        from howsure.evaluation.contests.verdict import verdict
-
-        return verdict(self)
+        """Who is better and how surely; with probabilities, whether the best one's can be believed."""
+        said = [_sentence(self, self.duels[0]) if len(self.systems) == 2 else _ranking(self)]
+        if self.calibration is not None:
+            said.append(_probabilities(self))
+        if self.left_out:
+            said.append(left_out_text(self.left_out))
+        return " ".join(said)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""
@@ -96,3 +99,71 @@ class Contest(Result):
     figure = drawn_by("howsure.plots.labels.contest_figure")
     to_text = drawn_by("howsure.report.text.comparison.contest_text")
     to_html = drawn_by("howsure.report.pages.contest_page")
+
+
+def _sentence(c: Contest, d: Duel) -> str:
+    alpha = 1.0 - c.confidence_level
+    better, worse = (d.a, d.b) if d.difference.value > 0 else (d.b, d.a)
+    points = f"{100 * abs(d.difference.value):.1f} points of {c.metric_name}"
+    p = d.tests[0].p_value
+    if p < alpha:
+        return f"{better} is better than {worse} by {points}{_limits(c, d)} (p {p_text(p)})."
+    if d.difference.value == 0.0:
+        return f"{d.a} and {d.b} have the same {c.metric_name}."
+    needed = d.power.rows_needed()
+    more = (
+        "" if needed is None or needed <= c.n else f" If it is real, about {needed:,} rows would show it (power 80%)."
+    )
+    return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_text(p)}).{more}"
+
+
+def _limits(c: Contest, d: Duel) -> str:
+    if d.difference.low is None or d.difference.high is None:
+        return ""
+    ends = sorted(
+        abs(100 * x) if x * d.difference.value >= 0 else -abs(100 * x) for x in (d.difference.low, d.difference.high)
+    )
+    return f", {100 * c.confidence_level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
+
+
+def _ranking(c: Contest) -> str:
+    order = sorted(c.systems, key=lambda s: -s.value.value)
+    ranked = ", ".join(f"{s.name} ({s.value.value:.3f})" for s in order)
+    alpha = 1.0 - c.confidence_level
+    clear = [d for d in c.duels if d.adjusted_p_value is not None and d.adjusted_p_value < alpha]
+    first = order[0].name
+    beaten = {d.b if d.a == first else d.a for d in clear if first in (d.a, d.b)}
+    rest = [s.name for s in order[1:] if s.name not in beaten]
+    top = (
+        f"{first} is clearly better than all others"
+        if not rest
+        else f"{first} is not clearly better than {', '.join(rest[:4])}{', …' if len(rest) > 4 else ''}"
+    )
+    return f"By {c.metric_name}: {ranked}. {top}; {len(clear)} of {len(c.duels)} pairs differ (p adjusted by Holm)."
+
+
+def _probabilities(c: Contest) -> str:
+    assert c.calibration is not None
+    best = max(c.systems, key=lambda s: s.value.value).name
+    others = [_state(k) for k in c.calibration.calibrations]
+    said = dict(zip(c.calibration.models, others, strict=True))
+    first = f"{best}'s probabilities are {said[best]}"
+    rest = "; ".join(f"{name}'s {state}" for name, state in said.items() if name != best)
+    return f"{first}; {rest}."
+
+
+def _state(k: Calibration) -> str:
+    """Whether probabilities are right, and if not how they are off."""
+    if k.error is None or k.p_value is None:
+        return "too few to judge"
+    if k.p_value > 1.0 - k.confidence_level and not k.error.low:
+        beyond = "" if k.error.high is None else f" (an RMS error above {k.error.high:.3f} is ruled out)"
+        return f"not found to be wrong{beyond}"
+    ways = [x for x in (k.bias.direction, k.bias.extremity) if x]
+    how = " and ".join(ways) if ways else "off"
+    return f"{how} (RMS error {k.error.value:.3f}, p {p_text(k.p_value)})"
+
+
+def p_text(p: float) -> str:
+    """A p-value with its relation."""
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"

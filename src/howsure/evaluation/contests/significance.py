@@ -7,14 +7,15 @@ g. With a row a cluster this is McNemar's exact test; with documents it is McNem
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
 from howsure._result import Record
-from howsure.evaluation.contests.contrast import Contrast, at_least, exact_difference
+from howsure.calibration.estimation.intervals import normal_quantile
+from howsure.evaluation.contests.contrast import Contrast, at_least, differences, exact_difference
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.resampled import swap_sums
+from howsure.kernels.resampled import multinomial_sums, swap_sums
 
 MOST_STEPS = 400_000_000  # multiplications that an exact law may cost
 
@@ -114,3 +115,100 @@ def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | N
     a, b = total[: 2 * k] + sums, total[2 * k :] - sums
     extreme = at_least(np.concatenate([a, b], axis=1), k, delta) | at_least(np.concatenate([b, a], axis=1), k, delta)
     return Test("permutation", (1.0 + int(extreme.sum())) / (1.0 + samples))
+
+
+# The paired bootstrap: rows, or clusters, drawn again through their counts.
+#
+# The p-value is the share of resamples whose difference beats the observed one by as much again, δ(x⁽ⁱ⁾) >= 2δ(x): the
+# resamples centre on δ(x), not on 0. Two-sided it also counts δ(x⁽ⁱ⁾) <= 0: as far from δ(x) on the other side.
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap(Record):
+    """What the resamples say of δ(x) = A - B."""
+
+    difference: float
+    p_value: float  # two-sided
+    p_one_sided: float  # of "the better one is no better"
+    low: float
+    high: float
+    samples: int
+
+    def __repr__(self) -> str:
+        return f"Bootstrap({self.difference:+.4g} [{self.low:+.4g}, {self.high:+.4g}], p = {self.p_value:.3g})"
+
+
+def paired_bootstrap(
+    c: Contrast, samples: int = 10_000, rng: np.random.Generator | None = None, confidence_level: float = 0.95
+) -> Bootstrap:
+    """Resample the units of a contrast; percentile limits."""
+    rng = np.random.default_rng() if rng is None else rng
+    total = c.totals
+    delta = exact_difference(total, c.n_classes)
+    sums = multinomial_sums(c.count, c.table, samples, rng)
+    k = c.n_classes
+    if delta < 0:  # seen from the better system
+        swapped = np.concatenate([sums[:, 2 * k :], sums[:, : 2 * k]], axis=1)
+        delta_up = -delta
+    else:
+        swapped, delta_up = sums, delta
+    beyond = int(at_least(swapped, k, 2 * delta_up).sum())
+    other_way = np.concatenate([swapped[:, 2 * k :], swapped[:, : 2 * k]], axis=1)
+    below = int(at_least(other_way, k, 0 * delta_up).sum())
+    both = 1.0 if delta == 0 else min((beyond + below) / samples, 1.0)
+    tail = 50.0 * (1.0 - confidence_level)
+    low, high = np.percentile(differences(sums, k), [tail, 100.0 - tail])
+    return Bootstrap(float(delta), both, beyond / samples, float(low), float(high), samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Power(Record):
+    """Power of a test on n rows, the difference and its spread being as observed.
+
+    With σ0 and σ1 the standard deviations of a row's difference if the systems are alike and if they are not, both with
+    the design effect of clusters, power(n) = Φ((|δ|√n - z σ0) / σ1).
+    """
+
+    SHOWN = "effect design_effect alpha rows_for_80_percent rows_for_90_percent"
+
+    effect: float
+    null_spread: float
+    spread: float
+    alpha: float = 0.05
+    design_effect: float | None = None  # of clusters, where it is known apart
+
+    def __repr__(self) -> str:
+        needed = self.rows_needed()
+        return f"Power(δ = {self.effect:+.4g}: 80% with {'no number of' if needed is None else f'{needed:,}'} rows)"
+
+    def power(self, n: int) -> float:
+        """The chance that n rows give a p-value below α."""
+        from scipy.special import ndtr
+
+        if self.effect == 0.0 or self.null_spread == 0.0:
+            return self.alpha if self.effect == 0.0 else 1.0
+        z = normal_quantile(1.0 - self.alpha / 2.0)
+        return float(ndtr((abs(self.effect) * sqrt(n) - z * self.null_spread) / max(self.spread, 1e-300)))
+
+    def rows_needed(self, power: float = 0.8) -> int | None:
+        """The smallest number of rows with that power; None if there is no difference to find."""
+        if self.effect == 0.0:
+            return None
+        z = normal_quantile(1.0 - self.alpha / 2.0) * self.null_spread + normal_quantile(power) * self.spread
+        return max(1, ceil((z / self.effect) ** 2))
+
+    @property
+    def rows_for_80_percent(self) -> int | None:
+        """Rows needed for power 80%."""
+        return self.rows_needed(0.8)
+
+    @property
+    def rows_for_90_percent(self) -> int | None:
+        """Rows needed for power 90%."""
+        return self.rows_needed(0.9)
+
+
+def mcnemar_power(effect: float, discordant: float, design_effect: float, alpha: float) -> Power:
+    """Of McNemar's test: `discordant` is the share of rows that one system has right and the other wrong."""
+    null = sqrt(discordant * design_effect)
+    return Power(effect, null, sqrt(max(discordant - effect**2, 0.0) * design_effect), alpha, design_effect)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.evaluation.scores.confusion import Confusion
 from howsure.evaluation.scores.metrics import (
+    Spread,
+    Spreading,
+    SpreadLook,
     accuracy,
     class_intervals,
     correction,
@@ -24,9 +26,8 @@ from howsure.evaluation.scores.metrics import (
     recall,
     weighted,
 )
-from howsure.evaluation.scores.result import Averages, Baseline, ClassScore, Score
+from howsure.evaluation.scores.result import Averages, Baseline, ClassScore, Confusion, Score
 from howsure.evaluation.scores.spans import Spans, TagSet, span_units, spans_of
-from howsure.evaluation.scores.spread import Spread, Spreading, SpreadLook
 from howsure.evaluation.units import Totals, Units, distinct, label_units
 from howsure.kernels.cells import Floats, Ints
 

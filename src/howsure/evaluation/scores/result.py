@@ -1,13 +1,54 @@
-"""One system's labels against the gold: the result of `howsure score`."""
+"""One system's labels against the gold: the result of `howsure score`, and what it says in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from howsure._result import Record, Result, drawn_by
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.evaluation.scores.confusion import Confusion
+from howsure.kernels.cells import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion(Record):
+    """Counts of (gold, predicted): a row each gold label, a column each predicted one."""
+
+    SHOWN = "labels rows_gold_columns_predicted=counts"
+
+    labels: tuple[str, ...]
+    counts: Ints
+
+    @staticmethod
+    def of(labels: tuple[str, ...], gold: Ints, pred: Ints, count: Ints) -> Confusion:
+        """Of pairs of label numbers, each with its count."""
+        k = len(labels)
+        counts = np.zeros((k, k), np.int64)
+        np.add.at(counts, (gold, pred), count)
+        counts.flags.writeable = False
+        return Confusion(labels, counts)
+
+    def __repr__(self) -> str:
+        right = int(np.trace(self.counts))
+        return f"Confusion({len(self.labels)} labels, {right:,} of {int(self.counts.sum()):,} right)"
+
+    def most_confused(self, most: int = 10) -> list[dict[str, Any]]:
+        """The commonest mistakes: gold, predicted, rows, and the share of the gold label's rows."""
+        wrong = self.counts - np.diag(np.diag(self.counts))
+        order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+        size = self.counts.sum(axis=1)
+        found = [(int(i), *np.divmod(i, len(self.labels))) for i in order if wrong.flat[i] > 0]
+        return [
+            {
+                "gold": self.labels[g],
+                "predicted": self.labels[p],
+                "n": int(wrong[g, p]),
+                "share": int(wrong[g, p]) / int(size[g]),
+            }
+            for _, g, p in found
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +125,8 @@ class Score(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
-        from howsure.evaluation.scores.verdict import verdict
-
-        return verdict(self)
+        """How good, against what, and where it fails."""
+        return _verdict(self)
 
     @property
     def of(self) -> str:
@@ -118,3 +157,56 @@ class Score(Result):
     figure = drawn_by("howsure.plots.labels.score_figure")
     to_text = drawn_by("howsure.report.text.score.score_text")
     to_html = drawn_by("howsure.report.pages.score_page")
+
+
+def _verdict(s: Score) -> str:
+    level = f"{100 * s.confidence_level:g}%"
+    name = f"span {s.f_name}" if s.spans else "accuracy"
+    head = s.micro.f if s.spans else s.accuracy
+    limits = "" if head.low is None else f" ({level} interval {_share(head.low)} to {_share(head.high)})"
+    said = [f"{_share(head.value)} {name}{limits}, macro {s.f_name} {_share(s.macro.f.value)}."]
+    if s.baselines:
+        said.append(_against(s))
+    if s.ceiling is not None:
+        top = s.ceiling.micro.f if s.spans else s.ceiling.accuracy
+        said.append(_below(head, top, name))
+    worst = [c for c in s.classes if c.f is not None and c.gold > 0]
+    if len(worst) > 2:
+        low = min(worst, key=lambda c: 0.0 if c.f is None else c.f.value)
+        value = 0.0 if low.f is None else low.f.value
+        said.append(f"Weakest on {low.label!r} ({s.f_name} {_share(value)} of {low.gold:,}).")
+    if s.left_out:
+        said.append(left_out_text(s.left_out))
+    return " ".join(said)
+
+
+def left_out_text(left_out: tuple[tuple[str, int], ...]) -> str:
+    """How many rows were left out, and why."""
+    total = sum(n for _, n in left_out)
+    why = ", ".join(f"{n:,} without {name}" for name, n in left_out)
+    return f"{total:,} row{'s' if total > 1 else ''} left out: {why}."
+
+
+def _against(s: Score) -> str:
+    majority = s.baselines[0]
+    by = f"{majority.name} would get {_share(majority.accuracy)}"
+    if s.accuracy.low is not None and s.accuracy.low > majority.accuracy:
+        return f"Better than no look at the items: {by}."
+    if s.accuracy.high is not None and s.accuracy.high < majority.accuracy:
+        return f"Worse than no look at the items: {by}."
+    return f"Not clearly better than no look at the items: {by}."
+
+
+def _below(head: Estimate, top: Estimate, name: str) -> str:
+    second = f"a second annotator's {name} is {_share(top.value)}"
+    if head.low is not None and top.high is not None and top.low is not None and head.high is not None:
+        if head.high < top.low:
+            return f"There is room: {second}."
+        if head.low > top.high:
+            return f"Above the ceiling: {second}."
+        return f"Not clearly below the ceiling: {second}."
+    return f"For comparison, {second}."
+
+
+def _share(x: float | None) -> str:
+    return "–" if x is None else f"{x:.3f}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.evaluation.annotation.chance import mean_share
+from howsure.evaluation.annotation.agreement import mean_share
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 from howsure.experiments.explored import Pair, explored, gold_pairs, proposed_pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howsure.evaluation.annotation.chance import Coefficient
+from howsure.evaluation.annotation.agreement import Coefficient
 from howsure.evaluation.annotation.result import Agreement, Crowd
 from howsure.report.text.layout import cut, filled, in_groups, joined, limits, printable
 
@@ -97,7 +97,7 @@ def _confused(a: Agreement) -> str:
 
 
 def _items(a: Agreement) -> str:
-    lines = ["Items with most disagreement: look at these to mend the guidelines"]
+    lines = ["Items with most disagreement: look at these to revise the guidelines"]
     for d in a.disputed[:MOST_ITEMS]:
         lines.append(f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}")
     return "\n".join(lines)

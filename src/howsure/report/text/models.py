@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from howsure.calibration.tagging import TaggerCheck
-from howsure.evaluation.coreference.result import CorefCheck
-from howsure.evaluation.coreference.scores import CoreferenceScores
-from howsure.evaluation.scores.classifier import ClassifierCheck
+from howsure.evaluation.coreference import CoreferenceScores
+from howsure.evaluation.model_checks import ClassifierCheck, CorefCheck, TaggerCheck
 from howsure.models.classifiers.model import ClassifierTraining
 from howsure.models.ngrams.comparison import ModelComparison
 from howsure.models.ngrams.evaluation import Evaluation, Surprise

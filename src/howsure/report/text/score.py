@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.evaluation.scores.confusion import Confusion
-from howsure.evaluation.scores.result import Averages, Score
+from howsure.evaluation.scores.result import Averages, Confusion, Score
 from howsure.evaluation.splits import Split
 from howsure.report.text.layout import WIDTH, cut, filled, in_groups, joined, limits, notes, printable
 

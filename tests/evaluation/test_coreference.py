@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from howsure.corpora.coreference.conll2012 import read_conll2012
 from howsure.errors import InputError
-from howsure.evaluation.coreference.scores import coreference_scores, scores_of_parts
+from howsure.evaluation.coreference import coreference_scores, scores_of_parts
 
 
 def spans(document):

@@ -1,1 +1,0 @@
-"""Coreference scores, and the counts that all of them are made of."""

@@ -1,0 +1,203 @@
+"""How good and how calibrated a model of ours is: the results of `classify`, `tagger`, `coref` and `lm` with `check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from howsure._result import Record, Result, drawn_by
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.multiclass import MulticlassCalibration
+from howsure.calibration.result import Calibration, Composite, Slice
+from howsure.evaluation.coreference import CoreferenceScores
+from howsure.evaluation.scores.result import Score
+
+# A word's band is the number of times it occurred in the training text.
+BANDS = (
+    ("never seen", 0),
+    ("seen once", 1),
+    ("seen 2-9 times", 2),
+    ("seen 10-99 times", 10),
+    ("seen 100-999 times", 100),
+    ("seen 1000 times or more", 1000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierCheck(Composite):
+    """How good a classifier's labels are, and whether its probabilities are right."""
+
+    SHOWN = "verdict positive left_out score calibration"
+    MAIN = "calibration"
+
+    score: Score
+    calibration: Calibration | MulticlassCalibration
+    positive: str | None
+    left_out: int
+
+    def __repr__(self) -> str:
+        return f"ClassifierCheck({self.score!r}, {self.calibration!r})"
+
+    @property
+    def verdict(self) -> str:
+        """Both answers in words."""
+        return f"{self.score.verdict} {self.calibration.verdict}"
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a class, then the averages."""
+        return self.score.table()
+
+    def to_html(self) -> bytes:
+        """The calibration's page."""
+        return self.calibration.to_html()
+
+    to_text = drawn_by("howsure.report.text.models.classifier_text")
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerCheck(Composite):
+    """How right a tagger is, and how right to be sure. Made by `howsure.verbs.tagger.check_tagger`."""
+
+    SHOWN = (
+        "verdict n=classes.n n_sentences groups n_groups accuracy viterbi_accuracy "
+        "log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen"
+    )
+    MAIN = "classes"
+
+    classes: MulticlassCalibration
+    accuracy: Estimate
+    viterbi_accuracy: float
+    n_sentences: int
+    groups: str
+    n_groups: int
+    log_loss: float  # of the gold sequence, per token
+    per_pair: tuple[Slice, ...]
+    per_span: tuple[Slice, ...]
+    unseen: tuple[str, ...] = ()
+    source: str = ""
+
+    def __repr__(self) -> str:
+        return f"TaggerCheck(accuracy={self.accuracy!r}, error={self.classes.error!r}, n={self.classes.n:,})"
+
+    @property
+    def per_tag(self) -> tuple[Slice, ...]:
+        """Each tag's own calibration, worst first."""
+        return self.classes.per_class
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        said = (
+            f"Accuracy {self.accuracy.value:.4f}. Of the predicted tag's probability: {self.classes.top.verdict} "
+            f"{clear(self.per_tag)} of {len(self.per_tag)} tags and {clear(self.per_pair)} of {len(self.per_pair)} tag "
+            "pairs are clearly miscalibrated."
+        )
+        if self.per_span:
+            said += f" Of {len(self.per_span)} kinds of span, {clear(self.per_span)} are."
+        return said + self.note
+
+    @property
+    def note(self) -> str:
+        """What the model could not know."""
+        if not self.unseen:
+            return ""
+        names = ", ".join(self.unseen[:5]) + (", …" if len(self.unseen) > 5 else "")
+        return f" Tags that the model has never seen have probability 0: {names}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data: what `--json` prints and the page shows."""
+        made = Result.to_dict(self)
+        del made["calibration"]["per_class"]  # as `per_tag`
+        return made
+
+    to_text = drawn_by("howsure.report.text.models.tagger_text")
+    to_html = drawn_by("howsure.report.pages.tagger_page")
+
+
+def clear(slices: tuple[Slice, ...]) -> int:
+    """How many are clearly miscalibrated."""
+    return sum(s.adjusted_p_value is not None and s.adjusted_p_value < 0.05 for s in slices)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPairs(Record):
+    """Pair probabilities as frequencies in a number of samples (None: exact), and how calibrated they look."""
+
+    samples: int | None
+    error: Estimate | None
+    brier: float
+    largest_deviation: float
+    rms_deviation: float
+
+    def __repr__(self) -> str:
+        return f"SampledPairs({self.samples or 'exact'}: error {self.error!r}, Brier {self.brier:.5f})"
+
+
+@dataclass(frozen=True, slots=True)
+class CorefCheck(Composite):
+    """Calibration of a coreference model. Made by `check_coref`."""
+
+    SHOWN = "verdict n_documents n_mentions temperature pairs new untempered sampling scores notes"
+    MAIN = "pairs"
+
+    pairs: Calibration
+    new: Calibration
+    scores: CoreferenceScores
+    sampling: tuple[SampledPairs, ...]
+    temperature: float
+    untempered: Calibration | None
+    n_documents: int
+    n_mentions: int
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    def __repr__(self) -> str:
+        return f"CorefCheck(pairs {self.pairs.error!r}, {self.scores!r})"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        return f"Do these two mentions corefer? {self.pairs.verdict}"
+
+    to_text = drawn_by("howsure.report.text.models.coref_text")
+    to_html = drawn_by("howsure.report.pages.coref_page")
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCalibration(Composite):
+    """Calibration of the likeliest next word's probability, and of all words' probabilities."""
+
+    SHOWN = "*top verdict model places accuracy sampled_places all_words"
+
+    model: str
+    source: str
+    accuracy: float
+    top: Calibration  # the predicted word; slices by its frequency in training
+    all_words: Calibration  # every (place, word) event of a sample of places; slices by frequency
+    places: int  # that the predicted word was checked at
+    sampled_places: int  # that all words were checked at
+
+    def __repr__(self) -> str:
+        return f"LanguageCalibration(predicted word error={self.top.error!r}, {self.places:,} places)"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        return (
+            f"Of the predicted next word's probability: {self.top.verdict} It is the right word "
+            f"{100 * self.accuracy:.1f}% of the time. Over the whole vocabulary, probabilities are "
+            f"{_lean(self)}."
+        )
+
+    to_text = drawn_by("howsure.report.text.calibration.language_text")
+    to_html = drawn_by("howsure.report.pages.language_page")
+
+
+def _lean(c: LanguageCalibration) -> str:
+    """Which frequency bands are given too little or too much."""
+    said = []
+    for direction in ("too low", "too high"):
+        names = [s.name for s in c.all_words.slices if s.calibration.bias.direction == direction]
+        if names:
+            said.append(f"{direction} for words " + ", ".join(names))
+    return " and ".join(said) or "neither clearly too high nor too low in any frequency band"

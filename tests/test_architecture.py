@@ -100,3 +100,8 @@ def test_every_module_has_a_docstring():
     for path in SOURCE.rglob("*.py"):
         if path.name != "_version.py":
             assert ast.get_docstring(ast.parse(path.read_text())), path
+
+
+def test_special_functions_are_imported_the_short_way():
+    using = [p.name for p in SOURCE.rglob("*.py") if re.search("^ *(from|import) scipy.special", p.read_text(), re.M)]
+    assert using == ["special.py"]

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
 
 from howsure.counting.share import Share, share_of_positives
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.special import expit, logit, ndtri
 
 TAU = np.array([0.02, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.2])
 SWEEPS = 12

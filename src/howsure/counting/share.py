@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtri
 
 from howsure.calibration.estimation.estimate import MOST_SKEW, wilson_hilferty
 from howsure.kernels.cells import Ints
+from howsure.kernels.special import expit, ndtri
 
 
 @dataclass(frozen=True, slots=True)

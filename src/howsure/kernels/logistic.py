@@ -16,7 +16,7 @@ MOST_STEPS = 100
 
 def logistic_loss(coefficients: Floats, design: Floats, target: Floats, weight: Floats) -> tuple[float, Floats]:
     """Σ w [ln(1 + e^z) - t z], z = design · coefficients, and its gradient."""
-    from scipy.special import expit
+    from howsure.kernels.special import expit
 
     z = design @ coefficients
     gradient: Floats = design.T @ (weight * (expit(z) - target))
@@ -29,7 +29,7 @@ def logistic_fit(design: Floats, target: Floats, weight: Floats, start: Floats) 
     A step that does not lower the loss is halved; columns that do not vary keep their start (least-norm steps). On
     separable data, where the loss has no minimum, it stops once the loss is as good as its limit.
     """
-    from scipy.special import expit
+    from howsure.kernels.special import expit
 
     coefficients, total = start.astype(np.float64), float(weight.sum())
     loss, gradient = logistic_loss(coefficients, design, target, weight)

@@ -92,7 +92,7 @@ def _poisson(mean: float) -> tuple[int, NDArray[np.float64]]:
     """The smallest value that matters and the probabilities from there on; what is left out is below 1e-16."""
     if mean == 0.0:
         return 0, np.ones(1)
-    from scipy.special import gammaln
+    from howsure.kernels.special import gammaln
 
     reach = 9.0 * np.sqrt(mean) + 24.0
     k = np.arange(max(0, int(mean - reach)), int(mean + reach) + 1)

@@ -65,7 +65,7 @@ class ClassPosterior:
 
     def marginals(self) -> np.ndarray:
         """Probabilities, shape (n, K); every row sums to one."""
-        from scipy.special import softmax
+        from howsure.kernels.special import softmax
 
         return softmax(self.log_scores, axis=1)
 

@@ -143,7 +143,7 @@ def mean_difference(delta: Floats, groups: Ints | None, confidence_level: float)
 
 def _judged(value: float, variance: float, degrees: float, level: float) -> Difference:
     """Against t of the given degrees of freedom."""
-    from scipy.special import stdtr
+    from howsure.kernels.special import stdtr
 
     se = sqrt(max(variance, 0.0))
     if se == 0.0:

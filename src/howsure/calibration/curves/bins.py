@@ -205,7 +205,7 @@ def clopper_pearson(successes: Ints | Floats, n: Ints | Floats, confidence_level
 
     Fractions of a row are allowed, for effective numbers of rows.
     """
-    from scipy.special import betaincinv
+    from howsure.kernels.special import betaincinv
 
     tail = (1.0 - confidence_level) / 2.0
     k = np.asarray(successes, np.float64)

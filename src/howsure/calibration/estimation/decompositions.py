@@ -104,7 +104,7 @@ def _parts(
 
 def entropy(p: Floats) -> Floats:
     """Entropy of a coin, in nats."""
-    from scipy.special import entr
+    from howsure.kernels.special import entr
 
     total: Floats = entr(p) + entr(1.0 - p)
     return total
@@ -112,7 +112,7 @@ def entropy(p: Floats) -> Floats:
 
 def _divergence(p: Floats, q: Floats) -> Floats:
     """Kullback-Leibler divergence of coin q from coin p."""
-    from scipy.special import rel_entr
+    from howsure.kernels.special import rel_entr
 
     total: Floats = rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)
     return total

@@ -256,7 +256,7 @@ def wilson_hilferty(skew: float, z: float) -> float:
 
 def folded_mean(d: Floats, v: Floats) -> Floats:
     """E|N(d, v)| of each bin."""
-    from scipy.special import erf
+    from howsure.kernels.special import erf
 
     sd = np.sqrt(v)
     ratio = d / sd

@@ -219,6 +219,6 @@ def slope_interval(sketch: Sketch, confidence_level: float) -> Estimate | None:
 
 def normal_quantile(p: float) -> float:
     """The standard normal deviate below which a share p lies."""
-    from scipy.special import ndtri
+    from howsure.kernels.special import ndtri
 
     return float(ndtri(p))

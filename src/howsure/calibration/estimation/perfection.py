@@ -116,7 +116,7 @@ def refuted_if(name: str, wrong: bool) -> PerfectionTest:
 
 def pearson3_tail(x: float, skew: float) -> float:
     """P(X > x) for a standardised Pearson III (shifted gamma) variable."""
-    from scipy.special import gammaincc, ndtr
+    from howsure.kernels.special import gammaincc, ndtr
 
     if skew < 1e-3:
         return float(ndtr(-x))
@@ -126,7 +126,7 @@ def pearson3_tail(x: float, skew: float) -> float:
 
 def _score(sketch: Sketch) -> PerfectionTest:
     """χ² with two degrees of freedom on (Σe, Σe(1-2q)), whose covariance under H0 is known."""
-    from scipy.special import chdtrc
+    from howsure.kernels.special import chdtrc
 
     vector = np.array([float(np.sum(sketch.sum_e)), _slope_score(sketch)])
     matrix = np.empty((2, 2))
@@ -166,7 +166,7 @@ def _spiegelhalter_variance(sketch: Sketch) -> float:
 
 def _spiegelhalter(sketch: Sketch) -> PerfectionTest:
     """z = Σ (y-q)(1-2q) / √Σ (1-2q)² q(1-q) (Spiegelhalter 1986); finds what changes the Brier score."""
-    from scipy.special import ndtr
+    from howsure.kernels.special import ndtr
 
     variance = _spiegelhalter_variance(sketch)
     if variance < TINY:
@@ -200,14 +200,14 @@ def brownian_maximum_tail(x: float) -> float:
 
 
 def _far_maximum(x: float) -> float:
-    from scipy.special import ndtr
+    from howsure.kernels.special import ndtr
 
     return float(min(1.0, 4.0 * ndtr(-x)))  # the reflection principle's leading term
 
 
 def brownian_range_tail(x: float) -> float:
     """P(max B - min B > x) on [0, 1]: 8 Σ (-1)^(k-1) k Φ(-kx) (Feller 1951)."""
-    from scipy.special import ndtr
+    from howsure.kernels.special import ndtr
 
     if x < 0.6:
         return 1.0

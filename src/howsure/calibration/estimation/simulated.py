@@ -70,7 +70,7 @@ def _tails(x: Floats) -> Floats:
 
 def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
     """Chernoff's bound of P(Σ a e ≥ reached): exp(-max_t [t·reached - log E exp(t Σ a e)])."""
-    from scipy.special import expit, logit
+    from howsure.kernels.special import expit, logit
 
     start = logit(q)
     random = (q > 0.0) & (q < 1.0)

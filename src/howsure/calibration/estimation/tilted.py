@@ -158,7 +158,7 @@ def _inverted(
 
 def pearson3_quantile(p: float, skew: float) -> float:
     """Quantile of a standardised Pearson III (shifted gamma) variable of either sign of skew."""
-    from scipy.special import gammainccinv, gammaincinv, ndtri
+    from howsure.kernels.special import gammainccinv, gammaincinv, ndtri
 
     if abs(skew) < 1e-3:
         return float(ndtri(p))
@@ -208,7 +208,7 @@ def _root(f: Callable[[float], float], start: float = 0.0, near: float = 0.0) ->
 
 
 def _expit(x: Floats) -> Floats:
-    from scipy.special import expit
+    from howsure.kernels.special import expit
 
     made: Floats = expit(x)
     return made

@@ -49,7 +49,7 @@ def shift_and_spread(
 
 def _scale(points: Ints, n_draws: int | None) -> tuple[Floats, Floats]:
     """Where the points lie on the scale of w, (points, nodes), and the nodes' weights: of a law for draws, else one."""
-    from scipy.special import betaincinv, ndtri
+    from howsure.kernels.special import betaincinv, ndtri
 
     if n_draws is None:
         return ndtri(points / CELLS)[:, None], np.ones(1)
@@ -60,7 +60,7 @@ def _scale(points: Ints, n_draws: int | None) -> tuple[Floats, Floats]:
 
 def _law(fit: Floats, scale: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the gaps between the points, and their slopes by shift and log spread, (2, gaps)."""
-    from scipy.special import ndtr
+    from howsure.kernels.special import ndtr
 
     t = (scale - fit[0]) / exp(fit[1])
     density = np.exp(-0.5 * t**2) / sqrt(2.0 * np.pi)

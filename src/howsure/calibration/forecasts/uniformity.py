@@ -86,7 +86,7 @@ def simultaneous_level(n: int, points: tuple[int, ...], confidence_level: float)
 
 def _tail(count: Ints, n: int, points: Ints) -> Floats:
     """P(C ≤ count), C binomial."""
-    from scipy.special import bdtr
+    from howsure.kernels.special import bdtr
 
     tail: Floats = bdtr(count.astype(np.float64), n, points / CELLS)
     return tail
@@ -108,7 +108,7 @@ def binomial_limits(n: int, points: Ints, gamma: float) -> tuple[Ints, Ints]:
 
 def _inside(n: int, points: Ints, gamma: float) -> float:
     """P(the counts below all points stay within the limits of γ), exactly: Poisson counts given that they sum to n."""
-    from scipy.special import gammaln
+    from howsure.kernels.special import gammaln
 
     low, high = binomial_limits(n, points, gamma)
     if np.any(low > high):
@@ -144,7 +144,7 @@ def _convolved(a: Floats, b: Floats) -> Floats:
 
 def kolmogorov_smirnov(cells: Ints) -> PerfectionTest:
     """The largest distance D of the ECDF from the diagonal, with Stephens' (1970) factor √n + 0.12 + 0.11/√n."""
-    from scipy.special import kolmogorov
+    from howsure.kernels.special import kolmogorov
 
     root = sqrt(int(cells.sum()))
     d = float(np.max(np.abs(np.cumsum(cells) / root**2 - np.arange(1, CELLS + 1) / CELLS)))

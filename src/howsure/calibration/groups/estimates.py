@@ -83,7 +83,7 @@ def score_test(m: Moments) -> PerfectionTest:
 
     Under H0 every group's mean is 0, whatever its size: a large group raises the statistic's variance and its estimate alike.
     """
-    from scipy.special import fdtrc
+    from howsure.kernels.special import fdtrc
 
     g = m.n_groups
     statistic, rank, _ = quadratic_form(g * m.plan.score_mean, g / (g - 1) * m.squares.score)
@@ -136,7 +136,7 @@ def effective_rows(m: Moments, confidence_level: float) -> Floats:
     n* = p(1-p)/var(p) (t_{n-1}/t_η)², var(p) the jackknife's and η the degrees of freedom of the bin's groups, never more
     than n; a bin that is all 0 or all 1 is worth 1/Σh² groups.
     """
-    from scipy.special import stdtrit
+    from howsure.kernels.special import stdtrit
 
     n, k, groups, p = m.totals.drawn_n, m.totals.drawn_positive, m.totals.drawn_groups, m.plan.p_drawn
     squares, h2, cross, cross2 = m.squares.drawn
@@ -152,6 +152,6 @@ def effective_rows(m: Moments, confidence_level: float) -> Floats:
 
 def student_quantile(p: float, degrees: float) -> float:
     """Quantile of Student's t."""
-    from scipy.special import stdtrit
+    from howsure.kernels.special import stdtrit
 
     return float(stdtrit(degrees, p))

@@ -115,7 +115,7 @@ class MeanGain:
 
     def _student(self, normal: float) -> float:
         """The quantile of Student's law, at its degrees of freedom, where the normal law has `normal`."""
-        from scipy.special import ndtr, stdtrit
+        from howsure.kernels.special import ndtr, stdtrit
 
         if abs(normal) > 8.0:
             return normal
@@ -152,7 +152,8 @@ class MeanGain:
 def truncated_quantile(excess: float, tail: float) -> float:
     """R with Φ(-R)/Φ(excess - R) = tail, at most `FARTHEST`: the upper quantile of a normal law cut at R - excess."""
     from scipy.optimize import brentq
-    from scipy.special import log_ndtr
+
+    from howsure.kernels.special import log_ndtr
 
     if excess > 30.0:
         return normal_quantile(1.0 - tail)

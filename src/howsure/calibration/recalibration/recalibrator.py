@@ -177,14 +177,14 @@ def log_probabilities(X: Any) -> Floats:
 
 def log_odds(q: Floats) -> Floats:
     """ln q/(1-q), clipped to ±`LOG_ODDS_BOUND`."""
-    from scipy.special import logit
+    from howsure.kernels.special import logit
 
     return _clipped(logit(q))
 
 
 def sigmoid(z: Floats) -> Floats:
     """1/(1 + e^-z), never 0 or 1: z is clipped to ±`LOG_ODDS_BOUND`."""
-    from scipy.special import expit
+    from howsure.kernels.special import expit
 
     return np.asarray(expit(_clipped(z)))
 

@@ -38,7 +38,7 @@ def mcnemar(a_only: int, b_only: int) -> tuple[Test, Test]:
     >>> [round(t.p_value, 4) for t in mcnemar(10, 2)]
     [0.0386, 0.0225]
     """
-    from scipy.special import bdtr
+    from howsure.kernels.special import bdtr
 
     n, low = a_only + b_only, min(a_only, b_only)
     if a_only == b_only:
@@ -72,7 +72,7 @@ def sign_flips(d: Ints, count: Ints) -> tuple[Test, Test] | None:
 
 
 def _binomial(m: int) -> Floats:
-    from scipy.special import gammaln
+    from howsure.kernels.special import gammaln
 
     k = np.arange(m + 1)
     made: Floats = np.exp(gammaln(m + 1.0) - gammaln(k + 1.0) - gammaln(m - k + 1.0) - m * np.log(2.0))
@@ -91,7 +91,7 @@ def _convolved(law: Floats, step: Floats, stride: int) -> Floats:
 
 def cluster_z(d: Ints, count: Ints) -> Test:
     """The same by the normal law: (Σd)² / Σd², McNemar's χ² where every cluster is a row."""
-    from scipy.special import ndtr
+    from howsure.kernels.special import ndtr
 
     spread = float((d.astype(np.float64) ** 2) @ count)
     z = float(d @ count) / sqrt(spread) if spread else 0.0
@@ -183,7 +183,7 @@ class Power(Record):
 
     def power(self, n: int) -> float:
         """The chance that n rows give a p-value below α."""
-        from scipy.special import ndtr
+        from howsure.kernels.special import ndtr
 
         if self.effect == 0.0 or self.null_spread == 0.0:
             return self.alpha if self.effect == 0.0 else 1.0

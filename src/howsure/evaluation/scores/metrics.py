@@ -144,7 +144,7 @@ def class_intervals(
     `rows` is what it is a share of or, of clusters, the number that have any of it: a class that stands in few clusters
     has few degrees of freedom.
     """
-    from scipy.special import stdtrit
+    from howsure.kernels.special import stdtrit
 
     if clustered and n_units < 2:
         return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]

@@ -67,7 +67,7 @@ class Population:
 
     def _moments(self, low: float, high: float) -> tuple[float, float, float]:
         """E[q^j; low < q ≤ high] for j = 0, 1, 2: the moment times a share of Beta(a + j, b)."""
-        from scipy.special import betainc
+        from howsure.kernels.special import betainc
 
         a, b = self.a, self.b
         whole = (1.0, a / (a + b), a * (a + 1) / ((a + b) * (a + b + 1)))

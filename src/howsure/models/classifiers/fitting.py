@@ -139,7 +139,8 @@ def _penalised(
 ) -> tuple[np.ndarray, np.ndarray]:
     """L-BFGS on the penalised loss, from the plain optimum. With two classes only the second column is free."""
     from scipy.optimize import minimize
-    from scipy.special import logsumexp
+
+    from howsure.kernels.special import logsumexp
 
     n, v = x.shape
     free = slice(1, 2) if n_classes == 2 else slice(0, n_classes)

@@ -205,7 +205,7 @@ def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:
 
 def ratio_half_width(sums: NDArray[Any], sizes: NDArray[Any], level: float) -> float | None:
     """Half the interval of Σ sums / Σ sizes over independent groups; None for one group."""
-    from scipy.special import stdtrit
+    from howsure.kernels.special import stdtrit
 
     g = len(sums)
     if g < 2:

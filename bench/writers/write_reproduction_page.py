@@ -1,4 +1,4 @@
-"""Write docs/evidence/reproduction.md and its figures from the results in a folder of `howsure reproduce all`.
+"""Write docs/evidence/reproduction.md, its figures, and seeds.md from the results in a folder of `howsure reproduce all`.
 
 python bench/writers/write_reproduction_page.py [FOLDER]        # reproduction/ unless named
 """
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from howsure.errors import InputError
-from howsure.experiments.overview import overview
+from howsure.experiments.overview import overview, page
 from howsure.files import write_whole
 from howsure.verbs.reproduce import kept_results, left_out
 
@@ -33,7 +33,12 @@ def main(folder: str = "reproduction") -> None:
             if not (DOCS / "images" / f"{name}.svg").exists():  # a page of its own has it
                 write_whole(str(IMAGES / f"{name}.svg"), drawn)
     command = "howsure reproduce all        # here by make reproduction-docs"
-    text = overview(results, left_out(results), image=image, tables=True, command=command)
+    items = next((r for r in results if r.name == "seeds"), None)
+    if items is not None:  # a page of its own
+        write_whole(str(DOCS / "evidence" / "seeds.md"), page(items, command).encode())
+    results = [r for r in results if r.name != "seeds"]
+    absent = [said for said in left_out(results) if not said.startswith("seeds:")]
+    text = overview(results, absent, image=image, tables=True, command=command)
     write_whole(str(DOCS / "evidence" / "reproduction.md"), text.encode())
 
 

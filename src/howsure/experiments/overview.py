@@ -133,4 +133,4 @@ def _aligned(t: Table) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return (f"{value:.3g}" if isinstance(value, float) else str(value)).replace("|", "\\|")

@@ -22,7 +22,7 @@ class Experiment:
 
     The module has `settings(quick)`, all that the result depends on but the seed and the data, as plain data; and
     `run(settings, rng, work)`, which returns findings, figures, tables and notes (and `data`, if more is to be said than
-    the corpus's name) as keywords of `Reproduction`. `work` is a `Work`: a progress callback and a cache of trained models. A module of several experiments finds its own under `settings["experiment"]`.
+    the corpus's name) as keywords of `Reproduction`. With `KEPT = False` it is done each time. `work` is a `Work`: a progress callback and a cache of trained models. A module of several experiments finds its own under `settings["experiment"]`.
 
     `corpora` are folders of data/corpora.csv in order of preference ("a+b" is two together, "" at the end none);
     `settings["data"]` is the one to be used. With no corpora at all the experiment needs none.
@@ -43,6 +43,11 @@ class Experiment:
     def missing(self) -> InputError | None:
         """What keeps it from being done, if anything does."""
         return data.missing(self.name, self.corpora) if self.data is None else None
+
+    @property
+    def kept(self) -> bool:
+        """Whether a result that the folder holds is used again."""
+        return getattr(import_module(self.module), "KEPT", True)
 
     def settings(self, *, quick: bool = False) -> dict[str, Any]:
         """What the result depends on besides the seed; `quick` is a small version, to see that it runs."""

@@ -85,6 +85,8 @@ def test_check(folder, capsys, tmp_path):
     # Every distribution sums to one, so all words together are neither too high nor too low.
     assert words["bias"]["value"] == pytest.approx(0.0, abs=1e-9)
     assert found["accuracy"] == pytest.approx(found["base_rate"])
+    for part in (found, words):
+        assert part["ece"]["low"] <= part["ece"]["value"] <= part["ece"]["high"]
 
 
 def test_arpa_is_a_model_too(folder, capsys):

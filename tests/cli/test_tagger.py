@@ -78,6 +78,8 @@ def test_check(files, kind, capsys):
     made = json.loads(capsys.readouterr().out)
     assert made["accuracy"]["low"] < made["accuracy"]["value"] < made["accuracy"]["high"]
     assert {s["slice"] for s in made["per_tag"]} == set(LEXICON)
+    for part in (made["calibration"], made["calibration"]["pooled"]):
+        assert part["ece"]["low"] <= part["ece"]["value"] <= part["ece"]["high"]
     assert "DT NN" in {s["slice"] for s in made["per_pair"]}
     assert made["n_groups"] == 80
     assert run(["tagger", "check", files[kind], files["test"], "--groups", "document"]) == 0

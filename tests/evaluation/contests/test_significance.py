@@ -215,3 +215,41 @@ def test_level_on_documents_and_without_them():
             assert 0.03 - spread < count / runs < 0.07 + spread, (metric, name, count / runs)
         else:
             assert count / runs > 0.12, (metric, name, count / runs)
+
+
+def test_the_notes_ten_items_have_their_exact_one_sided_p():
+    """Both right 3, only A 4, only B 2, neither 1: ten draws of -1, 0, +1, enumerated, and 2^6 swaps."""
+    a, b = np.repeat([1, 1, 0, 0], (3, 4, 2, 1)), np.repeat([1, 0, 1, 0], (3, 4, 2, 1))
+    gold = np.ones(10, np.int64)
+    made = duels(
+        Field(
+            ("A", "B"),
+            lambda which: label_units(gold, tuple((a, b)[i] for i in which), 2, None),
+            (a, b),
+            None,
+            "accuracy",
+            None,
+        ),
+        40_000,
+        np.random.default_rng(3),
+        0.95,
+    )[0]
+    law = {-1: 0.2, 0: 0.4, 1: 0.4}
+    exact: dict[int, float] = {0: 1.0}
+    for _ in range(10):
+        step: dict[int, float] = {}
+        for s, p in exact.items():
+            for move, q in law.items():
+                step[s + move] = step.get(s + move, 0.0) + p * q
+        exact = step
+    one_sided = sum(p for s, p in exact.items() if s >= 4)
+    two_sided = one_sided + sum(p for s, p in exact.items() if s <= 0)
+    swapped = np.mean([abs(sum(signs)) >= 2 for signs in product((-1, 1), repeat=6)])
+    p = {t.name: t.p_value for t in made.tests} | {"one-sided": made.bootstrap.p_one_sided}
+    for name, wanted in (
+        ("one-sided", one_sided),
+        ("paired bootstrap", two_sided),
+        ("permutation", swapped),
+    ):
+        assert abs(p[name] - wanted) < 4 * np.sqrt(wanted * (1 - wanted) / 40_000)
+    assert swapped == pytest.approx(p["McNemar, exact"])

@@ -113,6 +113,8 @@ def _duel(f: Field, i: int, j: int, samples: int, rng: np.random.Generator, leve
         power = Power(delta, sqrt(spread * n), sqrt(spread * n), alpha)
     z = student_quantile(0.5 + level / 2, units.n - 1) if units.clustered else normal_quantile(0.5 + level / 2)
     se = sqrt(spread)
+    if f.metric == "accuracy" and tests[0].name != "permutation":
+        tests = (*tests, permutation(c, samples, rng.spawn(1)[0]))
     tests = (*tests, Test("paired bootstrap", boot.p_value))
     difference = Difference(delta, max(delta - z * se, -1.0), min(delta + z * se, 1.0), tests[0].p_value)
     return Duel(f.names[i], f.names[j], difference, tests, boot, power, None, a_only, b_only)

@@ -84,7 +84,8 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
         if d.a_only is not None:
             lines.append(f"    {'only one right':<26} first {d.a_only:,}, second {d.b_only:,}")
         for t in d.tests:
-            lines.append(f"    {t.name:<26} p {p_text(t.p_value)}")
+            one = f"  (one-sided {p_text(d.bootstrap.p_one_sided)})" if t.name == "paired bootstrap" else ""
+            lines.append(f"    {t.name:<26} p {p_text(t.p_value)}{one}")
         if len(c.duels) > 1 and d.adjusted_p_value is not None:
             lines.append(f"    {'adjusted for all pairs':<26} p {p_text(d.adjusted_p_value)}")
         needed = d.power.rows_needed()

@@ -109,7 +109,7 @@ english-scores: $(VENV)/.test
 	$(BIN)/python bench/studies/english_scores.py --write
 
 english-coref: $(VENV)/.test
-	$(BIN)/python -m howsure.english.coref_training src/howsure/english/model/coref.npz
+	$(BIN)/python -m howsure.english.coreference src/howsure/english/model/coref.npz
 	$(BIN)/python bench/studies/english_coref.py --write
 
 # The study of docs/studies/muc-study.md, and the parses of the embedded stories after a new English model.

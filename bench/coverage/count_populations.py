@@ -66,7 +66,7 @@ def _reuters(folder: Path) -> Iterator[Population]:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    from howsure.corpora.news.reuters import reuters_texts
+    from howsure.corpora.news import reuters_texts
 
     texts = {t.id: t for t in reuters_texts(folder) if t.date is not None and not t.failure}
     topics: dict[str, set[str]] = {}

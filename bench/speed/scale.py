@@ -215,7 +215,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
 
 def explored(corpus: Path, folder: Path) -> dict:
     """The texts of MUC through processes of this machine and through Spark: the same tables."""
-    from howsure.corpora.news.muc import muc_texts
+    from howsure.corpora.news import muc_texts
 
     texts = [t.text for t in muc_texts(corpus)]
     print(f"\nexplore, {len(texts):,} documents of MUC, 400 samples", flush=True)

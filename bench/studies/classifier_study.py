@@ -12,7 +12,7 @@ import numpy as np
 
 import howsure
 from howsure.corpora.reading import corpus_path
-from howsure.models.classifiers.fitting import fit_classifier
+from howsure.models.classifiers import fit_classifier
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "classify.md"
 BEGIN, END = "<!-- table: classifier-study -->", "<!-- end -->"

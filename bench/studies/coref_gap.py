@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from howsure.corpora.coreference.documents import gum_documents
-from howsure.corpora.coreference.gap import plain_mentions, read_gap
+from howsure.corpora.coreference import gum_documents, plain_mentions, read_gap
 from howsure.corpora.document import Mention
 from howsure.corpora.reading import corpus_path
 from howsure.models.coreference.ranker import fit_coref

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from coref_gap import gap_study
 
-from howsure.corpora.coreference.documents import gum_documents
+from howsure.corpora.coreference import gum_documents
 from howsure.evaluation.coreference import coreference_scores
 from howsure.models.coreference.ranker import fit_coref, fit_temperature, gold_clusters, pair_brier
 from howsure.verbs.check import check

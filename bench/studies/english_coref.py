@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 
-from howsure.corpora.coreference.documents import gum_documents
+from howsure.corpora.coreference import gum_documents
 from howsure.english.annotating import reparsed
-from howsure.english.coref_training import open_documents
+from howsure.english.coreference import open_documents
 from howsure.english.shipped import COREFERENCE, SHIPPED, model
 from howsure.verbs.coref_check import check_coref
 

@@ -16,11 +16,9 @@ import numpy as np
 
 import howsure
 from howsure.corpora.reading import corpus_path
-from howsure.models.ngrams.reading import block_ids, text_bytes
-from howsure.models.ngrams.smoothing.registry import SMOOTHINGS
-from howsure.models.ngrams.spelling import Corrector, error_model
-from howsure.models.ngrams.use import sampled
-from howsure.models.ngrams.vocabulary import Vocabulary
+from howsure.models.ngrams.smoothing import SMOOTHINGS
+from howsure.models.ngrams.use import Corrector, error_model, sampled
+from howsure.models.ngrams.vocabulary import Vocabulary, block_ids, text_bytes
 from howsure.plots.vega import overlaid_figure, rendered
 
 DOCS = Path(__file__).parents[2] / "docs"

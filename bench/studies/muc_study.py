@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import howsure
-from howsure.corpora.news.muc import muc_keys, muc_texts
+from howsure.corpora.news import muc_keys, muc_texts
 from howsure.corpora.reading import corpus_path
 from howsure.english.parsing import parse
 from howsure.english.shipped import model_version

@@ -15,7 +15,7 @@ MODELS = {
     "howsure.models.taggers.hmm": ["HmmCounts", "Hmm"],
     "howsure.models.taggers.crf": ["Crf", "read_crfsuite"],
     "howsure.models.taggers.temperature": ["fit_temperature"],
-    "howsure.models.classifiers.model": ["TextClassifier"],
+    "howsure.models.classifiers": ["TextClassifier"],
     "howsure": ["CorefModel"],
 }
 RECALIBRATION = {

@@ -24,7 +24,7 @@ from howsure.calibration.recalibration.methods import FOR_TWO_CLASSES, METHODS, 
 from howsure.calibration.recalibration.platt import Platt, Temperature
 from howsure.calibration.recalibration.pooling import pooled
 from howsure.calibration.recalibration.vector import Vector
-from howsure.kernels.logistic import logistic_loss, temperature_loss, vector_loss
+from howsure.kernels.losses import logistic_loss, temperature_loss, vector_loss
 
 BINARY = [Temperature, Platt, Beta, Isotonic, Histogram]
 MONOTONE = [Temperature, Platt, Beta, Isotonic]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.corpora.coreference.conll2012 import read_conll2012
+from howsure.corpora.conll2012 import read_conll2012
 from howsure.errors import InputError
 from howsure.evaluation.coreference import coreference_scores, scores_of_parts
 

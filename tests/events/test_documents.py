@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from howsure.corpora.conllu import conllu_documents
-from howsure.events.chains import given_link, likeliest_chain
-from howsure.events.documents import Resolved, asked, document_events
+from howsure.events.documents import Resolved, asked, document_events, given_link, likeliest_chain
 from howsure.events.lexicons import actors
 from howsure.posteriors.antecedents import AntecedentPosterior
 

@@ -16,7 +16,7 @@ from howsure.experiments.registry import EXPERIMENTS, experiment
 from howsure.experiments.result import Reproduction
 from howsure.experiments.tagging import Text, Workshop
 from howsure.experiments.work import Work
-from howsure.models.classifiers.model import TextClassifier
+from howsure.models.classifiers import TextClassifier
 from howsure.models.taggers.training import CrfTrainer
 from howsure.plots.vega import rendered
 

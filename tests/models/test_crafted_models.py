@@ -7,7 +7,7 @@ import pytest
 
 import howsure.verbs.lm as lm
 from howsure.errors import InputError
-from howsure.models.classifiers.model import TextClassifier
+from howsure.models.classifiers import TextClassifier
 from howsure.models.coreference.features import templates
 from howsure.models.coreference.ranker import CorefModel
 from howsure.models.ngrams.model import LanguageModel

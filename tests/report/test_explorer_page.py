@@ -12,9 +12,8 @@ import pytest
 
 import howsure
 from howsure.cli.application import run
-from howsure.events.counts import document_count
 from howsure.events.exploration import Exploration
-from howsure.events.timeline import PERIODS
+from howsure.events.timeline import PERIODS, document_count
 
 pytestmark = pytest.mark.browser
 EPOCH = date(1970, 1, 1)

@@ -9,9 +9,8 @@ import pytest
 
 import howsure
 from howsure.cli.application import run
-from howsure.corpora.coreference.conll2012 import conll2012_text, read_conll2012
-from howsure.corpora.coreference.documents import read_documents, read_ontogum
-from howsure.corpora.coreference.json_lines import coref_json_line, read_coref_json
+from howsure.corpora.conll2012 import conll2012_text, read_conll2012
+from howsure.corpora.coreference import coref_json_line, read_coref_json, read_documents, read_ontogum
 from howsure.corpora.document import Mention
 from howsure.corpora.reading import read_splits
 
@@ -241,7 +240,7 @@ def test_many_mentions():
 
 @pytest.mark.corpus
 def test_ontogum_splits(corpora):
-    from howsure.corpora.coreference.documents import gum_documents
+    from howsure.corpora.coreference import gum_documents
 
     dev = gum_documents("dev", "ontogum")
     assert len(dev) == 30

@@ -8,7 +8,7 @@ from typing import IO
 
 import numpy as np
 
-from howsure.corpora.coreference.entity_brackets import BracketReader
+from howsure.corpora.conll2012 import BracketReader
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError

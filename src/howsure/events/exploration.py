@@ -14,9 +14,18 @@ import numpy as np
 from howsure import _validate
 from howsure._result import PLOTS, Result, drawn_by
 from howsure.errors import InputError
-from howsure.events.counts import CountLaw, difference_count, document_count
 from howsure.events.storage import read_manifest, read_table
-from howsure.events.timeline import Count, Hit, PeriodComparison, check_period, comparison, timeline
+from howsure.events.timeline import (
+    Count,
+    Hit,
+    PeriodComparison,
+    check_period,
+    comparison,
+    difference_count,
+    document_count,
+    timeline,
+)
+from howsure.posteriors.answers import CountLaw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,14 +8,19 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._result import Record
 from howsure.errors import InputError
-from howsure.events.counts import LEVELS, NORMAL, CountLaw, difference_count, document_count, entity_count, more_than
+from howsure.kernels.poisson_binomial import poisson_binomial
+from howsure.posteriors.answers import CountLaw
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 MOST = 20_000
+Floats = NDArray[np.float64]
+LEVELS = (0.5, 0.8, 0.95)
+NORMAL = 1.96  # the paper's m ± 1.96 s
 
 
 def check_period(every: str) -> str:
@@ -233,3 +238,38 @@ def _by_period(hits: Sequence[Hit], every: str) -> dict[date, list[Hit]]:
         if hit.date is not None:
             made.setdefault(period_start(hit.date, every), []).append(hit)
     return made
+
+
+# Exact laws of counts: how many documents have an event, how many entities, which of two actors has more.
+#
+# Documents are independent given their own posteriors, so the law of a period's count is a convolution: Poisson-binomial
+# for documents, of each document's law for entities, of differences for two actors.
+
+
+def document_count(p: Floats) -> CountLaw:
+    """How many documents have an event, given the probability of each."""
+    return CountLaw(poisson_binomial(np.asarray(p, dtype=np.float64)))
+
+
+def entity_count(laws: Sequence[Sequence[float]]) -> CountLaw:
+    """How many entities there are in all, given each document's law of their number."""
+    made = np.ones(1)
+    for law in laws:
+        if len(law) > 1:
+            made = np.convolve(made, np.asarray(law, dtype=np.float64))
+    return CountLaw(made)
+
+
+def difference_count(only_a: Floats, only_b: Floats) -> CountLaw:
+    """n_A - n_B, given each document's P(A has an event and B none) and P(B has one and A none)."""
+    made, n = np.ones(1), len(only_a)
+    for a, b in zip(only_a.tolist(), only_b.tolist(), strict=True):
+        made = np.convolve(made, [b, 1.0 - a - b, a])
+    return CountLaw(np.maximum(made, 0.0), -n)
+
+
+def more_than(first: CountLaw, second: CountLaw) -> float:
+    """P(first > second) for independent counts, such as those of two periods."""
+    below = np.cumsum(second.probabilities)  # P(second ≤ least + k)
+    k = np.arange(len(first.probabilities)) + first.least - 1 - second.least
+    return float(first.probabilities @ np.where(k < 0, 0.0, below[np.clip(k, 0, len(below) - 1)]))

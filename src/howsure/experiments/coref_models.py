@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from howsure.corpora.coreference.conll2012 import read_conll2012
-from howsure.corpora.coreference.documents import gum_documents
+from howsure.corpora.conll2012 import read_conll2012
+from howsure.corpora.coreference import gum_documents
 from howsure.corpora.document import Document
 from howsure.corpora.reading import corpus_path
 from howsure.errors import InputError

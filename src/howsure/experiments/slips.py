@@ -132,7 +132,7 @@ BEYOND = (
         "paper §6.2",
         "A count's interval is m ± 1.96 s; two counts are compared by whether their intervals overlap.",
         "The count is Poisson-binomial with exact quantiles, and P(n_A > n_B) is a convolution.",
-        "tests/events/test_counts.py::test_differences_of_two_actors_equal_enumeration",
+        "tests/events/test_timeline.py::test_differences_of_two_actors_equal_enumeration",
     ),
     Slip(
         "paper §7",

@@ -16,7 +16,7 @@ import numpy as np
 
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.corpora.coreference.conll2012 import read_conll2012
+from howsure.corpora.conll2012 import read_conll2012
 from howsure.corpora.document import Document
 from howsure.corpora.reading import corpus_path
 from howsure.corpora.tagged import read_tagged, sentences_of

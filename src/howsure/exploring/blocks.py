@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.news.dated import DatedText
 from howsure.errors import HowsureError, InputError
 from howsure.events.baselines import no_links, simple_links
 from howsure.events.documents import DocumentEvents, Resolved, asked, document_events

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from howsure import _validate
 from howsure.corpora.conllu import conllu_documents
+from howsure.corpora.dated import DatedText, date_or_reason, text_folder, usable
 from howsure.corpora.document import Document
-from howsure.corpora.news.dated import DatedText, date_or_reason, text_folder, usable
-from howsure.corpora.news.muc import muc_texts
-from howsure.corpora.news.nitf import nitf_texts
-from howsure.corpora.news.reuters import reuters_texts
+from howsure.corpora.news import muc_texts, nitf_texts, reuters_texts
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure import _validate
-from howsure.corpora.news.dated import DatedText
+from howsure.corpora.dated import DatedText
 from howsure.engines.spark.session import check_spark
 from howsure.errors import InputError
 from howsure.events.storage import has_part, write_part

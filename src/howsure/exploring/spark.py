@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from howsure._version import __version__
-from howsure.corpora.news.dated import DatedText
+from howsure.corpora.dated import DatedText
 from howsure.engines.spark.jobs import Jobs
 from howsure.engines.spark.session import map_in_arrow, session
 from howsure.errors import HowsureError, InputError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_ROUNDING = 1e-12  # so that a level reached exactly counts as reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +47,41 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class EntityCount:
-    """The law of the number of entities: `probabilities[k]` = P(there are k)."""
+class CountLaw:
+    """`probabilities[k]` = P(the count is k + `least`)."""
 
     probabilities: Floats
-    mean: float
-    variance: float
+    least: int = 0
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        return f"EntityCount(mean {self.mean:.2f}, 95% between {low} and {high})"
+        return f"CountLaw(mean {self.mean:.2f}, 95% between {low} and {high})"
+
+    @property
+    def mean(self) -> float:
+        return float(self.probabilities @ (np.arange(len(self.probabilities)) + self.least))
+
+    @property
+    def variance(self) -> float:
+        k = np.arange(len(self.probabilities)) + self.least
+        return float(np.maximum(0.0, self.probabilities @ (k - self.mean) ** 2))
+
+    @property
+    def sd(self) -> float:
+        return sqrt(self.variance)
+
+    def quantile(self, level: float) -> int:
+        """The least k with P(count ≤ k) ≥ level."""
+        reached = np.cumsum(self.probabilities) >= level - _ROUNDING
+        return self.least + (int(np.argmax(reached)) if reached.any() else len(reached) - 1)
 
     def interval(self, level: float = 0.95) -> tuple[int, int]:
-        """The equal-tailed interval that holds at least `level`."""
-        ends = np.cumsum(self.probabilities)
-        low = int(np.searchsorted(ends, (1.0 - level) / 2.0 + 1e-15))
-        high = int(np.searchsorted(ends, 1.0 - (1.0 - level) / 2.0 - 1e-15))
-        return low, min(high, len(ends) - 1)
+        """Equal-tailed: the quantiles of (1 - level) / 2 and (1 + level) / 2."""
+        return self.quantile((1.0 - level) / 2.0), self.quantile((1.0 + level) / 2.0)
+
+    def above(self, k: int) -> float:
+        """P(count > k)."""
+        return float(self.probabilities[max(0, k + 1 - self.least) :].sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Mean, variance and the 95% interval."""

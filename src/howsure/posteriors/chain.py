@@ -14,11 +14,11 @@ from howsure import _validate
 from howsure.errors import InputError
 from howsure.posteriors import chain_spans
 from howsure.posteriors.answers import Answers
-from howsure.posteriors.chain_input import checked_chain
 from howsure.posteriors.chain_passes import (
     Chain,
     Messages,
     best_of_chain,
+    checked_chain,
     marginals_of,
     messages_of,
     pair_parts,

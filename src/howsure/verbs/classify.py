@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import ClassifierCheck
-from howsure.models.classifiers.model import ClassifierTraining, TextClassifier
+from howsure.models.classifiers import ClassifierTraining, TextClassifier
 from howsure.processes import Progress
 
 
@@ -44,9 +44,9 @@ def train_classifier(
         There are no labels: 1 is a text with ":)", which is then taken away (the emoticon trick).
     tokens : "tweets" or "words"
     strength, penalty, min_count
-        See `howsure.models.classifiers.fitting.fit_classifier`.
+        See `howsure.models.classifiers.fit_classifier`.
     """
-    from howsure.models.classifiers.fitting import fit_classifier
+    from howsure.models.classifiers import fit_classifier
 
     if emoticons and true is not None:
         raise InputError("with --emoticons the labels come from the texts: leave --true out.")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._result import Result
-from howsure.corpora.coreference.documents import read_documents
-from howsure.corpora.coreference.documents import source_files as source_files
+from howsure.corpora.coreference import read_documents
+from howsure.corpora.coreference import source_files as source_files
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
@@ -271,7 +271,7 @@ def shipped_coref() -> CorefModel:
 
 def write_resolved(made: Sequence[Resolved], path: str) -> None:
     """Write resolved documents: CoNLL-2012 if the name ends in .conll, else JSON lines."""
-    from howsure.corpora.coreference.conll2012 import conll2012_text
+    from howsure.corpora.conll2012 import conll2012_text
     from howsure.files import write_whole
 
     if path.endswith(".conll"):

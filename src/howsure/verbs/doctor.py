@@ -352,7 +352,7 @@ def _machine() -> Machine:
 def _folders() -> tuple[Folder, ...]:
     made = []
     try:
-        from howsure.english.cache import cache_folder
+        from howsure.english.parsing import cache_folder
 
         made.append(_folder("parses", cache_folder(), "*"))
     except ImportError:  # NumPy is missing: the verdict says so

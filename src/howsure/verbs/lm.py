@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from howsure.models.ngrams.comparison import ModelComparison
     from howsure.models.ngrams.evaluation import Evaluation
     from howsure.models.ngrams.model import LanguageModel, LanguageTraining
-    from howsure.models.ngrams.spelling import Correction, Corrector
-    from howsure.models.ngrams.use import Candidate
+    from howsure.models.ngrams.use import Candidate, Correction, Corrector
 
 Model = "LanguageModel | str | Path"
 
@@ -94,9 +93,9 @@ def train(
     >>> round(float(model.distribution("I")[model.vocabulary.number("am")]), 3)
     0.667
     """
-    from howsure.models.ngrams.counting import MEMORY
     from howsure.models.ngrams.evaluation import evaluated
     from howsure.models.ngrams.training import trained
+    from howsure.models.ngrams.trie import MEMORY
 
     if padding not in ("one", "full"):
         raise InputError(f"`padding` is one or full; got {padding!r}.")
@@ -228,7 +227,7 @@ def corrector(
     model: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, *, error_rate: float = 0.05
 ) -> Corrector:
     """A noisy-channel spelling corrector; `errors` are (typed, meant) pairs or a file of them, a TAB between."""
-    from howsure.models.ngrams.spelling import Corrector, error_model
+    from howsure.models.ngrams.use import Corrector, error_model
 
     pairs = None if errors is None else _pairs(errors) if isinstance(errors, str | Path) else list(errors)
     return Corrector(_model(model), None if pairs is None else error_model(pairs), error_rate=error_rate)
@@ -238,7 +237,7 @@ def corrected(
     model: Any, text: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, *, error_rate: float = 0.05
 ) -> list[tuple[str, list[Correction]]]:
     """Each line of a text corrected, with what was changed in it."""
-    from howsure.models.ngrams.reading import blocks
+    from howsure.models.ngrams.vocabulary import blocks
 
     made = corrector(model, errors, error_rate=error_rate)
     return [made.line(line) for block in blocks(text) for line in block.decode().splitlines()]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from howsure.corpora.conllu import conllu_text, read_conllu
+from howsure.corpora.dated import ANNOTATED, read_text, standard_input, text_files
 from howsure.corpora.document import Document
-from howsure.corpora.news.dated import ANNOTATED, read_text, standard_input, text_files
 from howsure.english.parsing import parse as parse_texts
 from howsure.english.result import ParseCount, ParsedTexts, document_dict
 from howsure.english.shipped import model_version

@@ -20,8 +20,7 @@ from howsure.corpora.document import Document
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import TaggerCheck
-from howsure.models.taggers.result import Candidate, TaggerTraining
-from howsure.models.taggers.tagger import Tagger, load_tagger
+from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining, load_tagger
 from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs

@@ -10,7 +10,7 @@ import pytest
 import howsure
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperInterval
-from howsure.corpora.coreference.conll2012 import conll2012_text
+from howsure.corpora.conll2012 import conll2012_text
 from howsure.experiments.coref_models import Pairs, documents, fitted
 from howsure.experiments.paper import figure_5
 from howsure.experiments.paper.figure_5 import Row, settings, studied

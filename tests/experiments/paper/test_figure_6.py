@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure.events.counts import document_count
+from howsure.events.timeline import document_count
 from howsure.experiments import explored
 from howsure.experiments.paper import figure_6
 from howsure.experiments.paper.figure_6 import Cell, between_actors, cells, over_time

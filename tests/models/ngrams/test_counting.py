@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError
 from howsure.kernels.ngrams import choice as kernels
-from howsure.models.ngrams import reading
-from howsure.models.ngrams.counting import count_ngrams
-from howsure.models.ngrams.reading import block_ids, blocks, text_bytes
+from howsure.models.ngrams import vocabulary as text_numbers
 from howsure.models.ngrams.training import trained
-from howsure.models.ngrams.vocabulary import Vocabulary, vocabulary_of
+from howsure.models.ngrams.trie import count_ngrams
+from howsure.models.ngrams.vocabulary import Vocabulary, block_ids, blocks, text_bytes, vocabulary_of
 
 
 def tokens_of(text, units, frame=0):
@@ -103,10 +102,10 @@ def test_spilling_and_stages_change_nothing(order, n_words, monkeypatch):
 def test_cores_do_not_change_the_numbers_of_words(monkeypatch):
     rng = np.random.default_rng(0)
     text = "\n".join(" ".join(f"w{i}" for i in rng.zipf(1.4, 12) % 5_000) for _ in range(3_000)).encode() + b"\n"
-    monkeypatch.setattr(reading, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(text_numbers, "PARALLEL_FROM", 1)
     made = []
     for workers in (1, 2, 5):
-        monkeypatch.setattr(reading, "cores", lambda n=workers: n)
+        monkeypatch.setattr(text_numbers, "cores", lambda n=workers: n)
         vocabulary = Vocabulary()
         made.append((block_ids(text, vocabulary, 0, 1, grow=True), vocabulary.words))
     for ids, words in made[1:]:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from reference import ModifiedKneserNey, log_prob
 
 from howsure.errors import InputError
-from howsure.models.ngrams.smoothing.interpolation import fitted_weights
-from howsure.models.ngrams.smoothing.registry import SMOOTHINGS
+from howsure.models.ngrams.smoothing import SMOOTHINGS, fitted_weights
 from howsure.models.ngrams.training import held_out_counts, left_out, trained
 
 

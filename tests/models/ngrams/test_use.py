@@ -10,10 +10,9 @@ from howsure.models.ngrams.arpa import read_arpa, write_arpa
 from howsure.models.ngrams.comparison import compared, sign_flip_p_value
 from howsure.models.ngrams.evaluation import evaluated, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel
-from howsure.models.ngrams.smoothing.registry import SMOOTHINGS
-from howsure.models.ngrams.spelling import Corrector, error_model
+from howsure.models.ngrams.smoothing import SMOOTHINGS
 from howsure.models.ngrams.training import trained
-from howsure.models.ngrams.use import next_words, ranked, sampled, tempered
+from howsure.models.ngrams.use import Corrector, error_model, next_words, ranked, sampled, tempered
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +197,7 @@ def test_the_corrector_weighs_channel_and_language(model):
 def test_edit_distances_are_those_of_a_recursion(model):
     from functools import cache
 
-    from howsure.models.ngrams.spelling import codes
+    from howsure.models.ngrams.use import codes
 
     def slow(a, b):
         @cache

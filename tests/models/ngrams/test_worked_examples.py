@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from howsure.models.ngrams.evaluation import cross_entropy, entropy, perplexity_of
-from howsure.models.ngrams.smoothing.discounting import one_discount, three_discounts
-from howsure.models.ngrams.smoothing.good_turing import adjusted_counts, simple_good_turing
+from howsure.models.ngrams.good_turing import adjusted_counts, simple_good_turing
+from howsure.models.ngrams.smoothing import one_discount, three_discounts
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.use import reconstituted_counts
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
-from howsure.kernels.logistic import Floats, logistic_fit, logistic_loss
+from howsure.kernels.losses import Floats, logistic_fit, logistic_loss
 
 
 class Beta(Recalibrator):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
-from howsure.kernels.logistic import Floats
+from howsure.kernels.losses import Floats
 
 ENDS = 1000  # units at either end that are kept as they are when there are many; those between are pooled
 FARTHEST = 4.0  # standard errors by which a limit may be moved for having been accepted

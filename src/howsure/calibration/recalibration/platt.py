@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, sigmoid
-from howsure.kernels.logistic import Floats, logistic_fit, temperature_loss
+from howsure.kernels.losses import Floats, logistic_fit, temperature_loss
 
 
 class Platt(Recalibrator):

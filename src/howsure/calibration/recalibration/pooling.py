@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.kernels.logistic import Floats
+from howsure.kernels.losses import Floats
 
 MANY_ROWS = 50_000  # up to here rows are used as they are
 CELLS_PER_UNIT = 128

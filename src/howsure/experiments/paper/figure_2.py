@@ -19,8 +19,7 @@ from howsure.evaluation.units import Units, label_units
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, judged, leaning, shown
 from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
-from howsure.models.classifiers.fitting import fit_classifier
-from howsure.models.classifiers.model import TextClassifier
+from howsure.models.classifiers import TextClassifier, fit_classifier
 from howsure.plots.panels import curve_panels
 
 METHODS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic"}

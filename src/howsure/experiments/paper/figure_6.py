@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from howsure.events.counts import CountLaw, document_count, more_than
 from howsure.events.exploration import Exploration
-from howsure.events.timeline import all_periods, period_start
+from howsure.events.timeline import all_periods, document_count, more_than, period_start
 from howsure.experiments.explored import PLANS, explored, gold_counts, gold_pairs, proposed_pairs
 from howsure.experiments.result import Figure, Finding, Table, Verdict
 from howsure.experiments.work import Work
 from howsure.plots.timelines import timeline_figure
+from howsure.posteriors.answers import CountLaw
 
 ACTORS = 6  # that are compared two by two
 SURE = 0.95

@@ -19,7 +19,7 @@ from howsure.events.storage import read_table
 from howsure.experiments.explored import Pair, explored, gold_pairs, proposed_pairs
 from howsure.experiments.result import Figure, Finding, Table
 from howsure.experiments.work import Work
-from howsure.models.coreference.gender_words import PRONOUNS
+from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
 
 NEAR = 0.25  # from one half

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
-from howsure.data import word_list
+from howsure.data import word_list, word_rows
 from howsure.errors import InputError
-from howsure.models.coreference.gender_words import PRONOUNS
 
 Ints = NDArray[np.int64]
 
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
+# Pronoun → (citation form, gender, number, person). Gender: m, f, n (thing), a (a person, either), or "" unknown.
+PRONOUNS = {r["word"]: (r["citation"], r["gender"], r["number"], r["person"]) for r in word_rows("pronoun")}
+CITATIONS = tuple(dict.fromkeys(citation for citation, *_ in PRONOUNS.values()))
+MALE, FEMALE, PERSON, TITLES = (word_list(name) for name in ("male", "female", "person", "title"))
 # Dependents that belong to the clause, not to the noun phrase, when a noun is a predicate ("he *is* a doctor").
 CLAUSAL = word_list("clausal-relation")
 EDGES = frozenset(["case", "cc", "punct", "mark", "discourse", "reparandum", "vocative", "parataxis", "dep"])

@@ -101,7 +101,7 @@ def compared(
         if a.settings.get(key) != b.settings.get(key):
             raise InputError(f"the models read text differently ({key}): {a.settings.get(key)}, {b.settings.get(key)}.")
     if not isinstance(source, bytes):
-        from howsure.models.ngrams.reading import blocks
+        from howsure.models.ngrams.vocabulary import blocks
 
         source = b"".join(blocks(source))
     pairs = []

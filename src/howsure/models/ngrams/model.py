@@ -16,9 +16,19 @@ from howsure._result import Result, drawn_by
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
-from howsure.models.ngrams.reading import Ids, block_ids, blocks, text_bytes, units_number
 from howsure.models.ngrams.trie import Floats, Trie
-from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED, UNK, Vocabulary
+from howsure.models.ngrams.vocabulary import (
+    BOS,
+    EOS,
+    RESERVED,
+    UNK,
+    Ids,
+    Vocabulary,
+    block_ids,
+    blocks,
+    text_bytes,
+    units_number,
+)
 from howsure.models.saved import Array, Names, load_model, save_model
 
 KIND, VERSION = "ngrams", 1

@@ -12,13 +12,22 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
-from howsure.models.ngrams.counting import MEMORY, count_ngrams
+from howsure.models.ngrams.form import Counts, HeldOut
 from howsure.models.ngrams.model import LanguageModel
-from howsure.models.ngrams.reading import Ids, Progress, block_ids, blocks, units_number
-from howsure.models.ngrams.smoothing.form import Counts, HeldOut
-from howsure.models.ngrams.smoothing.registry import TUNED, estimate, known
-from howsure.models.ngrams.trie import Trie
-from howsure.models.ngrams.vocabulary import BOS, UNK, Vocabulary, kept_words, vocabulary_of
+from howsure.models.ngrams.smoothing import TUNED, estimate, known
+from howsure.models.ngrams.trie import MEMORY, Trie, count_ngrams
+from howsure.models.ngrams.vocabulary import (
+    BOS,
+    UNK,
+    Ids,
+    Progress,
+    Vocabulary,
+    block_ids,
+    blocks,
+    kept_words,
+    units_number,
+    vocabulary_of,
+)
 
 MOST_ORDER = 20
 

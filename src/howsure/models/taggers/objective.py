@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.chains import crf_compiled
-from howsure.kernels.soft_calibration import soft_calibration_error
+from howsure.kernels.losses import soft_calibration_error
 from howsure.kernels.threads import cores
 from howsure.models.taggers.crf import WeightRows, state_scores
 from howsure.models.taggers.features import TokenFeatures

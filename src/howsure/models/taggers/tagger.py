@@ -1,13 +1,17 @@
-"""Taggers by file: whichever kind of model it holds."""
+"""Taggers by file, whichever kind of model it holds; and what training one returns."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from howsure._result import Record, Result, drawn_by
 from howsure.errors import InputError
 from howsure.models.saved import model_kind
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
+from howsure.models.taggers.temperature import FittedTemperature
 
 Tagger = Crf | Hmm
 KINDS: dict[str, type[Crf] | type[Hmm]] = {"crf": Crf, "hmm": Hmm}
@@ -19,3 +23,60 @@ def load_tagger(path: str | Path) -> Tagger:
     if kind not in KINDS:
         raise InputError(f"{path} holds a model of kind {kind}; a tagger ({' or '.join(KINDS)}) was expected.")
     return KINDS[kind].load(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Record):
+    """One value tried of the regulariser or the pseudocount, and the accuracy on held-out text."""
+
+    setting: str
+    value: float
+    dev_accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaggerTraining(Result):
+    """A trained tagger and how it was chosen."""
+
+    SHOWN = (
+        "verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy "
+        "tried temperature"
+    )
+
+    tagger: Tagger = field(repr=False)
+    n_sentences: int
+    n_tokens: int
+    tried: tuple[Candidate, ...]
+    temperature: FittedTemperature | None = None
+    n_dev: int | None = None
+
+    def __repr__(self) -> str:
+        return f"TaggerTraining({self.tagger!r}, dev accuracy {self.dev_accuracy})"
+
+    @property
+    def chosen(self) -> Candidate:
+        """What was chosen: the first of the best."""
+        return max(self.tried, key=lambda t: t.dev_accuracy or 0.0)
+
+    @property
+    def dev_accuracy(self) -> float | None:
+        """Accuracy on held-out text."""
+        return self.chosen.dev_accuracy
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        c = self.chosen
+        said = f"Trained {self.tagger!r} on {self.n_sentences:,} sentences, {self.n_tokens:,} tokens."
+        if c.dev_accuracy is not None:
+            said += f" {c.setting} = {c.value:g} is best on held-out text: accuracy {c.dev_accuracy:.4f}."
+        if self.temperature is not None:
+            t = self.temperature
+            said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
+        return said
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a setting tried."""
+        return [t.to_dict() for t in self.tried]
+
+    to_text = drawn_by("howsure.report.text.models.tagger_training_text")

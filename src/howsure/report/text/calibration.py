@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import COVERAGES, MulticlassCalibration
 from howsure.calibration.recalibration.result import Recalibration
 from howsure.calibration.result import Calibration, Slice
-from howsure.evaluation.model_checks import LanguageCalibration
 from howsure.kernels.cells import Floats
 from howsure.report.text.layout import aligned, cut, filled, in_groups, joined, limits, notes, p_text, printable
+
+if TYPE_CHECKING:
+    from howsure.evaluation.model_checks import LanguageCalibration
 
 MOST_BINS = 30
 MOST_SLICES = 40

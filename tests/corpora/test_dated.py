@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.corpora.news.dated import date_in_name, date_or_reason, parsed_date, usable, without_markup
-from howsure.corpora.news.muc import muc_keys, muc_texts
-from howsure.corpora.news.reuters import reuters_texts
+from howsure.corpora.dated import date_in_name, date_or_reason, parsed_date, usable, without_markup
+from howsure.corpora.news import muc_keys, muc_texts, reuters_texts
 from howsure.errors import InputError
 
 

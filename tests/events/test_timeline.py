@@ -9,17 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.errors import InputError
-from howsure.events.counts import CountLaw, difference_count, document_count, entity_count, more_than
 from howsure.events.timeline import (
     PERIODS,
     Hit,
     all_periods,
     comparison,
+    difference_count,
+    document_count,
+    entity_count,
+    more_than,
     next_start,
     period_name,
     period_start,
     timeline,
 )
+from howsure.posteriors.answers import CountLaw
 
 probabilities = st.lists(st.floats(0, 1), max_size=9)
 

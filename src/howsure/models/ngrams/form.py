@@ -99,3 +99,21 @@ def count_of_counts(values: NDArray[Any], most: int) -> list[int]:
     """n_1 … n_most: how many values are 1, 2, …."""
     small = np.asarray(values)
     return np.bincount(small[(small > 0) & (small <= most)].astype(np.int64), minlength=most + 1)[1:].tolist()
+
+
+def flat_children(counts: Counts, p: np.ndarray, b: np.ndarray, order: int, seen: np.ndarray, unseen: float) -> None:
+    """Fill an order whose context h gives each word seen after it `seen`, every other one `unseen`, over their sum.
+
+    Below the highest order only contexts that begin with <s> are real; the others are uniform steps on the way down.
+    """
+    trie, v = counts.trie, counts.n_events
+    level, above = trie.level(order), trie.level(order - 1)
+    event = trie.is_event[level]
+    parents = trie.parents(order)
+    real = np.ones(above.stop - above.start, bool) if order == trie.order else trie.anchored(order - 1, counts.padding)
+    kinds = trie.child_sums(event.astype(np.float64), order)
+    sums = trie.child_sums(np.where(event, seen, 0.0), order) + unseen * (v - kinds)
+    real &= (kinds > 0) & (sums > 0)
+    safe = np.where(real, sums, 1.0)
+    p[level] = np.where(event, np.where(real[parents], seen / safe[parents], 1.0 / v), 0.0)
+    b[above] = np.where(real, unseen * v / safe, 1.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from howsure.corpora.coreference.gap import COLUMNS, plain_mentions, read_gap
+from howsure.corpora.coreference import COLUMNS, plain_mentions, read_gap
 from howsure.errors import InputError
 
 TEXT = "Mary St. John met Susan's aunt in Dover. Later she wrote to Dr. Lee. He did not answer."

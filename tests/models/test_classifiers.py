@@ -12,9 +12,8 @@ from sklearn.naive_bayes import BernoulliNB
 import howsure
 from howsure.corpora.tweet_tokens import tweet_features
 from howsure.errors import InputError
-from howsure.kernels.soft_calibration import HATS, soft_calibration_error
-from howsure.models.classifiers.fitting import fit_classifier
-from howsure.models.classifiers.model import TextClassifier
+from howsure.kernels.losses import HATS, soft_calibration_error
+from howsure.models.classifiers import TextClassifier, fit_classifier
 
 WORDS = ["sun", "rain", "snow", "wind", "good", "bad", "late", "early", "home", "work"]
 

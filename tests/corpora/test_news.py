@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 import howsure
-from howsure.corpora.news.nitf import nitf_texts
+from howsure.corpora.news import nitf_texts
 from howsure.errors import InputError
 
 ARTICLE = """<?xml version="1.0" encoding="UTF-8"?>

@@ -1,0 +1,308 @@
+"""Documents for coreference from whatever names them: a file (also JSON lines, or GAP), a folder, a split of GUM or OntoGUM."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from howsure.corpora.conll2012 import BracketReader, read_conll2012
+from howsure.corpora.conllu import read_conllu
+from howsure.corpora.document import Document, Mention
+from howsure.corpora.reading import corpus_path, numbered_lines, read_splits
+from howsure.data import word_list
+from howsure.errors import InputError
+
+COLUMNS = ("lemma", "upos", "xpos", "features", "relation", "misc")
+TOKEN = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*|['’]\w+|\S")
+GAP_COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
+PRONOUN_WORDS = word_list("gap-pronoun")
+
+
+# Documents with mentions as JSON lines: one object a document.
+#
+#     {"name": "d1", "sentences": [["Ann", "left"], ["She", "slept"]], "clusters": [[[0, 1], [2, 3]]]}
+#
+# Tokens are numbered through the document and ends are exclusive. Instead of "clusters" there may be "mentions", a list
+# of {"start", "end", "entity"}; "lemma", "upos", "xpos", "features", "relation" (a list per document) and "heads" (-1 for
+# a root) give the parse, "metadata" and "speakers" (one a sentence) the rest.
+
+
+def read_coref_json(path: str | Path) -> list[Document]:
+    """The documents of a file of JSON lines. An error names file and line."""
+    return list(coref_json_documents(numbered_lines(path), str(path)))
+
+
+def coref_json_documents(lines: Iterable[tuple[int, str]], source: str) -> Iterator[Document]:
+    """Documents from numbered lines."""
+    for number, line in lines:
+        if not line.strip():
+            continue
+        where = f"{source}, line {number}"
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno}).") from None
+        if not isinstance(record, dict) or not isinstance(record.get("sentences"), list):
+            raise InputError(f'{where}: a document is an object with "sentences", a list of lists of words.')
+        try:
+            yield _document(record, where, str(record.get("name", f"{Path(source).stem}-{number}")))
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
+
+
+def _document(record: dict[str, Any], where: str, name: str) -> Document:
+    sentences = record["sentences"]
+    words = tuple(str(w) for s in sentences for w in s)
+    starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences], dtype=np.int64)]).astype(np.int64)
+    columns = {}
+    for column in COLUMNS:
+        if column in record:
+            columns[column] = tuple(str(v) for v in record[column])
+            if len(columns[column]) != len(words):
+                raise InputError(f'{where}: "{column}" has {len(columns[column])} entries for {len(words)} words.')
+    heads = None
+    if "heads" in record:
+        heads = np.array(record["heads"], dtype=np.int64)
+        if heads.shape != (len(words),) or (len(heads) and (heads.min() < -1 or heads.max() >= len(words))):
+            raise InputError(f'{where}: "heads" needs, for each of {len(words)} words, a word\'s number or -1.')
+    speakers = record.get("speakers") or [""] * len(sentences)
+    if len(speakers) != len(sentences):
+        raise InputError(f'{where}: "speakers" has {len(speakers)} entries for {len(sentences)} sentences.')
+    mentions = _mentions(record)
+    for m in mentions or ():
+        if not 0 <= m.start < m.end <= len(words):
+            raise InputError(f"{where}: the mention of tokens {m.start} to {m.end} is outside its {len(words)} tokens.")
+    return Document(
+        name,
+        words,
+        starts,
+        columns,
+        heads,
+        metadata={str(k): str(v) for k, v in record.get("metadata", {}).items()},
+        sentence_metadata=tuple({"speaker": str(s)} if s else {} for s in speakers),
+        mentions=mentions,
+    )
+
+
+def _mentions(record: dict[str, Any]) -> tuple[Mention, ...] | None:
+    if "mentions" in record:
+        made = [Mention(int(m["start"]), int(m["end"]), str(m["entity"])) for m in record["mentions"]]
+    elif "clusters" in record:
+        made = [Mention(int(s), int(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
+    else:
+        return None
+    return tuple(sorted(made, key=lambda m: (m.start, -m.end)))
+
+
+def coref_json_line(document: Document, mentions: Iterable[Mention] | None = None) -> str:
+    """A document as one line, without its parse; `mentions` stand in for its own."""
+    own = (document.mentions or ()) if mentions is None else mentions
+    clusters: dict[str, list[list[int]]] = {}
+    for m in own:
+        clusters.setdefault(m.entity, []).append([m.start, m.end])
+    record = {
+        "name": document.name,
+        "sentences": [list(document.words[s]) for s in document.sentences()],
+        "clusters": list(clusters.values()),
+    }
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class GapItem:
+    """A passage with three spans of tokens (start, end) and whether the pronoun means A or B."""
+
+    document: Document
+    pronoun: tuple[int, int]
+    a: tuple[int, int]
+    b: tuple[int, int]
+    a_coref: bool
+    b_coref: bool
+
+
+def read_gap(path: str | Path) -> list[GapItem]:
+    """The items of a GAP file (TSV). There is no parse: words by rule, sentences at full stops before capitals."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if rows.fieldnames is None or not set(GAP_COLUMNS) <= set(rows.fieldnames):
+            raise InputError(f"{path}: GAP has the columns {', '.join(GAP_COLUMNS)}; got {rows.fieldnames}.")
+        return [_item(row) for row in rows]
+
+
+def _item(row: dict[str, str]) -> GapItem:
+    words, at = tokens(row["Text"])
+    spans = {}
+    for name in ("Pronoun", "A", "B"):
+        begin = int(row[f"{name}-offset"])
+        end = begin + len(row[name])
+        inside = [k for k, (x, y) in enumerate(at) if x < end and y > begin]
+        spans[name] = (inside[0], inside[-1] + 1)
+    document = Document(row["ID"], tuple(words), sentence_starts(words, spans.values()))
+    return GapItem(
+        document, spans["Pronoun"], spans["A"], spans["B"], row["A-coref"] == "TRUE", row["B-coref"] == "TRUE"
+    )
+
+
+def tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """Words and punctuation, and where each begins and ends."""
+    words, at = [], []
+    for match in TOKEN.finditer(text):
+        words.append(match.group())
+        at.append((match.start(), match.end()))
+    return words, at
+
+
+def sentence_starts(words: list[str], whole: Iterable[tuple[int, int]]) -> np.ndarray:
+    """Sentences end at . ! ? before a capital, never inside a span that must stay whole."""
+    kept = {k for s, e in whole for k in range(s + 1, e)}
+    starts = [0]
+    for k in range(1, len(words)):
+        ends = words[k - 1] in (".", "!", "?") and (k < 2 or len(words[k - 2]) > 2)
+        if ends and words[k][:1].isupper() and k not in kept:
+            starts.append(k)
+    return np.array([*starts, len(words)], dtype=np.int64)
+
+
+def plain_mentions(document: Document, whole: Iterable[tuple[int, int]] = ()) -> tuple[Mention, ...]:
+    """Mentions without a parse: pronouns and runs of capitalised words; spans in `whole` are taken as they are."""
+    taken = set(whole)
+    covered = {k for s, e in taken for k in range(s, e)}
+    spans = set(taken)
+    for sentence in document.sentences():
+        run: int | None = None
+        for k in range(sentence.start, sentence.stop + 1):
+            word = document.words[k] if k < sentence.stop else ""
+            is_pronoun = word.lower() in PRONOUN_WORDS
+            capital = word[:1].isupper() and not is_pronoun and k not in covered and word.lower() not in COMMON
+            if capital and run is None:
+                run = k
+            if not capital and run is not None:
+                spans.add((run, k))
+                run = None
+            if is_pronoun and k not in covered:
+                spans.add((k, k + 1))
+    ordered = sorted(spans, key=lambda s: (s[0], -s[1]))
+    return tuple(Mention(s, e, str(n)) for n, (s, e) in enumerate(ordered))
+
+
+COMMON = word_list("common")
+
+
+READERS = {
+    ".conllu": read_conllu,
+    ".conll": read_conll2012,
+    ".key": read_conll2012,
+    ".response": read_conll2012,
+    ".jsonl": read_coref_json,
+    ".json": read_coref_json,
+}
+
+
+def read_documents(source: str | Path) -> tuple[list[Document], list[InputError]]:
+    """Documents, and the errors of files that could not be read.
+
+    `source` is a file by its ending (.conllu; .conll, .key, .response or …_conll of CoNLL-2012; .jsonl), a folder of
+    such files, or "gum:dev" and "ontogum:dev" for a split under HOWSURE_DATA. In a folder a .conllu file with a .conll
+    file of the same name beside it takes its mentions from there, joined by token. In a folder one bad file does not
+    keep the others from being read; a single bad file is an error.
+    """
+    scheme, mark, part = str(source).partition(":")
+    if mark and scheme in ("gum", "ontogum"):
+        return gum_documents(part, scheme), []
+    path = Path(source)
+    if not path.is_dir():
+        return _read_file(path), []
+    files = sorted(p for p in path.iterdir() if _reader(p) is not None)
+    parsed = {p.stem for p in files if p.suffix == ".conllu"}
+    files = [p for p in files if not (p.suffix == ".conll" and p.stem in parsed)]
+    if not files:
+        raise InputError(f"there is no file in {path} that ends in {', '.join(READERS)} or _conll.")
+    documents: list[Document] = []
+    errors: list[InputError] = []
+    for file in files:
+        try:
+            documents += _read_file(file)
+        except InputError as error:
+            errors.append(error)
+    if not documents:
+        raise errors[0]
+    return documents, errors
+
+
+def source_files(source: str | Path | None) -> list[Path]:
+    """What `read_documents` would read: the file or folder, the .conll file beside a .conllu file, the folders of GUM."""
+    if source is None:
+        return []
+    scheme, mark, _ = str(source).partition(":")
+    if mark and scheme in ("gum", "ontogum"):
+        return [corpus_path("gum", "dep"), corpus_path("gum", "ontogum"), corpus_path("gum", "splits.md")]
+    path = Path(source)
+    return [path, path.with_suffix(".conll")] if path.suffix == ".conllu" else [path]
+
+
+def _reader(path: Path) -> object:
+    return READERS.get(path.suffix) or (read_conll2012 if path.name.endswith("_conll") else None)
+
+
+def _read_file(path: Path) -> list[Document]:
+    if not path.exists():
+        raise InputError(f"there is no file {path}.")
+    beside = path.with_suffix(".conll")
+    if path.suffix == ".conllu":
+        documents = read_conllu(path)
+        if beside.exists() and len(documents) == 1:
+            return [read_ontogum(beside, documents[0])]
+        return documents
+    if path.suffix in READERS:
+        return READERS[path.suffix](path)
+    if path.name.endswith("_conll"):
+        return read_conll2012(path)
+    raise InputError(f"{path}: the ending tells the format, and is one of {', '.join(READERS)} or _conll.")
+
+
+PARTS = ("train", "dev", "test")
+
+
+def read_ontogum(path: str | Path, parsed: Document) -> Document:
+    """`parsed` with the mentions of a three-column file: number, word, brackets. Words must agree token by token."""
+    brackets = BracketReader(crossing=True)
+    at = 0
+    for number, line in numbered_lines(path):
+        if line.startswith("#") or not line.strip():
+            continue
+        fields = line.split("\t")
+        where = f"{path}, line {number}"
+        if len(fields) != 3:
+            raise InputError(f"{where}: three columns separated by tabs were expected; there are {len(fields)}.")
+        if at >= len(parsed) or fields[1] not in (parsed.words[at], ""):  # OntoGUM leaves out the word "|"
+            there = f'"{parsed.words[at]}"' if at < len(parsed) else "no token"
+            raise InputError(f'{where}: "{fields[1]}" is token {at}, where document "{parsed.name}" has {there}.')
+        if fields[2] not in ("_", "-"):
+            brackets.read(fields[2], at, where)
+        at += 1
+    if at != len(parsed):
+        raise InputError(f'{path}: {at} tokens, where document "{parsed.name}" has {len(parsed)}.')
+    return parsed.with_(mentions=brackets.mentions(str(path)))
+
+
+def gum_documents(part: str, scheme: str = "ontogum") -> list[Document]:
+    """The documents of GUM's split `part` under HOWSURE_DATA, in GUM's own scheme ("gum") or OntoNotes' ("ontogum")."""
+    splits = read_splits(corpus_path("gum", "splits.md"))
+    if part not in splits:
+        raise InputError(f"GUM has the parts {', '.join(splits)}; got {part!r}.")
+    made = []
+    for name in splits[part]:
+        (document,) = read_conllu(corpus_path("gum", "dep", f"{name}.conllu"))
+        if scheme == "ontogum":
+            document = read_ontogum(corpus_path("gum", "ontogum", f"{name}.conll"), document)
+        made.append(document)
+    return made

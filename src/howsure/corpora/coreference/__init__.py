@@ -1,1 +1,0 @@
-"""Documents with coreference: CoNLL-2012, GUM, OntoGUM, GAP, JSON lines."""

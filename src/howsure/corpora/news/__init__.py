@@ -1,1 +1,0 @@
-"""Dated text: plain files, MUC, NITF, Reuters."""

@@ -1,1 +1,0 @@
-"""Text classifiers and how they are fitted."""

@@ -1,1 +1,0 @@
-"""One file a family of smoothings; each writes its probabilities in back-off form (see `form.py`)."""

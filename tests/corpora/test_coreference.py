@@ -2,13 +2,13 @@
 
 import pytest
 
-from howsure.corpora.coreference import COLUMNS, plain_mentions, read_gap
+from howsure.corpora.coreference import GAP_COLUMNS, plain_mentions, read_gap
 from howsure.errors import InputError
 
 TEXT = "Mary St. John met Susan's aunt in Dover. Later she wrote to Dr. Lee. He did not answer."
 
 
-def write(path, header=COLUMNS):
+def write(path, header=GAP_COLUMNS):
     row = ["t-1", TEXT, "she", TEXT.index("she"), "Mary St. John", 0, "TRUE", "Susan", TEXT.index("Susan"), "FALSE"]
     path.write_text("\t".join(header) + "\tURL\n" + "\t".join(map(str, row)) + "\tx\n")
     return path
@@ -39,4 +39,4 @@ def test_mentions_without_a_parse(tmp_path):
 
 def test_other_columns_are_refused(tmp_path):
     with pytest.raises(InputError, match="GAP has the columns"):
-        read_gap(write(tmp_path / "gap.tsv", ["id", *COLUMNS[1:]]))
+        read_gap(write(tmp_path / "gap.tsv", ["id", *GAP_COLUMNS[1:]]))

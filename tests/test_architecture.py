@@ -19,9 +19,9 @@ ROOMS = {
     "models": {"posteriors", "corpora", "kernels"},
     "english": {"corpora", "models", "posteriors", "kernels"},
     "events": {"posteriors", "corpora", "models", "kernels"},
-    "engines": {"calibration", "evaluation", "kernels"},
-    "plots": {"calibration", "evaluation", "events", "kernels"},
-    "report": {"plots", "calibration", "evaluation", "models", "events", "kernels"},
+    "engines": {"calibration", "evaluation", "counting", "kernels"},
+    "plots": {"calibration", "evaluation", "counting", "events", "kernels"},
+    "report": {"plots", "calibration", "evaluation", "counting", "models", "events", "kernels"},
     "data": set(),
 }
 ROOMS["exploring"] = {"events", "english", "engines", "report", *ROOMS["events"]}

@@ -120,6 +120,19 @@ def classes():
     return howsure.check(rng.integers(0, 3, 90), p)
 
 
+def counts():
+    import pyarrow as pa
+
+    rng = np.random.default_rng(8)
+    q = rng.beta(0.5, 2, 400)
+    y = np.where(rng.random(400) < 0.3, rng.random(400) < q, np.nan)
+    day = np.datetime64("2024-01-01") + rng.integers(0, 120, 400)
+    frame = pa.table({"q": q, "y": pa.array(y, from_pandas=True), "day": day, "team": rng.choice(["a|b", "c"], 400)})
+    return howsure.count(
+        frame, prob="q", true="y", design="random", date="day", by="team", formula="y ~ month + team", until=0.01
+    )
+
+
 def reproduction():
     from howsure.experiments.result import Finding, Reproduction
 
@@ -136,6 +149,7 @@ MAKERS = {
     "Calibration": lambda f: howsure.check(rows(), prob="q", true="y", by="tag"),
     "MulticlassCalibration": lambda f: classes(),
     "ContinuousCalibration": lambda f: forecast(),
+    "Counts": lambda f: counts(),
     "Comparison": lambda f: howsure.compare(rows(), prob="q,r", true="y", by="tag"),
     "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
     "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),

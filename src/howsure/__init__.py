@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from howsure.calibration.paper import PaperCalibration
     from howsure.calibration.recalibration.result import Recalibration
     from howsure.calibration.result import Calibration
+    from howsure.counting.result import Counts
     from howsure.engines.engine import Engine
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from howsure.verbs.compare import compare
     from howsure.verbs.coref import resolve, score_coref, train_coref
     from howsure.verbs.coref_check import check_coref
+    from howsure.verbs.count import count
     from howsure.verbs.doctor import Diagnosis, doctor
     from howsure.verbs.explore import explore
     from howsure.verbs.page import page
@@ -62,6 +64,7 @@ __all__ = [
     "Contest",
     "ContinuousCalibration",
     "CorefModel",
+    "Counts",
     "Diagnosis",
     "Engine",
     "Exploration",
@@ -86,6 +89,7 @@ __all__ = [
     "check_tagger",
     "compare",
     "coreference_scores",
+    "count",
     "doctor",
     "english",
     "explore",
@@ -115,6 +119,7 @@ _LAZY = {
     "Contest": "howsure.evaluation.contests.result",
     "ContinuousCalibration": "howsure.calibration.forecasts.result",
     "CorefModel": "howsure.models.coreference.ranker",
+    "Counts": "howsure.counting.result",
     "Diagnosis": "howsure.verbs.doctor",
     "Engine": "howsure.engines.engine",
     "Exploration": "howsure.events.exploration",
@@ -135,6 +140,7 @@ _LAZY = {
     "check_tagger": "howsure.verbs.tagger",
     "compare": "howsure.verbs.compare",
     "coreference_scores": "howsure.evaluation.coreference",
+    "count": "howsure.verbs.count",
     "doctor": "howsure.verbs.doctor",
     "explore": "howsure.verbs.explore",
     "page": "howsure.verbs.page",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from howsure.counting.cells import TAU, CellModel, cell_counts
+from howsure.counting.cells import FREEDOM, TAU, CellModel, cell_counts, exchangeable, in_time
 from howsure.counting.share import share_of_positives
 
 
@@ -18,11 +18,11 @@ def test_draws_have_the_moments_of_the_posterior_on_a_grid():
     mass = np.zeros_like(log)
     for tau, step in zip(TAU, np.gradient(TAU), strict=True):
         # On a grid a narrow prior is a few points: each is given the prior's mass around it.
-        prior = np.exp(-(u**2) / (2 * tau**2))
+        prior = (1 + u**2 / (FREEDOM * tau**2)) ** (-(FREEDOM + 1) / 2)
         prior /= prior.sum()
         mass += np.exp(log) * prior[None, :, None] * prior[None, None, :] * step * np.exp(-(tau**2) / 2)
     mass /= mass.sum()
-    draws = CellModel(np.array([[1000, 1000]]), n, k, ordered=False).draws(6_000, np.random.default_rng(1))
+    draws = CellModel(n, k, exchangeable(2)).draws(6_000, np.random.default_rng(1))
     for effect, column in ((b, 1), (c, 2)):
         p = expit(a + effect)
         mean = (mass * p).sum()
@@ -32,16 +32,22 @@ def test_draws_have_the_moments_of_the_posterior_on_a_grid():
         assert drawn.std() == pytest.approx(sd, rel=0.06)
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-def test_the_mode_has_no_gradient_and_the_hessian_is_that_of_differences(ordered):
+EFFECTS = {
+    "groups": exchangeable(6),
+    "periods": in_time(np.arange(6)),
+    "both": in_time(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 1])),
+}
+
+
+@pytest.mark.parametrize("effects", EFFECTS.values(), ids=EFFECTS)
+def test_the_mode_has_no_gradient_and_the_hessian_is_that_of_differences(effects):
     rng = np.random.default_rng(2)
-    items = rng.integers(50, 200, (3, 5))
-    labelled = rng.integers(0, 9, (3, 5))
-    model = CellModel(items, labelled, rng.binomial(labelled, 0.3), ordered=ordered)
-    part = model._laplace[6]
+    labelled = rng.integers(0, 9, (3, 6))
+    model = CellModel(labelled, rng.binomial(labelled, 0.3), effects)
+    part = model.laplace[6]
 
     def target(x):
-        return float((model.log_likelihood(x[None]) + model.log_prior(x[None], part.tau))[0])
+        return float((model.log_likelihood(x[None]) + model.log_prior(x[None], part.tau, None))[0])
 
     size, step = len(part.mode), 1e-4
     moves = np.eye(size) * step
@@ -60,7 +66,7 @@ def test_the_mode_has_no_gradient_and_the_hessian_is_that_of_differences(ordered
     )
     x = part.mode + steps[:5]
     np.testing.assert_allclose(part.half_norm(x), [0.5 * d @ hessian @ d for d in steps[:5]], rtol=1e-8)
-    assert head == 3 + ordered
+    assert head == 3 + len(effects.fixed)
 
 
 def table(rng, cells=6, shift=0.0):
@@ -73,7 +79,7 @@ def table(rng, cells=6, shift=0.0):
 
 def test_the_total_is_that_of_the_share():
     items, labelled, positive, _ = table(np.random.default_rng(3))
-    made = cell_counts(items, labelled, positive, ordered=True, rng=np.random.default_rng(0))
+    made = cell_counts(items, labelled, positive, in_time(np.arange(6)), rng=np.random.default_rng(0))
     share = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1))
     assert made.total == share
     low, high = np.quantile(made.counts.sum(1) / items.sum(), [0.025, 0.975])
@@ -84,7 +90,7 @@ def test_the_total_is_that_of_the_share():
 def test_what_is_labelled_is_known():
     items = np.array([[10, 20], [5, 5]])
     positive = np.array([[1, 2], [4, 5]])
-    made = cell_counts(items, items, positive, ordered=False, rng=np.random.default_rng(0))
+    made = cell_counts(items, items, positive, exchangeable(2), rng=np.random.default_rng(0))
     assert (made.counts == positive.sum(0)).all()
 
 
@@ -92,7 +98,7 @@ def test_a_cell_without_labels_or_without_items_is_no_error():
     items = np.array([[100, 50, 0], [10, 20, 0]])
     labelled = np.array([[10, 0, 0], [5, 0, 0]])
     positive = np.array([[1, 0, 0], [4, 0, 0]])
-    made = cell_counts(items, labelled, positive, ordered=True, n_draws=500, rng=np.random.default_rng(0))
+    made = cell_counts(items, labelled, positive, in_time(np.arange(3)), n_draws=500, rng=np.random.default_rng(0))
     low, high = made.interval()
     assert low[2] == high[2] == 0
     assert high[1] - low[1] > 5
@@ -106,6 +112,6 @@ def test_cells_are_covered(shift):
     held, n = 0, 60
     for _ in range(n):
         items, labelled, positive, true = table(rng, shift=shift)
-        low, high = cell_counts(items, labelled, positive, ordered=True, n_draws=400, rng=rng).interval()
+        low, high = cell_counts(items, labelled, positive, in_time(np.arange(6)), n_draws=400, rng=rng).interval()
         held += ((low <= true) & (true <= high)).sum()
     assert held / (6 * n) > 0.93 - 3 * (0.07 * 0.93 / (3 * n)) ** 0.5  # cells of one table are not independent

@@ -20,6 +20,7 @@ COMMANDS = (
     "agree",
     "check",
     "compare",
+    "count",
     "score",
     "explore",
     "top",

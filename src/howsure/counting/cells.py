@@ -1,12 +1,15 @@
 """Counts per period or group: one curve from probability to frequency shared by all cells, and an effect of each cell.
 
-logit p_ht = s_h + δ t + u_t for stratum h and cell t, with s_h ~ log-F(1, 1), u_t ~ N(0, τ²), τ ~ half-normal(1) on a grid and,
-where cells are ordered in time, δ ~ N(0, 1) on standardised time. Cells share the strata's curve as far as the labels say, and
-no further: τ is learnt. What is counted are draws: k_ht labelled positives and Binomial(N_ht - n_ht, p_ht) of the rest.
+logit p_hc = s_h + x_c b + u_c for stratum h and cell c, with s_h ~ log-F(1, 1), u_c ~ τ times Student's t with 4 degrees of
+freedom and τ ~ half-normal(1) on a grid. x_c holds, where cells are periods, standardised time, whose slope is N(0, 1); where
+cells are periods by groups, the effects of the period and of the group, N(0, τ²), u_c being half as large. Cells share the
+strata's curve as far as the labels say, and no further: τ is learnt, and a cell unlike the others is allowed for by the t's
+tails. What is counted are draws: the labelled positives and Binomial(N_hc - n_hc, p_hc) of the rest.
 
-The posterior given τ is log-concave; its mode comes from Newton's method, with the Hessian's arrow shape (cells meet only in
-s and δ) keeping every step linear in the number of cells. Draws start from the Laplace approximations, mixed over τ, and are
-moved by sweeps of elliptical slice sampling around them and of τ given u: exact in the limit, and nearly so at the start.
+The posterior with Gaussian u given τ is log-concave; its mode comes from Newton's method, with the Hessian's arrow shape (cells
+meet only in s and b) keeping every step linear in the number of cells. Draws start from these Laplace approximations, mixed
+over τ, and are moved by sweeps of elliptical slice sampling around them and of τ given the effects: exact in the limit, and
+nearly so at the start.
 """
 
 from __future__ import annotations
@@ -21,12 +24,47 @@ from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.special import expit, logit, ndtri
 
 TAU = np.array([0.02, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.2])
-SWEEPS = 12
+SWEEPS = 8
+FREEDOM = 4.0  # of the t law of the cells' own effects
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What cells have in common beside the strata's curve.
+
+    `columns`, shape (C, A), hold x_c; coefficients have prior precision `fixed` + `scaled` ÷ τ², the cells' own effects
+    `own` ÷ τ².
+    """
+
+    columns: Floats
+    fixed: Floats
+    scaled: Floats
+    own: float = 1.0
+
+
+def exchangeable(n_cells: int) -> Effects:
+    """Cells in no order: groups."""
+    return Effects(np.zeros((n_cells, 0)), np.zeros(0), np.zeros(0))
+
+
+def in_time(period: Ints, group: Ints | None = None) -> Effects:
+    """Cells of periods (numbered in time), alone or by group."""
+    n = int(period.max()) + 1
+    time = (period - (n - 1) / 2) / max(np.arange(n).std(), 1e-300)
+    columns, fixed, scaled = [time[:, None]], [1.0], [0.0]
+    if group is None:
+        return Effects(np.hstack(columns), np.array(fixed), np.array(scaled))
+    for factor in (period, group):
+        dummies = np.eye(int(factor.max()) + 1)[factor]
+        columns.append(dummies)
+        fixed += [0.0] * dummies.shape[1]
+        scaled += [1.0] * dummies.shape[1]
+    return Effects(np.hstack(columns), np.array(fixed), np.array(scaled), 4.0)
 
 
 @dataclass(frozen=True, slots=True)
 class CellDraws:
-    """Joint draws of the number of positives in each cell, shape (draws, T), and the share of all items together."""
+    """Joint draws of the number of positives in each cell, shape (draws, C), and the share of all items together."""
 
     counts: Ints
     n_items: Ints
@@ -47,10 +85,10 @@ class _Laplace:
     """The Gaussian approximation given τ: mode, and the arrow-shaped Hessian as Schur complement and diagonal."""
 
     tau: float
-    mode: Floats  # s, δ, u
-    factor: Floats  # upper Cholesky factor of the inverse of the Schur complement
+    mode: Floats  # s, b, u
+    factor: Floats  # rows z @ factor have the covariance of the head
     schur: Floats
-    cross: Floats  # ∂²/∂(s, δ)∂u, shape (A, T)
+    cross: Floats  # ∂²/∂(s, b)∂u, shape (A, C)
     diagonal: Floats
     log_mass: float
 
@@ -65,55 +103,57 @@ class _Laplace:
         d = x - self.mode
         head, tail = d[:, : len(self.schur)], d[:, len(self.schur) :]
         inner = tail + head @ (self.cross / self.diagonal)
-        return 0.5 * (np.einsum("ia,ab,ib->i", head, self.schur, head) + (inner**2 * self.diagonal).sum(1))
+        return 0.5 * (((head @ self.schur) * head).sum(1) + (inner**2 * self.diagonal).sum(1))
 
 
 class CellModel:
-    """The posterior of the model above, given the table stratum × cell of items, labels and positive labels.
+    """The posterior of the model above, given the table stratum × cell of labels and positive labels.
 
     Parameters
     ----------
-    items, labelled, positive : arrays, shape (H, T)
-    ordered : bool
-        Whether cells are ordered in time and have a trend δ.
+    labelled, positive : arrays, shape (H, C)
+        Whole numbers, or effective ones where items were drawn with unequal probabilities.
+    effects : Effects
     """
 
-    def __init__(self, items: Ints, labelled: Ints, positive: Ints, *, ordered: bool) -> None:
-        self.items, self.labelled, self.positive = items, labelled, positive
-        self._h, self._t = items.shape
-        self._ordered = ordered and self._t > 1
-        time = np.arange(self._t, dtype=np.float64) - (self._t - 1) / 2
-        self._time = time / time.std() if self._ordered else np.zeros(self._t)
-        self._head = self._h + self._ordered
+    def __init__(self, labelled: Floats | Ints, positive: Floats | Ints, effects: Effects) -> None:
+        self.effects = effects
+        self._h, self._c = labelled.shape
+        self._head = self._h + len(effects.fixed)
         # Only cells with labels say anything: the likelihood is a sum over these.
         self._row, self._column = np.nonzero(labelled)
         self._n = labelled[self._row, self._column].astype(np.float64)
         self._k = positive[self._row, self._column].astype(np.float64)
+        self._start = np.log((positive.sum(1) + 0.5) / (labelled.sum(1) - positive.sum(1) + 0.5))
 
     def logits(self, x: Floats) -> Floats:
-        """Of p_ht for each parameter vector, shape (draws, H, T)."""
-        return x[:, : self._h, None] + self._effects(x)[:, None, :]
+        """Of p_hc for each parameter vector, shape (draws, H, C)."""
+        return x[:, : self._h, None] + self._of_cells(x)[:, None, :]
 
-    def _effects(self, x: Floats) -> Floats:
-        effects = x[:, self._head :]
-        return effects + x[:, self._h, None] * self._time if self._ordered else effects
+    def _of_cells(self, x: Floats) -> Floats:
+        own = x[:, self._head :]
+        return own + x[:, self._h : self._head] @ self.effects.columns.T if len(self.effects.fixed) else own
 
     def log_likelihood(self, x: Floats) -> Floats:
-        """Of each parameter vector, with the priors of s and δ but not that of u."""
-        eta = x[:, self._row] + self._effects(x)[:, self._column]
+        """Of each parameter vector, with the prior of s."""
+        eta = x[:, self._row] + self._of_cells(x)[:, self._column]
         s = x[:, : self._h]
-        made = (self._k * eta - self._n * np.logaddexp(0, eta)).sum(1) + (s / 2 - np.logaddexp(0, s)).sum(1)
-        return made - x[:, self._h] ** 2 / 2 if self._ordered else made
+        return (eta * self._k - np.logaddexp(0, eta) * self._n).sum(1) + (s / 2 - np.logaddexp(0, s)).sum(1)
 
-    def log_prior(self, x: Floats, tau: float) -> Floats:
-        """Of u given τ."""
-        return -(x[:, self._head :] ** 2).sum(1) / (2 * tau**2) - self._t * np.log(tau)
+    def log_prior(self, x: Floats, tau: float, freedom: float | None = FREEDOM) -> Floats:
+        """Of b and u given τ; `freedom` None for Gaussian u."""
+        b, u = x[:, self._h : self._head], x[:, self._head :]
+        e = self.effects
+        log = -0.5 * (b**2 @ (e.fixed + e.scaled / tau**2)) - (e.scaled.sum() + self._c) * np.log(tau)
+        if freedom is None:
+            return log - 0.5 * e.own / tau**2 * (u**2).sum(1)
+        return log - (freedom + 1) / 2 * np.log1p(u**2 * (e.own / (freedom * tau**2))).sum(1)
 
     @cached_property
-    def _laplace(self) -> list[_Laplace]:
-        n, k = self.labelled.sum(1), self.positive.sum(1)
-        x = np.zeros(self._head + self._t)
-        x[: self._h] = np.log((k + 0.5) / (n - k + 0.5))
+    def laplace(self) -> list[_Laplace]:
+        """An approximation for each τ."""
+        x = np.zeros(self._head + self._c)
+        x[: self._h] = self._start
         made = []
         for tau in TAU:
             x, parts = self._mode(x, tau)
@@ -121,29 +161,28 @@ class CellModel:
         return made
 
     def _mode(self, x: Floats, tau: float) -> tuple[Floats, _Laplace]:
-        h, t, a = self._h, self._t, self._head
+        h, c, a, e = self._h, self._c, self._head, self.effects
+        precision = e.fixed + e.scaled / tau**2
         for _ in range(100):
-            p = expit(x[self._row] + self._effects(x[None])[0, self._column])
+            p = expit(x[self._row] + self._of_cells(x[None])[0, self._column])
             rest, weight = self._k - self._n * p, self._n * p * (1 - p)
-            by_cell = np.bincount(self._column, rest, t)
-            table = np.zeros((h, t))
+            by_cell = np.bincount(self._column, rest, c)
+            table = np.zeros((h, c))
             table[self._row, self._column] = weight
             s = expit(x[:h])
             gradient = np.concatenate(
                 [
                     np.bincount(self._row, rest, h) + 0.5 - s,
-                    [by_cell @ self._time - x[h]] if self._ordered else [],
-                    by_cell - x[a:] / tau**2,
+                    by_cell @ e.columns - x[h:a] * precision,
+                    by_cell - x[a:] * e.own / tau**2,
                 ]
             )
-            top = np.diag(table.sum(1) + s * (1 - s))
-            cross = table
-            if self._ordered:
-                middle = (table * self._time).sum(1)
-                corner = (table.sum(0) * self._time**2).sum() + 1
-                top = np.block([[top, middle[:, None]], [middle[None], np.array([[corner]])]])
-                cross = np.vstack([table, table.sum(0) * self._time])
-            diagonal = table.sum(0) + 1 / tau**2
+            total = table.sum(0)
+            middle = table @ e.columns
+            corner = (e.columns * total[:, None]).T @ e.columns + np.diag(precision)
+            top = np.block([[np.diag(table.sum(1) + s * (1 - s)), middle], [middle.T, corner]])
+            cross = np.vstack([table, (e.columns * total[:, None]).T])
+            diagonal = total + e.own / tau**2
             schur = top - (cross / diagonal) @ cross.T
             head = np.linalg.solve(schur, gradient[:a] - (cross / diagonal) @ gradient[a:])
             step = np.concatenate([head, (gradient[a:] - head @ cross) / diagonal])
@@ -152,31 +191,28 @@ class CellModel:
                 break
         lower = np.linalg.cholesky(schur)
         log_mass = float(
-            (self.log_likelihood(x[None]) + self.log_prior(x[None], tau))[0]
+            (self.log_likelihood(x[None]) + self.log_prior(x[None], tau, None))[0]
             - np.log(np.diag(lower)).sum()
             - np.log(diagonal).sum() / 2
         )
-        factor = np.linalg.inv(lower)  # rows z @ factor have the covariance of the head
-        return x, _Laplace(float(tau), x, factor, schur, cross, diagonal, log_mass)
+        return x, _Laplace(float(tau), x, np.linalg.inv(lower), schur, cross, diagonal, log_mass)
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
-        """n parameter vectors (s, δ, u) from the posterior."""
+        """n parameter vectors (s, b, u) from the posterior."""
         prior = np.log(np.gradient(TAU)) - TAU**2 / 2
-        mass = np.array([p.log_mass for p in self._laplace]) + prior
+        mass = np.array([p.log_mass for p in self.laplace]) + prior
         chosen = rng.choice(len(TAU), n, p=_normalised(mass))
-        x = np.empty((n, self._head + self._t))
-        for j, part in enumerate(self._laplace):
+        x = np.empty((n, self._head + self._c))
+        for j, part in enumerate(self.laplace):
             mine = np.flatnonzero(chosen == j)
             x[mine] = part.mode + part.steps(len(mine), rng)
         for _ in range(SWEEPS):
-            for j, part in enumerate(self._laplace):
+            for j, part in enumerate(self.laplace):
                 mine = np.flatnonzero(chosen == j)
                 if len(mine):
                     x[mine] = self._moved(x[mine], part, rng)
-            squares = (x[:, self._head :] ** 2).sum(1)
-            density = prior - squares[:, None] / (2 * TAU**2) - self._t * np.log(TAU)
-            gumbel = rng.gumbel(size=density.shape)
-            chosen = (density + gumbel).argmax(1)
+            density = prior + np.stack([self.log_prior(x, tau) for tau in TAU], axis=1)
+            chosen = (density + rng.gumbel(size=density.shape)).argmax(1)
         return x
 
     def _moved(self, x: Floats, part: _Laplace, rng: np.random.Generator) -> Floats:
@@ -207,9 +243,11 @@ def cell_counts(
     items: Ints,
     labelled: Ints,
     positive: Ints,
+    effects: Effects,
     *,
-    ordered: bool,
-    n_draws: int = 2_000,
+    effective: tuple[Floats, Floats] | None = None,
+    total: Share | None = None,
+    n_draws: int = 1_000,
     confidence_level: float = 0.95,
     rng: np.random.Generator,
 ) -> CellDraws:
@@ -217,9 +255,21 @@ def cell_counts(
 
     The model's own total is too narrow with few labels, so that each draw's logits are moved together until its expected
     total is the quantile, of the same rank, of the tilted interval (a normal law on each side of its estimate, in logits).
+
+    Parameters
+    ----------
+    items, labelled, positive : arrays, shape (H, C)
+    effects : Effects
+        `exchangeable` or `in_time`.
+    effective : (labelled, positive)
+        What labels are worth where they were drawn with unequal probabilities; as they are by default.
+    total : Share
+        The share of all items; by default the tilted interval of the table's rows.
     """
-    total = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1), confidence_level)
-    model = CellModel(items, labelled, positive, ordered=ordered)
+    if total is None:
+        total = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1), confidence_level)
+    n, k = effective or (labelled, positive)
+    model = CellModel(n, k, effects)
     eta = model.logits(model.draws(n_draws, rng))
     rest = items - labelled
     eta = eta + _shift(eta, rest, int(positive.sum()), total)[:, None, None]
@@ -233,17 +283,25 @@ def _shift(eta: Floats, rest: Ints, positive: int, total: Share) -> Floats:
     floor = 0.3 / n
     low, middle, high = (float(logit(np.clip(v, floor, 1 - floor))) for v in (total.low, total.value, total.high))
     middle = min(max(middle, low + 1e-9), high - 1e-9)
-    expected = (positive + np.einsum("ht,dht->d", rest.astype(np.float64), expit(eta))) / n
+    flat, weight = eta.reshape(len(eta), -1), rest.astype(np.float64).ravel()
+    expected = (positive + expit(flat) @ weight) / n
     rank = (np.argsort(np.argsort(expected, kind="stable"), kind="stable") + 0.5) / len(expected)
     z = ndtri(rank) / ndtri((1 + total.confidence_level) / 2)
     goal = expit(middle + np.where(z < 0, (middle - low) * z, (high - middle) * z))
     goal = np.clip(goal, (positive + floor) / n, (positive + rest.sum() - floor) / n)
     a, b = np.full(len(goal), -30.0), np.full(len(goal), 30.0)
-    for _ in range(60):
-        c = (a + b) / 2
-        reached = (positive + np.einsum("ht,dht->d", rest.astype(np.float64), expit(eta + c[:, None, None]))) / n
-        a, b = np.where(reached < goal, c, a), np.where(reached < goal, b, c)
-    return (a + b) / 2
+    c = np.zeros(len(goal))
+    for _ in range(60):  # Newton's method, kept inside a bracket
+        p = expit(flat + c[:, None])
+        rises = (p * (1 - p)) @ weight / n
+        off = (positive + p @ weight) / n - goal
+        a, b = np.where(off < 0, c, a), np.where(off < 0, b, c)
+        c_next = c - off / np.maximum(rises, 1e-300)
+        c_next = np.where((c_next > a) & (c_next < b), c_next, (a + b) / 2)
+        if np.abs(c_next - c).max() < 1e-7:
+            return c_next
+        c = c_next
+    return c
 
 
 def _normalised(log_mass: Floats) -> Floats:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.calibration.estimation.estimate import MOST_SKEW, wilson_hilferty
-from howsure.kernels.cells import Ints
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.special import expit, ndtri
 
 
@@ -37,14 +37,29 @@ class Share:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] of {self.n_items:,} from {self.n_labels:,} labels"
 
 
-def share_of_positives(items: Ints, labelled: Ints, positive: Ints, confidence_level: float = 0.95) -> Share:
+def wilson(k: float, n: float, n_items: int, confidence_level: float = 0.95) -> tuple[float, float]:
+    """Wilson's limits of a share, from n labels of a finite population."""
+    z2 = float(ndtri((1 + confidence_level) / 2)) ** 2 * max(1 - n / max(n_items, 1), 0.0)
+    middle, half = (k + z2 / 2) / (n + z2), float(np.sqrt(z2 * (k * (n - k) / n + z2 / 4))) / (n + z2)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def share_of_positives(
+    items: Ints,
+    labelled: Ints | Floats,
+    positive: Ints | Floats,
+    confidence_level: float = 0.95,
+    z: float | None = None,
+) -> Share:
     """The share of positives and its interval.
 
     Parameters
     ----------
     items, labelled, positive : arrays, shape (H,)
         For each stratum the number of items, of labelled items (at least one where there are items), and of positive
-        ones among these.
+        ones among these; where labels are worth less than their number, what they are worth.
+    z : float
+        The quantile that the limits use, by default the normal one of `confidence_level`.
 
     Notes
     -----
@@ -73,7 +88,7 @@ def share_of_positives(items: Ints, labelled: Ints, positive: Ints, confidence_l
         third = float((w**3 * spread * (1 - 2 * n / big) * (1 - 2 * p) / n).sum())
         return float((w * p).sum()), variance, third
 
-    z = float(ndtri((1 + confidence_level) / 2))
+    z = float(ndtri((1 + confidence_level) / 2)) if z is None else z
     limits = [[_limit(moments, estimate, side * z, skewed) for skewed in (False, True)] for side in (1, -1)]
     low = max(min(*limits[0], estimate), k.sum() / total)
     high = min(max(*limits[1], estimate), 1 - (n - k).sum() / total)

@@ -7,7 +7,22 @@ import numpy as np
 from howsure.kernels.cells import Floats, Ints
 
 N_STRATA = 4
+STEPS = 4  # bits of the mantissa: a cell of the grid is 1/16 of a power of two wide
+_LEAST = (1023 - 54) << STEPS  # 2⁻⁵⁴
+_HALF = ((1023 - 1) << STEPS) - _LEAST + 2  # the place of ½
+GRID = 2 * _HALF
 FLOOR = 0.001  # keeps items with q near 0 or 1 from having no weight at all
+
+
+def grid_places(y_prob: Floats) -> Ints:
+    """The place of each probability on a fixed grid of `GRID` cells, finer towards 0 and 1, which have cells of their own.
+
+    Only integers are compared, so that every machine puts an item into the same cell.
+    """
+    small = np.minimum(y_prob, 1 - y_prob)  # exact: 1 - q is for q of ½ and more
+    place = (small.view(np.int64) >> (52 - STEPS)) - _LEAST
+    place = np.where(small > 0, np.maximum(place, 0) + 1, 0)
+    return np.where(y_prob <= 0.5, place, GRID - 1 - place)
 
 
 def stratum_edges(values: Floats, counts: Ints, n_strata: int = N_STRATA) -> Floats:

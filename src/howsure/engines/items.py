@@ -320,8 +320,9 @@ def items_from_table(
     logits: bool = False,
     outcome: bool = False,
     batch_rows: int | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> ItemRows:
-    """Columns of an open table. `true` is a label of 0 and 1 or, with `outcome`, any number."""
+    """Columns of an open table. `true` is a label of 0 and 1 or, with `outcome`, any number; `more` is SQL by role."""
     given = {"weight": weight, "by": by, "groups": groups, "sentence": sentence}
     named: dict[str, Any] = {role: table.column(name).name for role, name in given.items() if name is not None}
     reads = {"weight": number_sql, "by": _value_sql, "groups": group_sql, "sentence": group_sql}
@@ -329,14 +330,15 @@ def items_from_table(
     sql |= {role: text_sql(c) for role, c in (labels or {}).items()}
     sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(probs)}
     sql |= {role: reads[role](name) for role, name in named.items()}
+    sql |= more or {}
     checked = {f"q{i}": c.name for i, c in enumerate(probs)}
     plain = None
     if true is not None and outcome:
         checked["y"] = true.name
-    elif true is not None and positive is None and not named and all(c.is_number for c in (true, *probs)):
+    elif true is not None and positive is None and not (named or more) and all(c.is_number for c in (true, *probs)):
         plain = {"y": true.name} | checked
     items = Items(
-        true.name if true is not None else (labels or {})["gold"].name,
+        true.name if true is not None else labels["gold"].name if labels else "",
         tuple(c.name for c in probs),
         tuple((role, c.name) for role, c in (labels or {}).items()),
         logits=logits,

@@ -1,0 +1,328 @@
+"""From a tally of items and labels to a count with its interval, its cells, changes and trend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from howsure._result import finite
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.counting.cells import CellDraws, cell_counts, exchangeable, in_time
+from howsure.counting.clusters import clustered
+from howsure.counting.design import Strata
+from howsure.counting.regression import corrected_regression
+from howsure.counting.result import CellCount, Change, Coefficient, Counts, Need, Stratum
+from howsure.counting.sample import Sample, stratified
+from howsure.counting.share import Share, share_of_positives, wilson
+from howsure.counting.tally import Tally
+from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.special import chdtrc, ndtri
+
+FEW = 4  # positives or negatives, below which an interval is wide for that reason
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the cells of a tally are: for each its period (numbered in time) or -1, and its group or -1, with their names."""
+
+    periods: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    period: Ints | None = None
+    group: Ints | None = None
+    every: str | None = None
+    by: str | None = None
+
+
+def counts_of(
+    tally: Tally,
+    layout: Layout,
+    *,
+    design: str,
+    level: float,
+    rng: np.random.Generator,
+    half_width: float | None = None,
+    notes: Sequence[str] = (),
+    source: str = "arrays",
+    whole_groups: bool = False,
+) -> Counts:
+    """The count of a tally whose labels were drawn as `design` says: one by one, or in whole groups."""
+    sample = stratified(tally)
+    said = [*notes, *_warnings(sample, design)]
+    n, k = len(sample.y), int(sample.y.sum())
+    z, n_groups = None, None
+    if whole_groups and n < tally.n_items:
+        found = clustered(sample, tally, level)
+        sample, z, n_groups = found.sample, found.z, found.n_groups
+        said.append(
+            f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole; their items are alike, so that a label is worth "
+            f"{1 / found.design_effect:.2f} of one drawn alone."
+        )
+    share = known_at_least(share_of_positives(sample.items.sum(1), sample.n, sample.k, level, z), n, k)
+    alone = _labels_only(sample, np.ones(n, bool), share.n_items, level)
+    assert alone is not None
+    cells: tuple[CellCount, ...] = ()
+    trend = None
+    if layout.period is not None or layout.group is not None:
+        draws = _draws(sample, layout, share, level, rng)
+        cells = _cells(sample, layout, draws, level)
+        said += _cell_warnings(sample, layout)
+        if layout.period is not None and len(layout.periods) > 2:
+            trend = _trend(sample, layout, level)
+    return Counts(
+        share.n_items,
+        n,
+        k,
+        Estimate(share.value, share.low, share.high),
+        float(sample.raw.sum()),
+        alone,
+        _strata(sample, level),
+        design,
+        level,
+        cells,
+        trend,
+        layout.every,
+        layout.by,
+        n_groups=n_groups,
+        need=None if half_width is None else need(sample, share, half_width),
+        notes=tuple(said),
+        source=source,
+    )
+
+
+def known_at_least(share: Share, n: int, k: int) -> Share:
+    """Limits that never contradict the labels themselves, whatever these are worth."""
+    low, high = max(share.low, k / share.n_items), min(share.high, 1 - (n - k) / share.n_items)
+    value = min(max(share.value, low), high)
+    return Share(value, min(low, value), max(high, value), share.n_items, n, k, share.confidence_level)
+
+
+def regression_of(tally: Tally, columns: Floats, names: Sequence[str], level: float) -> tuple[Coefficient, ...]:
+    """Coefficients of cells' `columns`, shape (C, K)."""
+    made = corrected_regression(columns, stratified(tally), level)
+    return tuple(
+        Coefficient(name, Estimate(float(v), float(low), float(high)), float(raw))
+        for name, v, low, high, raw in zip(names, made.value, made.low, made.high, made.raw, strict=True)
+    )
+
+
+def need(sample: Sample, share: Share, half_width: float) -> Need:
+    """Labels for an interval of ± half_width: n = (z/x)² (Σ W σ)² ÷ (1 + (z/x)² Σ W σ² ÷ N), σ² = p̃ (1 - p̃)."""
+    size = sample.items.sum(1)
+    w = size / size.sum()
+    p = (sample.k + 0.5) / (sample.n + 1)
+    sigma = np.sqrt(p * (1 - p))
+    ratio = (float(ndtri((1 + share.confidence_level) / 2)) / half_width) ** 2
+    n = ratio * float(w @ sigma) ** 2 / (1 + ratio * float(w @ sigma**2) / size.sum())
+    have, most = len(sample.y), int(size.sum())
+    if (share.high - share.low) / 2 <= half_width:
+        return Need(half_width, have, 0)
+    wanted = min(max(int(np.ceil(n)), have + 10), most)
+    return Need(half_width, wanted, wanted - have)
+
+
+def _strata(sample: Sample, level: float) -> tuple[Stratum, ...]:
+    size = sample.items.sum(1)
+    n = np.bincount(sample.stratum, minlength=len(size))
+    k = np.bincount(sample.stratum, sample.y, len(size)).astype(np.int64)
+    p = (sample.k + 0.5) / (sample.n + 1)
+    # What one more label takes off N² Var: W² σ² / (n (n + 1)).
+    gain = np.where(n < size, size**2 * p * (1 - p) / (sample.n * (sample.n + 1)), 0.0)
+    gain = gain / max(gain.max(), 1e-300)
+    made = []
+    for h in range(len(size)):
+        low, high = wilson(float(sample.k[h]), float(sample.n[h]), int(size[h]), level)
+        value = float(sample.k[h] / sample.n[h])
+        made.append(
+            Stratum(
+                float(sample.low[h]),
+                float(sample.high[h]),
+                int(size[h]),
+                float(sample.mean_prob[h]),
+                int(n[h]),
+                int(k[h]),
+                Estimate(value, low, high),
+                float(gain[h]),
+            )
+        )
+    return tuple(made)
+
+
+def _labels_only(sample: Sample, mine: np.ndarray, n_items: int, level: float) -> Estimate | None:
+    """Wilson's interval of the labels of some cells, weighted by their inclusion probabilities alone."""
+    if not mine.any():
+        return None
+    w, y = sample.drawn[mine], sample.y[mine]
+    n = float(w.sum() ** 2 / (w**2).sum())
+    if np.ptp(w) < 1e-9 * w.max():
+        n = float(mine.sum())
+    value = float((w * y).sum() / w.sum())
+    low, high = wilson(value * n, n, n_items, level)
+    return Estimate(value, low, high)
+
+
+def _draws(sample: Sample, layout: Layout, total: Share, level: float, rng: np.random.Generator) -> CellDraws:
+    if layout.period is None:
+        effects = exchangeable(sample.items.shape[1])
+    else:
+        effects = in_time(layout.period, layout.group)
+    return cell_counts(
+        sample.items,
+        sample.labelled,
+        sample.positive,
+        effects,
+        effective=sample.effective,
+        total=total,
+        confidence_level=level,
+        rng=rng,
+    )
+
+
+def _cells(sample: Sample, layout: Layout, draws: CellDraws, level: float) -> tuple[CellCount, ...]:
+    """Each cell; with periods and groups, also the periods and the groups added up."""
+    c = sample.items.shape[1]
+    period = np.full(c, -1) if layout.period is None else layout.period
+    group = np.full(c, -1) if layout.group is None else layout.group
+    both = layout.period is not None and layout.group is not None
+    wanted: list[tuple[int, int]] = []
+    if layout.period is not None:
+        wanted += [(t, -1) for t in range(len(layout.periods))]
+    if layout.group is not None:
+        wanted += [(-1, g) for g in range(len(layout.groups))]
+    if both:
+        wanted += [(t, g) for g in range(len(layout.groups)) for t in range(len(layout.periods))]
+    sums: dict[tuple[int, int], tuple[Ints, int]] = {}
+    made = []
+    for t, g in wanted:
+        mine = ((period == t) | (t < 0)) & ((group == g) | (g < 0))
+        drawn = draws.counts[:, mine].sum(1)
+        n_items = int(sample.items[:, mine].sum())
+        sums[t, g] = drawn, n_items
+        labelled = mine[sample.cell]
+        share = None
+        count = _estimate(drawn, level, whole=True)
+        if n_items:
+            assert count.low is not None
+            assert count.high is not None
+            share = Estimate(count.value / n_items, count.low / n_items, count.high / n_items)
+        made.append(
+            CellCount(
+                layout.periods[t] if t >= 0 else "",
+                layout.groups[g] if g >= 0 else "",
+                n_items,
+                int(labelled.sum()),
+                int(sample.y[labelled].sum()),
+                float(sample.raw[mine].sum()),
+                count,
+                share,
+                _labels_only(sample, labelled, n_items, level),
+                _change(t, g, sums, draws, layout, level),
+            )
+        )
+    return tuple(made)
+
+
+def _change(
+    t: int,
+    g: int,
+    sums: dict[tuple[int, int], tuple[Ints, int]],
+    draws: CellDraws,
+    layout: Layout,
+    level: float,
+) -> Change | None:
+    """Against the last period before that has items or, for a group, against all others together."""
+    drawn, n = sums[t, g]
+    if not n:
+        return None
+    if t >= 0:
+        before = next((s for s in range(t - 1, -1, -1) if sums[s, g][1]), None)
+        if before is None:
+            return None
+        other, m = sums[before, g]
+        than = layout.periods[before]
+    else:
+        other, m = draws.counts.sum(1) - drawn, int(draws.n_items.sum()) - n
+        than = "all others"
+    if not m:
+        return None
+    a, b = drawn / n, other / m
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(b > 0, a / b, np.where(a > 0, np.inf, 1.0))
+    equal = float((a == b).mean())
+    return Change(than, _estimate(a - b, level), _estimate(ratio, level), float((a > b).mean() + equal / 2))
+
+
+def _estimate(drawn: Floats | Ints, level: float, *, whole: bool = False) -> Estimate:
+    tail = (1 - level) / 2
+    low, middle, high = np.quantile(drawn, [tail, 0.5, 1 - tail], method="inverted_cdf")
+    value = float(drawn.mean()) if whole else float(middle)
+    return Estimate(min(max(value, float(low)), float(high)), finite(float(low)), finite(float(high)))
+
+
+def _trend(sample: Sample, layout: Layout, level: float) -> Estimate:
+    assert layout.period is not None
+    columns = np.stack([np.ones(len(layout.period)), layout.period.astype(np.float64)], axis=1)
+    made = corrected_regression(columns, sample, level)
+    return Estimate(float(made.value[1]), float(made.low[1]), float(made.high[1]))
+
+
+def _warnings(sample: Sample, design: str) -> list[str]:
+    size, n = sample.items.sum(1), len(sample.y)
+    k = int(sample.y.sum())
+    made = []
+    if n < size.sum():
+        for few, what in ((k, "positive"), (n - k, "negative")):
+            if few < FEW:
+                number = "no" if few == 0 else f"only {few}"
+                made.append(
+                    f"{number} labelled {'item is' if few < 2 else 'items are'} {what}: the interval is wide for that "
+                    "reason, and the upper limit says how many could have been missed."
+                    if what == "positive"
+                    else f"{number} labelled {'item is' if few < 2 else 'items are'} negative: the interval is wide for "
+                    "that reason."
+                )
+    short = (sample.n < FEW) & (sample.n < size)
+    if short.any():
+        h = int(np.argmax(short))
+        made.append(
+            f"{int(short.sum())} of {len(size)} strata have fewer than {FEW} labels (the first: {size[h]:,} items of "
+            f"probability {sample.low[h]:.3g} to {sample.high[h]:.3g}); label more of them with --to-label."
+        )
+    if design == "random" and len(size) > 1:
+        expected = n * size / size.sum()
+        found = np.bincount(sample.stratum, minlength=len(size))
+        statistic = float(((found - expected) ** 2 / np.maximum(expected, 1e-300)).sum())
+        p = float(chdtrc(len(size) - 1, statistic))
+        if p < 0.001:
+            made.append(
+                "the labels do not look like a random sample of these items: their probabilities are distributed "
+                f"differently (p = {p:.2g}). If they were chosen in another way, the count is wrong."
+            )
+    return made
+
+
+def _cell_warnings(sample: Sample, layout: Layout) -> list[str]:
+    labelled = np.bincount(sample.cell, minlength=sample.items.shape[1])
+    there = sample.items.sum(0) > 0
+    bare = int((there & (labelled == 0)).sum())
+    if not bare:
+        return []
+    what = (
+        "cells"
+        if layout.period is not None and layout.group is not None
+        else "periods"
+        if layout.period is not None
+        else "groups"
+    )
+    return [
+        f"{bare} of {int(there.sum())} {what} have no label: what is said of them rests on the others, "
+        "and a cell unlike the others would not be noticed."
+    ]
+
+
+def label_strata(sample: Sample) -> Strata:
+    """The strata as a design sees them."""
+    n = np.bincount(sample.stratum, minlength=len(sample.items))
+    k = np.bincount(sample.stratum, sample.y, len(sample.items)).astype(np.int64)
+    return Strata(sample.items.sum(1), sample.mean_prob, n, k)

@@ -1,0 +1,165 @@
+"""How many items are positive, in all and in each cell: the result of `howsure count`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from howsure._result import Record, Result, drawn_by
+from howsure.calibration.estimation.intervals import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum(Record):
+    """Items of similar probability: how many, how many labelled, and how often these are positive.
+
+    `next_label` is what the next label here would take off the variance of the share, relative to the best stratum.
+    """
+
+    from_prob: float
+    to_prob: float
+    n_items: int
+    mean_prob: float
+    n_labels: int
+    n_positive: int
+    share: Estimate
+    next_label: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Record):
+    """A cell's share against that of another (`than`): difference, ratio, and the probability that it is higher."""
+
+    than: str
+    difference: Estimate
+    ratio: Estimate
+    p_more: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellCount(Record):
+    """The positives of one cell; `period` or `group` is empty where cells of all of them are added up."""
+
+    SHOWN = "period? group? n_items n_labels n_positive raw count share labels_only change"
+
+    period: str
+    group: str
+    n_items: int
+    n_labels: int
+    n_positive: int
+    raw: float
+    count: Estimate
+    share: Estimate | None
+    labels_only: Estimate | None
+    change: Change | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the cell."""
+        return ", ".join(part for part in (self.period, self.group) if part) or "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient(Record):
+    """Of a regression of the label on what `--formula` names, corrected for the model's errors; `raw` is that of q."""
+
+    name: str
+    value: Estimate
+    raw: float
+
+
+@dataclass(frozen=True, slots=True)
+class Need(Record):
+    """Labels that an interval of ± `half_width` takes, and how many more that is."""
+
+    half_width: float
+    n_labels: int
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Result):
+    """How many items are positive. Made by `howsure.count`."""
+
+    SHOWN = (
+        "verdict n_items n_labels n_positive n_groups? confidence_level design share count raw raw_share labels_only strata "
+        "cells? trend? coefficients? need? check? notes"
+    )
+
+    n_items: int
+    n_labels: int
+    n_positive: int
+    share: Estimate
+    raw: float
+    labels_only: Estimate
+    strata: tuple[Stratum, ...]
+    design: str
+    confidence_level: float = 0.95
+    cells: tuple[CellCount, ...] = ()
+    trend: Estimate | None = None
+    every: str | None = None
+    by: str | None = None
+    coefficients: tuple[Coefficient, ...] = ()
+    n_groups: int | None = None
+    need: Need | None = None
+    check: Any = None
+    notes: tuple[str, ...] = ()
+    source: str = "arrays"
+
+    def __repr__(self) -> str:
+        return f"Counts(share {self.share!r} of {self.n_items:,} items from {self.n_labels:,} labels, {len(self.cells)} cells)"
+
+    @property
+    def count(self) -> Estimate:
+        """The number of positive items."""
+        n = self.n_items
+        s = self.share
+        assert s.low is not None
+        assert s.high is not None
+        return Estimate(s.value * n, s.low * n, s.high * n)
+
+    @property
+    def raw_share(self) -> float:
+        """The mean of the probabilities."""
+        return self.raw / self.n_items
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        from howsure.counting.verdict import verdict
+
+        return verdict(self)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a cell, and one for all items together."""
+        everything = CellCount(
+            "", "", self.n_items, self.n_labels, self.n_positive, self.raw, self.count, self.share, self.labels_only
+        )
+        return [
+            {
+                "": c.name,
+                "items": c.n_items,
+                "labels": c.n_labels,
+                "sum of q": c.raw,
+                "count": c.count,
+                "share": c.share,
+                "labels only": c.labels_only,
+                "P(more)": None if c.change is None else c.change.p_more,
+            }
+            for c in (*self.cells, everything)
+        ]
+
+    def headline(self) -> dict[str, str]:
+        """The few numbers that stand above the picture in a notebook."""
+        from howsure.counting.verdict import percent_range
+
+        return {
+            "share": percent_range(self.share),
+            "count": f"{self.count.value:,.0f} of {self.n_items:,}",
+            "sum of probabilities": f"{self.raw:,.0f}",
+            "labels": f"{self.n_labels:,}",
+        }
+
+    figure = drawn_by("howsure.plots.counts.counts_figure")
+    to_text = drawn_by("howsure.report.text.counts.counts_text")
+    to_html = drawn_by("howsure.report.counts_page.counts_page")

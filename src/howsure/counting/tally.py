@@ -1,0 +1,145 @@
+"""What one pass over the items leaves: how many are in each cell at each place of the grid of probabilities, and the labels.
+
+A cell is a tuple of names, one for each thing that items are counted by. Sums are whole numbers: rows may come in any order and
+from any number of pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.counting.strata import GRID
+from howsure.kernels.cells import Floats, Ints
+
+UNIT = 1 << 32  # probabilities are summed as whole numbers of this fraction
+Cell = tuple[str, ...]
+Key = TypeVar("Key", np.int64, np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labelled items: cell (a number), probability, place on the grid, label, inclusion probability (NaN: not told)."""
+
+    cell: Ints
+    y_prob: Floats
+    place: Ints
+    y: NDArray[np.uint8]
+    inclusion: Floats
+    group: NDArray[np.uint64]  # what was drawn whole; 0 without such groups
+    key: Ints  # the number of the label in the file of labels; -1 without one
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, at: Ints | NDArray[np.bool_]) -> Labels:
+        """Some of them."""
+        return Labels(*(getattr(self, name)[at] for name in self.__slots__))
+
+
+def no_labels() -> Labels:
+    """Of no item."""
+    whole = np.zeros(0, np.int64)
+    return Labels(whole, np.zeros(0), whole, np.zeros(0, np.uint8), np.zeros(0), np.zeros(0, np.uint64), whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of items by cell and place, sparse: entry j has `n` items of cell number `cell` at `place`, Σq = `sum` ÷ 2³²."""
+
+    cells: tuple[Cell, ...]
+    cell: Ints
+    place: Ints
+    n: Ints
+    sum: Ints
+    labels: Labels
+    groups: NDArray[np.uint64]  # distinct, in order
+    group_sizes: Ints
+
+    def __add__(self, other: Tally) -> Tally:
+        number = {name: i for i, name in enumerate(self.cells)}
+        moved = np.array([number.setdefault(name, len(number)) for name in other.cells], np.int64)
+        theirs = other.labels
+        labels = Labels(
+            np.concatenate([self.labels.cell, moved[theirs.cell]]),
+            *(
+                np.concatenate([getattr(self.labels, name), getattr(theirs, name)])
+                for name in Labels.__slots__
+                if name != "cell"
+            ),
+        )
+        code = np.concatenate([self.cell, moved[other.cell]]) * GRID + np.concatenate([self.place, other.place])
+        sums = np.stack([np.concatenate([self.n, other.n]), np.concatenate([self.sum, other.sum])], axis=1)
+        found, both = added(code, sums)
+        groups, sizes = added(
+            np.concatenate([self.groups, other.groups]),
+            np.concatenate([self.group_sizes, other.group_sizes])[:, None],
+        )
+        return Tally(tuple(number), found // GRID, found % GRID, both[:, 0], both[:, 1], labels, groups, sizes[:, 0])
+
+    @property
+    def n_items(self) -> int:
+        """In all."""
+        return int(self.n.sum())
+
+    def renumbered(self, cells: tuple[Cell, ...], number: Ints) -> Tally:
+        """The cells in another order, or joined: cell i becomes number[i] of `cells`."""
+        labels = self.labels
+        code, both = added(number[self.cell] * GRID + self.place, np.stack([self.n, self.sum], axis=1))
+        moved = Labels(number[labels.cell], *(getattr(labels, name) for name in Labels.__slots__ if name != "cell"))
+        return Tally(cells, code // GRID, code % GRID, both[:, 0], both[:, 1], moved, self.groups, self.group_sizes)
+
+
+def added(keys: NDArray[Key], values: Ints) -> tuple[NDArray[Key], Ints]:
+    """Distinct keys in order, and the sums of their values (rows)."""
+    if not len(keys):
+        return keys, values
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]]))
+    return keys[order][first], np.add.reduceat(values[order], first, axis=0)
+
+
+def tally_of(
+    y_prob: Floats,
+    y: NDArray[np.uint8],
+    labelled: NDArray[np.bool_],
+    cell: Ints,
+    cells: tuple[Cell, ...],
+    inclusion: Floats | None = None,
+    group: NDArray[np.uint64] | None = None,
+    key: Ints | None = None,
+    place: Ints | None = None,
+) -> Tally:
+    """Of items in memory: `y` counts where `labelled`."""
+    from howsure.counting.strata import grid_places
+
+    at = grid_places(y_prob) if place is None else place
+    q = np.rint(y_prob * UNIT)
+    code = cell * GRID + at
+    size = len(cells) * GRID
+    if size <= 4 * len(code) + (1 << 16):
+        # Sums of whole numbers below 2⁵³ are exact in floating point.
+        n, total = np.bincount(code, minlength=size), np.bincount(code, weights=q, minlength=size)
+        found: Ints = np.flatnonzero(n)
+        n, whole = n[found], total[found].astype(np.int64)
+    else:
+        found, both = added(code, np.stack([np.ones(len(code), np.int64), q.astype(np.int64)], axis=1))
+        n, whole = both[:, 0], both[:, 1]
+    chosen = np.flatnonzero(labelled)
+    none = np.full(len(chosen), np.nan)
+    labels = Labels(
+        cell[chosen],
+        y_prob[chosen],
+        at[chosen],
+        y[chosen],
+        none if inclusion is None else inclusion[chosen],
+        np.zeros(len(chosen), np.uint64) if group is None else group[chosen],
+        np.full(len(chosen), -1) if key is None else key[chosen],
+    )
+    groups, sizes = (
+        (np.zeros(0, np.uint64), np.zeros(0, np.int64)) if group is None else np.unique(group, return_counts=True)
+    )
+    return Tally(cells, found // GRID, found % GRID, n, whole, labels, groups, sizes)

@@ -1,0 +1,496 @@
+"""Items to count on any engine: one pass tallies them by cell and probability, a second draws those to label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from howsure import _validate
+from howsure._validate import BadRow, Origin
+from howsure.counting.strata import GRID, grid_places
+from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, no_labels
+from howsure.engines.items import ItemRows, Items, items_from_table, numbers
+from howsure.engines.rows import Chunk, Work
+from howsure.engines.slices import SliceNames
+from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
+from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
+
+MOST_CELLS = 5_000
+EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedLabels:
+    """Labels that stand in a file of their own: the items' keys as text, labels and inclusion probabilities."""
+
+    keys: pa.Array
+    y: NDArray[np.uint8]
+    inclusion: Floats
+    name: str = "labels"
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def counted_items(
+    table: Table,
+    prob: Column,
+    true: Column | None = None,
+    *,
+    positive: Any = None,
+    date: str | None = None,
+    every: str = "month",
+    by: Sequence[str] = (),
+    groups: str | None = None,
+    inclusion: str | None = None,
+    key: str | None = None,
+    every_column: bool = False,
+    where: str | None = None,
+    logits: bool = False,
+) -> ItemRows:
+    """The columns that a count reads: `day` (the first day of the period, in days from 1970), `by0`, `by1`, … as text."""
+    more: dict[str, str] = {}
+    if date is not None:
+        more["day"] = _day_sql(table.column(date), every)
+    more |= {f"by{i}": f"CAST({quoted(table.column(name).name)} AS VARCHAR)" for i, name in enumerate(by)}
+    if inclusion is not None:
+        more["inclusion"] = f"TRY_CAST({quoted(table.column(inclusion).name)} AS DOUBLE)"
+    if key is not None:
+        more["key"] = f"CAST({quoted(table.column(key).name)} AS VARCHAR)"
+    if every_column:
+        more |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns)}
+    return items_from_table(
+        table, true=true, probs=[prob], positive=positive, groups=groups, where=where, logits=logits, more=more
+    )
+
+
+def _day_sql(column: Column, every: str) -> str:
+    name = quoted(column.name)
+    if column.is_number:
+        raise InputError(f"`{column.name}` holds numbers, not dates; count by its values with --by {column.name}.")
+    day = name
+    if column.type == "VARCHAR":
+        day = f"coalesce(TRY_CAST({name} AS DATE), CAST(TRY_CAST({name} AS TIMESTAMP) AS DATE))"
+    start = f"CAST(date_trunc('{every}', {day}) AS DATE)"
+    return f"({start} - DATE '1970-01-01')"
+
+
+class CellNumbers:
+    """Numbers the cells that rows are in, by the values of some columns."""
+
+    def __init__(self, roles: Sequence[str]) -> None:
+        self._roles = tuple(roles)
+        self._names: list[SliceNames | dict[int, int]] = [{} if r == "day" else SliceNames() for r in self._roles]
+        self._pairs: list[NDArray[np.int64]] = [np.full((1, 1), -1) for _ in self._roles[1:]]
+        self._found: list[list[tuple[int, int]]] = [[] for _ in self._roles[1:]]
+
+    def codes(self, chunk: Chunk, origin: Origin, dated: str, n: int) -> Ints:
+        """The cell of each row."""
+        made = np.zeros(n, np.int64)
+        for i, role in enumerate(self._roles):
+            column, names = chunk[role], self._names[i]
+            if isinstance(names, dict):
+                if not isinstance(column, np.ndarray) and column.null_count:
+                    at = first_missing(column)
+                    raise BadRow(f"`{dated}` is missing or no date in {origin.at(at)}.", origin.first + at)
+                code = _numbered(numbers(column), names)
+            else:
+                code = names.codes(column)
+            made = code if i == 0 else self._paired(i - 1, made, code)
+            if len(made) and made.max() >= MOST_CELLS:
+                raise InputError(
+                    f"there are more than {MOST_CELLS:,} cells to count in; choose a longer period, or fewer groups."
+                )
+        return made
+
+    def _paired(self, which: int, a: Ints, b: Ints) -> Ints:
+        if not len(a):
+            return a
+        table, found = self._pairs[which], self._found[which]
+        rows, columns = max(table.shape[0], int(a.max()) + 1), max(table.shape[1], int(b.max()) + 1)
+        if (rows, columns) != table.shape:
+            grown = np.full((2 * rows, 2 * columns), -1)
+            grown[: table.shape[0], : table.shape[1]] = table
+            self._pairs[which] = table = grown
+        new = table[a, b] < 0
+        if new.any():
+            for pair in sorted(set(zip(a[new].tolist(), b[new].tolist(), strict=True))):
+                table[pair] = len(found)
+                found.append(pair)
+        made: Ints = table[a, b]
+        return made
+
+    def cells(self) -> tuple[Cell, ...]:
+        """The names of each cell's values, in order of their number; days as ISO dates."""
+        listed: list[list[str]] = []
+        for names in self._names:
+            if isinstance(names, dict):
+                listed.append([(EPOCH + timedelta(days=day)).isoformat() for day in names])
+            else:
+                listed.append(names.names)
+        if not listed:
+            return ((),)
+        made: list[Cell] = [(name,) for name in listed[0]]
+        for values, found in zip(listed[1:], self._found, strict=True):
+            made = [(*made[a], values[b]) for a, b in found]
+        return tuple(made)
+
+
+def _numbered(days: NDArray[Any], names: dict[int, int]) -> Ints:
+    """Whole numbers that lie close together, by order of appearance."""
+    if not len(days):
+        return np.zeros(0, np.int64)
+    days = days.astype(np.int64, copy=False)
+    low, high = int(days.min()), int(days.max())
+    there = np.zeros(high - low + 1, bool)
+    there[days - low] = True
+    number = np.zeros(high - low + 1, np.int64)
+    for day in np.flatnonzero(there).tolist():
+        number[day] = names.setdefault(day + low, len(names))
+    made: Ints = number[days - low]
+    return made
+
+
+@dataclass(frozen=True)
+class TallyWork(Work[Tally]):
+    """Counts items by cell and place on the grid of probabilities, and takes the labels out."""
+
+    items: Items
+    roles: tuple[str, ...] = ()
+    dated: str = ""
+    keyed: KeyedLabels | None = None
+    labelled: bool = True  # whether the rows have labels
+    inclusion: str | None = None
+
+    def gather(self, chunks: Iterator[Chunk]) -> Tally:
+        numbering = CellNumbers(self.roles)
+        sums = np.zeros((1, GRID, 2), np.int64)
+        labels: list[Labels] = []
+        groups: list[Any] = []
+        for chunk in chunks:
+            origin = self.items.origin(chunk)
+            (q,) = self.items.probabilities(chunk)
+            cell = numbering.codes(chunk, origin, self.dated, len(q))
+            place = grid_places(q)
+            top = int(cell.max()) + 1 if len(cell) else 1
+            if top > len(sums):
+                grown = np.zeros((2 * top, GRID, 2), np.int64)
+                grown[: len(sums)] = sums
+                sums = grown
+            code, size = cell * GRID + place, top * GRID
+            flat = sums.reshape(-1, 2)
+            flat[:size, 0] += np.bincount(code, minlength=size)
+            # Sums of whole numbers below 2⁵³ are exact in floating point.
+            flat[:size, 1] += np.bincount(code, weights=np.rint(q * UNIT), minlength=size).astype(np.int64)
+            group = None
+            if self.items.groups is not None:
+                group = self.items.group_ids(chunk, "group")
+                found, count = np.unique(group, return_counts=True)
+                groups.append((found, count))
+            labels.append(self._labels(chunk, origin, cell, q, place, group))
+        cells = numbering.cells()
+        code = np.flatnonzero(sums.reshape(-1, 2)[:, 0])
+        held = sums.reshape(-1, 2)[code]
+        every = labels or [no_labels()]
+        names = Labels.__slots__
+        drawn, sizes = (
+            added(np.concatenate([g for g, _ in groups]), np.concatenate([c for _, c in groups])[:, None])
+            if groups
+            else (np.zeros(0, np.uint64), np.zeros((0, 1), np.int64))
+        )
+        return Tally(
+            cells,
+            code // GRID,
+            code % GRID,
+            held[:, 0],
+            held[:, 1],
+            Labels(*(np.concatenate([getattr(part, name) for part in every]) for name in names)),
+            drawn.astype(np.uint64),
+            sizes[:, 0],
+        )
+
+    def _labels(
+        self, chunk: Chunk, origin: Origin, cell: Ints, q: Floats, place: Ints, group: NDArray[np.uint64] | None
+    ) -> Labels:
+        if self.keyed is not None:
+            number = key_numbers(chunk["key"], self.keyed.keys)
+            at = np.flatnonzero(number >= 0)
+            which = number[at]
+            y, inclusion = self.keyed.y[which], self.keyed.inclusion[which]
+        elif self.labelled:
+            given = numbers(chunk["y"])
+            known = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(len(given), bool)
+            at = np.flatnonzero(known)
+            y = _validate.labels(np.ascontiguousarray(given[at]), SomeRows(origin, at))
+            inclusion, which = np.full(len(at), np.nan), np.full(len(at), -1)
+            if self.inclusion is not None:
+                inclusion = inclusion_probabilities(
+                    numbers(chunk["inclusion"])[at].astype(np.float64), self.inclusion, SomeRows(origin, at)
+                )
+        else:
+            return no_labels()
+        drawn = np.zeros(len(at), np.uint64) if group is None else group[at]
+        return Labels(cell[at], q[at], place[at], y, inclusion, drawn, which)
+
+
+class SomeRows(Origin):
+    """Where some of the rows are from."""
+
+    __slots__ = ("rows",)
+    rows: Ints
+
+    def __init__(self, whole: Origin, rows: Ints) -> None:
+        super().__init__(whole.true, whole.prob, whole.weight, whole.first, whole.from_file, whole.numbered)
+        object.__setattr__(self, "rows", rows)
+
+    def at(self, index: int) -> str:
+        return super().at(int(self.rows[index]))
+
+
+def inclusion_probabilities(values: Floats, name: str, origin: Origin) -> Floats:
+    """Of labelled items: above 0 and at most 1."""
+    good = (values > 0) & (values <= 1)
+    if not good.all():
+        i = int(np.argmin(good))
+        if np.isnan(values[i]):
+            raise InputError(
+                f"`{name}` is missing in {origin.at(i)}; every labelled item needs its inclusion probability."
+            )
+        raise InputError(
+            f"`{name}` must lie above 0 and not above 1; got {values[i]:.6g} in {origin.at(i)}. "
+            "An item that could not be drawn stands for no other."
+        )
+    return values
+
+
+def key_numbers(keys: pa.Array, known: pa.Array) -> Ints:
+    """The place of each key among the known ones, -1 for others."""
+    import pyarrow.compute as pc
+
+    found = pc.fill_null(pc.index_in(keys, value_set=known), -1)
+    return as_numpy(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found).astype(np.int64)
+
+
+def keyed_labels(
+    source: Any, table: Table, key: str, true: str | None, positive: Any, inclusion: str | None
+) -> tuple[KeyedLabels, tuple[str, ...]]:
+    """The labels of a file of labels, one for each item, and what to say of them.
+
+    Keys are compared as values of the table's own column. Several people's labels of an item (a column `annotator`) are
+    settled by the majority.
+    """
+    from howsure.engines.columns import label_column, label_sql
+
+    with Table(source, table.engine) as file:
+        named = file.column(key)
+        kind = table.column(key).type
+        unparsed = file.unparsed()
+        relation = unparsed[1] if unparsed is not None and unparsed[0] == "csv" else None
+        known = {c.name.lower(): c.name for c in file.columns}
+        column = label_column(file, true, skip={named.name, *(known.get(n, "") for n in KEPT)})
+        plain = quoted(named.name)
+        as_table = f"CAST(TRY_CAST({plain} AS {kind}) AS VARCHAR)" if kind != "VARCHAR" else f"CAST({plain} AS VARCHAR)"
+        where = inclusion or known.get("inclusion")
+        extra = [where, known.get("stratum"), known.get("annotator")]
+        sql = [as_table, f"CAST({plain} AS VARCHAR)"]
+        values = [label_sql(file, column, positive, None)]
+        values.append("NULL" if where is None else f"TRY_CAST({quoted(file.column(where).name)} AS DOUBLE)")
+        values += ["NULL" if c is None else f"CAST({quoted(c)} AS VARCHAR)" for c in extra[1:]]
+        if relation is not None and not column.is_number and positive is None:
+            relation = None  # the label's SQL was made for the parsed column
+        batches = [pa.Table.from_batches([b]) for b in file.batches([*sql, *values], relation=relation)]
+        name = file.name
+    if not batches:
+        raise InputError(f"{name} has no rows.")
+    whole = pa.concat_tables(batches).combine_chunks()
+    keys, raw, y, pi, strata, people = (whole.column(i).combine_chunks() for i in range(6))
+    given = as_numpy(y.cast(pa.float64()))
+    origin = Origin(true=column.name, from_file=True)
+    rows = np.flatnonzero(~np.isnan(given))
+    if not len(rows):
+        raise InputError(f"{name} has no labels: `{column.name}` is empty in all of its {len(given):,} rows.")
+    labels = _validate.labels(given[rows], SomeRows(origin, rows))
+    text = keys.to_pylist()
+    for i in rows.tolist():
+        if text[i] is None:
+            said = raw[i].as_py()
+            what = (
+                "is missing" if said is None else f"holds {said!r}, which the table's `{key}` ({kind.lower()}) cannot"
+            )
+            raise InputError(f"{name}: `{named.name}` {what} in row {i + 1:,}.")
+    probability = np.full(len(given), np.nan)
+    if where is not None:
+        probability[rows] = inclusion_probabilities(
+            as_numpy(pi.cast(pa.float64()))[rows], where, SomeRows(origin, rows)
+        )
+        _latest(probability, rows, strata.to_pylist())
+    votes: dict[str, list[int]] = {}
+    for i, label in zip(rows.tolist(), labels.tolist(), strict=True):
+        votes.setdefault(text[i], []).append(label)
+    several = people.null_count < len(people)
+    unsettled = [k for k, v in votes.items() if 2 * sum(v) == len(v) or (not several and 0 < sum(v) < len(v))]
+    if unsettled:
+        how = "by as many people each way" if several else "in two ways"
+        raise InputError(
+            f"{name} labels {len(unsettled):,} {'item' if len(unsettled) == 1 else 'items'} {how} "
+            f"(the first is {unsettled[0]!r}): decide on one label each, or leave it empty."
+        )
+    first = {text[i]: i for i in reversed(rows.tolist())}
+    order = list(votes)
+    notes = []
+    split = sum(0 < sum(v) < len(v) for v in votes.values())
+    if split:
+        notes.append(f"{split:,} items were labelled both ways by several people; the majority counts.")
+    settled = np.array([2 * sum(votes[k]) > len(votes[k]) for k in order], np.uint8)
+    return KeyedLabels(pa.array(order, pa.string()), settled, probability[[first[k] for k in order]], name), tuple(
+        notes
+    )
+
+
+KEPT = ("inclusion", "stratum", "annotator")  # columns that drawn and labelled tables have beside the item's own
+
+
+def _latest(probability: Floats, rows: Ints, strata: Sequence[str | None]) -> None:
+    """Batches of one design: what counts is the inclusion probability after the last, the same for all of a stratum."""
+    highest: dict[str, float] = {}
+    for i in rows.tolist():
+        if (h := strata[i]) is not None:
+            highest[h] = max(highest.get(h, 0.0), float(probability[i]))
+    for i in rows.tolist():
+        if (h := strata[i]) is not None:
+            probability[i] = highest[h]
+
+
+# -- which to label --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRows:
+    """Rows drawn so far: stratum, cell (text), random priority and the whole rows."""
+
+    stratum: Ints
+    cell: tuple[Cell, ...]
+    priority: Floats
+    row: Ints
+    rows: tuple[pa.Table, ...]
+    wanted: Mapping[tuple[int, Cell], int]
+
+    def __add__(self, other: DrawnRows) -> DrawnRows:
+        return DrawnRows(
+            np.concatenate([self.stratum, other.stratum]),
+            self.cell + other.cell,
+            np.concatenate([self.priority, other.priority]),
+            np.concatenate([self.row, other.row]),
+            self.rows + other.rows,
+            self.wanted or other.wanted,
+        ).cut()
+
+    def cut(self) -> DrawnRows:
+        """Only as many of each stratum and cell as are wanted, those of least priority."""
+        if not len(self.stratum):
+            return self
+        order = np.lexsort((self.row, self.priority))
+        left = dict(self.wanted)
+        keep = []
+        for i in order.tolist():
+            at = int(self.stratum[i]), self.cell[i]
+            if left.get(at, 0) > 0:
+                left[at] -= 1
+                keep.append(i)
+        keep.sort()
+        chosen = np.array(keep, np.int64)
+        whole = pa.concat_tables(self.rows).take(pa.array(chosen))
+        cells = tuple(self.cell[i] for i in keep)
+        return DrawnRows(self.stratum[chosen], cells, self.priority[chosen], self.row[chosen], (whole,), self.wanted)
+
+
+@dataclass(frozen=True)
+class DrawWork(Work[DrawnRows]):
+    """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones (`known` keys) are passed over.
+
+    A row's random number is a hash of the seed and its key or, without a key, its number: the same on every engine.
+    """
+
+    items: Items
+    roles: tuple[str, ...]
+    dated: str
+    stratum: Ints  # of each place on the grid
+    wanted: Mapping[tuple[int, Cell], int]
+    known: pa.Array | None
+    labelled: bool
+    seed: int
+    n_columns: int
+
+    def gather(self, chunks: Iterator[Chunk]) -> DrawnRows:
+        numbering = CellNumbers(self.roles)
+        none = np.zeros(0, np.int64)
+        made = DrawnRows(none, (), np.zeros(0), none, (), self.wanted)
+        most = max(self.wanted.values(), default=0)
+        for chunk in chunks:
+            origin = self.items.origin(chunk)
+            (q,) = self.items.probabilities(chunk)
+            cell = numbering.codes(chunk, origin, self.dated, len(q))
+            stratum = self.stratum[grid_places(q)]
+            priority = self._priorities(chunk, len(q))
+            free = np.ones(len(q), bool)
+            if self.known is not None:
+                free = key_numbers(chunk["key"], self.known) < 0
+            elif self.labelled:
+                y = numbers(chunk["y"])
+                free = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
+            names = numbering.cells()
+            at = np.flatnonzero(free)
+            # The least priorities of every stratum and cell of this chunk are enough.
+            order = at[np.lexsort((priority[at], cell[at], stratum[at]))]
+            code = stratum[order] * len(names) + cell[order]
+            start = np.flatnonzero(np.diff(code, prepend=-1))
+            rank = np.arange(len(order)) - np.repeat(start, np.diff(np.append(start, len(order))))
+            order = np.sort(order[rank < most])
+            rows = pa.table({f"c{i}": _column(chunk[f"whole{i}"], order) for i in range(self.n_columns)})
+            first = 0 if chunk.first is None else chunk.first
+            made = made + DrawnRows(
+                stratum[order],
+                tuple(names[c] for c in cell[order].tolist()),
+                priority[order],
+                first + order,
+                (rows,),
+                self.wanted,
+            )
+        return made
+
+    def _priorities(self, chunk: Chunk, n: int) -> Floats:
+        if (keys := chunk.get("key")) is not None:
+            encoded = keys.dictionary_encode()
+            from howsure.engines.slices import slice_key
+
+            hashed = np.array([slice_key(str(v)) for v in encoded.dictionary.to_pylist()], np.uint64)
+            if encoded.null_count:
+                at = first_missing(keys)
+                raise InputError(f"the key is missing in {self.items.origin(chunk).at(at)}; every item needs one.")
+            number = hashed[as_numpy(encoded.indices)]
+        elif chunk.first is None:
+            raise InputError("rows of Spark are not numbered: name the column that identifies an item with --key.")
+        else:
+            number = np.arange(chunk.first, chunk.first + n, dtype=np.uint64)
+        return mixed(number, self.seed)
+
+
+def _column(column: Any, rows: Ints) -> Any:
+    return pa.array(column[rows]) if isinstance(column, np.ndarray) else column.take(pa.array(rows))
+
+
+def mixed(number: NDArray[np.uint64], seed: int) -> Floats:
+    """Random numbers in [0, 1) from whole ones: the finaliser of SplitMix64."""
+    with np.errstate(over="ignore"):
+        x = number + np.uint64((seed * 2 + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x = x ^ (x >> np.uint64(31))
+    return (x >> np.uint64(11)).astype(np.float64) / (1 << 53)

@@ -1,0 +1,113 @@
+"""A count in words and tables."""
+
+from __future__ import annotations
+
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.counting.result import CellCount, Counts
+from howsure.counting.verdict import percent, percent_range
+from howsure.report.text.layout import cut, filled, joined, notes, printable
+
+MOST_CELLS = 60
+
+
+def counts_text(c: Counts) -> str:
+    """Verdict first, then the three counts side by side, the cells, the strata and what more labels would bring."""
+    parts = [filled(printable(c.verdict)), _headline(c)]
+    if c.cells:
+        parts.append(_cells(c))
+    if c.coefficients:
+        parts.append(_coefficients(c))
+    parts.append(_strata(c))
+    if c.need is not None:
+        parts.append(filled(need_words(c)))
+    return joined([*parts, *notes(c.notes)])
+
+
+def need_words(c: Counts) -> str:
+    """How many more labels the interval takes."""
+    assert c.need is not None
+    assert c.share.low is not None
+    assert c.share.high is not None
+    now = 100 * (c.share.high - c.share.low) / 2
+    goal = 100 * c.need.half_width
+    if not c.need.more:
+        return f"The interval is ±{now:.2g} points: ±{goal:.3g} is reached, no more labels are needed."
+    return f"The interval is ±{now:.2g} points. For ±{goal:.3g}: about {c.need.more:,} more labels, {c.need.n_labels:,} in all."
+
+
+def _headline(c: Counts) -> str:
+    def line(name: str, share: str, count: str, remark: str = "") -> str:
+        return f"  {name:<22} {share:>24} {count:>12}  {remark}".rstrip()
+
+    scale = max(c.share.value, (c.share.high or 0) / 2)
+    rows = [
+        f"{c.n_items:,} items, {c.n_labels:,} labelled ({c.n_positive:,} positive); design: {c.design}",
+        line("", f"share ({100 * c.confidence_level:g}%)", "count"),
+        line(
+            "labels and model",
+            percent_range(c.share),
+            f"{c.count.value:,.0f}",
+            f"{c.count.low:,.0f} to {c.count.high:,.0f}",
+        ),
+        line("labels only", percent_range(c.labels_only), f"{c.labels_only.value * c.n_items:,.0f}"),
+        line("sum of probabilities", f"{percent(c.raw_share, scale)}%", f"{c.raw:,.0f}", "not corrected"),
+    ]
+    return "\n".join(rows)
+
+
+def _limits(e: Estimate | None) -> str:
+    return "–" if e is None else percent_range(e)
+
+
+def _cells(c: Counts) -> str:
+    sections = []
+    for title, chosen in (
+        (f"Each {c.every or 'step'}", [x for x in c.cells if x.period and not x.group]),
+        (f"Each {c.by}", [x for x in c.cells if x.group and not x.period]),
+        (f"Each {c.every} and {c.by}", [x for x in c.cells if x.group and x.period]),
+    ):
+        if chosen:
+            sections.append(_section(printable(title), chosen))
+    return "\n\n".join(sections)
+
+
+def _section(title: str, cells: list[CellCount]) -> str:
+    width = min(max(len(x.name) for x in cells), 18)
+    lines = [
+        f"{title}; P(more): than {'in the period before' if cells[0].period else 'in all others'}",
+        f"  {'':<{width}} {'items':>8} {'labels':>6} {'count':>7}  {'share':<19} {'sum of q':>8} P(more)",
+    ]
+    for x in cells[:MOST_CELLS]:
+        more = "" if x.change is None else f"{x.change.p_more:.2f}"
+        lines.append(
+            f"  {cut(x.name, width):<{width}} {x.n_items:>8,} {x.n_labels:>6,} {x.count.value:>7,.0f}  "
+            f"{_limits(x.share):<19} {x.raw:>8,.0f} {more:>7}".rstrip()
+        )
+    if len(cells) > MOST_CELLS:
+        lines.append(f"  … {len(cells) - MOST_CELLS:,} more (--json lists all)")
+    return "\n".join(lines)
+
+
+def _coefficients(c: Counts) -> str:
+    lines = ["Regression of the label, in points of the share", f"  {'':<28} {'corrected':<26} {'of q alone':>10}"]
+    for b in c.coefficients:
+        v = b.value
+        assert v.low is not None
+        assert v.high is not None
+        shown = f"{100 * v.value:+.2f} ({100 * v.low:+.2f} to {100 * v.high:+.2f})"
+        lines.append(f"  {cut(b.name, 28):<28} {shown:<26} {100 * b.raw:>+10.2f}")
+    return "\n".join(lines)
+
+
+def _strata(c: Counts) -> str:
+    lines = [
+        "Strata of probability",
+        f"  {'probability':<18} {'items':>9} {'labels':>6} {'mean q':>7}  {'positive':<20} next label",
+    ]
+    for s in c.strata:
+        span = f"{s.from_prob:.2g}" if s.from_prob == s.to_prob else f"{s.from_prob:.2g} to {s.to_prob:.2g}"
+        lines.append(
+            f"  {span:<18} {s.n_items:>9,} {s.n_labels:>6,} {100 * s.mean_prob:>6.1f}%  {_limits(s.share):<20} {s.next_label:.2f}"
+        )
+    lines.append("  next label: what one more label would bring there, relative to the best")
+    return "\n".join(lines)

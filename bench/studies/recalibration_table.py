@@ -25,7 +25,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from howsure.calibration.recalibration.choosing import losses
 from howsure.calibration.recalibration.folds import random_folds
-from howsure.calibration.recalibration.methods import FOR_MANY_CLASSES, FOR_TWO_CLASSES, METHODS
+from howsure.calibration.recalibration.methods import BY_NAME, FOR_MANY_CLASSES, FOR_TWO_CLASSES, METHODS
 
 SEEDS = range(5)
 N_FOLDS = 5
@@ -135,8 +135,8 @@ def simulated_errors(n=20_000, repeats=6):
         "logit N(0,2²)": lambda rng, n: expit(2 * rng.normal(size=n)),
     }
     methods = {name: METHODS[name] for name in FOR_TWO_CLASSES}
-    methods["isotonic, no blend"] = lambda: METHODS["isotonic"](blend=False)
-    methods["scikit-learn isotonic"] = scikit_learn_methods()["scikit-learn isotonic"]
+    methods["isotonic-platt, λ = 1"] = lambda: METHODS["isotonic-platt"](blend=False)
+    methods |= {name: METHODS[name] for name in BY_NAME}
     print(f"\nSimulated: √E(q̂ - p)², worst of {repeats}, n = {n:,}")
     print(" " * 24 + "".join(f"{law:>14}" for law in laws))
     for name, make in methods.items():
@@ -155,7 +155,7 @@ def simulated_errors(n=20_000, repeats=6):
 
 if __name__ == "__main__":
     simulated_errors()
-    two = {name: METHODS[name] for name in FOR_TWO_CLASSES}
+    two = {name: METHODS[name] for name in (*FOR_TWO_CLASSES, *BY_NAME)}
     many = {name: METHODS[name] for name in FOR_MANY_CLASSES}
     rest = scikit_learn_methods(lambda make: lambda: OneVersusRest(make))
     p, y = relation_probabilities()

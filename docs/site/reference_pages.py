@@ -21,8 +21,8 @@ MODELS = {
 RECALIBRATION = {
     "howsure.calibration.recalibration.platt": ["Temperature", "Platt"],
     "howsure.calibration.recalibration.beta": ["Beta"],
-    "howsure.calibration.recalibration.isotonic": ["Isotonic"],
-    "howsure.calibration.recalibration.histogram": ["Histogram"],
+    "howsure.calibration.recalibration.isotonic": ["Isotonic", "IsotonicPlatt"],
+    "howsure.calibration.recalibration.histogram": ["Histogram", "HistogramPlatt"],
     "howsure.calibration.recalibration.vector": ["Vector"],
     "howsure.calibration.recalibration.methods": ["load"],
 }

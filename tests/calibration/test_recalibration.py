@@ -17,17 +17,17 @@ from howsure import InputError
 from howsure.calibration.recalibration.beta import Beta
 from howsure.calibration.recalibration.choosing import contest, losses
 from howsure.calibration.recalibration.folds import inner_folds, random_folds
-from howsure.calibration.recalibration.histogram import Histogram
+from howsure.calibration.recalibration.histogram import Histogram, HistogramPlatt
 from howsure.calibration.recalibration.identity import Identity
-from howsure.calibration.recalibration.isotonic import Isotonic
+from howsure.calibration.recalibration.isotonic import Isotonic, IsotonicPlatt
 from howsure.calibration.recalibration.methods import FOR_TWO_CLASSES, METHODS, candidates, from_dict, load
 from howsure.calibration.recalibration.platt import Platt, Temperature
 from howsure.calibration.recalibration.pooling import pooled
 from howsure.calibration.recalibration.vector import Vector
 from howsure.kernels.losses import logistic_loss, temperature_loss, vector_loss
 
-BINARY = [Temperature, Platt, Beta, Isotonic, Histogram]
-MONOTONE = [Temperature, Platt, Beta, Isotonic]
+BINARY = [Temperature, Platt, Beta, IsotonicPlatt, HistogramPlatt]  # those that never say 0 or 1
+MONOTONE = [Temperature, Platt, Beta, IsotonicPlatt]
 
 probability = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-300, 1 - 2**-53, 5e-324]))
 pairs = st.lists(st.tuples(probability, st.integers(0, 1)), min_size=1, max_size=40)
@@ -105,14 +105,45 @@ def test_beta_is_the_constrained_maximum(truth):
 def test_isotonic_before_repair_is_scikit_learns():
     _, q, y = overconfident(1000)
     q = q.round(2).clip(0.01, 0.99)
-    made = Isotonic(blend=False).fit(q, y)
+    made = IsotonicPlatt(blend=False).fit(q, y)
     expected = IsotonicRegression().fit(q, y).predict(q)
     block = np.searchsorted(made.first_, logit(q) + 1e-12, side="right") - 1
     np.testing.assert_allclose(made.frequencies_[block], expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("places", [2, 9])
+def test_plain_isotonic_is_scikit_learns_everywhere(places):
+    _, q, y = overconfident(800)
+    q = q.round(places).clip(0.001, 0.999)
+    weight = np.random.default_rng(2).integers(0, 3, len(q))
+    made = Isotonic().fit(q, y, sample_weight=weight)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(q, y, sample_weight=weight)
+    at = np.concatenate([q, np.linspace(0, 1, 501)])
+    np.testing.assert_allclose(made.transform(at), theirs.predict(at), atol=1e-9)
+
+
+def test_plain_histogram_is_the_frequency_of_each_bin():
+    _, q, y = overconfident(1000)
+    made = Histogram().fit(q, y)
+    order = np.argsort(q)
+    frequencies = y[order].reshape(10, 100).mean(axis=1)
+    np.testing.assert_allclose(made.frequencies_, frequencies)
+    np.testing.assert_allclose(made.transform(q[order]), np.repeat(frequencies, 100))
+    tied = Histogram(n_bins=4).fit([0.3] * 6 + [0.9] * 2, [0, 0, 0, 0, 0, 1, 1, 1])
+    np.testing.assert_allclose(tied.transform([0.3, 0.59, 0.61, 0.9]), [1 / 6, 1 / 6, 1, 1])
+
+
+@pytest.mark.parametrize("make", [IsotonicPlatt, HistogramPlatt])
+def test_blends_saved_under_the_plain_names_still_open(make):
+    _, q, y = overconfident(400)
+    made = make().fit(q, y)
+    old = made.to_dict() | {"method": made.method.removesuffix("-platt")}
+    assert from_dict(old).transform(q).tolist() == made.transform(q).tolist()
+    assert type(from_dict(old)) is make
+
+
 def test_isotonic_repair_by_hand():
-    made = Isotonic(blend=False).fit([0.1, 0.1, 0.3, 0.6, 0.6, 0.9], [0, 0, 1, 0, 1, 1])
+    made = IsotonicPlatt(blend=False).fit([0.1, 0.1, 0.3, 0.6, 0.6, 0.9], [0, 0, 1, 0, 1, 1])
     np.testing.assert_allclose(made.frequencies_, [0, 2 / 3, 1])  # blocks of 2, 3 and 1 rows
     np.testing.assert_allclose(expit(made.heights_), [0.5 / 3, 2.5 / 4, 1.5 / 2])
     x = logit([0.3, 0.6, 0.6])
@@ -131,7 +162,7 @@ def test_blend_weight_is_the_best_on_left_out_rows():
         total = 0.0
         for f in range(5):
             out = fold == f
-            a, b = Isotonic(blend=False).fit(q[~out], y[~out]), Platt().fit(q[~out], y[~out])
+            a, b = IsotonicPlatt(blend=False).fit(q[~out], y[~out]), Platt().fit(q[~out], y[~out])
             made = share * a.transform(q[out]) + (1 - share) * b.transform(q[out])
             total -= np.sum(np.log(np.where(y[out] > 0, made, 1 - made)))
         return total
@@ -143,7 +174,7 @@ def test_blend_weight_is_the_best_on_left_out_rows():
 def test_histogram_shift_by_hand():
     q = np.repeat([0.2, 0.5, 0.8], 40)
     y = np.concatenate([np.arange(40) < k for k in (12, 30, 28)]).astype(int)
-    made = Histogram(n_bins=3).fit(q, y)
+    made = HistogramPlatt(n_bins=3).fit(q, y)
     e = 40 * expit(made.intercept_ + made.slope_ * logit([0.2, 0.5, 0.8]))
     k = np.array([12, 30, 28])
     shifts = np.log((k + 0.5) / (e + 0.5)) - np.log((40 - k + 0.5) / (40 - e + 0.5))
@@ -245,7 +276,7 @@ def test_two_columns_are_one(method):
 
 
 @pytest.mark.parametrize(
-    "method", [Temperature, Platt, Beta, lambda: Isotonic(blend=False), lambda: Histogram(n_bins=5)]
+    "method", [Temperature, Platt, Beta, lambda: IsotonicPlatt(blend=False), lambda: HistogramPlatt(n_bins=5)]
 )
 def test_doubled_rows_are_weight_two_and_order_does_not_matter(method):
     _, q, y = overconfident(300)
@@ -257,7 +288,7 @@ def test_doubled_rows_are_weight_two_and_order_does_not_matter(method):
     np.testing.assert_allclose(a, b, atol=1e-7)
 
 
-@pytest.mark.parametrize("method", [Isotonic, Histogram])
+@pytest.mark.parametrize("method", [IsotonicPlatt, HistogramPlatt])
 def test_inner_cross_validation_does_not_depend_on_the_order_of_rows(method):
     _, q, y = overconfident(500)
     mixed = np.random.default_rng(0).permutation(500)
@@ -313,7 +344,7 @@ def test_a_model_that_is_turned_round_is_made_flat_not_turned():
     assert Platt().fit(q, 1 - y).transform([0.1, 0.9]) == pytest.approx([(1 - y).mean()] * 2)
 
 
-@pytest.mark.parametrize("make", [*METHODS.values(), lambda: Platt(smoothing=True), lambda: Histogram(n_bins=7)])
+@pytest.mark.parametrize("make", [*METHODS.values(), lambda: Platt(smoothing=True), lambda: HistogramPlatt(n_bins=7)])
 def test_scikit_learn_can_clone_it(make):
     made = make().fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])
     copy = clone(made)
@@ -323,7 +354,7 @@ def test_scikit_learn_can_clone_it(make):
 
 
 def test_settings_are_read_only_but_for_set_params():
-    made = Histogram(n_bins=3)
+    made = HistogramPlatt(n_bins=3)
     with pytest.raises(AttributeError, match="read-only"):
         made.n_bins = 4
     assert made.set_params(n_bins=4).n_bins == 4
@@ -392,7 +423,7 @@ def test_bad_calls():
     with pytest.raises(InputError, match="must not be all 0"):
         Platt().fit([0.5], [1], sample_weight=[0])
     with pytest.raises(InputError, match="`n_bins` must be a whole number"):
-        Histogram(n_bins=0).fit([0.5], [1])
+        HistogramPlatt(n_bins=0).fit([0.5], [1])
     with pytest.raises(InputError, match="`penalty` must be a number of 0 or more"):
         Vector(penalty=-1).fit([0.5], [1])
 

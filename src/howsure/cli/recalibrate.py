@@ -38,7 +38,11 @@ def fit(
     file: options.Table,
     out: Annotated[str, typer.Option("--out", "-o", help="Save the recalibrator to this JSON file.")],
     method: Annotated[
-        str, typer.Option(help="auto, temperature, platt, beta, isotonic or histogram; vector for many classes.")
+        str,
+        typer.Option(
+            help="auto, temperature, platt, beta, isotonic-platt, histogram-platt; isotonic and histogram as published; "
+            "vector for many classes."
+        ),
     ] = "auto",
     prob: Annotated[
         str | None, typer.Option(help="Column of probabilities; or a glob, 'p_*', of one column a class.")

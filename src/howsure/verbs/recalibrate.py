@@ -48,7 +48,8 @@ def recalibrate(
     y_prob : array of probabilities, shape (n,) or (n, K)
     method : str
         "auto", the default, takes the method of least cross-validated log loss, and none if its gain is not clear.
-        Or "temperature", "platt", "beta", "isotonic", "histogram" (two classes), "temperature", "vector" (more).
+        Or "temperature", "platt", "beta", "isotonic-platt", "histogram-platt", "isotonic", "histogram" (two
+        classes; the last two, as published, are tried only by name), "temperature", "vector" (more).
     groups : array, shape (n,); or a column's name
         What is dependent. Whole groups stay in one fold, and the interval is cluster-robust.
     confidence_level : float

@@ -1,4 +1,4 @@
-"""Histogram recalibration: how far off each bin is, added to the Platt curve."""
+"""Histogram recalibration: plain, and as shifts of the Platt curve."""
 
 from __future__ import annotations
 
@@ -16,6 +16,53 @@ FEWEST_ROWS = 20  # a bin, of those tried
 
 
 class Histogram(Recalibrator):
+    """Histogram binning as it is: each probability becomes the frequency of its bin.
+
+    Bins hold equal numbers of rows; rows with the same q are never parted, and a boundary lies halfway between the
+    values on its sides. What q says inside a bin is lost, and frequencies may be 0 or 1; `HistogramPlatt` has neither fault.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins; ten in the original.
+
+    References
+    ----------
+    Zadrozny & Elkan, Obtaining calibrated probability estimates from decision trees and naive Bayesian classifiers,
+    ICML 2001.
+
+    Examples
+    --------
+    >>> made = Histogram(n_bins=2).fit([0.2] * 50 + [0.7] * 50, [0] * 40 + [1] * 10 + [0] * 15 + [1] * 35)
+    >>> made.transform([0.0, 0.44, 0.46, 1.0]).tolist()
+    [0.2, 0.2, 0.7, 0.7]
+    """
+
+    method = "histogram"
+    edges_: Floats  # q between the bins
+    frequencies_: Floats
+
+    def __init__(self, *, n_bins: int = 10) -> None:
+        self.n_bins = n_bins
+
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+        kept = weight > 0
+        x, y, weight = x[kept], y[kept], weight[kept]
+        b = equal_mass(x, weight, _validate.count(self.n_bins, "n_bins"))
+        q, number = sigmoid(x), np.arange(int(b.max()) + 1)
+        first = np.array([q[b == i].min() for i in number])
+        last = np.array([q[b == i].max() for i in number])
+        self.edges_ = 0.5 * (last[:-1] + first[1:])
+        self.frequencies_ = np.bincount(b, weight * y) / np.bincount(b, weight)
+
+    def _curve(self, x: Floats) -> Floats:
+        return self.frequencies_[np.searchsorted(self.edges_, sigmoid(x), side="right")]
+
+    def _formula(self) -> str:
+        return f"frequencies of {len(self.frequencies_)} bins"
+
+
+class HistogramPlatt(Recalibrator):
     """logit q̂ = Platt line + the shift of the bin, with shifts joined by straight lines between the bins' centres.
 
     Bins hold equal numbers of rows; rows with the same q are never parted. A bin of n rows and k ones, where the Platt
@@ -38,12 +85,12 @@ class Histogram(Recalibrator):
 
     Examples
     --------
-    >>> made = Histogram(n_bins=2).fit([0.2] * 50 + [0.7] * 50, [0] * 40 + [1] * 10 + [0] * 15 + [1] * 35)
+    >>> made = HistogramPlatt(n_bins=2).fit([0.2] * 50 + [0.7] * 50, [0] * 40 + [1] * 10 + [0] * 15 + [1] * 35)
     >>> made.transform([0.2, 0.7]).round(4).tolist()
     [0.2, 0.7]
     """
 
-    method = "histogram"
+    method = "histogram-platt"
     cross_validates = True
     intercept_: float
     slope_: float
@@ -72,13 +119,18 @@ def _shifts(x: Floats, z: Floats, y: Floats, weight: Floats, n_bins: int) -> tup
     """Centres and shifts of equal-mass bins around the curve with log-odds z."""
     kept = weight > 0
     x, z, y, weight = x[kept], z[kept], y[kept], weight[kept]
-    number = np.unique(x, return_inverse=True)[1]
-    mass = np.bincount(number, weight)
-    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
-    b = np.unique((n_bins * middle).astype(np.int64), return_inverse=True)[1][number]
+    b = equal_mass(x, weight, n_bins)
     n, k, e = (np.bincount(b, weight * v) for v in (np.ones_like(x), y, sigmoid(z)))
     shifts = np.log((k + 0.5) / (e + 0.5)) - np.log((n - k + 0.5) / (n - e + 0.5))
     return np.bincount(b, weight * x) / n, shifts
+
+
+def equal_mass(x: Floats, weight: Floats, n_bins: int) -> NDArray[np.int64]:
+    """The number of each row's bin, bins of equal weight; rows with the same x are never parted."""
+    number = np.unique(x, return_inverse=True)[1]
+    mass = np.bincount(number, weight)
+    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
+    return np.asarray(np.unique((n_bins * middle).astype(np.int64), return_inverse=True)[1][number])
 
 
 def _best_number(x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> int:

@@ -1,4 +1,4 @@
-"""Isotonic recalibration, safe near 0 and 1 and as smooth as the data ask for."""
+"""Isotonic recalibration: plain, and blended with Platt, safe near 0 and 1 and as smooth as the data ask for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,48 @@ from howsure.kernels.losses import Floats
 
 
 class Isotonic(Recalibrator):
-    """The non-decreasing curve nearest to the labels, with three repairs.
+    """The non-decreasing curve nearest to the labels, as it is: scikit-learn's `IsotonicRegression` with `clip`.
+
+    Between two blocks it is a straight line in q. Blocks at the ends often have frequency 0 or 1, where one later
+    surprise costs an infinite log loss; `IsotonicPlatt` has none.
+
+    References
+    ----------
+    Zadrozny & Elkan, Transforming classifier scores into accurate multiclass probability estimates, KDD 2002.
+
+    Examples
+    --------
+    >>> made = Isotonic().fit([0.1, 0.1, 0.8, 0.8, 0.8], [0, 0, 1, 1, 1])
+    >>> made.transform([0.1, 0.45, 0.8]).round(4).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    method = "isotonic"
+    knots_: Floats  # q where each block begins and ends
+    heights_: Floats  # frequencies there
+
+    def __init__(self) -> None:
+        pass
+
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+        from scipy.optimize import isotonic_regression
+
+        values, n, k = _by_value(x, y, weight)
+        starts = isotonic_regression(k / n, weights=n).blocks[:-1]
+        frequencies = np.add.reduceat(k, starts) / np.add.reduceat(n, starts)
+        ends = np.append(starts[1:], len(values)) - 1
+        self.knots_ = sigmoid(values[np.stack([starts, ends], axis=1).ravel()])
+        self.heights_ = np.repeat(frequencies, 2)
+
+    def _curve(self, x: Floats) -> Floats:
+        return np.interp(sigmoid(x), self.knots_, self.heights_)
+
+    def _formula(self) -> str:
+        return f"isotonic, {len(self.heights_) // 2} blocks"
+
+
+class IsotonicPlatt(Recalibrator):
+    """The isotonic curve with three repairs, blended with the Platt curve.
 
     1. A block of n rows and k ones counts as (k + ½)/(n + 1): never 0 or 1, where one later surprise costs an infinite
        log loss. Blocks that this puts out of order are pooled again.
@@ -32,12 +73,12 @@ class Isotonic(Recalibrator):
 
     Examples
     --------
-    >>> made = Isotonic(blend=False).fit([0.1, 0.1, 0.8, 0.8, 0.8], [0, 0, 1, 1, 1])
+    >>> made = IsotonicPlatt(blend=False).fit([0.1, 0.1, 0.8, 0.8, 0.8], [0, 0, 1, 1, 1])
     >>> made.frequencies_.tolist(), made.transform([0.1, 0.8]).round(4).tolist()
     ([0.0, 1.0], [0.1667, 0.875])
     """
 
-    method = "isotonic"
+    method = "isotonic-platt"
     cross_validates = True
     frequencies_: Floats  # of the blocks before any repair
     first_: Floats  # log-odds where each of these blocks begins
@@ -69,10 +110,7 @@ def _blocks(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Float
     """Where blocks begin and their frequencies; then centres and log-odds of the blocks as repaired."""
     from scipy.optimize import isotonic_regression
 
-    kept = weight > 0
-    values, number = np.unique(x[kept], return_inverse=True)
-    n = np.bincount(number, weight[kept])
-    k = np.bincount(number, (weight * y)[kept])
+    values, n, k = _by_value(x, y, weight)
     starts = isotonic_regression(k / n, weights=n).blocks[:-1]
     n, k, sums = (np.add.reduceat(v, starts) for v in (n, k, n * values))
     first, frequencies = values[starts], k / n
@@ -80,6 +118,14 @@ def _blocks(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Float
     starts = again.blocks[:-1]
     centres = np.add.reduceat(sums, starts) / np.add.reduceat(n, starts)
     return first, frequencies, centres, log_odds(again.x[starts])
+
+
+def _by_value(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """The distinct x of weight, how much lies there, and how much of it is 1."""
+    kept = weight > 0
+    values, number = np.unique(x[kept], return_inverse=True)
+    n, k = (np.bincount(number, w[kept]).astype(np.float64) for w in (weight, weight * y))
+    return values, n, k
 
 
 def _joined(x: Floats, centres: Floats, heights: Floats) -> Floats:

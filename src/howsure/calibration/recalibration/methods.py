@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.recalibration.beta import Beta
-from howsure.calibration.recalibration.histogram import Histogram
+from howsure.calibration.recalibration.histogram import Histogram, HistogramPlatt
 from howsure.calibration.recalibration.identity import Identity
-from howsure.calibration.recalibration.isotonic import Isotonic
+from howsure.calibration.recalibration.isotonic import Isotonic, IsotonicPlatt
 from howsure.calibration.recalibration.platt import Platt, Temperature
 from howsure.calibration.recalibration.recalibrator import FORMAT, VERSION, Recalibrator
 from howsure.calibration.recalibration.vector import Vector
@@ -21,9 +21,11 @@ from howsure.errors import InputError
 
 # In order of complexity: of two that score the same, the simpler is taken.
 METHODS: dict[str, type[Recalibrator]] = {
-    c.method: c for c in (Identity, Temperature, Platt, Beta, Isotonic, Histogram, Vector)
+    c.method: c
+    for c in (Identity, Temperature, Platt, Beta, IsotonicPlatt, HistogramPlatt, Isotonic, Histogram, Vector)
 }
-FOR_TWO_CLASSES = ("temperature", "platt", "beta", "isotonic", "histogram")
+FOR_TWO_CLASSES = ("temperature", "platt", "beta", "isotonic-platt", "histogram-platt")
+BY_NAME = ("isotonic", "histogram")  # as published: with frequencies of 0 and 1 they lose to their blends
 FOR_MANY_CLASSES = ("temperature", "vector")
 MOST_CLASSES = 100_000
 
@@ -33,7 +35,10 @@ def candidates(method: str, n_classes: int) -> dict[str, Recalibrator]:
     suited = FOR_TWO_CLASSES if n_classes == 2 else FOR_MANY_CLASSES
     if method == "auto":
         return {name: METHODS[name]() for name in suited}
+    if method in BY_NAME and n_classes == 2:
+        return {method: METHODS[method]()}
     if method not in suited:
+        suited = (*suited, *BY_NAME) if n_classes == 2 else suited
         if method in METHODS:
             raise InputError(
                 f"method {method!r} is not for {n_classes} classes.{_validate.nearest(method, ('auto', *suited))}"
@@ -53,7 +58,7 @@ def from_dict(saved: Any, name: str = "this") -> Recalibrator:
     if saved.get("method") not in METHODS:
         raise InputError(f"{name} holds an unknown method {saved.get('method')!r}; known: {', '.join(METHODS)}.")
     try:
-        made = METHODS[saved["method"]](**saved["settings"])
+        made = METHODS[_named(saved)](**saved["settings"])
         n_classes, fitted = int(saved["n_classes"]), dict(saved["fitted"])
         wanted = {name for name in type(made).__annotations__ if name.endswith("_")}
         if set(fitted) != wanted:
@@ -76,6 +81,13 @@ def from_dict(saved: Any, name: str = "this") -> Recalibrator:
     ) as error:
         raise InputError(f"{name} is a damaged recalibrator: {str(error).rstrip('.')}.") from None
     return made
+
+
+def _named(saved: dict[str, Any]) -> str:
+    """The method; the blends with Platt were once saved under the plain methods' names."""
+    blends = {"isotonic": "slope_" in saved["fitted"], "histogram": "shifts_" in saved["fitted"]}
+    method = str(saved["method"])
+    return f"{method}-platt" if blends.get(method) else method
 
 
 def _grid(n_classes: int) -> NDArray[np.float64]:

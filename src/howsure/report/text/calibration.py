@@ -204,14 +204,14 @@ def recalibration_text(r: Recalibration) -> str:
     many = "" if r.n_classes == 2 else f", {r.n_classes} classes"
     lines = [
         f"{r.n:,} rows{in_groups(r.n_groups)}{many}, {r.n_folds}-fold cross-validation:",
-        f"  {'method':<12} {'log loss':>9} {'Brier':>9} {'gain':>9}  {f'{r.confidence_level:.0%} interval':<20}",
-        f"  {'none':<12} {r.before.log_loss:>9.4f} {r.before.brier:>9.4f}",
+        f"  {'method':<15} {'log loss':>9} {'Brier':>9} {'gain':>9}  {f'{r.confidence_level:.0%} interval':<20}",
+        f"  {'none':<15} {r.before.log_loss:>9.4f} {r.before.brier:>9.4f}",
     ]
     for m in r.methods:
         interval = limits(m.gain, "+.4f")
         mark = "" if m.method != r.best else "  best" if r.declined or len(r.methods) > 1 else ""
         lines.append(
-            f"  {m.method:<12} {m.log_loss:>9.4f} {m.brier:>9.4f} {m.gain.value:>+9.4f}  {interval:<20}{mark}".rstrip()
+            f"  {m.method:<15} {m.log_loss:>9.4f} {m.brier:>9.4f} {m.gain.value:>+9.4f}  {interval:<20}{mark}".rstrip()
         )
     lines[1] = lines[1].rstrip()
     fitted = filled(f"Fitted to all rows: {r.recalibrator!r}", hanging="  ")

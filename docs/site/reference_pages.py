@@ -40,7 +40,20 @@ def pages() -> dict[str, str]:
     posteriors = [n for n in public if n.endswith("Posterior")]
     models = {"CorefModel"}
     results = [n for n in public if inspect.isclass(getattr(howsure, n)) and n not in {*errors, *posteriors, *models}]
-    lm = ["train", "load", "save", "perplexity", "compare", "generate", "predict", "rank", "corrector", "check"]
+    lm = [
+        "train",
+        "load",
+        "save",
+        "perplexity",
+        "compare",
+        "prob",
+        "next",
+        "rank",
+        "study",
+        "generate",
+        "corrector",
+        "check",
+    ]
     made = {
         "verbs": ("Verbs", "The functions of `import howsure`; the shell has the same.", {"howsure": verbs}),
         "results": ("Results", "What the verbs return. All are frozen; `to_dict()` is what `--json` prints.", {"howsure": results}),

@@ -1,6 +1,7 @@
 """`howsure lm` as users type it."""
 
 import json
+import math
 
 import pytest
 
@@ -72,6 +73,108 @@ def test_correct(folder, capsys, tmp_path):
     assert out == "The fox saw a hen\nthe old fox left\n"
 
 
+def test_maximum_likelihood_takes_a_dev_text_and_says_that_it_is_impossible(folder, capsys, tmp_path):
+    mle = ["--smoothing", "mle", "--dev", folder / "test.txt", "-o", tmp_path / "mle.npz"]
+    status, out, _ = said(capsys, "train", folder / "train.txt", *mle, "--json")
+    assert status == 0
+    found = json.loads(out)
+    assert found["dev_perplexity"] is None
+    assert "have probability 0" in found["notes"][-1]
+    status, out, _ = said(capsys, "train", folder / "train.txt", *mle)
+    assert "perplexity of the dev text: infinite" in out
+    possible = tmp_path / "possible.txt"
+    possible.write_text(LINES[0] + "\n")
+    status, out, _ = said(capsys, "train", folder / "train.txt", *mle[:3], possible, *mle[4:], "--json")
+    assert json.loads(out)["dev_perplexity"] > 1
+
+
+def test_probabilities_of_sentences_and_next_words(folder, capsys, monkeypatch):
+    status, out, _ = said(capsys, "prob", folder / "lm.npz", "the fox left", "a zebra left", "--json")
+    assert status == 0
+    first, second = json.loads(out)["sentences"]
+    assert [w["word"] for w in first["words"]] == ["the", "fox", "left", "</s>"]
+    assert first["log2_prob"] == pytest.approx(sum(w["log2_prob"] for w in first["words"]))
+    assert first["perplexity"] == pytest.approx(2 ** (-first["log2_prob"] / 4))
+    assert [w["known"] for w in second["words"]] == [True, False, True, True]
+    status, out, _ = said(capsys, "next", folder / "lm.npz", "the", "--words", "3", "--json")
+    words = json.loads(out)["words"]
+    assert [w["prob"] for w in words] == sorted((w["prob"] for w in words), reverse=True)
+    after = {w["word"]: w for w in words}
+    _, out, _ = said(capsys, "prob", folder / "lm.npz", "the " + words[0]["word"], "--json")
+    assert json.loads(out)["sentences"][0]["words"][1] == after[words[0]["word"]]
+    status, out, _ = said(capsys, "prob", folder / "lm.npz", "the fox left")
+    assert max(map(len, out.split("\n"))) <= 80
+    assert said(capsys, "next", folder / "lm.npz", "--words", "0")[0] == 2
+
+
+def test_rank_adds_the_channel(folder, capsys, tmp_path):
+    """By hand: of a key, prob is the softmax of channel + weight · log p(text)."""
+    import howsure
+
+    table = tmp_path / "heard.tsv"
+    rows = [
+        ("u1", "the fox left", -4.0),
+        ("u1", "the hen left", -1.0),
+        ("u2", "fox the left", 0.0),
+        ("u2", "a hen left", -2.0),
+    ]
+    table.write_text("utterance\ttext\tacoustic\n" + "".join(f"{k}\t{t}\t{c}\n" for k, t, c in rows))
+    status, out, _ = said(
+        capsys,
+        "rank",
+        folder / "lm.npz",
+        table,
+        "--channel",
+        "acoustic",
+        "--key",
+        "utterance",
+        "--weight",
+        "0.5",
+        "--json",
+    )
+    assert status == 0
+    model = howsure.lm.load(folder / "lm.npz")
+    score = {t: c + 0.5 * model.score(t) for _, t, c in rows}
+    for found in json.loads(out)["hypotheses"]:
+        mine = [math.exp(score[t]) for k, t, _ in rows if k == found["key"]]
+        assert found["prob"] == pytest.approx(math.exp(score[found["text"]]) / sum(mine))
+        assert found["rank"] == 1 + sum(m > math.exp(score[found["text"]]) * (1 + 1e-9) for m in mine)
+    status, _, error = said(capsys, "rank", folder / "lm.npz", table, "--channel", "utterance")
+    assert status == 2
+    assert "must hold log probabilities; got 'u1'" in error
+    assert [h.text for h in howsure.lm.rank(model, ["left fox the", "the fox left"]).hypotheses] == [
+        "the fox left",
+        "left fox the",
+    ]
+
+
+def test_study_is_every_model_trained_by_itself(folder, capsys, tmp_path):
+    page, plot = tmp_path / "study.html", tmp_path / "study.svg"
+    status, out, _ = said(
+        capsys, "study", folder / "train.txt", "--order", "2", "--min-count", "1", "--html", page, "--plot", plot
+    )
+    assert status == 0
+    assert max(len(line) for line in out.split("\n") if "Written" not in line) <= 80
+    assert b"modified-kneser-ney" in page.read_bytes()
+    assert plot.read_bytes().startswith(b"<svg")
+    _, out, _ = said(capsys, "study", folder / "train.txt", "--order", "2", "--min-count", "1", "--json")
+    found = json.loads(out)
+    assert (found["train_sentences"], found["dev_sentences"], found["test_sentences"]) == (48, 6, 6)
+    assert found["best"]["dev_perplexity"] == min(m["dev_perplexity"] for m in found["models"] if m["dev_perplexity"])
+    (tmp_path / "train.txt").write_text("\n".join(LINES[:48]) + "\n")
+    (tmp_path / "dev.txt").write_text("\n".join(LINES[48:54]) + "\n")
+    (tmp_path / "test.txt").write_text("\n".join(LINES[54:]) + "\n")
+    for name in ("lidstone", "katz"):
+        options = ["--order", "2", "--smoothing", name, "--dev", tmp_path / "dev.txt", "-o", tmp_path / "m.npz"]
+        assert said(capsys, "train", tmp_path / "train.txt", *options)[0] == 0
+        _, out, _ = said(capsys, "perplexity", tmp_path / "m.npz", tmp_path / "test.txt", "--json")
+        cell = next(m for m in found["models"] if (m["smoothing"], m["order"]) == (name, 2))
+        assert cell["test"]["perplexity"] == pytest.approx(json.loads(out)["perplexity"])
+    status, _, error = said(capsys, "study", tmp_path / "dev.txt")
+    assert status == 2
+    assert "too short to hold out" in error
+
+
 def test_check(folder, capsys, tmp_path):
     page = tmp_path / "report.html"
     status, out, _ = said(capsys, "check", folder / "lm.npz", folder / "train.txt", "--html", page)
@@ -107,7 +210,6 @@ def test_arpa_is_a_model_too(folder, capsys):
         (["--order", "0"], "between 1 and 20"),
         (["--units", "word"], "Did you mean `words`"),
         (["--vocabulary", "twice.txt"], "'fox' twice"),
-        (["--smoothing", "mle", "--dev", "test.txt"], "probability 0"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(folder, capsys, monkeypatch, arguments, message):

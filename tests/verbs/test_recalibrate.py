@@ -48,7 +48,14 @@ def test_result_is_frozen_plain_data_and_says_what_it_gains(pair):
     assert r.verdict.startswith(f"Recalibrate by {r.best}: on held-out rows the log loss falls from")
     assert "\n" not in repr(r)
     made = json.loads(json.dumps(r.to_dict(), allow_nan=False))
-    assert [m["method"] for m in made["methods"]] == ["none", "temperature", "platt", "beta", "isotonic-platt", "histogram-platt"]
+    assert [m["method"] for m in made["methods"]] == [
+        "none",
+        "temperature",
+        "platt",
+        "beta",
+        "isotonic-platt",
+        "histogram-platt",
+    ]
     assert np.array_equal(from_dict(made["recalibrator"]).transform(pair[1]), r.transform(pair[1]))
     assert howsure.check(pair[0], r.transform(pair[1])).error.value < howsure.check(*pair).error.value / 3
 

@@ -1,9 +1,10 @@
-"""`howsure lm train`, `perplexity`, `compare`, `generate`, `correct` and `check`."""
+"""`howsure lm train`, `study`, `perplexity`, `prob`, `next`, `compare`, `generate`, `correct`, `rank` and `check`."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -85,6 +86,116 @@ def train(
         )
         verbs.save(model, out)
     return delivery.deliver(verbs.trained(model, out))
+
+
+def study(
+    text: Text,
+    dev: Annotated[
+        str | None, typer.Option(help="Text to tune and choose on; by default the last tenth but one.")
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="Text to report on; by default the last tenth.")] = None,
+    order: Annotated[int, typer.Option(help="Highest order.")] = 4,
+    smoothings: Annotated[str | None, typer.Option(help="Comma-separated; all by default.")] = None,
+    min_count: Annotated[int, typer.Option(help="Words seen less often become <UNK>.")] = 2,
+    units: Annotated[str, typer.Option(help="words, punctuation (marks apart) or characters.")] = "words",
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Read the text in lower case.")] = False,
+    confidence: options.Confidence = 0.95,
+    html: options.Html = None,
+    plot: options.Plot = None,
+    as_json: options.Json = False,
+    markdown: options.Markdown = False,
+    latex: options.Latex = False,
+) -> int:
+    """The perplexity of every smoothing at every order, in one table.
+
+    Examples:
+
+      howsure lm study text.txt --html study.html
+
+      howsure lm study train.txt --dev dev.txt --test test.txt --order 5 --markdown
+    """
+    from howsure.verbs import lm as verbs
+
+    delivery = Delivery(as_json, markdown, latex, html, plot, inputs=(text, dev, test))
+    with progress("training") as moved:
+        made = verbs.study(
+            text,
+            dev=dev,
+            test=test,
+            order=order,
+            smoothings=options.listed(smoothings) or None,
+            min_count=min_count,
+            units=units,
+            lowercase=lowercase,
+            confidence_level=confidence,
+            progress=moved,
+        )
+    return delivery.deliver(made)
+
+
+def prob(
+    model: Saved,
+    sentences: Annotated[list[str] | None, typer.Argument(help="Sentences in quotes; lines of stdin if none.")] = None,
+    as_json: options.Json = False,
+    markdown: options.Markdown = False,
+    latex: options.Latex = False,
+) -> int:
+    """How probable is a sentence, word by word?
+
+    Examples:
+
+      howsure lm prob lm.npz "i want chinese food"
+
+      howsure lm prob lm.npz --json < sentences.txt
+    """
+    from howsure.verbs import lm as verbs
+
+    given = sentences or [line for line in sys.stdin.read().splitlines() if line.strip()]
+    return Delivery(as_json, markdown, latex).deliver(verbs.prob(model, given))
+
+
+def next_(
+    model: Saved,
+    history: Annotated[str, typer.Argument(help="The words before, in quotes.")] = "",
+    n: Annotated[int, typer.Option("--words", help="How many words to show.")] = 10,
+    as_json: options.Json = False,
+    markdown: options.Markdown = False,
+    latex: options.Latex = False,
+) -> int:
+    """Which words are likeliest to come next?
+
+    Examples:
+
+      howsure lm next lm.npz "i want"
+    """
+    from howsure.verbs import lm as verbs
+
+    return Delivery(as_json, markdown, latex).deliver(verbs.next(model, history, n=n))
+
+
+def rank(
+    model: Saved,
+    file: Annotated[str, typer.Argument(help="A table of hypotheses: " + options.TABLE)],
+    text: Annotated[str | None, typer.Option(help="Column of texts.")] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="Column of log p(signal | text), from an acoustic or translation model.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Column of what the hypotheses are of (utterance).")] = None,
+    weight: Annotated[float, typer.Option(help="Power of the language model's probability.")] = 1.0,
+    as_json: options.Json = False,
+    markdown: options.Markdown = False,
+    latex: options.Latex = False,
+) -> int:
+    """Which transcript or translation is likeliest, by a noisy channel?
+
+    Examples:
+
+      howsure lm rank lm.npz hypotheses.tsv --channel acoustic --key utterance
+    """
+    from howsure.verbs import lm as verbs
+
+    made = verbs.rank(model, file, text=text, channel=channel, keys=key, weight=weight)
+    return Delivery(as_json, markdown, latex).deliver(made)
 
 
 def perplexity(
@@ -199,6 +310,6 @@ def check(
     return delivery.deliver(verbs.check(model, text, bins=bins, confidence_level=confidence, events=events, rng=rng))
 
 
-for _command in (train, perplexity, compare, generate, correct, check):
+for _command in (train, study, perplexity, prob, next_, compare, generate, correct, rank, check):
     _command.__doc__ = inspect.cleandoc(_command.__doc__ or "")
-    lm.command()(_command)
+    lm.command(_command.__name__.rstrip("_"))(_command)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.forecasts.result import ContinuousCalibration
 from howsure.calibration.multiclass import MulticlassCalibration
@@ -30,6 +32,7 @@ from howsure.plots.labels import (
 )
 from howsure.plots.vega import chart
 from howsure.report.page import render
+from howsure.report.tables import html
 
 
 def calibration_page(c: Calibration) -> bytes:
@@ -39,6 +42,14 @@ def calibration_page(c: Calibration) -> bytes:
         "histogram": chart(histogram_layers(c), 110, "Distribution of predicted probabilities by label"),
     }
     return render("calibration.html", charts, c=c, source=c.source or "data", test_notes=TEST_NOTES)
+
+
+def table_page(result: Any) -> bytes:
+    """The verdict, the picture where there is one, and the main table: for results that need no page of their own."""
+    drawn = getattr(result, "layers", None)
+    charts = {"picture": chart(drawn(), 340, result.verdict)} if drawn else {}
+    table = Markup(html(result.table(), result.level))  # escaped there
+    return render("table.html", charts, r=result, table=table)
 
 
 def paper_page(c: PaperCalibration) -> bytes:

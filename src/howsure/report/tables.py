@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from howsure._result import printable
+
+if TYPE_CHECKING:
+    from howsure._result import Result
 
 _SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
@@ -46,6 +51,26 @@ def latex(rows: Rows, level: float) -> str:
     )
 
 
+def verdict_and_table(result: Result) -> str:
+    """Verdict, main table and notes for a terminal of 80 columns; words give way where there is too little room."""
+    from howsure.report.text.layout import WIDTH, cut, filled, joined, notes
+
+    head, body, numeric = _cells(result.table(), result.level, "–", "[{}, {}]")
+    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    over = sum(widths) + 2 * len(widths) - WIDTH
+    for i in sorted(range(len(head)), key=lambda i: -widths[i]):
+        if over > 0 and not numeric[i]:
+            less = min(over, max(widths[i] - 12, 0))
+            widths[i], over = widths[i] - less, over - less
+    lines = []
+    for cells in [head, *body]:
+        shown = (
+            f"{c:>{w}}" if right else f"{cut(c, w):<{w}}" for c, w, right in zip(cells, widths, numeric, strict=True)
+        )
+        lines.append(("  " + "  ".join(shown)).rstrip())
+    return joined([filled(printable(result.verdict)), "\n".join(lines), *notes(getattr(result, "notes", ()))])
+
+
 def html(rows: Rows, level: float) -> str:
     """A table in HTML."""
     head, body, _ = _cells(rows, level, "–", "[{}, {}]")
@@ -85,6 +110,8 @@ def _shown(value: Any, none: str) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if abs(value) >= 10:
+            return f"{value:,.{1 if abs(value) >= 100 else 2}f}"
         return f"{value:.4f}" if value == 0 or abs(value) >= 0.00005 else f"{value:.1e}"
     return str(value)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import finite
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from howsure.models.ngrams.comparison import ModelComparison
     from howsure.models.ngrams.evaluation import Evaluation
     from howsure.models.ngrams.model import LanguageModel, LanguageTraining
-    from howsure.models.ngrams.use import Candidate, Correction, Corrector
+    from howsure.models.ngrams.study import SmoothingStudy
+    from howsure.models.ngrams.use import Correction, Corrector, NextWords, Ranking, SentenceProbabilities
 
 Model = "LanguageModel | str | Path"
 
@@ -69,7 +71,7 @@ def train(
         No <UNK>: other words cannot occur.
     dev : as `text`
         What lidstone's α and interpolated's weights are tuned on; by default the training text itself, leaving out
-        each occurrence in turn. With other smoothings, a check that the dev text is possible.
+        each occurrence in turn. With any smoothing, its perplexity is reported (infinite where a word has probability 0).
     alpha, cut_off
         Lidstone's α; the largest count that good-turing and katz discount.
     memory : int
@@ -133,9 +135,9 @@ def train(
     )
     if dev is not None:
         found = evaluated(model, _source(dev))
+        model.settings["dev_perplexity"] = finite(found.perplexity)
         if found.impossible:
-            raise InputError("on the dev text: " + found.verdict)
-        model.settings["dev_perplexity"] = found.perplexity
+            model.settings["notes"].append("On the dev text: " + found.verdict)
     return model
 
 
@@ -209,18 +211,119 @@ def generate(
     )
 
 
-def predict(model: Any, history: str, *, n: int = 10) -> list[Candidate]:
-    """The likeliest next words."""
+def prob(model: Any, sentences: str | Sequence[str]) -> SentenceProbabilities:
+    """The probability of a sentence, or of several, word by word.
+
+    >>> import howsure
+    >>> model = howsure.lm.train(["I am Sam", "Sam I am", "I do not like green eggs and ham"], order=2, smoothing="mle")
+    >>> [round(w.prob, 3) for w in howsure.lm.prob(model, "I am Sam").sentences[0].words]
+    [0.667, 0.667, 0.5, 0.5]
+    """
+    from howsure.models.ngrams.use import sentence_probabilities
+
+    return sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
+
+
+def next(model: Any, history: str = "", *, n: int = 10) -> NextWords:
+    """The `n` likeliest words after a history, with their probabilities."""
     from howsure.models.ngrams.use import next_words
 
     return next_words(_model(model), history, n)
 
 
-def rank(model: Any, sentences: Sequence[str]) -> list[Candidate]:
-    """Candidate sentences from the likeliest."""
+def rank(
+    model: Any,
+    hypotheses: Any,
+    *,
+    text: str | None = None,
+    channel: Sequence[float] | str | None = None,
+    keys: Sequence[str] | str | None = None,
+    weight: float = 1.0,
+) -> Ranking:
+    """Hypotheses of a recogniser or translator by a noisy channel: channel + weight · log p(text).
+
+    Parameters
+    ----------
+    hypotheses : list of sentences, or a table (path or data frame)
+        Of a table, `text`, `channel` and `keys` are columns.
+    channel : list of float, or a column's name
+        Natural log of p(signal | text), from an acoustic, translation or error model; 0 if not given.
+    keys : list of str, or a column's name
+        Which hypotheses compete: those of the same utterance. All of them, if not given.
+    weight : float
+        Power of the language model's probability.
+
+    Returns
+    -------
+    Ranking
+        `.hypotheses` with their probability among those of their key, `.best`.
+    """
     from howsure.models.ngrams.use import ranked
 
-    return ranked(_model(model), sentences)
+    if isinstance(hypotheses, Sequence) and not isinstance(hypotheses, str):
+        texts, scores, named = list(hypotheses), channel, keys
+    else:
+        texts, scores, named = _hypotheses(hypotheses, text, channel, keys)
+    return ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
+
+
+def _hypotheses(source: Any, text: str | None, channel: Any, keys: Any) -> tuple[list[str], Any, Any]:
+    """Texts, channel scores and keys from the columns of a table."""
+    from howsure.engines.coded import read_texts
+    from howsure.engines.tables import Table
+
+    more = tuple(c for c in (channel, keys) if c is not None)
+    with Table(source) as table:
+        rows = read_texts(table, text, None, labelled=False, more=more)
+    scores = None
+    for given in () if channel is None else rows.more[channel]:
+        try:
+            scores = [*(scores or []), float(str(given))]
+        except ValueError:
+            raise InputError(f"column `{channel}` must hold log probabilities; got {given!r}.") from None
+    return rows.texts, scores, None if keys is None else [str(k) for k in rows.more[keys]]
+
+
+def study(
+    text: Any,
+    *,
+    dev: Any = None,
+    test: Any = None,
+    order: int = 4,
+    smoothings: Sequence[str] | None = None,
+    min_count: int = 2,
+    units: str = "words",
+    lowercase: bool = False,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> SmoothingStudy:
+    """The perplexity of every smoothing at every order up to `order`, on the same text and vocabulary.
+
+    Without `dev` and `test` the last tenth of the sentences is for testing and the tenth before it for development.
+    Lidstone's α and the weights of interpolation are tuned on the dev text, the best model is chosen on it, and all perplexities
+    shown are those of the test text. Words seen less than `min_count` times become <UNK>.
+    """
+    from howsure.models.ngrams.study import studied
+    from howsure.models.ngrams.vocabulary import blocks
+
+    def sentences(source: Any) -> list[str]:
+        return [line for block in blocks(_source(source)) for line in block.decode().splitlines() if line.strip()]
+
+    return studied(
+        sentences(text),
+        None if dev is None else sentences(dev),
+        None if test is None else sentences(test),
+        most_order=_validate.count(order, "order"),
+        smoothings=smoothings,
+        text=_name(text),
+        confidence_level=_validate.fraction(confidence_level, "confidence_level"),
+        rng=_validate.generator(rng),
+        progress=progress,
+        min_count=min_count,
+        units=units,
+        lowercase=lowercase,
+    )
 
 
 def corrector(

@@ -172,10 +172,20 @@ def test_temperature_and_top_k():
 
 
 def test_next_words_and_ranking(model):
-    found = next_words(model, "the old", 3)
-    assert found[0].text == "fox"
+    found = next_words(model, "the old", 3).words
+    assert found[0].word == "fox"
     assert found[0].log_prob >= found[1].log_prob
-    assert next(c.text for c in ranked(model, ["hen a saw fox the", "the fox saw a hen"])) == "the fox saw a hen"
+    assert ranked(model, ["hen a saw fox the", "the fox saw a hen"]).best[0].text == "the fox saw a hen"
+
+
+@pytest.mark.parametrize("text", ["the fox saw a hen", "the hen", ""])
+@pytest.mark.parametrize("running", [False, True])
+def test_next_words_say_which_order_gave_them(sentences, text, running):
+    made = trained(sentences, order=3, smoothing="katz", sentences=not running)
+    for w in next_words(made, text, 4).words:
+        ids = np.append(made.context_ids(text), made.vocabulary.number(w.word)).astype(np.int32)
+        log_prob, matched = made.log_probs(ids)
+        assert (w.log_prob, w.order) == (pytest.approx(log_prob[-1]), matched[-1])
 
 
 PAIRS = [("teh", "the"), ("fxo", "fox"), ("foxx", "fox"), ("hne", "hen"), ("mon", "moon"), ("rivr", "river")] * 3

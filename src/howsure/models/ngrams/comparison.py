@@ -47,7 +47,7 @@ class ModelComparison(Result):
             who = self.b if self.difference < 0 else self.a
             return f"{who} gives some of these words probability 0: its perplexity is infinite; {share}."
         if self.p_value >= 0.05:
-            return f"No clear difference: {abs(self.difference):.3f} bits a word, p = {self.p_value:.3f}; {share}."
+            return f"No clear difference between {self.a} and {self.b}: {abs(self.difference):.3f} bits a word, p = {self.p_value:.3f}; {share}."
         better, worse = (self.a, self.b) if self.difference < 0 else (self.b, self.a)
         p = "< 0.001" if self.p_value < 0.001 else f"= {self.p_value:.3f}"
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,43 +53,82 @@ def trained(
 ) -> LanguageModel:
     """A model of a text; see `howsure.verbs.lm.train`."""
     known(smoothing)
-    if not 1 <= order <= MOST_ORDER:
-        raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
-    frame = padding if sentences else 0
-    settings: dict[str, Any] = {
-        "smoothing": smoothing,
-        "units": units,
-        "sentences": sentences,
-        "padding": padding,
-        "lowercase": lowercase,
-        "closed": closed,
-    }
-    with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
-        vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
-        grow = words is None
-        ids = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
-        vocabulary, ids = _limited(vocabulary, ids, min_count, size)
-        if closed and words is not None and bool((ids == UNK).any()):
-            raise InputError(
-                "the text has words that the closed vocabulary has not: leave out --closed to call them <UNK>."
-            )
-        trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
-        del ids
-    if trie.sizes()[-1] == 0 or (order > 1 and not trie.is_event[trie.level(order)].any()):
-        most = next(k for k in range(order, 0, -1) if trie.sizes()[k - 1])
-        raise InputError(f"the text has no {order}-gram: no sentence is long enough. The order can be {most} at most.")
-    model = LanguageModel(vocabulary, trie, np.zeros(0), np.zeros(0), settings)
-    held_out = (lambda: left_out(trie, frame)) if dev is None else (lambda: held_out_counts(model, dev))
-    counts = Counts(trie, closed, frame, held_out)
+    counted = Counted.of(
+        source, order=order, units=units, sentences=sentences, padding=padding, lowercase=lowercase,
+        min_count=min_count, size=size, words=words, closed=closed, memory=memory, progress=progress,
+    )  # fmt: skip
     if progress is not None:
         progress(f"smoothing ({smoothing})", 0.0)
-    made = estimate(counts, smoothing, **options)
-    with np.errstate(divide="ignore"):
-        log_p, log_b = np.log(made.p, out=made.p), np.log(made.b, out=made.b)
-    if smoothing in TUNED and options.get(TUNED[smoothing]) is None:
-        settings["tuned_on"] = "dev text" if dev is not None else "the training text, leaving each occurrence out"
-    settings |= {"parameters": made.parameters, "notes": list(made.notes)}
-    return LanguageModel(vocabulary, trie, log_p, log_b, settings)
+    return counted.smoothed(smoothing, dev, **options)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A text's n-grams, before any smoothing: several can start from the same counts."""
+
+    vocabulary: Vocabulary
+    trie: Trie
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        *,
+        order: int,
+        units: str = "words",
+        sentences: bool = True,
+        padding: int = 1,
+        lowercase: bool = False,
+        min_count: int = 1,
+        size: int | None = None,
+        words: Sequence[str] | None = None,
+        closed: bool = False,
+        memory: int = MEMORY,
+        progress: Progress = None,
+    ) -> Counted:
+        """Read and count a text."""
+        if not 1 <= order <= MOST_ORDER:
+            raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
+        frame = padding if sentences else 0
+        settings: dict[str, Any] = {
+            "units": units,
+            "sentences": sentences,
+            "padding": padding,
+            "lowercase": lowercase,
+            "closed": closed,
+        }
+        with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
+            vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
+            grow = words is None
+            ids = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
+            vocabulary, ids = _limited(vocabulary, ids, min_count, size)
+            if closed and words is not None and bool((ids == UNK).any()):
+                raise InputError(
+                    "the text has words that the closed vocabulary has not: leave out --closed to call them <UNK>."
+                )
+            trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
+            del ids
+        if trie.sizes()[-1] == 0 or (order > 1 and not trie.is_event[trie.level(order)].any()):
+            most = next(k for k in range(order, 0, -1) if trie.sizes()[k - 1])
+            raise InputError(
+                f"the text has no {order}-gram: no sentence is long enough. The order can be {most} at most."
+            )
+        return cls(vocabulary, trie, settings)
+
+    def smoothed(self, smoothing: str, dev: Any = None, **options: Any) -> LanguageModel:
+        """The model of these counts by a smoothing's name; `dev` tunes what is tuned."""
+        trie, settings = self.trie, {"smoothing": smoothing, **self.settings}
+        frame = settings["padding"] if settings["sentences"] else 0
+        model = LanguageModel(self.vocabulary, trie, np.zeros(0), np.zeros(0), settings)
+        held_out = (lambda: left_out(trie, frame)) if dev is None else (lambda: held_out_counts(model, dev))
+        made = estimate(Counts(trie, settings["closed"], frame, held_out), smoothing, **options)
+        with np.errstate(divide="ignore"):
+            log_p, log_b = np.log(made.p, out=made.p), np.log(made.b, out=made.b)
+        if smoothing in TUNED and options.get(TUNED[smoothing]) is None:
+            settings["tuned_on"] = "dev text" if dev is not None else "the training text, leaving each occurrence out"
+        settings |= {"parameters": made.parameters, "notes": list(made.notes)}
+        return LanguageModel(self.vocabulary, trie, log_p, log_b, settings)
 
 
 def _all_ids(

@@ -1,33 +1,188 @@
-"""Using a model: sampling text, the likeliest next words, ranking sentences, adjusted counts, and correcting spelling."""
+"""Using a model: sampling, the next word, probabilities of sentences, ranking, adjusted counts, correcting spelling."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from howsure._result import Record, Result, drawn_by, finite
 from howsure.errors import InputError
 from howsure.kernels.ngrams.edits_compiled import align_pair, channel_costs, edit_distances, ready_edits
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.trie import Floats
-from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED, UNK
+from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED, UNK, text_bytes
 
 N_CODES = 28  # a-z, any other character, the start of the word
 SMOOTHING = 0.5
+LN2 = math.log(2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A sentence or word with its probability."""
+class Word(Record):
+    """A word after others: its probability, and how many words the n-gram that gave it has."""
+
+    SHOWN = "word prob log2_prob=bits order known"
+
+    word: str
+    log_prob: float  # natural
+    order: int
+    known: bool = True
+
+    @property
+    def prob(self) -> float:
+        """p(word | the words before it)."""
+        return math.exp(self.log_prob)
+
+    @property
+    def bits(self) -> float | None:
+        """log₂ of the probability; None for 0."""
+        return finite(self.log_prob / LN2)
+
+
+@dataclass(frozen=True, slots=True)
+class NextWords(Result):
+    """The likeliest words after a history. Made by `howsure.lm.next`."""
+
+    SHOWN = "verdict history words"
+
+    history: str
+    words: tuple[Word, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The likeliest ones."""
+        first = ", ".join(f"{w.word} ({w.prob:.3g})" for w in self.words[:3])
+        return f"After “{self.history}”: {first}." if self.history else f"First in a sentence: {first}."
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a word."""
+        return [w.to_dict() for w in self.words]
+
+    to_text = drawn_by("howsure.report.tables.verdict_and_table")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence(Record):
+    """A sentence with the probability of each of its words."""
+
+    SHOWN = "text log2_prob=bits perplexity words"
 
     text: str
-    log_prob: float  # natural
+    words: tuple[Word, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The text and its log probability; None for an impossible one."""
-        return {"text": self.text, "log_prob": self.log_prob if np.isfinite(self.log_prob) else None}
+    @property
+    def log_prob(self) -> float:
+        """Natural log of the sentence's probability, its end included."""
+        return float(sum(w.log_prob for w in self.words))
+
+    @property
+    def bits(self) -> float | None:
+        """log₂ of the probability; None for 0."""
+        return finite(self.log_prob / LN2)
+
+    @property
+    def perplexity(self) -> float | None:
+        """The inverse of the geometric mean of its words' probabilities; None where it is infinite."""
+        return finite(
+            math.exp(min(-self.log_prob / max(len(self.words), 1), 700.0)) if self.bits is not None else math.inf
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceProbabilities(Result):
+    """How probable sentences are, word by word. Made by `howsure.lm.prob`."""
+
+    SHOWN = "verdict sentences"
+
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The probability of the sentence, or the likeliest of several."""
+        first = max(self.sentences, key=lambda s: s.log_prob)
+        if first.bits is None or first.perplexity is None:
+            said = "a word of it has probability 0, so its perplexity is infinite"
+        else:
+            said = f"log₂ p = {first.bits:.3f}, {-first.bits / len(first.words):.3f} bits a word, perplexity {first.perplexity:.1f}"
+        return f"“{first.text}”: {said}." if len(self.sentences) == 1 else f"The likeliest is “{first.text}”: {said}."
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a word of a single sentence, or one row a sentence."""
+        if len(self.sentences) == 1:
+            return [w.to_dict() for w in self.sentences[0].words]
+        return [{k: v for k, v in s.to_dict().items() if k != "words"} for s in self.sentences]
+
+    to_text = drawn_by("howsure.report.tables.verdict_and_table")
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis(Record):
+    """What may have been said or meant: log p of the text, log p of the signal given it, and its probability among the others."""
+
+    SHOWN = "key rank text prob log_prob=language channel? score=total"
+
+    key: str
+    rank: int
+    text: str
+    log_prob: float
+    channel: float | None
+    score: float
+    prob: float
+
+    @property
+    def language(self) -> float | None:
+        """Natural log of the text's probability; None for 0."""
+        return finite(self.log_prob)
+
+    @property
+    def total(self) -> float | None:
+        """The sum that the ranking goes by; None for minus infinity."""
+        return finite(self.score)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Result):
+    """Hypotheses from the likeliest, for each key. Made by `howsure.lm.rank`."""
+
+    SHOWN = "verdict weight hypotheses"
+
+    hypotheses: tuple[Hypothesis, ...]
+    weight: float = 1.0
+
+    @property
+    def best(self) -> tuple[Hypothesis, ...]:
+        """The likeliest of each key."""
+        return tuple(h for h in self.hypotheses if h.rank == 1)
+
+    @property
+    def verdict(self) -> str:
+        """The likeliest, with its probability."""
+        best = self.best
+        if len(best) == 1:
+            return f"The likeliest of {len(self.hypotheses):,}, with probability {best[0].prob:.3g}: “{best[0].text}”."
+        sure = float(np.mean([h.prob for h in best]))
+        return f"{len(best):,} keys, {len(self.hypotheses):,} hypotheses; the likeliest have probability {sure:.2f} on average."
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a hypothesis."""
+        heard = any(h.channel is not None for h in self.hypotheses)
+        return [
+            {
+                **({"key": h.key} if len(self.best) > 1 else {}),
+                "rank": h.rank,
+                "text": h.text,
+                "prob": h.prob,
+                "log p(text)": h.language,
+                **({"channel": h.channel} if heard else {}),
+            }
+            for h in self.hypotheses
+        ]
+
+    to_text = drawn_by("howsure.report.tables.verdict_and_table")
 
 
 def sampled(
@@ -83,20 +238,81 @@ def tempered(probs: Floats, temperature: float, top_k: int | None) -> Floats:
     return probs / total
 
 
-def next_words(model: LanguageModel, history: str, n: int = 10) -> list[Candidate]:
+def next_words(model: LanguageModel, history: str, n: int = 10) -> NextWords:
     """The likeliest words after a history."""
-    probs = model.distribution(history)
-    order = np.argsort(-probs, kind="stable")[:n]
+    if n < 1:
+        raise InputError(f"the number of words must be 1 or more; got {n}.")
+    ids = model.context_ids(history)
+    probs = model.distribution(ids)
+    best = np.argsort(-probs, kind="stable")[:n]
+    rows = np.empty((len(best), len(ids) + 2), np.int32)
+    rows[:, 0], rows[:, 1:-1], rows[:, -1] = BOS, ids, best  # <s> starts each row afresh
+    orders = model.log_probs(np.ascontiguousarray(rows if not model.frame else rows[:, 1:]).ravel())[1]
+    orders = orders.reshape(len(best), -1)[:, -1]
     with np.errstate(divide="ignore"):
-        logs = np.log(probs[order])
-    return [Candidate(model.vocabulary.words[w], float(x)) for w, x in zip(order.tolist(), logs, strict=True)]
+        logs = np.log(probs[best])
+    said = model.vocabulary.words
+    made = zip(best.tolist(), logs.tolist(), orders.tolist(), strict=True)
+    return NextWords(history, tuple(Word(said[w], x, k, w != UNK) for w, x, k in made))
 
 
-def ranked(model: LanguageModel, sentences: Sequence[str]) -> list[Candidate]:
-    """Sentences from the likeliest: which transcript, translation or spelling."""
-    scores = model.scores(sentences)
-    order = np.argsort(-scores, kind="stable")
-    return [Candidate(sentences[i], float(scores[i])) for i in order.tolist()]
+def sentence_probabilities(model: LanguageModel, sentences: Sequence[str]) -> SentenceProbabilities:
+    """Each sentence's probability, word by word."""
+    if not sentences:
+        raise InputError("there is no sentence to score.")
+    glue = list if model.settings["units"] == "characters" else str.split
+    said = model.vocabulary.words
+    made = []
+    for text in sentences:
+        ids = model.ids(text_bytes([text]))
+        event = ids != BOS if model.frame else np.ones(len(ids), bool)
+        if not event.any():
+            raise InputError("a sentence is empty: there is nothing to score.")
+        log_prob, matched = model.log_probs(ids)
+        names, units = [said[w] for w in ids[event].tolist()], glue(text)
+        ends = [said[EOS]] if model.frame else []
+        shown = [*units, *ends] if len(units) + len(ends) == len(names) else names
+        known = (ids[event] != UNK).tolist()
+        rows = zip(shown, log_prob[event].tolist(), matched[event].tolist(), known, strict=True)
+        made.append(Sentence(text, tuple(Word(w, x, int(k), there) for w, x, k, there in rows)))
+    return SentenceProbabilities(tuple(made))
+
+
+def ranked(
+    model: LanguageModel,
+    texts: Sequence[str],
+    *,
+    channel: Sequence[float] | None = None,
+    keys: Sequence[str] | None = None,
+    weight: float = 1.0,
+) -> Ranking:
+    """Hypotheses of each key by channel + weight · log p(text): which transcript, translation or spelling."""
+    if not texts:
+        raise InputError("there are no hypotheses to rank.")
+    if not weight >= 0:
+        raise InputError(f"the weight of the language model must be 0 or more; got {weight:g}.")
+    log_prob = model.scores(texts)
+    heard = np.zeros(len(texts)) if channel is None else np.asarray(channel, np.float64)
+    if len(heard) != len(texts) or (keys is not None and len(keys) != len(texts)):
+        raise InputError("each hypothesis needs one channel score and one key.")
+    if np.isnan(heard).any():
+        raise InputError(f"the channel score of hypothesis {int(np.flatnonzero(np.isnan(heard))[0]) + 1} is no number.")
+    score = heard + (weight * log_prob if weight else 0.0)
+    given = [""] * len(texts) if keys is None else list(keys)
+    members: dict[str, list[int]] = {}
+    for i, key in enumerate(given):
+        members.setdefault(key, []).append(i)
+    made = []
+    for key, rows in members.items():
+        mine = score[rows]
+        top = mine.max()
+        share = np.exp(mine - top) if np.isfinite(top) else np.ones(len(mine))
+        share /= share.sum()
+        for place, i in enumerate(np.argsort(-mine, kind="stable").tolist(), 1):
+            at = rows[i]
+            of = None if channel is None else float(heard[at])
+            made.append(Hypothesis(key, place, texts[at], float(log_prob[at]), of, float(mine[i]), float(share[i])))
+    return Ranking(tuple(made), weight)
 
 
 def reconstituted_counts(model: LanguageModel, contexts: Sequence[str], words: Sequence[str]) -> Floats:

@@ -25,8 +25,9 @@ def language_training_text(t: LanguageTraining) -> str:
         lines.append(filled(f"{name}: {_shown(value)}", "  ", "    "))
     if about.get("tuned_on"):
         lines.append(f"  tuned on {about['tuned_on']}")
-    if about.get("dev_perplexity") is not None:
-        lines.append(f"  perplexity of the dev text: {about['dev_perplexity']:.1f}")
+    if "dev_perplexity" in about:
+        found = about["dev_perplexity"]
+        lines.append(f"  perplexity of the dev text: {'infinite' if found is None else f'{found:.1f}'}")
     return "\n".join([*lines, *notes(about.get("notes", []))])
 
 

@@ -138,7 +138,7 @@ def test_the_doctor(home):
     said = json.loads(done.stdout)
     assert done.returncode == 0, said["verdict"]
     assert said["is_well"]
-    assert {p["name"] for p in said["base"]} >= {"numpy", "numba", "duckdb", "typer"}
+    assert {p["name"] for p in said["base"]} >= {"numpy", "numba", "duckdb", "rich"}
     assert {e["name"] for e in said["extras"]} >= {"plot", "models", "text"}
     assert str(home) in json.dumps(said["folders"])
 

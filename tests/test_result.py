@@ -95,7 +95,7 @@ def classifier_training(folder):
 
 
 def ranking(folder):
-    from howsure.verbs.top import top
+    from howsure.verbs.results import top
 
     exploration(folder)
     return top(folder / "explored")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from functools import cache
-from typing import Any
-
-import typer
 
 from howsure.cli.application import application
+from howsure.cli.parser import Command, Family, Parameter, summary
 
 # The guide of a command, where it is not called the same.
 GUIDES = {"parse": "english", "serve": "page", "top": "explore", "label": "explore"}
 
 
 @cache
-def tree() -> dict[str, Any]:
+def tree() -> dict[str, Command | Family]:
     """The commands by name, in the order of `howsure --help`."""
-    return dict(typer.main.get_command(application()).commands)
+    return application().commands
 
 
 def pages() -> dict[str, str]:
@@ -37,7 +34,7 @@ def pages() -> dict[str, str]:
     return made | {"commands/index": "\n".join(lines) + "\n"}
 
 
-def page(name: str, command: Any) -> str:
+def page(name: str, command: Command | Family) -> str:
     """One command, with the commands inside it."""
     text = section(f"howsure {name}", command, "#")
     for inner, sub in getattr(command, "commands", {}).items():
@@ -46,41 +43,24 @@ def page(name: str, command: Any) -> str:
     return text + f"\nHow to use it, and how to read what it says: [the guide](../{guide}.md).\n"
 
 
-def section(title: str, command: Any, heading: str) -> str:
+def section(title: str, command: Command | Family, heading: str) -> str:
     """Usage, description, examples, arguments and options."""
-    described, examples = parted(command.help or "")
-    context = command.make_context(title.split()[-1], [], resilient_parsing=True)
-    usage = " ".join(command.collect_usage_pieces(context))
-    lines = [f"{heading} {title}", "", described, "", "```text", f"{title} {usage}", "```", ""]
-    if examples:
-        lines += ["Examples:", "", "```bash", *examples, "```", ""]
-    shown = [p for p in command.params if not getattr(p, "hidden", False)]
-    for what, kind in (("Arguments", "argument"), ("Options", "option")):
-        chosen = [p for p in shown if p.param_type_name == kind]
-        if chosen:
-            lines += [f"**{what}**", ""] + [entry(p, context) for p in chosen]
+    usage = f"{title} COMMAND ..." if isinstance(command, Family) else command.usage(title.partition(" ")[2])
+    lines = [f"{heading} {title}", "", command.described.replace("*", r"\*"), "", "```text", usage, "```", ""]
+    if isinstance(command, Family):
+        return "\n".join(lines) + "\n"
+    if command.examples:
+        lines += ["Examples:", "", "```bash", *command.examples, "```", ""]
+    for what, shown in (("Arguments", [p for p in command.parameters if not p.flags]), ("Options", command.options)):
+        if shown:
+            lines += [f"**{what}**", "", *map(entry, shown)]
     return "\n".join(lines) + "\n"
 
 
-def entry(parameter: Any, context: Any) -> str:
+def entry(parameter: Parameter) -> str:
     """A parameter as a term and its definition."""
-    name, said = parameter.get_help_record(context) or (parameter.name, "")
-    said = re.sub(r"\s+", " ", said or "").strip()
-    said = re.sub(r"([<>*_|\[\]])", r"\\\1", said)
-    return f"`{name}`\n: {said or '–'}\n"
-
-
-def parted(text: str) -> tuple[str, list[str]]:
-    """The description of a command, and its examples as lines."""
-    described, _, examples = textwrap.dedent(text).partition("Examples:")
-    blocks = [" ".join(block.split()) for block in re.split(r"\n\s*\n", examples) if block.strip()]
-    return described.strip().replace("*", r"\*"), blocks
-
-
-def summary(command: Any) -> str:
-    """The first sentence of its description."""
-    first = parted(command.help or "")[0].split("\n\n")[0]
-    return " ".join(first.split())
+    said = re.sub(r"([<>*_|\[\]])", r"\\\1", parameter.definition)
+    return f"`{parameter.term}`\n: {said}\n"
 
 
 def see_also(name: str) -> str:

@@ -9,156 +9,104 @@ Everything loads when it is used: `import howsure` costs little more than `impor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from howsure._version import __version__
-from howsure.errors import HowsureError, InputError, MissingExtra
+from howsure._version import __version__ as __version__
+from howsure.errors import HowsureError as HowsureError
+from howsure.errors import InputError as InputError
+from howsure.errors import MissingExtra as MissingExtra
 
-if TYPE_CHECKING:
-    from howsure import english
-    from howsure.calibration.comparing.result import Comparison
-    from howsure.calibration.estimation.decompositions import ScoreDecomposition, score_decomposition
-    from howsure.calibration.forecasts.result import ContinuousCalibration
-    from howsure.calibration.multiclass import MulticlassCalibration
-    from howsure.calibration.paper import PaperCalibration
-    from howsure.calibration.recalibration.result import Recalibration
-    from howsure.calibration.result import Calibration
-    from howsure.counting.result import Counts
-    from howsure.engines.engine import Engine
-    from howsure.evaluation.annotation.result import Agreement
-    from howsure.evaluation.contests.result import Contest
-    from howsure.evaluation.coreference import coreference_scores
-    from howsure.evaluation.scores.result import Score
-    from howsure.evaluation.splits import Split
-    from howsure.events.exploration import Exploration
-    from howsure.models.coreference.ranker import CorefModel
-    from howsure.posteriors.antecedents import AntecedentPosterior
-    from howsure.posteriors.chain import ChainPosterior
-    from howsure.posteriors.classes import ClassPosterior
-    from howsure.verbs import lm
-    from howsure.verbs.agree import agree
-    from howsure.verbs.check import check
-    from howsure.verbs.check_continuous import check_continuous
-    from howsure.verbs.check_paper import check_paper
-    from howsure.verbs.classify import apply_classifier, check_classifier, train_classifier
-    from howsure.verbs.compare import compare
-    from howsure.verbs.coref import resolve, score_coref, train_coref
-    from howsure.verbs.coref_check import check_coref
-    from howsure.verbs.count import count
-    from howsure.verbs.doctor import Diagnosis, doctor
-    from howsure.verbs.explore import explore
-    from howsure.verbs.page import page
-    from howsure.verbs.parse import parse
-    from howsure.verbs.recalibrate import recalibrate
-    from howsure.verbs.reproduce import reproduce
-    from howsure.verbs.score import score
-    from howsure.verbs.serve import serve
-    from howsure.verbs.split import split
-    from howsure.verbs.tagger import apply_tagger, check_tagger, train_tagger
-
-__all__ = [
-    "Agreement",
-    "AntecedentPosterior",
-    "Calibration",
-    "ChainPosterior",
-    "ClassPosterior",
-    "Comparison",
-    "Contest",
-    "ContinuousCalibration",
-    "CorefModel",
-    "Counts",
-    "Diagnosis",
-    "Engine",
-    "Exploration",
-    "HowsureError",
-    "InputError",
-    "MissingExtra",
-    "MulticlassCalibration",
-    "PaperCalibration",
-    "Recalibration",
-    "Score",
-    "ScoreDecomposition",
-    "Split",
-    "__version__",
-    "agree",
-    "apply_classifier",
-    "apply_tagger",
-    "check",
-    "check_classifier",
-    "check_continuous",
-    "check_coref",
-    "check_paper",
-    "check_tagger",
-    "compare",
-    "coreference_scores",
-    "count",
-    "doctor",
-    "english",
-    "explore",
-    "lm",
-    "page",
-    "parse",
-    "recalibrate",
-    "reproduce",
-    "resolve",
-    "score",
-    "score_coref",
-    "score_decomposition",
-    "serve",
-    "split",
-    "train_classifier",
-    "train_coref",
-    "train_tagger",
-]
-
-_LAZY = {
-    "Agreement": "howsure.evaluation.annotation.result",
-    "AntecedentPosterior": "howsure.posteriors.antecedents",
-    "Calibration": "howsure.calibration.result",
-    "ChainPosterior": "howsure.posteriors.chain",
-    "ClassPosterior": "howsure.posteriors.classes",
-    "Comparison": "howsure.calibration.comparing.result",
-    "Contest": "howsure.evaluation.contests.result",
-    "ContinuousCalibration": "howsure.calibration.forecasts.result",
-    "CorefModel": "howsure.models.coreference.ranker",
-    "Counts": "howsure.counting.result",
-    "Diagnosis": "howsure.verbs.doctor",
-    "Engine": "howsure.engines.engine",
-    "Exploration": "howsure.events.exploration",
-    "MulticlassCalibration": "howsure.calibration.multiclass",
-    "PaperCalibration": "howsure.calibration.paper",
-    "Recalibration": "howsure.calibration.recalibration.result",
-    "Score": "howsure.evaluation.scores.result",
-    "ScoreDecomposition": "howsure.calibration.estimation.decompositions",
-    "Split": "howsure.evaluation.splits",
-    "agree": "howsure.verbs.agree",
-    "apply_classifier": "howsure.verbs.classify",
-    "apply_tagger": "howsure.verbs.tagger",
-    "check": "howsure.verbs.check",
-    "check_classifier": "howsure.verbs.classify",
-    "check_continuous": "howsure.verbs.check_continuous",
-    "check_coref": "howsure.verbs.coref_check",
-    "check_paper": "howsure.verbs.check_paper",
-    "check_tagger": "howsure.verbs.tagger",
-    "compare": "howsure.verbs.compare",
-    "coreference_scores": "howsure.evaluation.coreference",
-    "count": "howsure.verbs.count",
-    "doctor": "howsure.verbs.doctor",
-    "explore": "howsure.verbs.explore",
-    "page": "howsure.verbs.page",
-    "parse": "howsure.verbs.parse",
-    "recalibrate": "howsure.verbs.recalibrate",
-    "reproduce": "howsure.verbs.reproduce",
-    "resolve": "howsure.verbs.coref",
-    "score": "howsure.verbs.score",
-    "score_coref": "howsure.verbs.coref",
-    "score_decomposition": "howsure.calibration.estimation.decompositions",
-    "serve": "howsure.verbs.serve",
-    "split": "howsure.verbs.split",
-    "train_classifier": "howsure.verbs.classify",
-    "train_coref": "howsure.verbs.coref",
-    "train_tagger": "howsure.verbs.tagger",
+_PUBLIC = {  # the names of each module
+    "calibration.comparing.result": "Comparison",
+    "calibration.estimation.decompositions": "ScoreDecomposition score_decomposition",
+    "calibration.forecasts.result": "ContinuousCalibration",
+    "calibration.multiclass": "MulticlassCalibration",
+    "calibration.paper": "PaperCalibration",
+    "calibration.recalibration.result": "Recalibration",
+    "calibration.result": "Calibration",
+    "counting.result": "Counts",
+    "engines.engine": "Engine",
+    "evaluation.annotation.result": "Agreement",
+    "evaluation.contests.result": "Contest",
+    "evaluation.coreference": "coreference_scores",
+    "evaluation.scores.result": "Score",
+    "evaluation.splits": "Split",
+    "events.exploration": "Exploration",
+    "models.coreference.ranker": "CorefModel",
+    "posteriors.antecedents": "AntecedentPosterior",
+    "posteriors.chain": "ChainPosterior",
+    "posteriors.classes": "ClassPosterior",
+    "verbs.agree": "agree",
+    "verbs.check": "check",
+    "verbs.check_continuous": "check_continuous",
+    "verbs.check_paper": "check_paper",
+    "verbs.classify": "apply_classifier check_classifier train_classifier",
+    "verbs.compare": "compare",
+    "verbs.coref": "resolve score_coref train_coref",
+    "verbs.coref_check": "check_coref",
+    "verbs.count": "count",
+    "verbs.doctor": "Diagnosis doctor",
+    "verbs.explore": "explore",
+    "verbs.parse": "parse",
+    "verbs.recalibrate": "recalibrate",
+    "verbs.reproduce": "reproduce",
+    "verbs.results": "page serve",
+    "verbs.score": "score",
+    "verbs.split": "split",
+    "verbs.tagger": "apply_tagger check_tagger train_tagger",
 }
-
+_LAZY = {name: f"howsure.{module}" for module, names in _PUBLIC.items() for name in names.split()}
 _MODULES = {"english": "howsure.english", "lm": "howsure.verbs.lm"}  # verbs with verbs of their own
+
+__all__ = sorted([*_LAZY, *_MODULES, "HowsureError", "InputError", "MissingExtra", "__version__"])
+
+if TYPE_CHECKING:  # the same for type checkers
+    from howsure import english as english
+    from howsure.calibration.comparing.result import Comparison as Comparison
+    from howsure.calibration.estimation.decompositions import ScoreDecomposition as ScoreDecomposition
+    from howsure.calibration.estimation.decompositions import score_decomposition as score_decomposition
+    from howsure.calibration.forecasts.result import ContinuousCalibration as ContinuousCalibration
+    from howsure.calibration.multiclass import MulticlassCalibration as MulticlassCalibration
+    from howsure.calibration.paper import PaperCalibration as PaperCalibration
+    from howsure.calibration.recalibration.result import Recalibration as Recalibration
+    from howsure.calibration.result import Calibration as Calibration
+    from howsure.counting.result import Counts as Counts
+    from howsure.engines.engine import Engine as Engine
+    from howsure.evaluation.annotation.result import Agreement as Agreement
+    from howsure.evaluation.contests.result import Contest as Contest
+    from howsure.evaluation.coreference import coreference_scores as coreference_scores
+    from howsure.evaluation.scores.result import Score as Score
+    from howsure.evaluation.splits import Split as Split
+    from howsure.events.exploration import Exploration as Exploration
+    from howsure.models.coreference.ranker import CorefModel as CorefModel
+    from howsure.posteriors.antecedents import AntecedentPosterior as AntecedentPosterior
+    from howsure.posteriors.chain import ChainPosterior as ChainPosterior
+    from howsure.posteriors.classes import ClassPosterior as ClassPosterior
+    from howsure.verbs import lm as lm
+    from howsure.verbs.agree import agree as agree
+    from howsure.verbs.check import check as check
+    from howsure.verbs.check_continuous import check_continuous as check_continuous
+    from howsure.verbs.check_paper import check_paper as check_paper
+    from howsure.verbs.classify import apply_classifier as apply_classifier
+    from howsure.verbs.classify import check_classifier as check_classifier
+    from howsure.verbs.classify import train_classifier as train_classifier
+    from howsure.verbs.compare import compare as compare
+    from howsure.verbs.coref import resolve as resolve
+    from howsure.verbs.coref import score_coref as score_coref
+    from howsure.verbs.coref import train_coref as train_coref
+    from howsure.verbs.coref_check import check_coref as check_coref
+    from howsure.verbs.count import count as count
+    from howsure.verbs.doctor import Diagnosis as Diagnosis
+    from howsure.verbs.doctor import doctor as doctor
+    from howsure.verbs.explore import explore as explore
+    from howsure.verbs.parse import parse as parse
+    from howsure.verbs.recalibrate import recalibrate as recalibrate
+    from howsure.verbs.reproduce import reproduce as reproduce
+    from howsure.verbs.results import page as page
+    from howsure.verbs.results import serve as serve
+    from howsure.verbs.score import score as score
+    from howsure.verbs.split import split as split
+    from howsure.verbs.tagger import apply_tagger as apply_tagger
+    from howsure.verbs.tagger import check_tagger as check_tagger
+    from howsure.verbs.tagger import train_tagger as train_tagger
 
 
 def __getattr__(name: str) -> Any:

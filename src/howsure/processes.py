@@ -14,11 +14,16 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from howsure.errors import HowsureError, InputError
 
-Progress = Callable[[int, Any], None]  # called with the number of items done and of all (None: not known)
+
+class Progress(Protocol):
+    """Called as work goes on: how much is done, of how much (None: not known) and, in some work, what is being done."""
+
+    def __call__(self, done: float, total: float | None, what: str = "", /) -> None: ...
+
 
 # Ctrl-C is for the command alone; a worker ignores it, even while it starts.
 ENTRY = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from howsure.processes import serve; serve()"

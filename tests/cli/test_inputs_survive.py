@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-import typer
 
 import howsure
 from howsure.cli.application import application, run
@@ -91,21 +90,17 @@ ENDINGS = {"plot": ".svg", "html": ".html", "marginals": ".parquet", "posteriors
 
 
 def commands(group=None, before=""):
-    group = group or application()
-    for command in group.registered_commands:
-        yield f"{before}{command.name or command.callback.__name__}", command.callback
-    for sub in group.registered_groups:
-        yield from commands(sub.typer_instance, f"{before}{sub.name} ")
+    for name, command in (group or application()).commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def test_every_output_of_every_command_is_tried():
     outputs = set()
-    root = typer.main.get_command(application())
-    for name, _ in commands():
-        command = root
-        for part in name.split():
-            command = command.commands[part]
-        for parameter in command.params:
+    for name, command in commands():
+        for parameter in command.parameters:
             if re.search(
                 r"\b(write|save|draw the|folder (for|of the results)|the file to|table to write)\b",
                 parameter.help or "",

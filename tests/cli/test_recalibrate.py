@@ -77,7 +77,7 @@ def test_the_demo_table(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "TABLE"], "Missing option '--out' / '-o'"),
+        (["fit", "TABLE"], "Missing option --out or -o"),
         (["fit", "nothing.csv", "-o", "CAL"], "there is no file 'nothing.csv'"),
         (["fit", "TABLE", "-o", "/no/such/cal.json"], "there is no folder"),
         (["fit", "TABLE", "-o", "CAL", "--prob", "qq"], "Did you mean `q`"),

@@ -113,5 +113,5 @@ def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     assert run([*QUICK, "--out", str(tmp_path)]) == 0
     shown = terminal.getvalue()
-    assert re.search(r"synthetic: (bin|sample) sizes, Beta\(0\.\d, 0\.\d\) …", shown)
+    assert re.search(r"synthetic: (bin|sample) sizes, Beta\(0\.\d, 0\.\d\)", shown)
     assert shown.endswith("\x1b[2K")  # nothing of it stays

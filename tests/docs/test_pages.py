@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
 
 from howsure.cli.application import application
 
@@ -27,7 +26,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_commands_shown_have_the_options_they_use():
-    commands = typer.main.get_command(application()).commands
+    commands = application().commands
     shown = [
         line for page in PAGES for line in re.findall(r"^(?: {4}|\$ ).*?\bhowsure (\w+.*)$", page.read_text(), re.M)
     ]
@@ -37,7 +36,7 @@ def test_commands_shown_have_the_options_they_use():
         command = commands[name]
         if hasattr(command, "commands"):  # one with commands of its own: `howsure recalibrate fit`
             command = command.commands[rest.pop(0)]
-        options = {o for p in command.params for o in p.opts}
+        options = {flag for p in command.parameters for flag in (*p.flags, p.off)}
         assert {w for w in rest if w.startswith("--")} <= options, line
 
 

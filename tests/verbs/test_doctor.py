@@ -60,8 +60,8 @@ def test_a_missing_part_of_the_base_is_an_error(monkeypatch, capsys):
     assert [p["name"] for p in said["base"] if p["trouble"]] == ["duckdb"]
 
 
-@pytest.mark.parametrize("name", ["typer", "numpy"])
-def test_it_speaks_though_the_parser_of_options_is_missing(name):
+@pytest.mark.parametrize("name", ["rich", "numpy"])
+def test_it_speaks_though_a_package_of_the_base_is_missing(name):
     code = f"import sys; sys.modules[{name!r}] = None; sys.argv = ['howsure', 'doctor']; import howsure.__main__"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
@@ -79,11 +79,11 @@ def test_it_speaks_though_the_parser_of_options_is_missing(name):
         ("3", "3.0rc1", False),
     ],
 )
-def test_old_versions_are_told(needed, there, is_old):
+def test_old_versions_are_named(needed, there, is_old):
     assert (Package("p", needed, there).trouble is not None) == is_old
 
 
-def test_a_damaged_model_is_told(monkeypatch, tmp_path):
+def test_a_damaged_model_is_reported(monkeypatch, tmp_path):
     source = Path(howsure.__file__).parent / "english" / "model"
     shutil.copytree(source, tmp_path / "english" / "model")
     monkeypatch.setattr(module, "__file__", str(tmp_path / "verbs" / "doctor.py"))

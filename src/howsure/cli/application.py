@@ -1,65 +1,47 @@
-"""The command `howsure` and how its errors are told."""
+"""The command `howsure` and how its errors are said."""
 
 from __future__ import annotations
 
 import _thread
 import sys
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from howsure._version import __version__
+from howsure.cli.parser import Family
 from howsure.errors import HowsureError
 
-# Each is the function, or the commands, of that name in the module of that name, or in the one named below.
-COMMANDS = (
-    "agree",
-    "check",
-    "compare",
-    "count",
-    "score",
-    "explore",
-    "top",
-    "label",
-    "page",
-    "serve",
-    "parse",
-    "reproduce",
-    "split",
-    "doctor",
-)
-MODULES = dict.fromkeys(("top", "label", "page", "serve"), "results")
-FAMILIES = ("recalibrate", "classify", "tagger", "coref", "lm")
+# Each command, or family of commands, and the module where it stands.
+COMMANDS = {
+    "agree": "labels",
+    "check": "check",
+    "compare": "check",
+    "count": "count",
+    "score": "labels",
+    "explore": "explore",
+    "top": "explore",
+    "label": "explore",
+    "page": "explore",
+    "serve": "explore",
+    "parse": "explore",
+    "reproduce": "reproduce",
+    "split": "labels",
+    "doctor": "reproduce",
+    "recalibrate": "recalibrate",
+    "classify": "classify",
+    "tagger": "tagger",
+    "coref": "coref",
+    "lm": "lm",
+}
 
 
-def application(names: Collection[str] = (*COMMANDS, *FAMILIES)) -> typer.Typer:
+def application(names: Iterable[str] = COMMANDS) -> Family:
     """The command line with these commands: a command alone is ready sooner than all of them."""
-    app = typer.Typer(
-        name="howsure",
-        help="How sure is your NLP model, and is it right to be?",
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-    )
-
-    @app.callback(invoke_without_command=False)
-    def howsure(
-        version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-    ) -> None:
-        """How sure is your NLP model, and is it right to be?"""
-
-    for name in names:
-        made = getattr(import_module(f"howsure.cli.{MODULES.get(name, name)}"), name)
-        if name in COMMANDS:
-            app.command()(made)
-        else:
-            app.add_typer(made, name=name)
-    return app
+    commands = {name: getattr(import_module(f"howsure.cli.{COMMANDS[name]}"), name) for name in names}
+    return Family("How sure is your NLP model, and is it right to be?", commands)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -69,12 +51,9 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"howsure {__version__}")
         return 0
     try:
-        known = arguments[:1] if arguments and arguments[0] in COMMANDS + FAMILIES else (*COMMANDS, *FAMILIES)
+        known = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
         with _interrupts_kept():
-            status = typer.main.get_command(application(known)).main(
-                args=arguments, prog_name="howsure", standalone_mode=False
-            )
-        return status if isinstance(status, int) else 0
+            return application(known).run("", arguments)
     except HowsureError as error:
         return _complain(str(error))
     except (KeyboardInterrupt, EOFError):
@@ -82,18 +61,6 @@ def run(arguments: list[str] | None = None) -> int:
         return 130
     except (OSError, UnicodeError) as error:
         return _complain(f"{error.__class__.__name__}: {error}")
-    except Exception as error:
-        if hasattr(error, "format_message"):  # the parser's own complaints: usage, unknown options
-            message = error.format_message()
-            if type(error).__name__ == "NoArgsIsHelpError":  # a command of commands, with none given
-                print(message)
-                return 2
-            context = getattr(error, "ctx", None)
-            command = "howsure" if context is None else context.command_path
-            return _complain(f"{message} Try '{command} --help'.") if message else 2
-        if hasattr(error, "exit_code"):
-            return int(error.exit_code)
-        raise
 
 
 @contextmanager

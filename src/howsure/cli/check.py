@@ -1,114 +1,89 @@
-"""`howsure check FILE`."""
+"""`howsure check FILE` and `howsure compare FILE…`."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Mapping
-from typing import Annotated, Any
-
-import typer
+from dataclasses import replace
+from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery
+from howsure.cli.delivery import Delivery, progress
+from howsure.cli.parser import argument, command, option
 
-EPILOG = """Examples:
-
-  howsure check predictions.csv
-
-  howsure check 'run-*.parquet' --prob q --true correct --by tag
-
-  zcat scores.jsonl.gz | howsure check - --json
-
-  howsure check predictions.parquet --groups doc_id --html report.html --plot curve.pdf
-
-  howsure check predictions.parquet --prob 'p_*' --true gold      (many classes)
-
-  howsure check --from lm-eval 'samples_*.jsonl' --by task
-
-  howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is shown to be above)
-
-  howsure check predictions.csv --fail-above 0.05 --gate shown-below      (… unless it is shown to be below)
-
-  howsure check 'hdfs://…/run/*.parquet' --groups doc --engine spark --master yarn
-
-  howsure check predictions.csv --paper --bins 200 --html paper.html      (the numbers and curve of the paper)
-
-  howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
-"""
+ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --explain --fail-above"
 
 
+@command(
+    replace(options.TABLE, required=False),
+    options.PROB,
+    options.LABELS,
+    options.POSITIVE,
+    options.LOGITS,
+    option("normalise", "Scale class probabilities to sum to one.", False),
+    options.WHERE,
+    option("sample_weight", "Column of repetition counts.", flags="--weight"),
+    options.GROUPS,
+    options.BY,
+    option("bins", "Bins to draw: rows in each, width:K, or isotonic. Chosen from the data by default."),
+    option("curve", "A curve without bins too: kernel, kernel-bootstrap, local-linear, neighbours, isotonic, gp."),
+    options.CONFIDENCE,
+    options.seed("the simulated band"),
+    option("draws", "Glob of columns of draws from a forecast of a number: checks those, not probabilities."),
+    option("quantiles", "Glob of columns of quantiles; their names end in the level (q0.05) or per cent (q5)."),
+    *options.DELIVERY,
+    option("explain", "Say what each number means, with its formula.", False),
+    option("fail_above", "Exit with status 1 when the calibration error is above this; see --gate.", kind=float),
+    option(
+        "gate",
+        "What fails by --fail-above: an error shown-above (its lower limit is above; the default), its point "
+        "estimate, or all that is not shown-below (its upper limit is above).",
+    ),
+    option("log", "The file is a log: lm-eval (--log_samples), or llm (JSON lines).", flags="--from"),
+    option(
+        "paper",
+        "Algorithms 1 and 2, calibration and refinement, and the curve as in the paper; bins of 5,000 rows or --bins.",
+        False,
+    ),
+    option("like", "Also compute the error as others do: hle."),
+    *options.ENGINE,
+    option("demo", "Check the shipped table of real predictions.", False),
+)
 def check(
-    file: Annotated[str | None, typer.Argument(help=options.TABLE)] = None,
-    prob: options.Prob = None,
-    true: options.Labels = None,
-    positive: options.Positive = None,
-    logits: options.Logits = False,
-    normalise: Annotated[bool, typer.Option("--normalise", help="Scale class probabilities to sum to one.")] = False,
-    where: options.Where = None,
-    weight: Annotated[str | None, typer.Option(help="Column of repetition counts.")] = None,
-    groups: options.Groups = None,
-    by: options.By = None,
-    bins: Annotated[
-        str | None,
-        typer.Option(help="Bins to draw: rows in each, width:K, or isotonic. Chosen from the data by default."),
-    ] = None,
-    curve: Annotated[
-        str | None,
-        typer.Option(
-            help="A curve without bins too: kernel, kernel-bootstrap, local-linear, neighbours, isotonic, gp."
-        ),
-    ] = None,
-    confidence: options.Confidence = 0.95,
-    rng: Annotated[int, typer.Option(help="Seed of the simulated band.")] = 0,
-    draws: Annotated[
-        str | None,
-        typer.Option(help="Glob of columns of draws from a forecast of a number: checks those, not probabilities."),
-    ] = None,
-    quantiles: Annotated[
-        str | None,
-        typer.Option(help="Glob of columns of quantiles; their names end in the level (q0.05) or per cent (q5)."),
-    ] = None,
-    html: options.Html = None,
-    plot: options.Plot = None,
-    as_json: options.Json = False,
-    markdown: options.Markdown = False,
-    latex: options.Latex = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what each number means, with its formula.")] = False,
-    fail_above: Annotated[
-        float | None,
-        typer.Option(help="Exit with status 1 when the calibration error is above this; see --gate."),
-    ] = None,
-    gate: Annotated[
-        str | None,
-        typer.Option(
-            help="What fails by --fail-above: an error shown-above (its lower limit is above; the default), its point "
-            "estimate, or all that is not shown-below (its upper limit is above)."
-        ),
-    ] = None,
-    log: Annotated[
-        str | None, typer.Option("--from", help="The file is a log: lm-eval (--log_samples), or llm (JSON lines).")
-    ] = None,
-    paper: Annotated[
-        bool,
-        typer.Option(
-            "--paper",
-            help="Algorithms 1 and 2, calibration and refinement, and the curve as in the paper; bins of 5,000 rows or --bins.",
-        ),
-    ] = False,
-    like: Annotated[str | None, typer.Option(help="Also compute the error as others do: hle.")] = None,
-    engine: options.EngineName = None,
-    master: options.Master = None,
-    memory: options.Memory = None,
-    skip_bad_files: options.SkipBadFiles = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Check the shipped table of real predictions.")] = False,
+    deliver: Delivery,
+    file: str | None,
+    draws: str | None,
+    quantiles: str | None,
+    explain: bool,
+    fail_above: float | None,
+    gate: str | None,
+    log: str | None,
+    paper: bool,
+    like: str | None,
+    demo: bool,
+    **given: Any,
 ) -> int:
-    """Is the model calibrated, by how much, and where?"""
+    """Is the model calibrated, by how much, and where?
+
+    Examples:
+      howsure check predictions.csv
+      howsure check 'run-*.parquet' --prob q --true correct --by tag
+      zcat scores.jsonl.gz | howsure check - --json
+      howsure check predictions.parquet --groups doc_id --html report.html --plot curve.pdf
+      howsure check predictions.parquet --prob 'p_*' --true gold      (many classes)
+      howsure check --from lm-eval 'samples_*.jsonl' --by task
+      howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is shown to be above)
+      howsure check predictions.csv --fail-above 0.05 --gate shown-below      (… unless it is shown to be below)
+      howsure check 'hdfs://…/run/*.parquet' --groups doc --engine spark --master yarn
+      howsure check predictions.csv --paper --bins 200 --html paper.html      (the numbers and curve of the paper)
+      howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
+    """
     from howsure.errors import InputError
     from howsure.verbs.check import RULES, Gate, error_like, logged, shipped_example
     from howsure.verbs.check import check as run_check
 
-    if log is not None and (file is None or prob or true or positive or logits):
+    columns = {name: given[name] for name in ("prob", "true", "positive", "where", "logits")}
+    if log is not None and (file is None or any(columns[c] for c in ("prob", "true", "positive", "logits"))):
         raise InputError(
             "--from knows its columns: give the log's file, without --prob, --true, --positive or --logits."
         )
@@ -120,79 +95,27 @@ def check(
         raise InputError(f"--gate must be one of {', '.join(RULES)}; got {gate!r}.")
     if gate is not None and fail_above is None:
         raise InputError("--gate needs a bound: give --fail-above.")
-    chosen = options.engine_from(engine, master, memory, skip_bad_files)
-    delivery = Delivery(as_json, markdown, latex, html, plot, inputs=(file,))
-    no_paper = {
-        "--weight": weight,
-        "--groups": groups,
-        "--by": by,
-        "--curve": curve,
-        "--normalise": normalise or None,
-        "--like": like,
-        "--explain": explain or None,
-        "--fail-above": fail_above,
-        "--engine": engine or master or memory,
-        "--skip-bad-files": skip_bad_files or None,
-        "--confidence": None if confidence == 0.95 else confidence,
-    }
     if paper:
-        refuse_options(no_paper | {"--draws": draws, "--quantiles": quantiles}, "--paper")
+        more = "--engine --master --memory --skip-bad-files --confidence --draws --quantiles"
+        deliver.refuse(f"{ABOUT_PROBABILITIES} {more}", "--paper")
     if draws is not None or quantiles is not None:
         from howsure.verbs.check_continuous import check_continuous
 
-        refused = {
-            "--prob": prob,
-            "--positive": positive,
-            "--logits": logits or None,
-            "--weight": weight,
-            "--groups": groups,
-            "--by": by,
-            "--bins": bins,
-            "--curve": curve,
-            "--normalise": normalise or None,
-            "--from": log,
-            "--like": like,
-            "--explain": explain or None,
-            "--fail-above": fail_above,
-            "--gate": gate,
-            "--engine": engine or master or memory,
-            "--skip-bad-files": skip_bad_files or None,
-            "--demo": demo or None,
-        }
-        refuse_options(refused, "--draws" if draws is not None else "--quantiles")
-        made = check_continuous(
-            file, draws, quantiles=quantiles, true=true, where=where, confidence_level=confidence, rng=rng
-        )
-        return delivery.deliver(made)
+        more = "--prob --positive --logits --bins --from --gate --demo"
+        deliver.refuse(f"{more} {ABOUT_PROBABILITIES}", "--draws" if draws is not None else "--quantiles")
+        kept = {name: given[name] for name in ("true", "where", "confidence_level", "rng", "engine")}
+        return deliver(check_continuous(file, draws, quantiles=quantiles, **kept))
     source = shipped_example() if demo else file
     if log is not None:
-        source, prob, true = logged(str(file), log), "confidence", "correct"
+        source = logged(str(file), log)
+        columns |= {"prob": "confidence", "true": "correct"}
     if paper:
         from howsure.verbs.check_paper import check_paper
 
-        given: dict[str, Any] = {"prob": prob, "true": true, "positive": positive, "where": where, "logits": logits}
-        given |= {} if bins is None else {"bin_size": bins}
-        return delivery.deliver(check_paper(source, rng=rng, **given))
-    copied = None
-    if like is not None:
-        copied = error_like(like, source, prob=prob, true=true, positive=positive, where=where, logits=logits)
-    result = run_check(
-        source,
-        prob=prob,
-        true=true,
-        positive=positive,
-        logits=logits,
-        where=where,
-        sample_weight=weight,
-        groups=groups,
-        by=by,
-        bins=bins,
-        curve=curve,
-        confidence_level=confidence,
-        rng=rng,
-        normalise=normalise,
-        engine=chosen,
-    )
+        size = {} if given["bins"] is None else {"bin_size": given["bins"]}
+        return deliver(check_paper(source, rng=given["rng"], **size, **columns))
+    copied = None if like is None else error_like(like, source, **columns)
+    result = run_check(source, **given | columns)
     # Of many classes, the gate is that of the predicted class.
     if fail_above is not None and result.error is None:
         raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
@@ -203,20 +126,43 @@ def check(
     text = result.to_text() + ("" if copied is None else "\n" + copied.to_text())
     text += result.explanation() if explain else ""
     text += f"\n{textwrap.fill(verdict, 80)}\n" if verdict else ""
-    delivery.deliver(result, data=data, text=text)
+    deliver(result, data=data, text=text)
     if judged is not None and judged.fails:
         print(f"howsure: {verdict}", file=sys.stderr)
         return 1
     return 0
 
 
-def refuse_options(given: Mapping[str, object], with_option: str) -> None:
-    """Options that say something about probabilities mean nothing here; naming them is better than ignoring them."""
-    from howsure.errors import InputError
+@command(
+    argument("files", "One table with a column per model, or a table per model.", many=True, reads=True),
+    option("prob", "Columns of probabilities, one per model: a,b. With a file per model: the column in each."),
+    option("pred", "Columns of labels, one per system: a,b. --true then holds the gold labels."),
+    options.LABELS,
+    option("metric", "With --pred: accuracy, f1 (of --positive), macro-f1 or span-f1."),
+    option("sentence", "With span-f1: column of sentences."),
+    option("samples", "With --pred: resamples of the bootstrap.", 10_000),
+    option("planned", "With --pred: power with this number of rows.", kind=int),
+    option("key", "Column that identifies an item across files."),
+    options.GROUPS,
+    options.BY,
+    options.POSITIVE,
+    options.LOGITS,
+    options.WHERE,
+    options.CONFIDENCE,
+    *options.ENGINE,
+    *options.DELIVERY,
+)
+def compare(deliver: Delivery, files: list[str], **given: Any) -> int:
+    """Is B better than A, is it better calibrated, and is its score better?
 
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{name} does not go with {with_option}.")
+    Examples:
+      howsure compare predictions.csv --true y --prob model_a,model_b
+      howsure compare predictions.csv --true y --prob model_a,model_b --groups doc --by tag
+      howsure compare a.csv b.csv --key id --html comparison.html
+      howsure compare predictions.csv --true gold --pred a,b --prob pa,pb --metric macro-f1 --groups doc
+    """
+    from howsure.verbs.compare import compare as run_compare
 
-
-check.__doc__ = (check.__doc__ or "") + "\n\n" + EPILOG
+    with progress("reading") as moved:
+        made = run_compare(files, progress=moved, **given)
+    return deliver(made)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure._result import PLOTS, Result, json_text
 from howsure.errors import InputError
 from howsure.files import check_outputs, write_whole
+from howsure.processes import Progress
+
+if TYPE_CHECKING:
+    from howsure import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +29,26 @@ class Delivery:
     html: str | None = None
     plot: str | None = None
     outputs: tuple[str | None, ...] = ()
-    inputs: tuple[object, ...] = ()
-    deep: bool = False  # inputs may be folders of folders
+    inputs: Sequence[object] = ()
+    deep: Sequence[object] = ()  # inputs that may be folders of folders
+    typed: Sequence[str] = ()  # the flags of the options that were given
 
     def __post_init__(self) -> None:
         forms = {"--json": self.as_json, "--markdown": self.markdown, "--latex": self.latex}
         if len(chosen := [name for name, given in forms.items() if given]) > 1:
             raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined.")
-        check_outputs(*self.outputs, self.html, self.plot, inputs=self.inputs, deep=self.deep)
-        check_plot(self.plot)
+        check_outputs(*self.outputs, self.html, self.plot, inputs=self.inputs)
+        check_outputs(*self.outputs, self.html, self.plot, inputs=self.deep, deep=True)
+        if self.plot is not None and Path(self.plot).suffix.lower() not in PLOTS:
+            raise InputError(f"--plot must name a file ending in {', '.join(PLOTS)}; got {self.plot!r}.")
 
-    def deliver(self, result: Result, *, data: dict[str, Any] | None = None, text: str | None = None) -> int:
+    def refuse(self, flags: str, beside: str) -> None:
+        """Raise if an option was given that means nothing beside another: naming it is better than ignoring it."""
+        for flag in flags.split():
+            if flag in self.typed:
+                raise InputError(f"{flag} does not go with {beside}.")
+
+    def __call__(self, result: Result, *, data: dict[str, Any] | None = None, text: str | None = None) -> int:
         """Print the result in the form asked for and write its files; `data` and `text` stand in for its own."""
         if self.as_json:
             said = json_text(result.to_dict() if data is None else data)
@@ -52,11 +65,10 @@ class Delivery:
         say(said.rstrip("\n") + "".join(f"\n\nWritten: {path}" for path in written))
         return 0
 
-
-def check_plot(path: str | None) -> None:
-    """A picture's name must end in a format that is drawn."""
-    if path is not None and Path(path).suffix.lower() not in PLOTS:
-        raise InputError(f"--plot must name a file ending in {', '.join(PLOTS)}; got {path!r}.")
+    def say(self, text: str, data: Any) -> int:
+        """Print text or, if JSON is asked for, the data."""
+        say(json_text(data) if self.as_json else text)
+        return 0
 
 
 def say(text: str) -> None:
@@ -69,17 +81,20 @@ def say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def say_data(data: Any, as_json: bool, text: str) -> int:
-    """Print plain data as JSON, or else the text."""
-    say(json_text(data) if as_json else text)
-    return 0
+def engine_from(
+    engine: str | None, master: str | None, memory: str | None = None, skip_bad_files: bool = False
+) -> Engine:
+    """The engine that the options mean; --master alone means Spark."""
+    from howsure import Engine
+
+    return Engine(engine or ("spark" if master is not None else "auto"), master, memory, skip_bad_files)
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[..., None]]:
-    """Gives a callback (done, total, description) that moves a bar on stderr; it does nothing without a terminal."""
+def progress(what: str) -> Iterator[Progress]:
+    """Gives a callback (done, total, what is being done) that moves a bar on stderr; without a terminal it does nothing."""
     if not sys.stderr.isatty():
-        yield lambda done, total, saying=what: None
+        yield lambda done, total, at="": None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -88,22 +103,10 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=None, count="")
 
-        def moved(done: float, total: float | None, saying: str = what) -> None:
+        def moved(done: float, total: float | None, at: str = "") -> None:
             speed = shown.tasks[0].speed
             count = f"{done:.0%}" if isinstance(done, float) else f"{done:,}/{total:,}" if total else f"{done:,}"
             count += f" {speed:,.0f}/s" if speed and not isinstance(done, float) else ""
-            shown.update(task, completed=done, total=total, description=saying, count=count)
+            shown.update(task, completed=done, total=total, description=at or what, count=count)
 
         yield moved
-
-
-@contextmanager
-def status() -> Iterator[Callable[[str], None] | None]:
-    """Gives a callback that shows what is at work on one line of a terminal's stderr; None without a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading …") as line:
-        yield line.update

@@ -1,57 +1,55 @@
-"""Options that several commands share, each with one name, type and help; and the engine that they mean."""
+"""Options that several commands share, each with one name, kind and help."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
 
-import typer
-
-if TYPE_CHECKING:
-    from howsure import Engine
+from howsure.cli.parser import Parameter, argument, option
 
 # What is read
-TABLE = "CSV, TSV, JSON lines, Parquet or Arrow; gzip or zstd; a glob; a folder; - for stdin."
-Table = Annotated[str, typer.Argument(help=TABLE)]
-Prob = Annotated[str | None, typer.Option(help="Column of probabilities; of many classes: 'p_*'.")]
-Labels = Annotated[str | None, typer.Option(help="Column of labels.")]
-Positive = Annotated[str | None, typer.Option(help="The label that counts as 1.")]
-Logits = Annotated[bool, typer.Option("--logits", help="The column holds log-odds, not probabilities.")]
-Where = Annotated[str | None, typer.Option(help="SQL condition on the rows to keep.")]
-Groups = Annotated[
-    str | None, typer.Option(help="Column of what is dependent (document, sentence): intervals allow for it.")
-]
-By = Annotated[str | None, typer.Option(help="Analyse each value of this column too.")]
-Results = Annotated[str, typer.Argument(help="A folder that howsure explore has written.")]
+TABLE = argument(
+    "file", "CSV, TSV, JSON lines, Parquet or Arrow; gzip or zstd; a glob; a folder; - for stdin.", reads=True
+)
+PROB = option("prob", "Column of probabilities; of many classes: 'p_*'.")
+LABELS = option("true", "Column of labels.")
+POSITIVE = option("positive", "The label that counts as 1.")
+LOGITS = option("logits", "The column holds log-odds, not probabilities.", False)
+WHERE = option("where", "SQL condition on the rows to keep.")
+GROUPS = option("groups", "Column of what is dependent (document, sentence): intervals allow for it.")
+BY = option("by", "Analyse each value of this column too.")
+RESULTS = argument("results", "A folder that howsure explore has written.")
 
 # How it is done
-Confidence = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
-Again = Annotated[bool, typer.Option("--again", help="Compute again what the folder already holds.")]
-EngineName = Annotated[
-    str | None, typer.Option("--engine", help="Where the work runs: files (streamed, the default), memory or spark.")
-]
-Master = Annotated[str | None, typer.Option("--master", help="Spark's master: local[2], spark://host:7077, yarn.")]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", help="A bound for memory, such as 1GB; the rest goes to the temporary folder."),
-]
-SkipBadFiles = Annotated[
-    bool, typer.Option("--skip-bad-files", help="Leave out files that cannot be read, and say so.")
+CONFIDENCE = option("confidence_level", "Confidence level of the intervals.", 0.95, "--confidence")
+ENGINE = [
+    replace(each, part_of="engine")
+    for each in (
+        option("engine", "Where the work runs: files (streamed, the default), memory or spark."),
+        option("master", "Spark's master: local[2], spark://host:7077, yarn."),
+        option("memory", "A bound for memory, such as 1GB; the rest goes to the temporary folder."),
+        option("skip_bad_files", "Leave out files that cannot be read, and say so.", False),
+    )
 ]
 
 # What is written
-ModelOut = Annotated[str, typer.Option("--out", "-o", help="Save the model to this .npz file.")]
-Html = Annotated[str | None, typer.Option(help="Write a report to this file.")]
-Plot = Annotated[str | None, typer.Option(help="Draw the picture to this .svg, .png or .pdf file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
-Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
+MODEL_OUT = option("out", "Save the model to this .npz file.", None, "--out -o", required=True, writes=True)
+HTML, PLOT, JSON, MARKDOWN, LATEX = (
+    replace(each, part_of="deliver")
+    for each in (
+        option("html", "Write a report to this file."),
+        option("plot", "Draw the picture to this .svg, .png or .pdf file."),
+        option("as_json", "Print everything as JSON.", False, "--json"),
+        option("markdown", "Print a Markdown table.", False),
+        option("latex", "Print a LaTeX table.", False),
+    )
+)
+PRINTED = JSON, MARKDOWN, LATEX
+DELIVERY = HTML, PLOT, *PRINTED
 
 
-def engine_from(engine: str | None, master: str | None, memory: str | None, skip_bad_files: bool) -> Engine:
-    """The engine that the options mean; --master alone means Spark."""
-    from howsure import Engine
-
-    return Engine(engine or ("spark" if master is not None else "auto"), master, memory, skip_bad_files)
+def seed(what: str, name: str = "rng") -> Parameter:
+    """The seed of what is random."""
+    return option(name, f"Seed of {what}.", 0)
 
 
 def listed(given: str | None) -> list[str]:

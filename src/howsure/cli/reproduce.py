@@ -1,100 +1,91 @@
-"""`howsure reproduce NAME`."""
+"""`howsure reproduce NAME` and `howsure doctor`."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable
-from typing import Annotated
-
-import typer
 
 from howsure._result import json_text
 from howsure.cli import options
-from howsure.cli.delivery import status
-
-WIDTH = 80
-EPILOG = """Examples:
-
-  howsure reproduce --list
-
-  howsure reproduce synthetic
-
-  howsure reproduce all --out figures --json
-"""
+from howsure.cli.delivery import Delivery, progress, say
+from howsure.cli.parser import argument, command, option
 
 
+@command(
+    argument("names", "Experiments, or `all`.", required=False, many=True),
+    option("listed", "List the experiments.", False, "--list"),
+    option("out", "Folder for figures, page and data.", "reproduction"),
+    option("rng", "Seed.", 0),
+    option("again", "Compute again what the folder already holds.", False),
+    option("quick", "A small version, to see that it runs.", False),
+    options.JSON,
+)
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Experiments, or `all`.", metavar="[NAME...|all]")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
-    out: Annotated[str, typer.Option(help="Folder for figures, page and data.")] = "reproduction",
-    rng: Annotated[int, typer.Option(help="Seed.")] = 0,
-    again: Annotated[bool, typer.Option("--again", help="Compute again what the folder already holds.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version, to see that it runs.")] = False,
-    as_json: options.Json = False,
+    deliver: Delivery, names: list[str] | None, listed: bool, out: str, rng: int, again: bool, quick: bool
 ) -> int:
-    """Do the experiments of the paper and the thesis again: each claim confirmed or corrected."""
+    """Do the experiments of the paper and the thesis again: each claim confirmed or corrected.
+
+    Examples:
+      howsure reproduce --list
+      howsure reproduce synthetic
+      howsure reproduce all --out figures --json
+    """
     from howsure.errors import InputError
     from howsure.verbs.reproduce import EXPERIMENTS, experiment, reproduction_index
     from howsure.verbs.reproduce import reproduce as run_reproduce
 
     if listed:
-        _list(as_json)
-        return 0
+        return _list(deliver)
     if not names:
         raise InputError(f"name an experiment, or `all`. There are: {', '.join(EXPERIMENTS)}.")
-    wanted = (
-        list(EXPERIMENTS.values())
-        if names == ["all"]
-        else list({experiment(n).name: experiment(n) for n in names}.values())
-    )
+    chosen = EXPERIMENTS if names == ["all"] else {experiment(n).name: experiment(n) for n in names}
+    lacking = {name: e.missing() for name, e in chosen.items()}
+    for why in (why for why in lacking.values() if why is not None):
+        if names != ["all"]:
+            raise why
+        print(f"howsure: skipped: {why}", file=sys.stderr)
     results = []
-    for e in wanted:
-        lacking = e.missing()
-        if lacking is not None and names != ["all"]:
-            raise lacking
-        if lacking is not None:
-            print(f"howsure: skipped: {lacking}", file=sys.stderr)
-    for name in (e.name for e in wanted if e.missing() is None):
-        with status() as say:
-            tell = None if say is None else _teller(name, say)
-            made = run_reproduce(name, out=out, rng=rng, again=again, quick=quick, progress=tell)
+    for name in (name for name, why in lacking.items() if why is None):
+        with progress(name) as moved:
+            made = run_reproduce(name, out=out, rng=rng, again=again, quick=quick, progress=moved)
         if made.cached:
             print(f"howsure: {name} was done before, in {out}; --again computes it again.", file=sys.stderr)
-        if not as_json:
+        if not deliver.as_json:
             print(made.to_text())
         results.append(made)
     written = reproduction_index(out) if results else ()
-    if not as_json:
-        print("\n".join(f"Written: {path}" for path in written))
+    if deliver.as_json:
+        print(json_text({r.name: r.to_dict() for r in results}))
     else:
-        whole = {r.name: r.to_dict() for r in results}
-        print(json_text(whole))
+        print("\n".join(f"Written: {path}" for path in written))
     return 0
 
 
-def _list(as_json: bool) -> None:
+def _list(deliver: Delivery) -> int:
     from howsure.verbs.reproduce import EXPERIMENTS
 
-    if as_json:
-        listed = [
-            {"name": e.name, "title": e.title, "shows": e.shows, "corpora": e.corpora, "data": e.data}
-            for e in EXPERIMENTS.values()
-        ]
-        print(json_text(listed))
-        return
     first = max(map(len, EXPERIMENTS))
+    lines, data = [], []
     for e in EXPERIMENTS.values():
+        data.append({"name": e.name, "title": e.title, "shows": e.shows, "corpora": e.corpora, "data": e.data})
         head = f"  {e.name:<{first}}  "
-        on = (
-            "" if not e.corpora else f" [on {e.data}]" if e.data else f" [needs {' or '.join(filter(None, e.corpora))}]"
-        )
+        on = f" [on {e.data}]" if e.data else f" [needs {' or '.join(filter(None, e.corpora))}]" if e.corpora else ""
         said = f"{e.title}: {e.shows}{on if e.data != '' else ''}"
-        print(textwrap.fill(said, WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
+        lines.append(textwrap.fill(said, 80, initial_indent=head, subsequent_indent=" " * len(head)))
+    say(json_text(data) if deliver.as_json else "\n".join(lines))
+    return 0
 
 
-def _teller(name: str, say: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda said: say(f"{name}: {said} …")
+@command(option("thorough", "Also import everything and parse a sentence.", False), options.JSON)
+def doctor(deliver: Delivery, thorough: bool) -> int:
+    """What is installed, what is missing, and how to get it. Exit status 1 when the base is broken.
 
+    Examples:
+      howsure doctor
+      howsure doctor --thorough --json
+    """
+    from howsure.verbs.doctor import doctor as examine
 
-reproduce.__doc__ = (reproduce.__doc__ or "") + "\n\n" + EPILOG
+    found = examine(thorough=thorough)
+    deliver(found)
+    return 0 if found.is_well else 1

@@ -61,7 +61,7 @@ def explored(
         )
         folder = work.folder / f"explore-{question}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
-    def say(done: int, total: int) -> None:
+    def say(done: float, total: float | None, _: str = "") -> None:
         work(f"{question}, {samples} samples, temperature {temperature:g}: {done:,} of {total:,} documents")
 
     return explore(source, out=folder, progress=say, **options)

@@ -181,7 +181,7 @@ class Workshop:
             return CrfTrainer(text.words, text.starts, text.tags, features).fit(
                 l2=l2,
                 max_iterations=s["iterations"],
-                progress=lambda i, _: self.work(f"{said}, iteration {i}"),
+                progress=lambda i, *_: self.work(f"{said}, iteration {i}"),
             )
 
         return self.work.kept(f"crf-{s['data']}-{features.replace(',', '-')}-{n}", key, make, Crf.save, Crf.load)

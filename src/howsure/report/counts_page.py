@@ -18,7 +18,6 @@ from howsure.plots.counts import (
 from howsure.plots.vega import chart
 from howsure.report.page import filled_template, render
 
-
 MOST_SERIES = 12  # groups that are drawn in time each
 
 

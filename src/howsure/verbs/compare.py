@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from howsure.engines.engine import Engine
     from howsure.engines.items import ItemRows
     from howsure.engines.scored import ScoredItems
-    from howsure.evaluation.contests.analysis import Progress
     from howsure.evaluation.contests.result import Contest
+    from howsure.processes import Progress
 
 
 def compare(
@@ -77,7 +77,7 @@ def compare(
     prob, pred, true, key, positive, where
         For tables: columns, label that counts as 1, and an SQL condition (one table only).
     progress : callable
-        Told which pair is at work.
+        Called with the number of pairs done and of all, and the pair at work.
     engine : Engine or str
         Where tables are read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are the
         same on all.

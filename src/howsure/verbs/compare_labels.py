@@ -15,13 +15,14 @@ from howsure.engines.engine import Engine
 from howsure.engines.items import is_spark_frame, open_table
 from howsure.engines.labelled import LabelledItems, LabelSequences, labels_from_arrays, labels_from_table
 from howsure.errors import InputError
-from howsure.evaluation.contests.analysis import Field, Progress, duels, system_scores
+from howsure.evaluation.contests.analysis import Field, duels, system_scores
 from howsure.evaluation.contests.contrast import METRICS
 from howsure.evaluation.contests.result import Contest
 from howsure.evaluation.scores.analysis import span_notes
 from howsure.evaluation.scores.spans import TagSet, span_units, spans_of
 from howsure.evaluation.units import Units, label_units
 from howsure.kernels.cells import Ints
+from howsure.processes import Progress
 
 
 def compare_labels(

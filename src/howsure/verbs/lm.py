@@ -6,7 +6,7 @@ howsure.lm.perplexity(model, "test.txt")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from howsure import _validate
 from howsure._result import finite
 from howsure.errors import InputError
+from howsure.processes import Progress
 
 if TYPE_CHECKING:
     from howsure.evaluation.model_checks import LanguageCalibration
@@ -44,7 +45,7 @@ def train(
     alpha: float | None = None,
     cut_off: int | None = None,
     memory: int | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> LanguageModel:
     """A language model of a text.
 
@@ -77,7 +78,7 @@ def train(
     memory : int
         Bytes of keys to hold at a time; more are spilled to temporary files and merged.
     progress : callable
-        Called with what is being done and the share of it that is done.
+        Called with the share that is done of what is being done, 1.0, and what that is.
 
     Returns
     -------
@@ -296,7 +297,7 @@ def study(
     lowercase: bool = False,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> SmoothingStudy:
     """The perplexity of every smoothing at every order up to `order`, on the same text and vocabulary.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from howsure.experiments.slips import BEYOND, SLIPS
 from howsure.experiments.work import Work
 from howsure.files import make_folder, write_whole
 from howsure.plots.vega import rendered
+from howsure.processes import Progress
 from howsure.report.reproduction_page import reproduction_page
 
 __all__ = ["EXPERIMENTS", "experiment", "reproduce"]
@@ -33,7 +34,7 @@ def reproduce(
     rng: np.random.Generator | int | None = 0,
     again: bool = False,
     quick: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Reproduction:
     """An experiment of the source done again, each of its claims confirmed or corrected.
 
@@ -52,7 +53,7 @@ def reproduce(
     quick : bool
         A small version, to see that it runs.
     progress : callable or None
-        Called with a few words that say what is being done.
+        Called with the number of steps begun, None (how many there are is not known) and what is being done.
 
     Returns
     -------
@@ -70,7 +71,8 @@ def reproduce(
     name = found.name
     generator = _validate.generator(rng)
     settings = {**found.settings(quick=quick), "rng": int(rng) if isinstance(rng, int | np.integer) else None}
-    tell = progress or (lambda _: None)
+    steps = count(1)
+    tell = (lambda _: None) if progress is None else lambda said: progress(next(steps), None, f"{name}: {said}")
     if out is None:
         return replace(found.run(settings, generator, Work(tell)), version=__version__)
     target = Path(out).resolve()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining, loa
 from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
+from howsure.processes import Progress
 
-Progress = Callable[[str, int, float], None]  # what is trained, the iteration, the loss
 Source = str | Path | Sequence[str | Path] | Sequence[Document]
 
 L2_TRIED = (0.03, 0.1, 0.5)
@@ -106,6 +106,10 @@ def train_tagger(
     )
 
 
+def _named(progress: Progress, name: str) -> Progress:
+    return lambda done, total, what="": progress(done, total, f"{name}, {what}")
+
+
 def _crf_fits(
     words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
     method: str, max_iterations: int, penalty: float, progress: Progress | None, has_dev: bool,
@@ -119,7 +123,7 @@ def _crf_fits(
         entries = tag_lexicon(other[0], other[2])
     trainer = CrfTrainer(words, starts, tags, features, entries)
     for value in (l2,) if l2 is not None else L2_TRIED if has_dev else (0.1,):
-        said = None if progress is None else lambda i, loss, v=value: progress(f"l2 = {v:g}", i, loss)
+        said = None if progress is None else _named(progress, f"l2 = {value:g}")
         yield (
             "l2",
             value,

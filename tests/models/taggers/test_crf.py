@@ -231,7 +231,9 @@ def test_unknown_words_and_long_sentences_have_a_posterior(trainer):
 
 def test_stopping_early_and_progress(trainer):
     seen = []
-    trainer.fit(l2=0.1, progress=lambda i, _loss: seen.append(i), stop=lambda i, model: i == 3 and len(model.tags) == 4)
+    trainer.fit(
+        l2=0.1, progress=lambda i, _total, _what: seen.append(i), stop=lambda i, model: i == 3 and len(model.tags) == 4
+    )
     assert seen == [1, 2, 3]
 
 

@@ -30,8 +30,7 @@ from howsure.evaluation.scores.analysis import f_rows
 from howsure.evaluation.scores.metrics import accuracy, estimated, influence, variance
 from howsure.evaluation.units import Units, label_units
 from howsure.kernels.cells import Ints
-
-Progress = Callable[[str], None]
+from howsure.processes import Progress
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def duels(
     pairs = list(combinations(range(len(f.names)), 2))
     for number, (i, j) in enumerate(pairs):
         if progress is not None:
-            progress(f"pair {number + 1} of {len(pairs)}: {f.names[i]}, {f.names[j]}")
+            progress(number, len(pairs), f"{f.names[i]}, {f.names[j]}")
         made.append(_duel(f, i, j, samples, rng, confidence_level))
     adjusted = holm([d.tests[0].p_value for d in made])
     return tuple(replace(d, adjusted_p_value=p) for d, p in zip(made, adjusted, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from howsure.models.ngrams.comparison import ModelComparison, compared
 from howsure.models.ngrams.evaluation import Surprise, evaluated
 from howsure.models.ngrams.smoothing import SMOOTHINGS, known
 from howsure.models.ngrams.training import Counted
+from howsure.processes import Progress
 
 HELD_OUT = 10  # one tenth of the sentences for dev, one for test
 
@@ -128,7 +129,7 @@ def studied(
     text: str = "",
     confidence_level: float = 0.95,
     rng: np.random.Generator,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
     **reading: Any,
 ) -> SmoothingStudy:
     """Train every model on `sentences` (less the last tenths, where no dev or test text is given) and score all of them."""

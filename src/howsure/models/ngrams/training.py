@@ -21,7 +21,6 @@ from howsure.models.ngrams.vocabulary import (
     BOS,
     UNK,
     Ids,
-    Progress,
     Vocabulary,
     block_ids,
     blocks,
@@ -29,6 +28,7 @@ from howsure.models.ngrams.vocabulary import (
     units_number,
     vocabulary_of,
 )
+from howsure.processes import Progress
 
 MOST_ORDER = 20
 
@@ -48,7 +48,7 @@ def trained(
     closed: bool = False,
     dev: Any = None,
     memory: int = MEMORY,
-    progress: Progress = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> LanguageModel:
     """A model of a text; see `howsure.verbs.lm.train`."""
@@ -58,7 +58,7 @@ def trained(
         min_count=min_count, size=size, words=words, closed=closed, memory=memory, progress=progress,
     )  # fmt: skip
     if progress is not None:
-        progress(f"smoothing ({smoothing})", 0.0)
+        progress(0.0, 1.0, f"smoothing ({smoothing})")
     return counted.smoothed(smoothing, dev, **options)
 
 
@@ -85,7 +85,7 @@ class Counted:
         words: Sequence[str] | None = None,
         closed: bool = False,
         memory: int = MEMORY,
-        progress: Progress = None,
+        progress: Progress | None = None,
     ) -> Counted:
         """Read and count a text."""
         if not 1 <= order <= MOST_ORDER:
@@ -140,7 +140,7 @@ def _all_ids(
     grow: bool,
     memory: int,
     folder: Path,
-    progress: Progress,
+    progress: Progress | None,
 ) -> Ids:
     """Numbers of the whole text; in a file of the temporary folder once they outgrow memory."""
     number = units_number(units)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
-from howsure.models.ngrams.vocabulary import BOS, Ids, Progress
+from howsure.models.ngrams.vocabulary import BOS, Ids
+from howsure.processes import Progress
 
 Shorts = NDArray[np.uint32]
 Floats = NDArray[np.float64]
@@ -169,7 +170,7 @@ class Spill:
 
 
 def count_ngrams(
-    ids: Ids, n_words: int, order: int, *, has_sentences: bool, memory: int = MEMORY, progress: Progress = None
+    ids: Ids, n_words: int, order: int, *, has_sentences: bool, memory: int = MEMORY, progress: Progress | None = None
 ) -> Trie:
     """All n-grams up to `order` that lie within a sentence, with their counts."""
     if len(ids) >= 1 << 32:
@@ -201,7 +202,7 @@ def _counted(
     trie: Trie,
     chunk: int,
     spill: Spill,
-    progress: Progress,
+    progress: Progress | None,
 ) -> Run:
     """Sorted distinct keys of one stage, and their counts."""
     n = len(ids)
@@ -228,7 +229,7 @@ def _counted(
         counts = np.empty(len(keys), np.uint32)
         made = int(kernel("run_lengths", n)(keys, counts))
         if progress is not None:
-            progress(f"counting {length + further}-grams", end / n)
+            progress(end / n, 1.0, f"counting {length + further}-grams")
         kept = spill.array(made, np.int64), spill.array(made, np.uint32)
         kept[0][:], kept[1][:] = keys[:made], counts[:made]
         return kept

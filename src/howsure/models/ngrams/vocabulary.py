@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cached_property
@@ -22,6 +22,7 @@ from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
+from howsure.processes import Progress
 
 UNK, BOS, EOS = 0, 1, 2
 RESERVED = ("<UNK>", "<s>", "</s>")
@@ -32,7 +33,6 @@ _POSITION, _N_WORDS, _N_IDS, _N_TEXT, _IN_LINE = range(5)
 BLOCK = 1 << 25
 PARALLEL_FROM = 1 << 20
 Ids = NDArray[np.int32]
-Progress = Callable[[str, float], None] | None
 
 
 class Vocabulary:
@@ -187,7 +187,7 @@ def text_bytes(lines: Sequence[str] | str) -> bytes:
     return (text + "\n").encode("utf-8", "surrogateescape")
 
 
-def blocks(source: Any, *, lowercase: bool = False, progress: Progress = None) -> Iterator[bytes]:
+def blocks(source: Any, *, lowercase: bool = False, progress: Progress | None = None) -> Iterator[bytes]:
     """Whole lines of a text in pieces of about 32 MB: of paths, of "-" (standard input), of bytes or of sentences.
 
     Bytes that are not UTF-8 are an error that gives their offset.
@@ -203,7 +203,7 @@ def blocks(source: Any, *, lowercase: bool = False, progress: Progress = None) -
         yield from _checked(iter([text_bytes(source)]), "the text", lowercase)
 
 
-def _file_blocks(path: str, lowercase: bool, progress: Progress) -> Iterator[bytes]:
+def _file_blocks(path: str, lowercase: bool, progress: Progress | None) -> Iterator[bytes]:
     with ExitStack() as stack:
         if path == "-":
             file, size, name = cast(IO[bytes], sys.stdin.buffer), 0, "standard input"
@@ -221,7 +221,7 @@ def _file_blocks(path: str, lowercase: bool, progress: Progress) -> Iterator[byt
                 done += len(piece)
                 yield piece
                 if progress is not None and size:
-                    progress(f"reading {Path(name).name}", min(done / size, 1.0))
+                    progress(min(done / size, 1.0), 1.0, f"reading {Path(name).name}")
 
         yield from _checked(_whole_lines(pieces()), name, lowercase)
 

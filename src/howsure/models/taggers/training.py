@@ -14,10 +14,10 @@ from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
 from howsure.models.taggers.objective import CrfObjective, PenalisedObjective
+from howsure.processes import Progress
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Progress = Callable[[int, float], None]  # after each iteration: its number and the loss
 Stop = Callable[[int, Floats], bool]
 
 METHODS = ("lbfgs", "adagrad")
@@ -127,7 +127,7 @@ def lbfgs(
 
     def after(i: int, loss: float, w: Floats) -> bool:
         if progress is not None:
-            progress(i, loss)
+            progress(i, max_iterations, f"loss {loss:,.0f}")
         return stop is not None and stop(i, w)
 
     return minimise(
@@ -171,7 +171,7 @@ def adagrad(
             w -= rate * gradient / np.sqrt(sums)
         loss += objective.l2 * float(w @ w)
         if progress is not None:
-            progress(epoch, loss)
+            progress(epoch, max_epochs, f"loss {loss:,.0f}")
         since = 0 if loss < lowest * (1.0 - tolerance) else since + 1
         lowest = min(lowest, loss)
         if (stop is not None and stop(epoch, w)) or since == 3:

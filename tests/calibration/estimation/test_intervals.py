@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.calibration.estimation.intervals import solve, wilson_hilferty
+from howsure.calibration.estimation.estimate import BinSums
+from howsure.calibration.estimation.intervals import _highest_ece, solve, wilson_hilferty
 
 
 @pytest.mark.parametrize("skew", [0.1, 0.5, 1.0, 2.0])
@@ -22,6 +23,26 @@ def test_solve_finds_the_root_or_an_end():
     assert solve(lambda x: x * x, 0.25) == pytest.approx(0.5)
     assert solve(lambda x: x, -1.0) == 0.0
     assert solve(lambda x: x, 2.0) == 1.0
+
+
+def test_upper_limit_of_the_ece_allows_for_the_least_favourable_spread():
+    """No way to spread an ECE over the bins makes the expected Σ w|d| smaller than the equation says; one way attains it."""
+    from scipy.optimize import minimize
+    from scipy.stats import foldnorm
+
+    n, sd, gap = np.array([50.0, 80.0, 120.0, 400.0]), np.array([0.06, 0.04, 0.03, 0.01]), 0.02
+    w = n / n.sum()
+    scatter = sd**2 * n * (n - 1)
+    bins = BinSums(np.arange(4), n, n * gap, scatter + n * gap**2, np.full(4, 0.2))
+    half = 0.015
+    x = _highest_ece(bins, half)
+    expected = lambda d: float(np.sum(w * foldnorm.mean(np.abs(d) / sd, scale=sd)))  # noqa: E731
+    fixed = {"type": "eq", "fun": lambda d: np.sum(w * d) - x}
+    least = minimize(expected, np.full(4, x), bounds=[(0, None)] * 4, constraints=fixed, options={"ftol": 1e-14})
+    assert expected(least.x) == pytest.approx(gap + half, rel=1e-6)
+    assert 0 < x < gap + half
+    few = BinSums(np.arange(4), n, n * gap, np.full(4, 3.0), np.full(4, 0.2))
+    assert _highest_ece(few, half) == pytest.approx(gap + half)
 
 
 @given(

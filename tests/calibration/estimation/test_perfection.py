@@ -165,3 +165,36 @@ def test_certain_predictions_do_not_break_the_tests():
     for y in ([0, 1, 1], [1, 0, 0]):
         c = howsure.check(y, [0.0, 1.0, 1.0])
         assert all(t.statistic is None or np.isfinite(t.statistic) for t in c.tests)
+
+
+def test_paths_of_few_steps_have_their_own_law():
+    """Two values of q: the path is a, then a + b, both normal; its extremes follow by integrating over a."""
+    n, ones = np.array([400, 600]), np.array([135, 331])
+    y = np.concatenate([np.arange(k) < m for k, m in zip(n, ones, strict=True)])
+    t = by_name(y, np.repeat([0.3, 0.6], n))
+    first, second = np.sqrt(n * [0.21, 0.24] / (n @ [0.21, 0.24]))
+    a = np.linspace(-8, 8, 16_001) * first
+    density = stats.norm.pdf(a, 0, first) * (a[1] - a[0])
+
+    def inside(x, low, high):  # a + b between low and high, where |a| <= x
+        between = stats.norm.cdf((high - a) / second) - stats.norm.cdf((low - a) / second)
+        return float(np.sum((density * between)[np.abs(a) <= x]))
+
+    x = t["Kolmogorov-Smirnov"].statistic
+    assert t["Kolmogorov-Smirnov"].p_value == pytest.approx(1 - inside(x, -x, x), abs=0.035)
+    x = t["Kuiper"].statistic
+    assert t["Kuiper"].p_value == pytest.approx(1 - inside(x, np.maximum(a, 0) - x, np.minimum(a, 0) + x), abs=0.035)
+
+
+def test_paths_of_few_rows_are_exact():
+    """Nine rows: every outcome is enumerated."""
+    q = np.array([0.1, 0.2, 0.25, 0.4, 0.5, 0.55, 0.7, 0.8, 0.95])
+    outcomes = (np.arange(512)[:, None] >> np.arange(9)) & 1
+    chance = np.prod(np.where(outcomes, q, 1 - q), axis=1)
+    path = np.cumsum(outcomes - q, axis=1)
+    furthest = np.abs(path).max(axis=1)
+    extent = np.maximum(path.max(axis=1), 0) - np.minimum(path.min(axis=1), 0)
+    for i in (0b000101011, 0b110000111):
+        t = by_name(outcomes[i], q)
+        for name, x in (("Kolmogorov-Smirnov", furthest), ("Kuiper", extent)):
+            assert t[name].p_value == pytest.approx(chance[x >= x[i] - 1e-9].sum(), abs=0.06)

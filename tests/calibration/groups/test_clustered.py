@@ -162,17 +162,19 @@ def test_tables_and_arrays_agree(tmp_path):
     assert {t.name for t in a.tests} == {"combined", "excess error", "score"}
 
 
-def test_hotelling_is_the_multivariate_one_sample_test():
-    rng = np.random.default_rng(21)
-    y, q, g = documents(25, 8, rng, sd=0.3)
-    table, _ = table_of(y, q, g)
-    e = y - q
-    u = np.array([[e[g == k].sum(), (e * (1 - 2 * q))[g == k].sum()] for k in range(25)])
-    mean, cov = u.mean(axis=0), np.cov(u.T)
-    t2 = 25 * mean @ np.linalg.solve(cov, mean)
-    from scipy.stats import f
+@pytest.mark.parametrize("giant", [False, True])
+def test_score_test_is_two_t_tests_or_hotellings_where_one_document_dominates(giant):
+    from scipy.stats import f, ttest_1samp
 
-    assert clustered.score_test(moments(table)).p_value == pytest.approx(f.sf(t2 * 23 / (2 * 24), 2, 23), rel=1e-6)
+    y, q, g = documents(25, 8, np.random.default_rng(21), sd=0.3)
+    if giant:
+        g = np.where(g < 13, 0, g - 12)
+    table, _ = table_of(y, q, g)
+    e, k = y - q, g.max() + 1
+    u = np.array([[e[g == i].sum(), (e * (1 - 2 * q))[g == i].sum()] for i in range(k)])
+    t2 = k * u.mean(axis=0) @ np.linalg.solve(np.cov(u.T), u.mean(axis=0))
+    expected = f.sf(t2 * (k - 2) / (2 * (k - 1)), 2, k - 2) if giant else min(1, 2 * ttest_1samp(u, 0).pvalue.min())
+    assert clustered.score_test(moments(table)).p_value == pytest.approx(expected, rel=1e-6)
 
 
 def test_mean_interval_is_the_ratio_estimator():

@@ -32,6 +32,7 @@ from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats
 
 TINY = 1e-100  # a mean square below this counts as 0: its powers would underflow
+ENOUGH = 4.0  # events' worth of scatter in a bin from which its noise is taken for normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ def expected_error_interval(sketch: Sketch, r: Ladder, rms_high: float, confiden
         strict = normal_quantile(1.0 - 0.25 * (1.0 - confidence_level))
         value, finer_low = _bins_ece(r.bins, strict)
         low = max(low, finer_low)
-    high = min(float(np.sum(r.finer.weight * np.abs(r.finer.gap))) + z * _ece_error(r.finer), rms_high)
+    high = min(_highest_ece(r.finer, z * _ece_error(r.finer)), rms_high)
     return Estimate(value, min(low, value), max(high, value))
 
 
@@ -172,6 +173,23 @@ def debiased_ece(w: Floats, d: Floats, v: Floats, half: float) -> tuple[float, f
     value = 2.0 * float(np.sum(w * np.abs(d))) - float(np.sum(w * folded_mean(d, v)))
     unsure = float(np.sum((w * np.sqrt(v))[np.abs(d) < 2.0 * np.sqrt(v)]))
     return max(value, 0.0), max(value - 0.47 * unsure - half, 0.0)
+
+
+def _highest_ece(bins: BinSums, half: float) -> float:
+    """The largest ECE whose expected Σ w|d|, noise included, can be as low as the one seen plus `half`.
+
+    Of all d with Σ w|d| = x, noise of variance v adds least where every |d| is the same multiple of √v (E|N(d, v)| is
+    convex in d), so that E Σ w|d| ≥ S f(x/S), S = Σ w√v and f(c) = E|N(c, 1)|. Only bins with events enough for a normal
+    law count as noisy.
+    """
+    reached = float(np.sum(bins.weight * np.abs(bins.gap))) + half
+    scatter = bins.q - bins.n * bins.gap**2  # Σ(e - d)²
+    sd = np.sqrt(np.where(scatter >= ENOUGH, scatter / np.maximum(bins.n - 1.0, 1.0), 0.0) / bins.n)
+    noise = float(np.sum(bins.weight * sd))
+    if noise <= TINY:
+        return reached
+    one = np.ones(1)
+    return solve(lambda x: noise * float(folded_mean(one * (x / noise), one)[0]), reached, reached)
 
 
 def _ece_error(bins: BinSums) -> float:

@@ -20,6 +20,7 @@ from howsure.kernels.cells import Floats
 TINY = 1e-100  # a variance below this is none: its powers would underflow
 FINER = 0.1  # share of the excess-error test's level that goes to finer bins
 SIMULATED_BELOW = 30.0  # information, in rows' worth of q(1-q)
+FEWEST_STEPS = 200.0  # steps of the cumulative path from which it passes for Brownian motion
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,22 @@ class PerfectionTest(Record):
 
 def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
     """The combined test first, then its parts and the classical ones."""
+    tests: tuple[PerfectionTest, ...]
     excess, score, spiegelhalter = _excess_error(r), _score(sketch), _spiegelhalter(sketch)
-    tests: tuple[PerfectionTest, ...] = (combined((excess, score)), excess, score, spiegelhalter)
-    found = None
+    tests = (combined((excess, score)), excess, score, spiegelhalter, *_cumulative(sketch))
+    found: tuple[float, ...] | None = None
     if _information(sketch) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
 
         found = simulated_p_values(sketch, r.levels[0])
+    elif _steps(sketch) < FEWEST_STEPS:
+        from howsure.calibration.estimation.simulated import few_steps_p_values
+
+        known = tuple(t.p_value for t in tests)
+        found = (*known[:4], *(min(p) for p in zip(known[4:], few_steps_p_values(sketch), strict=True)))
     if found is not None:
         tests = tuple(replace(test, p_value=p) for test, p in zip(tests, found, strict=True))
-    return (*tests, *_cumulative(sketch))
+    return tests
 
 
 def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
@@ -77,6 +84,12 @@ def _information(sketch: Sketch) -> float:
     inverse, rank = pseudo_inverse(matrix)
     squares = float(np.sum(v * np.sum(x * (inverse @ x), axis=0) ** 2))
     return rank**2 / squares if squares > 0.0 else 0.0
+
+
+def _steps(sketch: Sketch) -> float:
+    """How many steps of one size would make up the path of Σe: (Σv)²/Σv², v the variance at each value of q."""
+    v = sketch.size * sketch.mean_q * (1.0 - sketch.mean_q)
+    return float(np.sum(v)) ** 2 / max(float(np.sum(v**2)), TINY)
 
 
 def pseudo_inverse(matrix: Floats) -> tuple[Floats, int]:

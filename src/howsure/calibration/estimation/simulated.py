@@ -19,12 +19,13 @@ SEED = 20150917
 LOTS = 32
 FEW = 499  # simulations; that settles a p-value above `CLEAR`
 MANY, DRAWS = 4_999, 160_000  # simulations where it does not, or fewer to stay within so many draws
+PATHS = 1_999  # of normal steps
 CLEAR = 0.2
 REACH = 10  # simulations at least as extreme, below which a tail bound may say more
 
 
-def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, float, float, float] | None:
-    """Of the combined test, excess error, score and Spiegelhalter; None where chance has no part."""
+def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | None:
+    """Of the combined test, excess error, score, Spiegelhalter, Kolmogorov-Smirnov and Kuiper; None where chance has no part."""
     starts = _lots(sketch, bins)
     n = np.add.reduceat(sketch.size, starts)
     q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
@@ -52,7 +53,25 @@ def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, float, flo
             p_score_observed, _tail_bound(n, q, inverse @ total[0] @ x, total[0] @ inverse @ total[0])
         )
         p = min(p, float(combined_p_value(p_excess[0], np.array(p_score_observed))))
-    return p, float(p_excess[0]), p_score_observed, p_slope
+    return p, float(p_excess[0]), p_score_observed, p_slope, *_path_p_values(e)
+
+
+def few_steps_p_values(sketch: Sketch) -> tuple[float, float]:
+    """Of Kolmogorov-Smirnov and Kuiper where few values of q hold most of the variance: a path of few steps has smaller extremes
+    than Brownian motion. Steps are large enough here to be normal."""
+    starts = estimation_bins(sketch, LOTS).starts if len(sketch.size) > LOTS else np.arange(len(sketch.size))
+    n = np.add.reduceat(sketch.size, starts)
+    q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
+    observed = np.add.reduceat(sketch.sum_e, starts)
+    drawn = np.random.default_rng(SEED).normal(size=(PATHS, len(n))) * np.sqrt(n * q * (1.0 - q))
+    return _path_p_values(np.concatenate([observed[None, :], drawn]))
+
+
+def _path_p_values(e: Floats) -> tuple[float, float]:
+    """Of the furthest point and the range of the first path, by rank among all; a row holds the steps of a path."""
+    path = np.cumsum(e, axis=1)
+    high, low = np.maximum(path.max(axis=1), 0.0), np.minimum(path.min(axis=1), 0.0)
+    return float(_tails(np.maximum(high, -low))[0]), float(_tails(high - low)[0])
 
 
 def _lots(sketch: Sketch, bins: BinSums) -> Ints:

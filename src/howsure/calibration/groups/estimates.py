@@ -18,6 +18,8 @@ from howsure.calibration.groups.clusters import POSITIVE, ROWS
 from howsure.calibration.groups.moments import Moments
 from howsure.kernels.cells import Floats
 
+BALANCED = 0.5  # effective groups for each group, from which groups count as similar in size
+
 
 def squared_error(m: Moments, confidence_level: float) -> tuple[Estimate, PerfectionTest]:
     """T with its interval, and the test that it is no larger than a calibrated model's."""
@@ -79,14 +81,20 @@ def _null_moments(c: Floats, a: Floats, own: float, fourth: float, least: float)
 
 
 def score_test(m: Moments) -> PerfectionTest:
-    """Hotelling's T² on each group's (Σe, Σe(1-2q)): the sandwich version of the score test.
+    """The groups' Σe and Σe(1-2q) against 0, from their spread over groups.
 
     Under H0 every group's mean is 0, whatever its size: a large group raises the statistic's variance and its estimate alike.
+    Two t-tests (Bonferroni) where groups are of similar size; Hotelling's T², which what rows share makes too sure of
+    itself there, where they are not. The choice depends on the sizes alone.
     """
-    from howsure.kernels.special import fdtrc
+    from howsure.kernels.special import fdtrc, stdtr
 
     g = m.n_groups
-    statistic, rank, _ = quadratic_form(g * m.plan.score_mean, g / (g - 1) * m.squares.score)
+    total, matrix = g * m.plan.score_mean, g / (g - 1) * m.squares.score
+    statistic, rank, _ = quadratic_form(total, matrix)
+    if rank == 2 and m.squares.rows.effective >= BALANCED * g:
+        t = float(np.max(np.abs(total) / np.sqrt(np.diag(matrix))))
+        return PerfectionTest("score", t, min(4.0 * float(stdtr(g - 1, -t)), 1.0))
     if rank == 0 or g <= rank:  # groups all alike, or too few of them, say nothing of chance
         return PerfectionTest("score", 0.0, 1.0)
     f = statistic * (g - rank) / (rank * (g - 1))

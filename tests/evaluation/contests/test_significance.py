@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import f1_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
+import howsure
 from howsure.calibration.multiplicity import holm
 from howsure.evaluation.contests.analysis import Field, duels
 from howsure.evaluation.contests.contrast import at_least, contrast, differences, exact_difference
@@ -253,3 +254,15 @@ def test_the_notes_ten_items_have_their_exact_one_sided_p():
     ):
         assert abs(p[name] - wanted) < 4 * np.sqrt(wanted * (1 - wanted) / 40_000)
     assert swapped == pytest.approx(p["McNemar, exact"])
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_systems_own_macro_f1_has_the_interval_that_score_gives_it(grouped):
+    rng = np.random.default_rng(5)
+    gold = rng.choice(3, 40, p=[0.6, 0.3, 0.1])
+    systems = {name: np.where(rng.random(40) < p, gold, rng.integers(0, 3, 40)) for name, p in (("a", 0.9), ("b", 0.6))}
+    groups = rng.integers(0, 8, 40) if grouped else None
+    contest = howsure.compare(gold, y_preds=systems, metric="macro-f1", groups=groups, samples=100)
+    for s in contest.systems:
+        alone = howsure.score(gold, systems[s.name], groups=groups).macro.f
+        assert (s.value.value, s.value.low, s.value.high) == pytest.approx((alone.value, alone.low, alone.high))

@@ -26,7 +26,7 @@ from howsure.evaluation.contests.significance import (
     permutation,
     sign_flips,
 )
-from howsure.evaluation.scores.analysis import f_rows
+from howsure.evaluation.scores.analysis import f_rows, macro_f1
 from howsure.evaluation.scores.metrics import accuracy, estimated, influence, variance
 from howsure.evaluation.units import Units, label_units
 from howsure.kernels.cells import Ints
@@ -66,7 +66,10 @@ def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
         if f.metric in ("f1", "span-f1"):
             part = t.pooled if f.metric == "span-f1" else t
             rows = float(f_rows(part, 1.0)[0 if f.positive is None else f.positive])
-        value = estimated(m, units, confidence_level, rows=rows)
+        if f.metric == "macro-f1":
+            value = macro_f1(units, confidence_level)
+        else:
+            value = estimated(m, units, confidence_level, rows=rows)
         right = value if f.metric == "accuracy" else _accuracy(f, i, confidence_level)
         made.append(SystemScore(name, value, right))
     return tuple(made)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.scores.metrics import (
     Spread,
     Spreading,
@@ -113,6 +114,16 @@ def score_spans(
         notes=span_notes({"gold": truth, "predicted": said}),
         **made,
     )
+
+
+def macro_f1(units: Units, confidence_level: float) -> Estimate:
+    """The macro F1 of one system's units."""
+    t = units.totals()
+    look = _look(t, 1.0)
+    names = tuple(map(str, range(len(t.gold))))
+    made = _tables(look, look(units), units.clustered, t, names, np.flatnonzero(present(t)), confidence_level, 1.0)
+    averages: Averages = made["macro"]
+    return averages.f
 
 
 def _look(t: Totals, beta: float) -> SpreadLook:

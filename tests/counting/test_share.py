@@ -93,3 +93,12 @@ def test_rare_positives_with_useless_probabilities(rate, n):
         found = share_of_positives(items, labelled, rng.hypergeometric(true, items - true, labelled))
         held += found.low <= true.sum() / items.sum() <= found.high
     assert held / 600 > 0.93 - 3 * (0.07 * 0.93 / 600) ** 0.5
+
+
+def test_quantiles_of_skew_laws_are_those_of_the_calibration_errors():
+    from howsure.calibration.estimation.estimate import wilson_hilferty
+    from howsure.counting.share import pearson_quantiles
+
+    skews = np.array([-2.8, -1.0, -1e-9, 0.0, 0.3, 2.8])
+    for z in (-2.5, -1.96, 1.96):
+        np.testing.assert_allclose(pearson_quantiles(skews, z), [wilson_hilferty(s, z) for s in skews.tolist()])

@@ -11,12 +11,11 @@ normal and the Pearson type III one with that skewness, are tried and the wider 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from howsure.calibration.estimation.estimate import MOST_SKEW, wilson_hilferty
+from howsure.calibration.estimation.estimate import MOST_SKEW
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.special import expit, ndtri
 
@@ -73,38 +72,53 @@ def share_of_positives(
     0.0400 [0.0262, 0.0579] of 10,000 from 200 labels
     """
     used = items > 0
-    big, n, k = (x[used].astype(np.float64) for x in (items, labelled, positive))
-    total = big.sum()
-    w = big / total
-    known = n >= big
-    estimate = float((w * k / n).sum())
+    big, n, k = (np.asarray(x, np.float64)[used] for x in (items, labelled, positive))
+    if z is None:
+        z = float(ndtri((1 + confidence_level) / 2))
+    value, low, high = (float(x[0]) for x in tilted_limits(big, n[None], k[None], z))
+    return Share(value, low, high, int(big.sum()), int(n.sum()), int(k.sum()), confidence_level)
+
+
+def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -> tuple[Floats, Floats, Floats]:
+    """Estimates, lower and upper limits of many samples at once: `labelled` and `positive` have shape (samples, H)."""
+    total = items.sum()
+    w = items / total
+    n, k = labelled, positive
+    known = n >= items
+    estimate = (w * k / n).sum(1)
     tilde = np.log((k + 0.5) / (n - k + 0.5))
-    left = np.where(known, 0.0, 1 - n / big)
+    left = np.where(known, 0.0, 1 - n / items)
 
-    def moments(c: float) -> tuple[float, float, float]:
-        p = np.where(known, k / n, expit(tilde + c))
+    def moments(c: Floats) -> tuple[Floats, Floats, Floats]:
+        p = np.where(known, k / n, expit(tilde + c[:, None]))
         spread = left * p * (1 - p) / n
-        variance = float((w**2 * spread).sum())
-        third = float((w**3 * spread * (1 - 2 * n / big) * (1 - 2 * p) / n).sum())
-        return float((w * p).sum()), variance, third
+        third = w**3 * spread * (1 - 2 * n / items) * (1 - 2 * p) / n
+        return (w * p).sum(1), (w**2 * spread).sum(1), third.sum(1)
 
-    z = float(ndtri((1 + confidence_level) / 2)) if z is None else z
-    limits = [[_limit(moments, estimate, side * z, skewed) for skewed in (False, True)] for side in (1, -1)]
-    low = max(min(*limits[0], estimate), k.sum() / total)
-    high = min(max(*limits[1], estimate), 1 - (n - k).sum() / total)
-    return Share(estimate, float(low), float(high), int(total), int(n.sum()), int(k.sum()), confidence_level)
+    def limit(side: float, skewed: bool) -> Floats:
+        """θ(c) where the estimate is the law's quantile at side · z: the lower limit for side > 0, the upper for side < 0."""
+        a, b = np.full(len(n), -40.0), np.full(len(n), 40.0)
+        for _ in range(90):
+            c = (a + b) / 2
+            share, variance, third = moments(c)
+            quantile = np.full(len(n), side * z)
+            if skewed:
+                some = variance > 1e-150  # else the law is a point
+                skew = np.clip(third / np.where(some, variance, 1.0) ** 1.5, -MOST_SKEW, MOST_SKEW)
+                quantile = np.where(some, pearson_quantiles(skew, side * z), quantile)
+            up = estimate - share > quantile * np.sqrt(variance)
+            a, b = np.where(up, c, a), np.where(up, b, c)
+        return moments((a + b) / 2)[0]
+
+    lower, upper = ([limit(side, skewed) for skewed in (False, True)] for side in (1.0, -1.0))
+    low = np.maximum(np.minimum(np.minimum(*lower), estimate), k.sum(1) / total)
+    high = np.minimum(np.maximum(np.maximum(*upper), estimate), 1 - (n - k).sum(1) / total)
+    return estimate, low, high
 
 
-def _limit(moments: Callable[[float], tuple[float, float, float]], estimate: float, z: float, skewed: bool) -> float:
-    """θ(c) where the estimate is the law's quantile at z: the lower limit for z > 0, the upper for z < 0."""
-    a, b = -40.0, 40.0
-    for _ in range(90):
-        c = (a + b) / 2
-        share, variance, third = moments(c)
-        quantile = (
-            wilson_hilferty(float(np.clip(third / variance**1.5, -MOST_SKEW, MOST_SKEW)), z)
-            if skewed and variance > 0
-            else z
-        )
-        a, b = (c, b) if estimate - share > quantile * variance**0.5 else (a, c)
-    return moments((a + b) / 2)[0]
+def pearson_quantiles(skew: Floats, z: float) -> Floats:
+    """Quantiles of standardised Pearson III laws of the given skews, after Wilson and Hilferty."""
+    flat = np.abs(skew) < 1e-6
+    safe = np.where(flat, 1.0, skew)
+    base = np.maximum(1.0 + safe * z / 6.0 - safe * safe / 36.0, 0.0)
+    return np.where(flat, z, 2.0 / safe * (base**3 - 1.0))

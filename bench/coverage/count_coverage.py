@@ -1,0 +1,299 @@
+"""Do the intervals of `howsure count` hold? Labels are drawn again and again from populations whose labels are all known.
+
+    HOWSURE_DATA=… python bench/coverage/count_coverage.py [overall|cells|stopping|groups|peers …] [--write]
+
+Each part keeps its numbers in build/counts-PART.json; --write puts the tables into docs/evidence/theory.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from count_populations import JUDGING, RARE, ROOT, TUNING, Population, populations
+
+from howsure.counting.cells import cell_counts, exchangeable, in_time
+from howsure.counting.clusters import clustered
+from howsure.counting.design import FIRST, Strata, allocation, systematic_sample
+from howsure.counting.regression import corrected_regression
+from howsure.counting.sample import stratified, strata_of_places
+from howsure.counting.share import share_of_positives, tilted_limits, wilson
+from howsure.counting.strata import grid_places
+from howsure.counting.tally import tally_of
+
+Z = 1.959963984540054
+OVERALL = (*TUNING, *JUDGING, *RARE, "tweets", "rte", "ark-V", "ark-N")
+CELLS = (*TUNING, *JUDGING, "tweets", "ark-V", "ark-N")
+LABELS = (50, 100, 200, 400)
+
+
+class Setting:
+    """A population with its strata; `shuffled` makes q useless."""
+
+    def __init__(self, p: Population, *, shuffled: bool = False) -> None:
+        self.name = p.name + (", q shuffled" if shuffled else "")
+        self.y, self.cell = p.y.astype(np.int64), p.cell.astype(np.int64)
+        self.q = np.random.default_rng(11).permutation(p.q) if shuffled else p.q
+        self.n_cells = int(self.cell.max()) + 1
+        names = tuple((str(c),) for c in range(self.n_cells))
+        none = np.zeros(len(self.y), bool)
+        tally = tally_of(self.q, self.y.astype(np.uint8), none, self.cell, names)
+        self.h = strata_of_places(tally)[grid_places(self.q)]
+        self.h = np.unique(self.h, return_inverse=True)[1]
+        self.items = np.bincount(self.h)
+        self.positive = np.bincount(self.h, self.y).astype(np.int64)
+        self.mean = np.bincount(self.h, self.q) / self.items
+        self.corr = float(np.corrcoef(self.q, self.y)[0, 1])
+        self.share = float(self.y.mean())
+
+    def strata(self, n: Any, k: Any) -> Strata:
+        """The strata with these labels."""
+        return Strata(self.items, self.mean, np.asarray(n), np.asarray(k))
+
+    def counts(self, n: int, draws: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Labels and positive labels of each stratum in so many samples of the design: first 40, then the rest."""
+        zero = np.zeros(len(self.items), np.int64)
+        first = allocation(self.strata(zero, zero), min(FIRST, n))
+        k1 = rng.hypergeometric(self.positive, self.items - self.positive, np.tile(first, (draws, 1)))
+        if n <= FIRST:
+            return np.tile(first, (draws, 1)), k1
+        kinds, which = np.unique(k1, axis=0, return_inverse=True)
+        more = np.array([allocation(self.strata(first, k), n - FIRST) for k in kinds])[which.ravel()]
+        left = self.positive - k1
+        k2 = rng.hypergeometric(left, self.items - first - left, more)
+        return first + more, k1 + k2
+
+    def sample(self, n: int, rng: np.random.Generator) -> Any:
+        """Which items one sample of the design labels."""
+        labelled = np.zeros(len(self.y), bool)
+        for more in (min(FIRST, n), n - min(FIRST, n)):
+            have = np.bincount(self.h[labelled], minlength=len(self.items))
+            k = np.bincount(self.h[labelled], self.y[labelled], len(self.items)).astype(np.int64)
+            free = np.flatnonzero(~labelled)
+            wanted = allocation(self.strata(have, k), more)
+            labelled[free[systematic_sample(self.h[free], wanted, self.cell[free], rng)]] = True
+        return labelled
+
+
+def settings(names: tuple[str, ...], *, shuffled: bool = True) -> list[Setting]:
+    """Populations, each also with shuffled q."""
+    made = []
+    for p in populations(*names).values():
+        made.append(Setting(p))
+        if shuffled:
+            made.append(Setting(p, shuffled=True))
+    return made
+
+
+def plain_wilson(n: int, total: int, k: Any) -> tuple[Any, Any]:
+    """Of random labels alone."""
+    low, high = zip(*(wilson(float(x), n, total) for x in np.unique(k)), strict=True)
+    at = np.searchsorted(np.unique(k), k)
+    return np.array(low)[at], np.array(high)[at]
+
+
+def overall(draws: int = 2_000) -> list[dict[str, Any]]:
+    """Coverage and width of the share of all items."""
+    made = []
+    for s in settings(OVERALL):
+        for n in LABELS:
+            if n > len(s.y) // 2:
+                continue
+            rng = np.random.default_rng(n)
+            started = time.process_time()
+            labelled, positive = s.counts(n, draws, rng)
+            _, low, high = tilted_limits(s.items.astype(float), labelled.astype(float), positive.astype(float), Z)
+            seconds = time.process_time() - started
+            k = rng.hypergeometric(s.positive.sum(), len(s.y) - s.positive.sum(), n, draws)
+            wlow, whigh = plain_wilson(n, len(s.y), k)
+            made.append(
+                {
+                    "population": s.name,
+                    "share": s.share,
+                    "corr": s.corr,
+                    "n": n,
+                    "coverage": float(((low <= s.share + 1e-12) & (s.share <= high + 1e-12)).mean()),
+                    "width": float((high - low).mean() / (whigh - wlow).mean()),
+                    "wilson": float(((wlow <= s.share) & (s.share <= whigh)).mean()),
+                    "draws": draws,
+                    "seconds": seconds,
+                }
+            )
+            print(made[-1], flush=True)
+    return made
+
+
+def _tally(s: Setting, labelled: Any, y: Any = None, groups: Any = None) -> Any:
+    names = tuple((str(c),) for c in range(s.n_cells))
+    labels = (s.y if y is None else y).astype(np.uint8)
+    return tally_of(s.q, labels, labelled, s.cell, names, group=groups)
+
+
+def cells(draws: int = 300, n: int = 200) -> list[dict[str, Any]]:
+    """Periods: coverage of each, of differences, of the trend; and with one period doubled."""
+    made = []
+    for s in settings(CELLS, shuffled=False):
+        for doubled in (False, True):
+            t = s.n_cells
+            y = s.y.copy()
+            rng = np.random.default_rng(5)
+            if doubled:  # twice as many positives in the largest of the later periods
+                size = np.bincount(s.cell, minlength=t)
+                which = 1 + int(np.argmax(size[1:]))
+                inside = np.flatnonzero((s.cell == which) & (y == 0))
+                # New positives are found where the model is likeliest to have them.
+                weight = s.q[inside] + 0.02
+                extra = min(int(y[s.cell == which].sum()), len(inside))
+                y[rng.choice(inside, extra, replace=False, p=weight / weight.sum())] = 1
+            one = Setting.__new__(Setting)
+            one.__dict__.update(s.__dict__)
+            one.y, one.positive = y, np.bincount(s.h, y).astype(np.int64)
+            items = np.bincount(s.cell, minlength=t)
+            true = np.bincount(s.cell, y, t).astype(np.int64)
+            shares = true / items
+            columns = np.stack([np.ones(t), np.arange(t)], axis=1)
+            slope = np.linalg.lstsq(np.sqrt(items)[:, None] * columns, np.sqrt(items) * shares, rcond=None)[0][1]
+            effects = exchangeable(t) if s.name == "tweets" else in_time(np.arange(t))
+            held, width, random_width, differ, dwidth, change, trend, twidth = (np.zeros(t), 0.0, 0.0, np.zeros(t - 1), 0.0, 0, 0, 0.0)
+            started = time.process_time()
+            for _ in range(draws):
+                labelled = one.sample(n, rng)
+                sample = stratified(_tally(one, labelled, y))
+                drawn = cell_counts(
+                    sample.items, sample.labelled, sample.positive, effects, effective=sample.effective, n_draws=500, rng=rng
+                )
+                low, high = drawn.interval()
+                held += (low <= true) & (true <= high)
+                width += float(((high - low) / items).mean())
+                d = np.diff(drawn.counts / items, axis=1)
+                dlow, dhigh = np.quantile(d, [0.025, 0.975], axis=0)
+                good = (dlow - 1e-12 <= np.diff(shares)) & (np.diff(shares) <= dhigh + 1e-12)
+                differ += good
+                dwidth += float((dhigh - dlow).mean())
+                if doubled:
+                    change += int(good[which - 1])
+                fitted = corrected_regression(columns, sample)
+                trend += int(fitted.low[1] <= slope <= fitted.high[1])
+                twidth += float(fitted.high[1] - fitted.low[1])
+                m = np.maximum(np.round(n * items / items.sum()), 1).astype(int)
+                k = rng.binomial(m, shares)
+                limits = [wilson(float(a), float(b), int(c)) for a, b, c in zip(k, m, items, strict=True)]
+                random_width += float(np.mean([b - a for a, b in limits]))
+            made.append(
+                {
+                    "population": s.name + (", one period doubled" if doubled else ""),
+                    "n": n,
+                    "cells": t,
+                    "coverage": float(held.mean() / draws),
+                    "worst": float(held.min() / draws),
+                    "worst_items": int(items[int(held.argmin())]),
+                    "width": width / random_width,
+                    "differences": float(differ.mean() / draws),
+                    "doubled": change / draws if doubled else None,
+                    "trend": trend / draws,
+                    "trend_width": twidth / draws,
+                    "trend_true": float(slope),
+                    "draws": draws,
+                    "seconds": (time.process_time() - started) / draws,
+                }
+            )
+            print(made[-1], flush=True)
+    return made
+
+
+def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
+    """Labels in batches of 20 until the interval is narrow enough: does it hold when one stops then?"""
+    made = []
+    for name, goal in (("reuters-crude", 0.015), ("reuters-acq", 0.03), ("tweets", 0.03), ("ark-V", 0.02)):
+        s = Setting(populations(name)[name])
+        rng = np.random.default_rng(9)
+        zero = np.zeros(len(s.items), np.int64)
+        first = allocation(s.strata(zero, zero), FIRST)
+        n = np.tile(first, (draws, 1))
+        k = rng.hypergeometric(s.positive, s.items - s.positive, n)
+        low, high, done = np.zeros(draws), np.ones(draws), np.zeros(draws, bool)
+        while not done.all() and n.sum(1).max() < 2_000:
+            at = np.flatnonzero(~done)
+            _, low[at], high[at] = tilted_limits(s.items.astype(float), n[at].astype(float), k[at].astype(float), Z)
+            done[at] = (high[at] - low[at]) / 2 <= goal
+            for i in np.flatnonzero(~done):
+                more = allocation(s.strata(n[i], k[i]), 20)
+                k[i] += rng.hypergeometric(s.positive - k[i], s.items - n[i] - (s.positive - k[i]), more)
+                n[i] += more
+        p = s.share
+        alone = next(m for m in range(20, len(s.y), 20) if np.subtract(*wilson(p * m, m, len(s.y))[::-1]) / 2 <= goal)
+        made.append(
+            {
+                "population": name,
+                "half_width": goal,
+                "coverage": float(((low <= p) & (p <= high)).mean()),
+                "labels": float(n.sum(1).mean()),
+                "labels_only": alone,
+                "draws": draws,
+            }
+        )
+        print(made[-1], flush=True)
+    return made
+
+
+def groups(draws: int = 1_000) -> list[dict[str, Any]]:
+    """Whole documents drawn at random: runs of neighbouring items of which some share a common shift."""
+    made = []
+    for name in ("reuters-acq", "ark-V", "ark-N", "tweets"):
+        s = Setting(populations(name)[name])
+        for kind, per in (("neighbours", 8), ("sorted", 8)):
+            rng = np.random.default_rng(3)
+            # "sorted": documents hold items of like labels and probabilities, the hardest case.
+            order = np.arange(len(s.y)) if kind == "neighbours" else np.lexsort((rng.random(len(s.y)), s.y + 2 * rng.random(len(s.y))))
+            document = np.empty(len(s.y), np.int64)
+            document[order] = np.arange(len(s.y)) // per
+            total = document.max() + 1
+            for m in (15, 40):
+                covered, width, naive = 0, 0.0, 0
+                for _ in range(draws):
+                    chosen = np.zeros(total, bool)
+                    chosen[rng.choice(total, m, replace=False)] = True
+                    tally = _tally(s, chosen[document], groups=document.astype(np.uint64))
+                    sample = stratified(tally)
+                    found = clustered(sample, tally, 0.95)
+                    w = found.sample
+                    share = share_of_positives(w.items.sum(1), w.n, w.k, 0.95, found.z)
+                    one = share_of_positives(sample.items.sum(1), sample.n, sample.k)
+                    covered += share.low <= s.share <= share.high
+                    naive += one.low <= s.share <= one.high
+                    width += share.high - share.low
+                made.append(
+                    {
+                        "population": f"{name}, {kind}",
+                        "documents": m,
+                        "coverage": covered / draws,
+                        "items_alone": naive / draws,
+                        "width": width / draws,
+                        "draws": draws,
+                    }
+                )
+                print(made[-1], flush=True)
+    return made
+
+
+PARTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "overall": overall,
+    "cells": cells,
+    "stopping": stopping,
+    "groups": groups,
+}
+
+
+def kept(part: str) -> Path:
+    """Where a part's numbers are."""
+    return ROOT / "build" / f"counts-{part}.json"
+
+
+if __name__ == "__main__":
+    for part in [a for a in sys.argv[1:] if not a.startswith("--")] or list(PARTS):
+        kept(part).write_text(json.dumps(PARTS[part](), indent=1))

@@ -150,6 +150,7 @@ MAKERS = {
     "MulticlassCalibration": lambda f: classes(),
     "ContinuousCalibration": lambda f: forecast(),
     "Counts": lambda f: counts(),
+    "Drawn": lambda f: howsure.to_label(rows(), 20, prob="q"),
     "Comparison": lambda f: howsure.compare(rows(), prob="q,r", true="y", by="tag"),
     "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
     "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),

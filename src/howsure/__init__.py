@@ -22,7 +22,7 @@ _PUBLIC = {  # the names of each module
     "calibration.paper": "PaperCalibration",
     "calibration.recalibration.result": "Recalibration",
     "calibration.result": "Calibration",
-    "counting.result": "Counts",
+    "counting.result": "Counts Drawn",
     "engines.engine": "Engine",
     "evaluation.annotation.result": "Agreement",
     "evaluation.contests.result": "Contest",
@@ -42,7 +42,7 @@ _PUBLIC = {  # the names of each module
     "verbs.compare": "compare",
     "verbs.coref": "resolve score_coref train_coref",
     "verbs.coref_check": "check_coref",
-    "verbs.count": "count",
+    "verbs.count": "count to_label",
     "verbs.doctor": "Diagnosis doctor",
     "verbs.explore": "explore",
     "verbs.parse": "parse",
@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.calibration.recalibration.result import Recalibration as Recalibration
     from howsure.calibration.result import Calibration as Calibration
     from howsure.counting.result import Counts as Counts
+    from howsure.counting.result import Drawn as Drawn
     from howsure.engines.engine import Engine as Engine
     from howsure.evaluation.annotation.result import Agreement as Agreement
     from howsure.evaluation.contests.result import Contest as Contest
@@ -94,6 +95,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.coref import train_coref as train_coref
     from howsure.verbs.coref_check import check_coref as check_coref
     from howsure.verbs.count import count as count
+    from howsure.verbs.count import to_label as to_label
     from howsure.verbs.doctor import Diagnosis as Diagnosis
     from howsure.verbs.doctor import doctor as doctor
     from howsure.verbs.explore import explore as explore

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -159,6 +160,115 @@ def test_json_holds_everything(table, capsys):
     said = json.loads(capsys.readouterr().out)
     assert {"share", "count", "raw", "labels_only", "strata", "cells"} <= set(said)
     assert said["cells"][0]["change"]["than"] == "all others"
+
+
+# -- which to label ---------------------------------------------------------------------------------------------------
+
+
+def test_drawn_items_stand_for_all_of_their_stratum(table):
+    made = howsure.to_label(str(table), 150, prob="p", date="day", by="team")
+    rows = made.rows.to_pydict()
+    assert len(rows["id"]) == len(set(rows["id"])) == made.n_drawn == 150
+    for s in made.strata:
+        name = f"{s.from_prob:.6g} to {s.to_prob:.6g}"
+        mine = [1 / p for p, h in zip(rows["inclusion"], rows["stratum"], strict=True) if h == name]
+        assert sum(mine) == pytest.approx(s.n_items)
+        assert len(mine) == s.n_drawn >= 4
+    shares = [s.inclusion for s in made.strata]
+    assert shares == sorted(shares)  # the surer the model is of a no, the fewer are labelled
+    assert made.rows.column_names == ["id", "p", "y", "day", "team", "stratum", "inclusion"]
+
+
+def test_draws_are_spread_over_time(table):
+    made = howsure.to_label(str(table), 300, prob="p", date="day", every="week")
+    q, _, day, *_ = population()
+    weeks = np.asarray(day, "datetime64[W]").astype(int)
+    drawn = weeks[np.array(made.rows["id"])]
+    from collections import Counter
+
+    expected = Counter(weeks.tolist())
+    found = Counter(drawn.tolist())
+    assert all(abs(found[w] - 0.1 * expected[w]) < 6 for w in expected)
+    assert len(q) == 3_000
+
+
+def test_the_next_batch_leaves_out_what_is_labelled_and_counts_it_in(table, tmp_path):
+    _, true, *_ = population()
+    first, second = str(tmp_path / "first.csv"), str(tmp_path / "second.csv")
+    howsure.to_label(str(table), 60, prob="p", key="id", out=first)
+    ids, stratum, inclusion = drawn_columns(first)
+    labels = tmp_path / "labels.csv"
+    lines = [f"{i},{h},{p},{int(true[i])}" for i, h, p in zip(ids, stratum, inclusion, strict=True)]
+    labels.write_text("id,stratum,inclusion,label\n" + "\n".join(lines) + "\n")
+    one = howsure.count(str(table), prob="p", labels=str(labels), key="id", until=0.005)
+    assert one.design == "known inclusion probabilities"
+    assert one.need.more > 100
+    made = howsure.to_label(str(table), 100, prob="p", labels=str(labels), key="id", out=second)
+    more, stratum, inclusion = drawn_columns(second)
+    assert not set(ids) & set(more)
+    assert made.n_labels == 60
+    lines += [f"{i},{h},{p},{int(true[i])}" for i, h, p in zip(more, stratum, inclusion, strict=True)]
+    labels.write_text("id,stratum,inclusion,label\n" + "\n".join(lines) + "\n")
+    both = howsure.count(str(table), prob="p", labels=str(labels), key="id")
+    assert both.n_labels == 160
+    # Labels of one stratum count alike, whichever batch they are from.
+    for s in both.strata:
+        assert s.share.value == pytest.approx(s.n_positive / s.n_labels)
+    assert both.share.high - both.share.low < one.share.high - one.share.low
+
+
+def drawn_columns(path):
+    read = pa.csv.read_csv(path).to_pydict()
+    return read["id"], read["stratum"], read["inclusion"]
+
+
+def test_whole_groups_are_drawn(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pa.table({"p": rng.random(600), "doc": np.arange(600) // 6})
+    made = howsure.to_label(frame, 60, prob="p", groups="doc")
+    docs = made.rows["doc"].to_pylist()
+    assert made.n_groups == 10
+    assert all(docs.count(d) == 6 for d in docs)
+    assert set(made.rows["inclusion"].to_pylist()) == {0.1}
+
+
+def test_the_shell_draws_and_counts(table, tmp_path, capsys):
+    out = str(tmp_path / "to-label.csv")
+    assert run(["count", str(table), "--prob", "p", "--to-label", "50", "-o", out]) == 0
+    assert "50 of 3,000 items drawn" in capsys.readouterr().out
+    assert len(drawn_columns(out)[0]) == 50
+    assert run(["count", str(table), "--prob", "p", "--to-label", "50"]) == 2
+    assert "give both" in capsys.readouterr().err
+    more = str(tmp_path / "more.csv")
+    given = ["--true", "y", "--design", "random"]
+    assert run(["count", str(table), "--prob", "p", *given, "--until", "0.01", "-o", more]) == 0
+    assert "more labels" in capsys.readouterr().out
+    assert len(drawn_columns(more)[0]) == 100
+    assert run(["count", str(table), "--prob", "p", *given, "--until", "0.3", "-o", str(tmp_path / "none.csv")]) == 0
+    assert "no more labels are needed" in capsys.readouterr().out
+    assert not (tmp_path / "none.csv").exists()
+
+
+def test_a_column_that_drawn_tables_add_is_in_the_way():
+    with pytest.raises(InputError, match="has a column `stratum` already"):
+        howsure.to_label(pa.table({"p": [0.5, 0.2], "stratum": [1, 2]}), 1, prob="p")
+
+
+def test_nothing_left_to_draw_is_one_line():
+    with pytest.raises(InputError, match="every item is labelled"):
+        howsure.to_label(pa.table({"p": [0.5, 0.2], "y": [1, 0]}), 1, prob="p", true="y")
+
+
+@pytest.mark.spark
+def test_spark_counts_and_draws_the_same(table, spark):
+    options = {"prob": "p", "true": "y", "date": "day", "by": "team"}
+    here = howsure.count(str(table), **options, design="random").to_dict()
+    there = howsure.count(spark.read.parquet(str(table)).repartition(3), **options, design="random").to_dict()
+    assert here == there
+    drawn = [
+        howsure.to_label(s, 80, prob="p", key="id", date="day") for s in (str(table), spark.read.parquet(str(table)))
+    ]
+    assert sorted(drawn[0].rows["id"].to_pylist()) == sorted(drawn[1].rows["id"].to_pylist())
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
 from howsure.cli.delivery import Delivery
 from howsure.cli.parser import command, option
+from howsure.errors import InputError
+
+BATCH = 100  # labels to draw at once with --until: the next batch follows what this one says
 
 
 @command(
@@ -23,6 +27,8 @@ from howsure.cli.parser import command, option
     option("formula", 'Regression of the label on columns, such as "y ~ month + team".'),
     option("groups", "Column of what was drawn whole (documents), all its items labelled."),
     option("until", "How many more labels for an interval of ± this (0.02 is two points).", kind=float),
+    option("to_label", "Draw this many items to label, those that tell most, to the file -o.", kind=int),
+    option("out", "Table to write drawn items to; with --until, the next batch.", None, "--out -o", writes=True),
     options.WHERE,
     options.LOGITS,
     options.CONFIDENCE,
@@ -30,17 +36,30 @@ from howsure.cli.parser import command, option
     *options.ENGINE,
     *options.DELIVERY,
 )
-def count(deliver: Delivery, file: str, **given: Any) -> int:
+def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, **given: Any) -> int:
     """How many items are positive, from a model's probabilities and a few labels?
 
     The sum of probabilities is wrong wherever the model is. A few labels, drawn by design, correct it and tell how sure
     the number is: in all, in each period and in each group.
 
     Examples:
+      howsure count posts.parquet --prob p --to-label 200 -o to-label.csv
       howsure count posts.parquet --prob p --true hateful --design random
       howsure count posts.parquet --prob p --labels labels.csv --key id --date day --every month --html counts.html
       howsure count judged.parquet --prob p --labels labels.csv --key id --by model --until 0.02
     """
     from howsure.verbs.count import count as run_count
+    from howsure.verbs.count import to_label as draw
 
-    return deliver(run_count(file, **given))
+    if (to_label is not None and out is None) or (out is not None and to_label is None and given["until"] is None):
+        raise InputError("--to-label says how many items to draw, and -o where to write them: give both.")
+    drawing = {k: v for k, v in given.items() if k not in ("design", "formula", "until", "confidence_level")}
+    if to_label is not None:
+        deliver.refuse("--until --design --formula --html --plot", "--to-label")
+        return deliver(draw(file, to_label, out=out, **drawing))
+    made = run_count(file, **given)
+    if out is not None and made.need is not None:
+        if not made.need.more:
+            return replace(deliver, outputs=())(made)
+        draw(file, min(made.need.more, BATCH), out=out, **drawing)
+    return deliver(made)

@@ -67,6 +67,16 @@ def allocation(strata: Strata, n: int, weights: Floats | None = None) -> Ints:
     return np.asarray(whole - have)
 
 
+def spread(n: int, free: Ints, rng: np.random.Generator) -> Ints:
+    """How many of n items to draw from each cell, evenly spread over the cells' free items in their order.
+
+    Every free item has the same inclusion probability, n ÷ Σ free.
+    """
+    total = int(free.sum())
+    at = ((np.arange(n) + rng.random()) * (total / max(n, 1))).astype(np.int64)
+    return np.bincount(np.searchsorted(np.cumsum(free), at, side="right"), minlength=len(free))
+
+
 def systematic_sample(stratum: Ints, n: Ints, order: Floats | Ints | None, rng: np.random.Generator) -> Ints:
     """The items drawn: n[h] of stratum h, evenly spread over `order` (dates, for instance; ties at random).
 

@@ -78,6 +78,53 @@ class Need(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnStratum(Record):
+    """Of a stratum: items, those labelled before, those drawn now, and the inclusion probability of each after that."""
+
+    from_prob: float
+    to_prob: float
+    n_items: int
+    n_labels: int
+    n_drawn: int
+    inclusion: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn(Result):
+    """Items to label, drawn with known probabilities. Made by `howsure.to_label`."""
+
+    SHOWN = "verdict n_items n_labels n_drawn n_groups? half_width out? strata"
+
+    n_items: int
+    n_labels: int
+    n_drawn: int
+    half_width: float | None  # of the share's interval once these are labelled, about; not told of groups
+    strata: tuple[DrawnStratum, ...]
+    rows: Any = None  # an Arrow table: all columns of the items, `stratum` and `inclusion`
+    n_groups: int | None = None
+    out: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Drawn({self.n_drawn:,} of {self.n_items:,} items)"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        whole = "" if self.n_groups is None else f" in {self.n_groups:,} whole groups"
+        before = f", beside {self.n_labels:,} that are labelled already" if self.n_labels else ""
+        said = f"{self.n_drawn:,} of {self.n_items:,} items drawn to label{whole}{before}"
+        if self.half_width is None:
+            return f"{said}."
+        return f"{said}; once they are, expect an interval of about ±{100 * self.half_width:.2g} points."
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a stratum."""
+        return [s.to_dict() for s in self.strata]
+
+    to_text = drawn_by("howsure.report.text.counts.drawn_text")
+
+
+@dataclass(frozen=True, slots=True)
 class Counts(Result):
     """How many items are positive. Made by `howsure.count`."""
 

@@ -85,11 +85,20 @@ class Tally:
         """In all."""
         return int(self.n.sum())
 
+    def in_order(self) -> Tally:
+        """The same with cells and labels in an order that does not depend on that of the rows."""
+        names = tuple(sorted(self.cells))
+        place = {name: i for i, name in enumerate(names)}
+        return self.renumbered(names, np.array([place[name] for name in self.cells], np.int64))
+
     def renumbered(self, cells: tuple[Cell, ...], number: Ints) -> Tally:
-        """The cells in another order, or joined: cell i becomes number[i] of `cells`."""
+        """The cells in another order, or joined: cell i becomes number[i] of `cells`. Labels are put in order too."""
         labels = self.labels
         code, both = added(number[self.cell] * GRID + self.place, np.stack([self.n, self.sum], axis=1))
         moved = Labels(number[labels.cell], *(getattr(labels, name) for name in Labels.__slots__ if name != "cell"))
+        moved = moved.take(
+            np.lexsort((moved.group, moved.key, moved.inclusion, moved.y, moved.y_prob, moved.place, moved.cell))
+        )
         return Tally(cells, code // GRID, code % GRID, both[:, 0], both[:, 1], moved, self.groups, self.group_sizes)
 
 

@@ -393,8 +393,8 @@ class DrawnRows:
         ).cut()
 
     def cut(self) -> DrawnRows:
-        """Only as many of each stratum and cell as are wanted, those of least priority."""
-        if not len(self.stratum):
+        """Only as many of each stratum and cell as are wanted, those of least priority; all where nothing is said."""
+        if not len(self.stratum) or not self.wanted:
             return self
         order = np.lexsort((self.row, self.priority))
         left = dict(self.wanted)
@@ -427,6 +427,7 @@ class DrawWork(Work[DrawnRows]):
     labelled: bool
     seed: int
     n_columns: int
+    groups: NDArray[np.uint64] | None = None  # where whole groups are drawn: these
 
     def gather(self, chunks: Iterator[Chunk]) -> DrawnRows:
         numbering = CellNumbers(self.roles)
@@ -447,12 +448,14 @@ class DrawWork(Work[DrawnRows]):
                 free = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
             names = numbering.cells()
             at = np.flatnonzero(free)
+            if self.groups is not None:
+                at = np.flatnonzero(free & np.isin(self.items.group_ids(chunk, "group"), self.groups))
             # The least priorities of every stratum and cell of this chunk are enough.
             order = at[np.lexsort((priority[at], cell[at], stratum[at]))]
             code = stratum[order] * len(names) + cell[order]
             start = np.flatnonzero(np.diff(code, prepend=-1))
             rank = np.arange(len(order)) - np.repeat(start, np.diff(np.append(start, len(order))))
-            order = np.sort(order[rank < most])
+            order = np.sort(order[rank < most]) if self.groups is None else at
             rows = pa.table({f"c{i}": _column(chunk[f"whole{i}"], order) for i in range(self.n_columns)})
             first = 0 if chunk.first is None else chunk.first
             made = made + DrawnRows(

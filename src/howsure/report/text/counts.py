@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.counting.result import CellCount, Counts
+from howsure.counting.result import CellCount, Counts, Drawn
 from howsure.counting.verdict import percent, percent_range
 from howsure.report.text.layout import cut, filled, joined, notes, printable
 
@@ -111,3 +111,13 @@ def _strata(c: Counts) -> str:
         )
     lines.append("  next label: what one more label would bring there, relative to the best")
     return "\n".join(lines)
+
+
+def drawn_text(d: Drawn) -> str:
+    """Verdict first, then the strata."""
+    head = f"  {'probability':<18} {'items':>10} {'labelled':>8} {'drawn':>6} {'inclusion':>10}"
+    lines = [head]
+    for s in d.strata:
+        span = f"{s.from_prob:.2g}" if s.from_prob == s.to_prob else f"{s.from_prob:.2g} to {s.to_prob:.2g}"
+        lines.append(f"  {span:<18} {s.n_items:>10,} {s.n_labels:>8,} {s.n_drawn:>6,} {s.inclusion:>10.3g}")
+    return joined([filled(printable(d.verdict)), "\n".join(lines)])

@@ -202,15 +202,17 @@ def generate(deliver: Delivery, model: str, **given: Any) -> int:
 @command(
     MODEL,
     argument("text", "Text to correct; - for stdin.", "-"),
-    option("errors", "Pairs to learn from: misspelling TAB word, a line each.", required=True),
+    option("errors", "Pairs to learn from: misspelling TAB word, a line each; counts of edits ship."),
     option("error_rate", "Share of words that are mistyped.", 0.05),
+    option("weight", "Power of the language model's probability.", 1.0),
     options.JSON,
 )
 def correct(deliver: Delivery, model: str, **given: Any) -> int:
-    """Correct spelling: the likeliest word given what was typed and the words around it.
+    """Correct spelling: the likeliest sentence given what was typed.
 
     Examples:
-      howsure lm correct lm.npz --errors pairs.tsv < typed.txt
+      echo "i wood like chinise fod" | howsure lm correct lm.npz
+      howsure lm correct lm.npz typed.txt --errors pairs.tsv
     """
     from howsure.verbs import lm as verbs
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from howsure.models.ngrams.comparison import ModelComparison
     from howsure.models.ngrams.evaluation import Evaluation
     from howsure.models.ngrams.model import LanguageModel, LanguageTraining
+    from howsure.models.ngrams.spelling import Correction, Corrector
     from howsure.models.ngrams.study import SmoothingStudy
-    from howsure.models.ngrams.use import Correction, Corrector, NextWords, Ranking, SentenceProbabilities
+    from howsure.models.ngrams.use import NextWords, Ranking, SentenceProbabilities
 
 Model = "LanguageModel | str | Path"
 
@@ -328,23 +329,38 @@ def study(
 
 
 def corrector(
-    model: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, *, error_rate: float = 0.05
+    model: Any,
+    errors: str | Path | Sequence[tuple[str, str]] | None = None,
+    *,
+    error_rate: float = 0.05,
+    weight: float = 1.0,
 ) -> Corrector:
-    """A noisy-channel spelling corrector; `errors` are (typed, meant) pairs or a file of them, a TAB between."""
-    from howsure.models.ngrams.use import Corrector, error_model
+    """A noisy-channel spelling corrector: `.line(text)`, `.word(typed)`.
+
+    Parameters
+    ----------
+    errors : (typed, meant) pairs, or a file of them with a TAB between
+        What the channel learns from; by default counts of edits that ship.
+    error_rate : float
+        Share of words that are mistyped.
+    weight : float
+        Power of the language model's probability of the words in context.
+    """
+    from howsure.models.ngrams.spelling import Corrector, error_model
 
     pairs = None if errors is None else _pairs(errors) if isinstance(errors, str | Path) else list(errors)
-    return Corrector(_model(model), None if pairs is None else error_model(pairs), error_rate=error_rate)
+    learnt = None if pairs is None else error_model(pairs)
+    return Corrector(_model(model), learnt, error_rate=error_rate, weight=weight)
 
 
 def corrected(
-    model: Any, text: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, *, error_rate: float = 0.05
+    model: Any, text: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, **options: Any
 ) -> list[tuple[str, list[Correction]]]:
-    """Each line of a text corrected, with what was changed in it."""
+    """Each line of a text corrected as a whole, with what was changed in it; options as in `corrector`."""
     from howsure.models.ngrams.vocabulary import blocks
 
-    made = corrector(model, errors, error_rate=error_rate)
-    return [made.line(line) for block in blocks(text) for line in block.decode().splitlines()]
+    made = corrector(model, errors, **options)
+    return [made.line(line) for block in blocks(_source(text)) for line in block.decode().splitlines()]
 
 
 def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:

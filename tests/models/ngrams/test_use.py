@@ -11,8 +11,9 @@ from howsure.models.ngrams.comparison import compared, sign_flip_p_value
 from howsure.models.ngrams.evaluation import evaluated, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.smoothing import SMOOTHINGS
+from howsure.models.ngrams.spelling import Corrector, error_model
 from howsure.models.ngrams.training import trained
-from howsure.models.ngrams.use import Corrector, error_model, next_words, ranked, sampled, tempered
+from howsure.models.ngrams.use import next_words, ranked, sampled, tempered
 
 
 @pytest.fixture(scope="module")
@@ -200,14 +201,14 @@ def test_the_corrector_weighs_channel_and_language(model):
     assert sum(p for _, p in changes[0].candidates) <= 1.0 + 1e-12
     assert fix.word("zzzzzzzz").meant == "zzzzzzzz"
     # Swaps were taught, so that typing "fxo" is a likelier way to "fox" than two changes are.
-    near, costs = fix.candidates("fxo")
-    assert costs[near == model.vocabulary.number("fox")][0] < -math.log(0.05) + 6.0
+    near = fix.candidates("fxo")
+    assert near.costs[near.words == model.vocabulary.number("fox")][0] < -math.log(0.05) + 6.0
 
 
 def test_edit_distances_are_those_of_a_recursion(model):
     from functools import cache
 
-    from howsure.models.ngrams.use import codes
+    from howsure.models.ngrams.spelling import codes
 
     def slow(a, b):
         @cache

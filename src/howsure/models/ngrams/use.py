@@ -1,9 +1,9 @@
-"""Using a model: sampling, the next word, probabilities of sentences, ranking, adjusted counts, correcting spelling."""
+"""Using a model: sampling text, the next word, probabilities of sentences, ranking hypotheses, adjusted counts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,10 @@ import numpy as np
 
 from howsure._result import Record, Result, drawn_by, finite
 from howsure.errors import InputError
-from howsure.kernels.ngrams.edits_compiled import align_pair, channel_costs, edit_distances, ready_edits
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.trie import Floats
-from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED, UNK, text_bytes
+from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, text_bytes
 
-N_CODES = 28  # a-z, any other character, the start of the word
-SMOOTHING = 0.5
 LN2 = math.log(2.0)
 
 
@@ -328,194 +325,3 @@ def reconstituted_counts(model: LanguageModel, contexts: Sequence[str], words: S
         if node is not None and node < len(totals):
             made[i] = model.distribution(ids)[numbers] * totals[node]
     return made
-
-
-# A noisy channel: what was meant, given what was typed — p(typed | word) learnt from pairs, times the language model.
-#
-# The channel copies a word letter by letter, and may put, drop, change or swap letters; the probability of each such
-# step, given the letter it happens at, is counted on aligned pairs. Every word of the vocabulary within two edits is
-# weighed, in compiled code.
-
-
-def codes(word: str) -> np.ndarray:
-    """Letters as numbers 0-25, all others 26."""
-    return np.array([ord(c) - 97 if "a" <= c <= "z" else 26 for c in word.lower()], np.uint8)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ErrorModel:
-    """-log probabilities of the channel's steps: change[meant, typed], drop[before, meant], put[before, typed], swap[first, second]."""
-
-    change: np.ndarray
-    drop: np.ndarray
-    put: np.ndarray
-    swap: np.ndarray
-    pairs: int
-    sample: tuple[tuple[str, str], ...] = ()  # some of the pairs, to weigh the language model on
-
-    def __repr__(self) -> str:
-        return f"ErrorModel({self.pairs:,} pairs)"
-
-
-def error_model(pairs: Iterable[tuple[str, str]]) -> ErrorModel:
-    """Learn the channel from (typed, meant) pairs; steps never seen get half an occurrence."""
-    ready_edits()
-    tables = np.zeros((4, N_CODES, N_CODES))  # change (copies on the diagonal), drop, put, swap
-    n = 0
-    pairs = list(pairs)
-    for typed, meant in pairs:
-        if typed and meant:
-            align_pair(codes(typed), codes(meant), tables)
-            n += 1
-    if n == 0:
-        raise InputError("there are no pairs of a misspelling and a word to learn from.")
-    change, drop, put, swap = tables + SMOOTHING
-    # At a letter the channel copies, changes, swaps or drops it; beforehand it may put a letter.
-    at = change.sum(1) + swap.sum(1) + drop.sum(0)
-    seen_before = tables[0].sum(1) + tables[1].sum(0) + tables[3].sum(1)
-    seen_before[N_CODES - 1] = n
-    return ErrorModel(
-        -np.log(change / at[:, None]),
-        -np.log(drop / at[None, :]),
-        -np.log(put / (put.sum(1) + seen_before)[:, None]),
-        -np.log(swap / at[:, None]),
-        n,
-        tuple(pairs[:: max(1, len(pairs) // 300)]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A typed word, what was probably meant, and the runners-up with their posterior probabilities."""
-
-    typed: str
-    meant: str
-    candidates: tuple[tuple[str, float], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The word and its candidates."""
-        return {
-            "typed": self.typed,
-            "meant": self.meant,
-            "candidates": [{"word": w, "probability": p} for w, p in self.candidates],
-        }
-
-
-class Corrector:
-    """Corrects words with a language model and an error model."""
-
-    def __init__(
-        self, model: LanguageModel, errors: ErrorModel | None, *, error_rate: float = 0.05, most_edits: int = 2
-    ) -> None:
-        """Without `errors`, candidates are ranked by edit distance alone, then by frequency: the baseline."""
-        if not 0.0 < error_rate < 1.0:
-            raise InputError(f"the error rate must lie strictly between 0 and 1; got {error_rate}.")
-        ready_edits()
-        self._model, self._errors, self._rate, self._most = model, errors, error_rate, most_edits
-        self._words = model.vocabulary.words
-        encoded = [codes(w) if i >= len(RESERVED) else codes("") for i, w in enumerate(self._words)]
-        self._ends = np.cumsum([len(c) for c in encoded]).astype(np.int64)
-        self._text = np.concatenate(encoded).astype(np.uint8) if encoded else np.zeros(0, np.uint8)
-        self._counts = np.asarray(model.trie.count[: len(self._words)], np.int64)
-        self.language_weight = 1.0 if errors is None else self._best_weight(errors.sample)
-
-    def candidates(self, typed: str) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the words within reach of `typed`, and -log p(typed | word) (edits, for the baseline)."""
-        distances = edit_distances(codes(typed), self._text, self._ends, self._most)
-        near = np.flatnonzero(distances <= self._most)
-        near = near[near >= len(RESERVED)]
-        if self._errors is None:
-            return near, distances[near].astype(np.float64)
-        e = self._errors
-        costs = channel_costs(codes(typed), self._text, self._ends, near, e.change, e.drop, e.put, e.swap)
-        same = self._model.vocabulary.number(typed.lower())
-        costs -= np.log(self._rate)
-        costs[near == same] = -np.log1p(-self._rate)
-        return near, costs
-
-    def _best_weight(self, pairs: Sequence[tuple[str, str]]) -> float:
-        """The power of p(word) under which the words meant are likeliest: how far the pairs follow the text's frequencies."""
-        weights = np.arange(1, 11) / 10.0
-        total = np.zeros(len(weights))
-        for typed, meant in pairs:
-            near, costs = self.candidates(typed.lower())
-            at = np.flatnonzero(near == self._model.vocabulary.number(meant.lower()))
-            if len(at) and typed.lower() != meant.lower():
-                log = weights[:, None] * self._model.log_p[near] - costs
-                top = log.max(axis=1)
-                total += log[:, at[0]] - top - np.log(np.exp(log - top[:, None]).sum(axis=1))
-        return float(weights[int(np.argmax(total))]) if total.any() else 1.0
-
-    def word(self, typed: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Correction:
-        """The likeliest word between given neighbours (numbers), with up to five candidates."""
-        near, costs = self.candidates(typed)
-        if not len(near):
-            return Correction(typed, typed, ())
-        if self._errors is None:
-            order = np.lexsort((-self._counts[near], costs))[:5]
-            return Correction(typed, self._words[near[order[0]]], tuple((self._words[i], 0.0) for i in near[order]))
-        if len(near) > 200:  # far from the best on both counts: the rest cannot win
-            rough = costs - self.language_weight * self._model.log_p[near]
-            keep = np.argsort(rough, kind="stable")[:200]
-            near, costs = near[keep], costs[keep]
-        log = self.language_weight * self._language(near, before, after) - costs
-        top = log.max()
-        if not np.isfinite(top):
-            return Correction(typed, typed, ())
-        posterior = np.exp(log - top)
-        posterior /= posterior.sum()
-        order = np.argsort(-posterior, kind="stable")[:5]
-        found = tuple((self._words[near[i]], float(posterior[i])) for i in order)
-        return Correction(typed, found[0][0], found)
-
-    def _language(self, near: np.ndarray, before: Sequence[int], after: Sequence[int]) -> np.ndarray:
-        """Log probability of each candidate among its neighbours."""
-        n = self._model.order - 1
-        left, right = list(before)[len(before) - n if len(before) > n else 0 :], list(after)[:n]
-        if n == 0 or not (left or right):
-            return self._model.log_p[near]
-        width = len(left) + 1 + len(right)
-        table = np.empty((len(near), width + 1), np.int32)
-        table[:, 0] = BOS  # starts each row afresh
-        table[:, 1 : 1 + len(left)] = left
-        table[:, 1 + len(left)] = near
-        table[:, 2 + len(left) :] = right
-        if not (left and left[0] == BOS):
-            log_prob = self._model.log_probs(table.ravel())[0].reshape(table.shape)
-            # The row's own <s> is not part of the text: score the window without the words that see it.
-            return log_prob[:, 1 + len(left) :].sum(axis=1) if len(left) >= n else log_prob[:, 1:].sum(axis=1)
-        table = table[:, 1:]
-        return self._model.log_probs(np.ascontiguousarray(table).ravel())[0].reshape(table.shape).sum(axis=1)
-
-    def line(self, text: str) -> tuple[str, list[Correction]]:
-        """A line with its words corrected from left to right, and the changes made. Case and other tokens are kept."""
-        tokens = text.split()
-        lowered = [t.lower() for t in tokens]
-        numbers = self._model.vocabulary.numbers(lowered).tolist()
-        before = [BOS] * self._model.frame
-        made, changes = [], []
-        for i, token in enumerate(tokens):
-            core = lowered[i].strip('.,;:!?"()[]')
-            if not core or not any("a" <= c <= "z" for c in core) or (numbers[i] and self._errors is None):
-                made.append(token)
-                before.append(numbers[i])
-                continue
-            after = [*numbers[i + 1 :], *([EOS] if self._model.frame else [])]
-            found = self.word(core, before, after)
-            if found.meant != core:
-                changes.append(found)
-                head, _, tail = lowered[i].partition(core)
-                token = token[: len(head)] + _cased(found.meant, token[len(head) :]) + token[len(token) - len(tail) :]
-            made.append(token)
-            before.append(self._model.vocabulary.number(found.meant))
-        return " ".join(made), changes
-
-
-def _cased(word: str, like: str) -> str:
-    return (
-        word.capitalize()
-        if like[:1].isupper() and not like[1:2].isupper()
-        else word.upper()
-        if like.isupper()
-        else word
-    )

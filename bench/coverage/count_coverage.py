@@ -159,13 +159,28 @@ def cells(draws: int = 300, n: int = 200) -> list[dict[str, Any]]:
             columns = np.stack([np.ones(t), np.arange(t)], axis=1)
             slope = np.linalg.lstsq(np.sqrt(items)[:, None] * columns, np.sqrt(items) * shares, rcond=None)[0][1]
             effects = exchangeable(t) if s.name == "tweets" else in_time(np.arange(t))
-            held, width, random_width, differ, dwidth, change, trend, twidth = (np.zeros(t), 0.0, 0.0, np.zeros(t - 1), 0.0, 0, 0, 0.0)
+            held, width, random_width, differ, dwidth, change, trend, twidth = (
+                np.zeros(t),
+                0.0,
+                0.0,
+                np.zeros(t - 1),
+                0.0,
+                0,
+                0,
+                0.0,
+            )
             started = time.process_time()
             for _ in range(draws):
                 labelled = one.sample(n, rng)
                 sample = stratified(_tally(one, labelled, y))
                 drawn = cell_counts(
-                    sample.items, sample.labelled, sample.positive, effects, effective=sample.effective, n_draws=500, rng=rng
+                    sample.items,
+                    sample.labelled,
+                    sample.positive,
+                    effects,
+                    effective=sample.effective,
+                    n_draws=500,
+                    rng=rng,
                 )
                 low, high = drawn.interval()
                 held += (low <= true) & (true <= high)
@@ -249,7 +264,11 @@ def groups(draws: int = 1_000) -> list[dict[str, Any]]:
         for kind, per in (("neighbours", 8), ("sorted", 8)):
             rng = np.random.default_rng(3)
             # "sorted": documents hold items of like labels and probabilities, the hardest case.
-            order = np.arange(len(s.y)) if kind == "neighbours" else np.lexsort((rng.random(len(s.y)), s.y + 2 * rng.random(len(s.y))))
+            order = (
+                np.arange(len(s.y))
+                if kind == "neighbours"
+                else np.lexsort((rng.random(len(s.y)), s.y + 2 * rng.random(len(s.y))))
+            )
             document = np.empty(len(s.y), np.int64)
             document[order] = np.arange(len(s.y)) // per
             total = document.max() + 1

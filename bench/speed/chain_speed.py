@@ -149,7 +149,9 @@ def crf():
         for _ in range(3):
             done = []
             began = time.process_time()
-            w = lbfgs(objective, None, iterations, 1e-12, lambda i, loss, d=done: d.append((i, loss)), None, threads=1)
+            w = lbfgs(
+                objective, None, iterations, 1e-12, lambda i, loss, _w, d=done: bool(d.append((i, loss))), threads=1
+            )
             ours.append((time.process_time() - began) / len(done))
             began = time.process_time()
             peer.train(path)

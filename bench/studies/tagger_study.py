@@ -76,9 +76,9 @@ def brown():
 
 
 @cache
-def crf(name, features="advanced", l2=0.1, penalty=0.0, sentences=None):
+def crf(name, features="advanced", l2=0.1, sentences=None):
     """A trained CRF, kept on disk beside the sections."""
-    kept = KEPT / f"{name}.{features}.{l2:g}.{penalty:g}.{sentences or 'all'}.npz"
+    kept = KEPT / f"{name}.{features}.{l2:g}.{sentences or 'all'}.npz"
     if kept.exists():
         return Crf.load(kept)
     words, starts, tags, _ = text(name)[0]
@@ -89,9 +89,7 @@ def crf(name, features="advanced", l2=0.1, penalty=0.0, sentences=None):
     if "lexicon" in features:
         lexicon = tag_lexicon(*(brown() if name == "ewt" else text("ewt")[0][0:3:2]))
     began = time.perf_counter()
-    made = CrfTrainer(words, starts, tags, features, lexicon).fit(
-        l2=l2, max_iterations=ITERATIONS, calibration_penalty=penalty
-    )
+    made = CrfTrainer(words, starts, tags, features, lexicon).fit(l2=l2, max_iterations=ITERATIONS)
     print(f"  {name} {features} l2={l2:g} in {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
     made.save(kept)
     return made
@@ -156,7 +154,11 @@ def ewt():
 
 def wsj():
     yield '| WSJ sample, test | accuracy | RMS error of the predicted tag | of "is it NN?" |\n|---|---|---|---|'
-    for label, model in (("HMM", hmm("wsj")), ("CRF, basic", crf("wsj", "basic", 0.5)), ("CRF, advanced", crf("wsj"))):
+    for label, model in (
+        ("HMM", hmm("wsj")),
+        ("CRF, basic, l2 = 0.5", crf("wsj", "basic", 0.5)),
+        ("CRF, advanced", crf("wsj")),
+    ):
         posterior, gold, group = on("wsj", model, 2)
         answers = posterior.tag_is("NN")
         yield "| {} | {} | {} | {} |".format(
@@ -168,7 +170,7 @@ def ark():
     yield '| ARK tweets, test | accuracy | RMS error of the predicted tag | of "is it V?" |\n|---|---|---|---|'
     models = (
         ("HMM", hmm("ark")),
-        ("CRF, basic", crf("ark", "basic", 0.5)),
+        ("CRF, basic, l2 = 0.5", crf("ark", "basic", 0.5)),
         ("CRF, advanced", crf("ark")),
         ("CRF, advanced and a lexicon (EWT's tags)", crf("ark", "advanced,lexicon")),
     )
@@ -193,7 +195,7 @@ def matched():
     target = accuracy(generative.posterior(dev[0], dev[1]), dev[2])
     found = []
     for n in (6000, 9000, 12_544):
-        model = crf("ewt", "word,class", 0.1, 0.0, n)
+        model = crf("ewt", "word,class", 0.1, n)
         found.append((abs(accuracy(model.posterior(dev[0], dev[1]), dev[2]) - target), n, model))
     return generative, min(found, key=lambda f: f[0])[2], min(found, key=lambda f: f[0])[1]
 
@@ -292,17 +294,11 @@ def temperature():
         yield f"| {label} | {fitted.temperature:.3f} | {whole!r} | {token!r} | {pairs[0].error_squared!r} |"
 
 
-def penalty():
-    yield "| calibration penalty (ARK tweets) | accuracy | RMS error of the predicted tag |\n|---|---|---|"
-    for strength in (0.0, 1.0, 10.0):
-        yield "| {:g} | {} | {} |".format(strength, *scores("ark", crf("ark", "advanced", 0.1, strength)))
-
-
 def downstream():
     yield "Noun phrases of a sentence: counted in the one best sequence, and expected under the posterior, against gold.\n"
     yield "| noun phrases per sentence | gold | 1-best | expected | RMSE of 1-best | RMSE of expected | difference of squared errors |\n|---|---|---|---|---|---|---|"
     for name in ("chunks", "chunks, 300 sentences"):
-        model = crf("chunks") if name == "chunks" else crf("chunks", "advanced", 0.1, 0.0, 300)
+        model = crf("chunks") if name == "chunks" else crf("chunks", "advanced", 0.1, 300)
         posterior, gold, sentence = on("chunks", model, 2)
         code = int(posterior.codes(["B-NP"])[0])
         n = posterior.n_sentences
@@ -339,7 +335,6 @@ SECTIONS = {
     "temperature": ("Structured recalibration: one temperature", temperature),
     "spans": ("Chunks and entities", spans),
     "downstream": ("Counting with the posterior", downstream),
-    "penalty": ("A calibration penalty in training, and its price", penalty),
 }
 
 HEAD = """# Taggers on real text

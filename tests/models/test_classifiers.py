@@ -85,18 +85,6 @@ def test_the_soft_error_has_the_gradient_it_claims():
     np.testing.assert_allclose(soft_calibration_error(y, q)[1], numeric, atol=1e-6)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_penalty_lowers_the_training_error_it_penalises(n_classes):
-    texts, labels = made_texts(400, n_classes, 8)
-
-    def soft(penalty):
-        p = fit_classifier(texts, labels, strength=0.01, penalty=penalty).posterior(texts)
-        gold = [np.array([label == c for label in labels], dtype=float) for c in p.classes]
-        return sum(soft_calibration_error(y, p.label_is(c))[0] for y, c in zip(gold, p.classes, strict=True))
-
-    assert soft(10.0) < 0.5 * soft(0.0)
-
-
 def test_bad_training_data_is_told():
     with pytest.raises(InputError, match="no texts"):
         fit_classifier([], [])
@@ -108,8 +96,6 @@ def test_bad_training_data_is_told():
         fit_classifier(["x", "x"], ["a", "b"], dev=(["x"], ["c"]))
     with pytest.raises(InputError, match="Did you mean `logistic`"):
         fit_classifier(["x"], ["a"], method="logistics")
-    with pytest.raises(InputError, match="logistic regression only"):
-        fit_classifier(["x", "x"], ["a", "b"], method="naive-bayes", penalty=1.0)
 
 
 @pytest.mark.corpus

@@ -31,7 +31,6 @@ EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and
         "C of logistic regression, or the pseudocount of naive Bayes; chosen on --dev by default.",
         kind=float,
     ),
-    option("penalty", "Weight of a calibration penalty (logistic only).", 0.0),
     options.WHERE,
     options.JSON,
 )

@@ -29,7 +29,6 @@ BY = ("tag", "pair", "span")
     option("rare", "HMM: words seen this often or less count by shape and ending.", 1),
     option("method", "CRF: lbfgs or adagrad (batches of 100).", "lbfgs"),
     option("max_iterations", "CRF: passes over the text at most.", 150, "--iterations"),
-    option("calibration_penalty", "CRF: strength of a penalty on miscalibration in training.", 0.0),
     option("temperature", "Fit a temperature on --dev and keep it.", False),
     options.JSON,
 )

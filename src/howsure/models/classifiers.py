@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from howsure.errors import MissingExtra
-from howsure.kernels.losses import soft_calibration_error
 from howsure.processes import Progress
 
 if TYPE_CHECKING:
@@ -138,7 +137,6 @@ def fit_classifier(
     tokens: str = "tweets",
     min_count: int = 2,
     strength: float | None = None,
-    penalty: float = 0.0,
     progress: Progress | None = None,
 ) -> TextClassifier:
     """Fit a classifier; with `dev`, its hyperparameter is the one of the best F1 there (macro-F1 for many classes).
@@ -148,16 +146,11 @@ def fit_classifier(
     method : "logistic" or "naive-bayes"
     strength : float
         C of logistic regression or the pseudocount of naive Bayes; 1 when there is neither this nor `dev`.
-    penalty : float
-        λ of a calibration penalty added to the loss of logistic regression: mean log loss + ½|W|²/(Cn) + λ CE², CE²
-        the soft calibration error averaged over classes (`howsure.kernels.losses`).
     """
     if method not in METHODS:
         raise InputError(f'there is no method "{method}".' + _validate.nearest(method, METHODS))
     if not len(texts):
         raise InputError("there are no texts to train on.")
-    if _validate.not_negative(penalty, "penalty") and method != "logistic":
-        raise InputError("a calibration penalty goes with logistic regression only.")
     classes = tuple(sorted({str(label) for label in labels}))
     if len(classes) < 2:
         raise InputError(f'all training texts have one label, "{classes[0]}"; a classifier needs two at least.')
@@ -178,7 +171,7 @@ def fit_classifier(
     best: tuple[float, float, np.ndarray, np.ndarray] | None = None
     scores = []
     for number, value in enumerate(tried):
-        weights, intercept = _fitted(method, x, y, len(classes), value, penalty)
+        weights, intercept = _fitted(method, x, y, len(classes), value)
         f1 = None
         if x_dev is not None and y_dev is not None:
             guessed = (np.asarray(x_dev @ weights) + intercept).argmax(axis=1)
@@ -194,7 +187,6 @@ def fit_classifier(
         "tokens": tokens,
         "min_count": min_count,
         "strength": best[1],
-        "penalty": penalty,
         "texts": len(texts),
         "dev": scores,
     }
@@ -210,9 +202,7 @@ def _f1(y: np.ndarray, guessed: np.ndarray, n_classes: int, positive: int | None
     return float(f.mean() if positive is None else f[positive])
 
 
-def _fitted(
-    method: str, x: csr_array, y: np.ndarray, n_classes: int, strength: float, penalty: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _fitted(method: str, x: csr_array, y: np.ndarray, n_classes: int, strength: float) -> tuple[np.ndarray, np.ndarray]:
     try:
         from sklearn.linear_model import LogisticRegression
         from sklearn.naive_bayes import BernoulliNB
@@ -230,48 +220,4 @@ def _fitted(
     weights, intercept = fitted.coef_.T, fitted.intercept_
     if n_classes == 2:  # one column that speaks for the second class
         weights, intercept = np.hstack([np.zeros_like(weights), weights]), np.array([0.0, intercept[0]])
-    return (weights, intercept) if not penalty else _penalised(x, y, n_classes, strength, penalty, weights, intercept)
-
-
-def _penalised(
-    x: csr_array,
-    y: np.ndarray,
-    n_classes: int,
-    strength: float,
-    penalty: float,
-    weights: np.ndarray,
-    intercept: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """L-BFGS on the penalised loss, from the plain optimum. With two classes only the second column is free."""
-    from scipy.optimize import minimize
-
-    from howsure.kernels.special import logsumexp
-
-    n, v = x.shape
-    free = slice(1, 2) if n_classes == 2 else slice(0, n_classes)
-    width = 1 if n_classes == 2 else n_classes
-    gold = np.zeros((n, n_classes))
-    gold[np.arange(n), y] = 1.0
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        w, b = flat[: v * width].reshape(v, width), flat[v * width :]
-        scores = np.zeros((n, n_classes))
-        scores[:, free] = np.asarray(x @ w) + b
-        log_p = scores - logsumexp(scores, axis=1, keepdims=True)
-        p = np.exp(log_p)
-        value = -float((gold * log_p).sum()) / n + 0.5 * float((w * w).sum()) / (strength * n)
-        by_score = (p - gold) / n
-        for k in range(n_classes):
-            error, by_q = soft_calibration_error(gold[:, k], p[:, k])
-            value += penalty * error / n_classes
-            by_score -= (penalty / n_classes * by_q * p[:, k])[:, None] * p
-            by_score[:, k] += penalty / n_classes * by_q * p[:, k]
-        by_score = by_score[:, free]
-        by_w = np.asarray(x.T @ by_score) + w / (strength * n)
-        return value, np.concatenate([by_w.ravel(), by_score.sum(axis=0)])
-
-    start = np.concatenate([weights[:, free].ravel(), intercept[free]])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-    made_w, made_b = np.zeros((v, n_classes)), np.zeros(n_classes)
-    made_w[:, free], made_b[free] = found[: v * width].reshape(v, width), found[v * width :]
-    return made_w, made_b
+    return weights, intercept

@@ -27,7 +27,6 @@ def train_classifier(
     tokens: str = "tweets",
     min_count: int = 2,
     strength: float | None = None,
-    penalty: float = 0.0,
     where: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[TextClassifier, int]:
@@ -43,7 +42,7 @@ def train_classifier(
     emoticons : bool
         There are no labels: 1 is a text with ":)", which is then taken away (the emoticon trick).
     tokens : "tweets" or "words"
-    strength, penalty, min_count
+    strength, min_count
         See `howsure.models.classifiers.fit_classifier`.
     """
     from howsure.models.classifiers import fit_classifier
@@ -66,7 +65,6 @@ def train_classifier(
         tokens=tokens,
         min_count=min_count,
         strength=strength,
-        penalty=penalty,
         progress=progress,
     )
     return made, left_out

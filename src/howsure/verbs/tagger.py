@@ -45,7 +45,6 @@ def train_tagger(
     rare: int = 1,
     method: str = "lbfgs",
     max_iterations: int = 150,
-    calibration_penalty: float = 0.0,
     temperature: bool = False,
     progress: Progress | None = None,
 ) -> TaggerTraining:
@@ -67,8 +66,6 @@ def train_tagger(
     rare : int
         HMM: words seen so often or less are treated by their shape and ending.
     method : "lbfgs" or "adagrad"
-    calibration_penalty : float
-        CRF: strength of a penalty on miscalibration of the training marginals, added to the loss.
     temperature : bool
         Fit a temperature on `dev` and keep it in the model.
 
@@ -84,7 +81,7 @@ def train_tagger(
     words, starts, tags, _ = tagged(train, column)
     held_out = None if dev is None else tagged(dev, column)
     fits = (
-        _crf_fits(words, starts, tags, features, lexicon, column, l2, method, max_iterations, calibration_penalty, progress, dev is not None)
+        _crf_fits(words, starts, tags, features, lexicon, column, l2, method, max_iterations, progress, dev is not None)
         if kind == "crf"
         else _hmm_fits(words, starts, tags, pseudocount, rare, dev is not None)
     )  # fmt: skip
@@ -112,7 +109,7 @@ def _named(progress: Progress, name: str) -> Progress:
 
 def _crf_fits(
     words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
-    method: str, max_iterations: int, penalty: float, progress: Progress | None, has_dev: bool,
+    method: str, max_iterations: int, progress: Progress | None, has_dev: bool,
 ) -> Any:  # fmt: skip
     from howsure.models.taggers.features import tag_lexicon
     from howsure.models.taggers.training import CrfTrainer
@@ -127,9 +124,7 @@ def _crf_fits(
         yield (
             "l2",
             value,
-            trainer.fit(
-                l2=value, method=method, max_iterations=max_iterations, calibration_penalty=penalty, progress=said
-            ),
+            trainer.fit(l2=value, method=method, max_iterations=max_iterations, progress=said),
         )
 
 

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.chains import crf_compiled
-from howsure.kernels.losses import soft_calibration_error
 from howsure.kernels.threads import cores
-from howsure.models.taggers.crf import WeightRows, state_scores
+from howsure.models.taggers.crf import WeightRows
 from howsure.models.taggers.features import TokenFeatures
-from howsure.posteriors.chain import ChainPosterior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -109,47 +107,3 @@ class CrfObjective:
             places = np.flatnonzero(self.rows.seen)
             self._keys = (self.rows.feature[places] * self.n_tags + self.rows.row_tag[places], places)
         return self._keys
-
-
-LEAST = 1e-3
-STEP = 1e-3
-
-
-class PenalisedObjective:
-    """A CRF's loss plus `strength` times the penalty."""
-
-    def __init__(self, objective: CrfObjective, strength: float) -> None:
-        self.inner, self.strength, self.observed = objective, strength, objective.observed
-        self._tags = tuple(str(i) for i in range(objective.n_tags))
-
-    def value_and_gradient(self, w: Floats, threads: int | None = None) -> tuple[float, Floats]:
-        """Loss and gradient, both with the penalty."""
-        loss, gradient = self.inner.value_and_gradient(w, threads)
-        states, transitions = self.inner.split(w)
-        scores = state_scores(self.inner.features, self.inner.rows, states, self.inner.n_tags)
-        q = ChainPosterior(scores, transitions, starts=self.inner.starts, tags=self._tags).marginals()
-        value, slope = penalty(q, self.inner.gold)
-        up, down = (self._expected(scores + sign * STEP * slope, transitions) for sign in (1.0, -1.0))
-        shift = (up - down) / (2.0 * STEP)
-        return loss + self.strength * value, gradient + self.strength * shift * self.inner.movable
-
-    def _expected(self, scores: Floats, transitions: Floats) -> Floats:
-        chain = ChainPosterior(scores, transitions, starts=self.inner.starts, tags=self._tags)
-        pairs = chain.pairs([], lambda _tokens, _q: None)
-        made = np.zeros(len(self.observed))
-        f, r = self.inner.features, self.inner.rows
-        crf_compiled.state_expectations(
-            f.ptr, f.ids, r.row_ptr, r.row_tag, chain.marginals(), 0, len(f), made[: self.inner.n_states]
-        )
-        made[self.inner.n_states :] = pairs.ravel()
-        return made
-
-
-def penalty(q: Floats, gold: NDArray[np.int64]) -> tuple[float, Floats]:
-    """The penalty and its gradient in q, (tokens, T)."""
-    token, tag = np.nonzero(q >= LEAST)
-    x = q[token, tag]
-    value, by_q = soft_calibration_error((gold[token] == tag).astype(np.float64), x)
-    slope = np.zeros_like(q)
-    slope[token, tag] = by_q * len(x)
-    return value * len(x), slope

@@ -40,7 +40,7 @@ class TaggerTraining(Result):
 
     SHOWN = (
         "verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy "
-        "tried temperature"
+        "tried temperature converged"
     )
 
     tagger: Tagger = field(repr=False)
@@ -64,6 +64,11 @@ class TaggerTraining(Result):
         return self.chosen.dev_accuracy
 
     @property
+    def converged(self) -> bool | None:
+        """Whether the CRF's training came near enough to the least loss; None for an HMM, which is counted."""
+        return self.tagger.settings.get("converged")
+
+    @property
     def verdict(self) -> str:
         """The outcome in words."""
         c = self.chosen
@@ -73,6 +78,12 @@ class TaggerTraining(Result):
         if self.temperature is not None:
             t = self.temperature
             said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
+        if self.converged is False:
+            made = self.tagger.settings
+            above = made.get("excess")
+            far = "" if above is None else f": its loss may be up to {100 * above:.2g}% above the least"
+            other = " or --method lbfgs" if made["method"] == "adagrad" else ""
+            said += f" NOT CONVERGED after {made['iterations']} passes{far}. Give more --iterations{other}."
         return said
 
     def table(self) -> list[dict[str, Any]]:

@@ -13,12 +13,12 @@ from howsure.errors import InputError
 from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
-from howsure.models.taggers.objective import CrfObjective, PenalisedObjective
+from howsure.models.taggers.objective import CrfObjective
 from howsure.processes import Progress
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Stop = Callable[[int, Floats], bool]
+After = Callable[[int, float, Floats], bool]  # of each iteration: number, loss and weights; whether to end there
 
 METHODS = ("lbfgs", "adagrad")
 FREQUENT = 20
@@ -63,36 +63,39 @@ class CrfTrainer:
         method: str = "lbfgs",
         max_iterations: int = 150,
         tolerance: float = 1e-5,
-        calibration_penalty: float = 0.0,
         from_weights: Floats | None = None,
         progress: Progress | None = None,
         stop: Callable[[int, Crf], bool] | None = None,
         threads: int | None = None,
         rng: np.random.Generator | int | None = 0,
     ) -> Crf:
-        """Minimise Σ -log P(gold) + l2 |w|² (and the calibration penalty, L-BFGS only).
+        """Minimise Σ -log P(gold) + l2 |w|².
 
-        Iterations are passes over the sentences. `tolerance` is the relative decrease of the loss in one iteration at
-        which to stop. `stop(iteration, model)` may end training early.
+        Iterations are passes over the sentences. L-BFGS stops at a relative decrease of the loss of `tolerance` in one
+        iteration, AdaGrad where the loss is proven to be within 1% of the least. `settings["converged"]` of the model
+        says whether that came before `max_iterations`. `stop(iteration, model)` may end training early.
         """
         if method not in METHODS:
             raise InputError(f"`method` must be one of {', '.join(METHODS)}; got {method!r}.")
-        if method == "adagrad" and calibration_penalty:
-            raise InputError("the calibration penalty needs method lbfgs.")
         _validate.not_negative(l2, "l2")
         objective = self.objective(l2)
-        judge: Stop | None = None
-        if stop is not None:
-            judge = lambda i, w: stop(i, self._model(objective, w, {}))  # noqa: E731
+        losses: list[float] = []
+
+        def after(i: int, loss: float, w: Floats) -> bool:
+            losses.append(loss)
+            if progress is not None:
+                progress(i, max_iterations, f"loss {loss:,.0f}")
+            return stop is not None and stop(i, self._model(objective, w, {}))
+
         if method == "lbfgs":
-            aim = objective
-            if _validate.not_negative(calibration_penalty, "calibration_penalty"):
-                aim = PenalisedObjective(objective, calibration_penalty)  # type: ignore[assignment]
-            w = lbfgs(aim, from_weights, max_iterations, tolerance, progress, judge, threads)
+            w = lbfgs(objective, from_weights, max_iterations, tolerance, after, threads)
+            falling = len(losses) > 1 and losses[-2] - losses[-1] > tolerance * abs(losses[-2])
+            settings: dict[str, Any] = {"converged": len(losses) < max_iterations or not falling}
         else:
-            w = adagrad(objective, max_iterations, tolerance, progress, judge, _validate.generator(rng))
-        settings = {"l2": l2, "method": method, "calibration_penalty": calibration_penalty}
-        return self._model(objective, w, settings)
+            w = adagrad(objective, max_iterations, after, _validate.generator(rng))
+            above = excess(objective, w)
+            settings = {"converged": above <= NEAR, "excess": above if np.isfinite(above) else None}
+        return self._model(objective, w, {"l2": l2, "method": method, "iterations": len(losses), **settings})
 
     def _model(self, objective: CrfObjective, w: Floats, settings: dict[str, Any]) -> Crf:
         states, transitions = objective.split(w.astype(np.float32).astype(np.float64))
@@ -119,17 +122,10 @@ def lbfgs(
     from_weights: Floats | None,
     max_iterations: int,
     tolerance: float,
-    progress: Progress | None,
-    stop: Stop | None,
+    after: After | None = None,
     threads: int | None = None,
 ) -> Floats:
     """The weights of least loss."""
-
-    def after(i: int, loss: float, w: Floats) -> bool:
-        if progress is not None:
-            progress(i, max_iterations, f"loss {loss:,.0f}")
-        return stop is not None and stop(i, w)
-
     return minimise(
         lambda w: objective.value_and_gradient(w, threads),
         np.zeros(len(objective.observed)) if from_weights is None else from_weights,
@@ -139,27 +135,31 @@ def lbfgs(
     )
 
 
+CHECKED = 10  # passes of AdaGrad between two looks at the whole gradient
+
+
 def adagrad(
     objective: CrfObjective,
     max_epochs: int,
-    tolerance: float,
-    progress: Progress | None,
-    stop: Stop | None,
+    after: After | None,
     rng: np.random.Generator,
     *,
     batch: int = 100,
-    rate: float = 0.2,
+    rate: float = 1.0,
 ) -> Floats:
     """Mini-batch AdaGrad (Duchi et al. 2011): each weight's step shrinks with the root of its summed squared gradients.
 
-    The regulariser's gradient is shared out among the batches.
+    The regulariser's gradient is shared out among the batches. The weights themselves keep moving with the batches, so
+    what is returned is their mean over the last half of the passes or more. Ends when that is near enough (`excess`).
     """
     w, sums = np.zeros(len(objective.observed)), np.full(len(objective.observed), 1e-8)
     n = objective.n_sentences
-    lowest, since = np.inf, 0  # the loss is summed while the weights move, so one rise says little
+    total, steps, since = np.zeros_like(w), 0, 1
     for epoch in range(1, max_epochs + 1):
         order = rng.permutation(n)
         loss = 0.0
+        if epoch == 2 * since:  # the mean begins anew at passes 2, 4, 8 …
+            total[:], steps, since = 0.0, 0, epoch
         for a in range(0, n, batch):
             sentences = np.sort(order[a : a + batch])
             part, gradient = objective.part(w, sentences)
@@ -169,11 +169,25 @@ def adagrad(
             gradient *= objective.movable
             sums += gradient * gradient
             w -= rate * gradient / np.sqrt(sums)
-        loss += objective.l2 * float(w @ w)
-        if progress is not None:
-            progress(epoch, max_epochs, f"loss {loss:,.0f}")
-        since = 0 if loss < lowest * (1.0 - tolerance) else since + 1
-        lowest = min(lowest, loss)
-        if (stop is not None and stop(epoch, w)) or since == 3:
+            total += w
+            steps += 1
+        if after is not None and after(epoch, loss + objective.l2 * float(w @ w), total / steps):
             break
-    return w
+        if epoch % CHECKED == 0 and excess(objective, total / steps) <= NEAR:
+            break
+    mean: Floats = total / steps
+    return mean
+
+
+NEAR = 0.01  # excess at which training has converged
+
+
+def excess(objective: CrfObjective, w: Floats) -> float:
+    """How far the loss can be above the least one, as a share of it.
+
+    The loss F is 2 l2-strongly convex in the weights that move, so F(w) - min F <= |∇F|²/(4 l2).
+    """
+    if objective.l2 == 0:
+        return np.inf
+    loss, gradient = objective.value_and_gradient(w)
+    return float(gradient @ gradient) / (4.0 * objective.l2 * loss)

@@ -13,7 +13,7 @@ from howsure.corpora.coreference import gum_documents
 from howsure.english.annotating import reparsed
 from howsure.english.coreference import open_documents
 from howsure.english.shipped import COREFERENCE, SHIPPED, model
-from howsure.verbs.coref_check import check_coref
+from howsure.verbs.coref import check_coref
 
 BEGIN, END = "<!-- coreference -->", "<!-- end of coreference -->"
 

@@ -40,8 +40,7 @@ _PUBLIC = {  # the names of each module
     "verbs.check_paper": "check_paper",
     "verbs.classify": "apply_classifier check_classifier train_classifier",
     "verbs.compare": "compare",
-    "verbs.coref": "resolve score_coref train_coref",
-    "verbs.coref_check": "check_coref",
+    "verbs.coref": "check_coref resolve score_coref train_coref",
     "verbs.count": "count to_label",
     "verbs.doctor": "Diagnosis doctor",
     "verbs.explore": "explore",
@@ -90,10 +89,10 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.classify import check_classifier as check_classifier
     from howsure.verbs.classify import train_classifier as train_classifier
     from howsure.verbs.compare import compare as compare
+    from howsure.verbs.coref import check_coref as check_coref
     from howsure.verbs.coref import resolve as resolve
     from howsure.verbs.coref import score_coref as score_coref
     from howsure.verbs.coref import train_coref as train_coref
-    from howsure.verbs.coref_check import check_coref as check_coref
     from howsure.verbs.count import count as count
     from howsure.verbs.count import to_label as to_label
     from howsure.verbs.doctor import Diagnosis as Diagnosis

@@ -110,7 +110,7 @@ class Result(Record):
         return {}
 
     def _repr_html_(self) -> str:
-        from howsure.report.notebook import snippet
+        from howsure.report.tables import snippet
 
         return snippet(self)
 

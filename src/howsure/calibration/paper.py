@@ -264,7 +264,7 @@ class PaperCalibration(Result):
         return self.bins.to_dict()
 
     figure = drawn_by("howsure.plots.curves.paper_figure")
-    to_text = drawn_by("howsure.report.text.paper.paper_text")
+    to_text = drawn_by("howsure.report.text.calibration.paper_text")
     to_html = drawn_by("howsure.report.pages.paper_page")
 
 

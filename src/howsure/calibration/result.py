@@ -171,7 +171,7 @@ class Calibration(Result):
     figure = drawn_by("howsure.plots.curves.figure")
     to_text = drawn_by("howsure.report.text.calibration.calibration_text")
     to_html = drawn_by("howsure.report.pages.calibration_page")
-    explanation = drawn_by("howsure.report.text.explanation.explanation")
+    explanation = drawn_by("howsure.report.text.calibration.explanation")
 
 
 def _dict(estimate: Estimate | None) -> dict[str, float | None]:

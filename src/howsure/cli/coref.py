@@ -148,7 +148,7 @@ def check(deliver: Delivery, model: str, documents: str, samples: str, **given: 
       howsure coref check coref.npz ontogum:test --by distance --json
     """
     from howsure.errors import InputError
-    from howsure.verbs.coref_check import check_coref
+    from howsure.verbs.coref import check_coref
 
     if not all(t.isdecimal() and int(t) > 0 for t in options.listed(samples)):
         raise InputError(f"--samples lists whole numbers with commas between; got {samples!r}.")

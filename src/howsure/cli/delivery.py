@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from howsure._result import PLOTS, Result, json_text
 from howsure.errors import InputError
 from howsure.files import check_outputs, write_whole
-from howsure.processes import Progress
 
 if TYPE_CHECKING:
     from howsure import Engine
+    from howsure.processes import Progress
 
 
 @dataclass(frozen=True, slots=True)

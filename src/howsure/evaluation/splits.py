@@ -106,7 +106,7 @@ class Split(Result):
         """One row a part."""
         return [{k: v for k, v in part.items() if k != "labels"} for part in self.to_dict()["parts"]]
 
-    to_text = drawn_by("howsure.report.text.score.split_text")
+    to_text = drawn_by("howsure.report.text.labels.split_text")
 
 
 def quotas(n: int, share: Floats) -> Ints:

@@ -1,12 +1,17 @@
-"""All experiments on one page of Markdown: point by point what the source says, what was found here, and why it differs."""
+"""All experiments on one page, Markdown or HTML: point by point what the source says, what was found here, and why it differs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import base64
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
+
+from markupsafe import Markup, escape
 
 from howsure.experiments.result import Finding, Reproduction, Table, Verdict
 from howsure.experiments.slips import BEYOND, SLIPS, Slip
+from howsure.report.page import render
 
 TITLE = "The paper, the thesis and the notes, point by point"
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -49,6 +54,39 @@ def overview(
         _slips(BEYOND),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+CODE = re.compile(r"`([^`]+)`")
+STRESS = re.compile(r"(?<![\w*])\*([^*]+)\*(?![\w*])")
+
+
+def overview_page(
+    results: Sequence[Reproduction], drawings: Mapping[str, bytes], left_out: Sequence[str] = ()
+) -> bytes:
+    """The same as HTML; `drawings` are SVG files by name, shown as pictures, which run nothing."""
+    pictures = {name: f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" for name, svg in drawings.items()}
+    return render(
+        "reproduction.html",
+        {},
+        styles=("reproduction.css",),
+        results=results,
+        pictures=pictures,
+        title=TITLE,
+        legend=inline(LEGEND),
+        sources=inline(SOURCES),
+        tally=tally(results),
+        slips=SLIPS,
+        beyond=BEYOND,
+        left_out=left_out,
+        inline=inline,
+        cell=lambda value: f"{value:.3g}" if isinstance(value, float) else str(value),
+        words=lambda value: isinstance(value, str) and value[:1].isalpha(),  # to be read rather than compared
+    )
+
+
+def inline(said: str) -> Markup:
+    """Text with `code` and *stress*; everything else is escaped."""
+    return Markup(STRESS.sub(r"<em>\1</em>", CODE.sub(r"<code>\1</code>", str(escape(said)))))
 
 
 def tally(results: Sequence[Reproduction]) -> dict[Verdict, int]:

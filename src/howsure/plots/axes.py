@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from howsure.calibration.forecasts.result import ContinuousCalibration
-from howsure.calibration.result import Calibration
 from howsure.errors import MissingExtra
 from howsure.plots.vega import PALETTE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from matplotlib.axes import Axes
+
+    from howsure.calibration.forecasts.result import ContinuousCalibration
+    from howsure.calibration.result import Calibration
 
 
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from howsure.evaluation.annotation.result import Agreement
-from howsure.evaluation.contests.result import Contest
-from howsure.evaluation.scores.result import Confusion, Score
 from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, intervals
+
+if TYPE_CHECKING:
+    from howsure.evaluation.annotation.result import Agreement
+    from howsure.evaluation.contests.result import Contest
+    from howsure.evaluation.scores.result import Confusion, Score
 
 MOST_DRAWN = 40  # labels of a matrix, classes of a chart
 WITH_NUMBERS = 15  # labels up to which each cell shows its count

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from howsure.calibration.result import Calibration
 from howsure.plots.curves import curve_layers, histogram_layers
 from howsure.plots.vega import BLUE, GREY, ORANGE, diagonal, titled
+
+if TYPE_CHECKING:
+    from howsure.calibration.result import Calibration
 
 SIDE = 270
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure.errors import InputError
-from howsure.events.exploration import Exploration
 from howsure.plots.vega import BLUE, GREY, ORANGE, PALETTE, SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from howsure.events.exploration import Exploration
 
 BANDS = (("95", 0.12), ("80", 0.13), ("50", 0.15))
 

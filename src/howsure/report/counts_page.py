@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from howsure.counting.result import CellCount, Counts
 from howsure.counting.verdict import percent
 from howsure.plots.counts import (
     coefficient_layers,
@@ -17,6 +16,9 @@ from howsure.plots.counts import (
 )
 from howsure.plots.vega import chart
 from howsure.report.page import filled_template, render
+
+if TYPE_CHECKING:
+    from howsure.counting.result import CellCount, Counts
 
 MOST_SERIES = 12  # groups that are drawn in time each
 

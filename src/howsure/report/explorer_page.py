@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure.plots.timelines import explorer_charts
 from howsure.plots.vega import BLUE, GREY, SCHEMA
 from howsure.report.page import embedded, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 SCRIPTS = ("explorer_counts.js", "explorer_document.js", "explorer.js")
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from howsure.calibration.comparing.result import Comparison
-from howsure.calibration.forecasts.result import ContinuousCalibration
-from howsure.calibration.multiclass import MulticlassCalibration
-from howsure.calibration.paper import PaperCalibration
-from howsure.calibration.result import Calibration
-from howsure.evaluation.annotation.result import Agreement
-from howsure.evaluation.contests.result import Contest
-from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck
-from howsure.evaluation.scores.result import Score
-from howsure.plots.curves import curve_layers, histogram_layers, overlaid_layers, paper_layers, risk_layers
-from howsure.plots.forecasts import ecdf_difference_layers, pit_histogram_layers
+from howsure.plots.curves import (
+    curve_layers,
+    ecdf_difference_layers,
+    histogram_layers,
+    overlaid_layers,
+    paper_layers,
+    pit_histogram_layers,
+    risk_layers,
+)
 from howsure.plots.labels import (
     MOST_DRAWN,
     annotator_layers,
@@ -33,6 +31,17 @@ from howsure.plots.labels import (
 from howsure.plots.vega import chart
 from howsure.report.page import render
 from howsure.report.tables import html
+
+if TYPE_CHECKING:
+    from howsure.calibration.comparing.result import Comparison
+    from howsure.calibration.forecasts.result import ContinuousCalibration
+    from howsure.calibration.multiclass import MulticlassCalibration
+    from howsure.calibration.paper import PaperCalibration
+    from howsure.calibration.result import Calibration
+    from howsure.evaluation.annotation.result import Agreement
+    from howsure.evaluation.contests.result import Contest
+    from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck
+    from howsure.evaluation.scores.result import Score
 
 
 def calibration_page(c: Calibration) -> bytes:

@@ -1,15 +1,12 @@
-"""Rows of a result as Markdown and LaTeX tables. An estimate takes two columns: its value and its interval."""
+"""Tables of results: Markdown, LaTeX, HTML, and a result as notebooks show it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from howsure._result import printable
-
-if TYPE_CHECKING:
-    from howsure._result import Result
+from howsure._result import Result, printable
 
 _SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
@@ -123,3 +120,18 @@ def _row(cells: list[str], numeric: list[bool]) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(_SPECIAL.get(ch, ch) for ch in text if ch.isprintable())
+
+
+def snippet(result: Result) -> str:
+    """Verdict, headline numbers and the picture; the main table where there is no picture."""
+    from howsure.report.tables import html
+
+    said = f"<p><b>{escape(result.verdict)}</b></p>"
+    numbers = result.headline()
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in numbers.items()
+    )
+    said += f"<table>{cells}</table>" if numbers else ""
+    if type(result).figure is Result.figure:
+        return said + html(result.table(), result.level)
+    return said + result.as_file(".svg").decode()

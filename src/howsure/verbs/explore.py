@@ -18,8 +18,15 @@ from howsure.events.storage import join_parts, read_manifest
 from howsure.events.timeline import all_periods, check_period
 from howsure.exploring.blocks import Work
 from howsure.exploring.corpus import DocumentColumns, census, is_address, open_corpus
-from howsure.exploring.results import failures, finished_results, new_manifest, temporary_folder
-from howsure.exploring.running import Place, check_engine, run_blocks
+from howsure.exploring.running import (
+    Place,
+    check_engine,
+    failures,
+    finished_results,
+    new_manifest,
+    run_blocks,
+    temporary_folder,
+)
 from howsure.exploring.spark import spark_corpus
 from howsure.files import check_output_folder, make_folder, remove_leftovers
 from howsure.processes import Progress

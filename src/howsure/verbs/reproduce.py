@@ -14,15 +14,13 @@ from howsure import _validate
 from howsure._version import __version__
 from howsure.errors import InputError
 from howsure.experiments.data import CORPORA
-from howsure.experiments.overview import LEGEND, SOURCES, TITLE, overview, page, tally
+from howsure.experiments.overview import overview, overview_page, page
 from howsure.experiments.registry import EXPERIMENTS, experiment
 from howsure.experiments.result import Reproduction
-from howsure.experiments.slips import BEYOND, SLIPS
 from howsure.experiments.work import Work
 from howsure.files import make_folder, write_whole
 from howsure.plots.vega import rendered
 from howsure.processes import Progress
-from howsure.report.reproduction_page import reproduction_page
 
 __all__ = ["EXPERIMENTS", "experiment", "reproduce"]
 
@@ -143,25 +141,8 @@ def reproduction_index(folder: str | Path) -> tuple[str, ...]:
     folder = Path(folder)
     results = kept_results(folder)
     absent = left_out(results)
-    text = overview(results, absent)
-    drawings = {}
-    for r in results:
-        for f in r.figures:
-            name = f"{r.name}-{f.name}"
-            file = folder / f"{name}.svg"
-            if file.is_file():
-                drawings[name] = file.read_bytes()
-    html = reproduction_page(
-        results,
-        drawings,
-        title=TITLE,
-        legend=LEGEND,
-        sources=SOURCES,
-        tally=tally(results),
-        slips=SLIPS,
-        beyond=BEYOND,
-        left_out=absent,
-    )
-    write_whole(str(folder / "index.md"), text.encode())
-    write_whole(str(folder / "index.html"), html)
+    files = [folder / f"{r.name}-{f.name}.svg" for r in results for f in r.figures]
+    drawings = {file.stem: file.read_bytes() for file in files if file.is_file()}
+    write_whole(str(folder / "index.md"), overview(results, absent).encode())
+    write_whole(str(folder / "index.html"), overview_page(results, drawings, absent))
     return str(folder / "index.md"), str(folder / "index.html")

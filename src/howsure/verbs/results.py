@@ -9,8 +9,7 @@ from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.ranking import Ranking
 from howsure.events.storage import SCHEMAS
-from howsure.exploring.page import whole_page
-from howsure.exploring.server import ExplorerServer
+from howsure.exploring.page import ExplorerServer, whole_page
 from howsure.files import check_outputs, write_whole
 
 

@@ -111,7 +111,7 @@ class Comparison(Result):
         return [Slice(name, c, None).row() for name, c in self.by_model.items()]
 
     figure = drawn_by("howsure.plots.curves.comparison_figure")
-    to_text = drawn_by("howsure.report.text.comparison.comparison_text")
+    to_text = drawn_by("howsure.report.text.labels.comparison_text")
     to_html = drawn_by("howsure.report.pages.comparison_page")
 
 

@@ -152,8 +152,8 @@ class ContinuousCalibration(Result):
         }
         return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
 
-    figure = drawn_by("howsure.plots.forecasts.pit_figure")
-    to_text = drawn_by("howsure.report.text.forecasts.continuous_text")
+    figure = drawn_by("howsure.plots.curves.pit_figure")
+    to_text = drawn_by("howsure.report.text.calibration.continuous_text")
     to_html = drawn_by("howsure.report.pages.continuous_page")
 
 

@@ -171,7 +171,7 @@ class Agreement(Result):
         return [{"": c.name} | {name: getattr(c, name) for name in names} for c in self.coefficients]
 
     figure = drawn_by("howsure.plots.labels.agreement_figure")
-    to_text = drawn_by("howsure.report.text.agreement.agreement_text")
+    to_text = drawn_by("howsure.report.text.labels.agreement_text")
     to_html = drawn_by("howsure.report.pages.agreement_page")
 
 

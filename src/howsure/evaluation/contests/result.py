@@ -97,7 +97,7 @@ class Contest(Result):
         return [{"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} for s in self.systems]
 
     figure = drawn_by("howsure.plots.labels.contest_figure")
-    to_text = drawn_by("howsure.report.text.comparison.contest_text")
+    to_text = drawn_by("howsure.report.text.labels.contest_text")
     to_html = drawn_by("howsure.report.pages.contest_page")
 
 

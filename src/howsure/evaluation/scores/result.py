@@ -155,7 +155,7 @@ class Score(Result):
         ]
 
     figure = drawn_by("howsure.plots.labels.score_figure")
-    to_text = drawn_by("howsure.report.text.score.score_text")
+    to_text = drawn_by("howsure.report.text.labels.score_text")
     to_html = drawn_by("howsure.report.pages.score_page")
 
 

@@ -1,19 +1,22 @@
-"""A `Calibration` in words, tables and a small curve; of one probability, of many classes, of a language model."""
+"""Calibration of probabilities and of forecasts in words and tables, and what each number means."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.multiclass import COVERAGES, MulticlassCalibration
-from howsure.calibration.recalibration.result import Recalibration
-from howsure.calibration.result import Calibration, Slice
-from howsure.kernels.cells import Floats
 from howsure.report.text.layout import aligned, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from howsure.calibration.estimation.intervals import Estimate
+    from howsure.calibration.forecasts.result import ContinuousCalibration
+    from howsure.calibration.multiclass import MulticlassCalibration
+    from howsure.calibration.paper import PaperCalibration, PaperNumbers
+    from howsure.calibration.recalibration.result import Recalibration
+    from howsure.calibration.result import Calibration, Slice
     from howsure.evaluation.model_checks import LanguageCalibration
+    from howsure.kernels.cells import Floats
 
 MOST_BINS = 30
 MOST_SLICES = 40
@@ -144,6 +147,8 @@ def drawn_points(q: Floats, p: Floats, low: Floats, high: Floats) -> str:
 
 def classes_text(m: MulticlassCalibration) -> str:
     """Verdict first, then the numbers, the classes, what abstaining gains, and the predicted class's curve."""
+    from howsure.calibration.multiclass import COVERAGES
+
     rows = [
         ("items", f"{m.n:,}", f"{len(m.classes)} classes"),
         ("accuracy", f"{m.accuracy:.4f}", ""),
@@ -216,3 +221,175 @@ def recalibration_text(r: Recalibration) -> str:
     lines[1] = lines[1].rstrip()
     fitted = filled(f"Fitted to all rows: {r.recalibrator!r}", hanging="  ")
     return joined([filled(r.verdict), "\n".join(lines), fitted])
+
+
+_MEANINGS = [
+    (
+        "RMS error",
+        "How far the probabilities typically are from the frequencies they promise: 0.05 means that a stated 70% comes "
+        "true about 65% or 75% of the time. Sampling noise has been subtracted, so a calibrated model gets about 0. "
+        "It is the error that the bins named below it can see: as many as the rows can pay for, finer where that shows more.",
+        "θ = sqrt(E[(q - P(y=1|q))²]); estimate sqrt(max(T, 0)), T = (1/N) Σ_bins (E² - Q)/(n-1), E = Σ(y-q), Q = Σ(y-q)²",
+    ),
+    (
+        "ECE",
+        "The same distance averaged without squaring, so large errors weigh less. Also debiased.",
+        "E|q - P(y=1|q)|; estimate 2 Σ w|d| - Σ w E|N(d, s²/n)|, d a bin's mean of y - q",
+    ),
+    (
+        "largest bin error",
+        "The gap of the worst bin drawn. With many bins some gap is large by chance; it has no interval.",
+        "max over bins of |mean q - frequency|",
+    ),
+    (
+        "mean q - mean y",
+        "Positive: too high on average. A model can be right on average and wrong everywhere, so read it with the slope.",
+        "(1/N) Σ (q - y)",
+    ),
+    (
+        "slope of y on q",
+        "1 is right. Below 1 the probabilities are too extreme (overconfident): moving from 0.2 to 0.8 moves the "
+        "frequency by less. Above 1 they are not extreme enough (underconfident).",
+        "Σ(q - q̄)(y - ȳ) / Σ(q - q̄)²",
+    ),
+    (
+        "Brier score",
+        "Mean squared error of the probabilities; lower is better. Miscalibration is what recalibrating would save, "
+        "discrimination what knowing q is worth, uncertainty the score of always saying the base rate.",
+        "(1/N) Σ (y - q)² = miscalibration - discrimination + uncertainty (isotonic, CORP)",
+    ),
+    (
+        "log loss",
+        "Mean surprise in nats; lower is better. Infinite if something happened that q called impossible.",
+        "-(1/N) Σ [y log q + (1-y) log(1-q)]",
+    ),
+    (
+        "AUC",
+        "How well q ranks: the chance that a random positive has a higher q than a random negative. Says nothing of "
+        "calibration.",
+        "P(q⁺ > q⁻) + ½ P(q⁺ = q⁻)",
+    ),
+    (
+        "calibrated?",
+        "If the model were perfectly calibrated, results this far off would happen with probability p. A small p says "
+        "that it is not; with many rows even a harmless error gives a small p, so look at the size first.",
+        "Cauchy combination (p cut at ½) of a test on T and a score test on (Σe, Σe(1-2q)); 0 if q = 0 or q = 1 was wrong",
+    ),
+]
+
+
+def explanation(c: Calibration) -> str:
+    """Every number of the output, explained."""
+    said = ["\nWhat the numbers mean\n"]
+    for name, words, formula in _MEANINGS:
+        said.append(f"  {name}")
+        said.append(filled(words, "    "))
+        said.append(filled(formula, "      "))
+    said.append(
+        filled(
+            f"Intervals hold the true value in {100 * c.confidence_level:g}% of samples; derivations and simulations are in "
+            "docs/evidence/theory.md.",
+            "  ",
+        )
+    )
+    return "\n".join(said) + "\n"
+
+
+BAR = 40  # characters of the longest bar
+
+
+def continuous_text(c: ContinuousCalibration) -> str:
+    """Verdict first, then the numbers, the central intervals and the histogram."""
+    coverage = _coverage(c) if c.coverage else ""
+    return joined([filled(c.verdict), _forecast_numbers(c), coverage, _pit_histogram(c), "\n".join(notes(c.notes))])
+
+
+def _forecast_numbers(c: ContinuousCalibration) -> str:
+    detail = "" if c.detail is None else f"{c.detail:,} {c.kind} each"
+    rows = [
+        ("rows", f"{c.n:,}", detail),
+        ("spread", f"{c.spread.value:.4f}", f"{limits(c.spread)} (above 1: too narrow)"),
+        ("shift", f"{c.shift.value:+.4f}", f"{limits(c.shift)} (above 0: y above the forecasts)"),
+        ("mean PIT", f"{c.mean_pit:.4f}", "½ if calibrated"),
+        ("variance of PIT", f"{c.variance_pit:.4f}", "0.0833 if calibrated"),
+    ]
+    if c.crps is not None:
+        rows.append((c.score_name, f"{c.crps.value:.5g}", f"{limits(c.crps, '.5g')} {c.crps_method}"))
+    for name, test in zip(("calibrated?", "", "", "", ""), c.tests, strict=True):
+        rows.append((name, f"p {p_text(test.p_value)}", f"{test.name} test" + " (headline)" * (name != "")))
+    return aligned(rows)
+
+
+def _coverage(c: ContinuousCalibration) -> str:
+    lines = ["Central intervals:", f"  {'should hold':>11} {'hold':>9}  {c.confidence_level:.0%} interval"]
+    for k in c.coverage:
+        mark = ""
+        if k.observed.low is not None and k.observed.high is not None:
+            mark = "too few" if k.observed.high < k.nominal else "too many" if k.observed.low > k.nominal else ""
+        lines.append(
+            f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%"
+            f"  {(k.observed.low or 0.0) * 100:.2f}% – {(k.observed.high or 1.0) * 100:.2f}%  {mark}".rstrip()
+        )
+    return "\n".join(lines)
+
+
+def _pit_histogram(c: ContinuousCalibration) -> str:
+    h = c.histogram
+    scale = BAR / max(float(h.density.max()), float(h.high.max()))
+    lines = [
+        "PIT, where y falls in its forecast:   █ observed density  ┊ 1, if calibrated",
+        "    from      to     rows",
+    ]
+    one = round(scale)
+    for i in range(len(h)):
+        bar = list("█" * round(float(h.density[i]) * scale) + " " * (BAR + 1))[: BAR + 1]
+        if bar[one] == " ":
+            bar[one] = "┊"
+        mark = "many" if h.density[i] > h.high[i] else "few" if h.density[i] < h.low[i] else ""
+        lines.append(f"  {h.from_pit[i]:6.4f}  {h.to_pit[i]:6.4f} {h.n[i]:>8,} {''.join(bar)} {mark}".rstrip())
+    return "\n".join(lines)
+
+
+def paper_text(c: PaperCalibration) -> str:
+    """Verdict first, then Algorithms 1 and 2 and Eq. 1, the same with ties shared, the bins and the curve."""
+    loss = "infinite" if c.log_loss is None else f"{c.log_loss:.4f}"
+    letter = [
+        ("rows", f"{c.n:,}", f"in {c.to_the_letter.n_bins:,} bins of β = {c.bin_size:,}; S = {c.n_samples:,} samples"),
+        *_paper_numbers(c.to_the_letter, "Algorithm 1", "Algorithm 2"),
+        ("Brier score", f"{c.brier:.4f}", "L2"),
+        ("log loss", loss, "Lℓ, in nats"),
+    ]
+    parts = [filled(c.verdict), f"To the letter (tied rows in the order given):\n{aligned(letter)}"]
+    if c.tied_rows:
+        numbers = _paper_numbers(c.ties_shared, "with shared ties", "the same")
+        parts.append(f"Each row with the mean label of its ties (not the paper's; in any order):\n{aligned(numbers)}")
+    b = c.bins
+    drawn = drawn_points(b.mean_prob, b.mean_true, b.low, b.high)
+    return joined([*parts, _paper_table(c), drawn, "\n".join(notes(c.notes))])
+
+
+def _paper_numbers(x: PaperNumbers, first: str, second: str) -> list[tuple[str, str, str]]:
+    i = x.interval
+    rest = f"{'+' if x.within_bins >= 0 else '-'} {abs(x.within_bins):.4f} within bins"
+    return [
+        ("CalibErr", f"{x.calib_err:.4f}", f"{first}; its square is the thesis's MSE score"),
+        ("interval", f"{i.value:.4f}", f"[{i.low:.4f}, {i.high:.4f}] {second}: mean ± 1.96 s"),
+        ("calibration", f"{x.calibration:.4f}", "Eq. 1: mean of (q̂ - p̂)²"),
+        ("+ refinement", f"{x.refinement:.4f}", f"Eq. 1: mean of p̂(1 - p̂); {rest} = Brier score"),
+    ]
+
+
+def _paper_table(c: PaperCalibration) -> str:
+    records = c.bins.to_dict()
+    half = MOST_BINS // 2
+    lines = [f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"]
+    for i, r in enumerate(records):
+        if len(records) > MOST_BINS and half <= i < len(records) - half:
+            if i == half:
+                lines.append(f"  … {len(records) - MOST_BINS:,} more bins (--json lists all) …")
+            continue
+        side = r["side"] or ""
+        lines.append(
+            f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {r['low']:.4f} – {r['high']:.4f}  {side}".rstrip()
+        )
+    return "\n".join(lines)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from howsure.calibration.estimation.intervals import Estimate
-from howsure.counting.result import CellCount, Counts, Drawn
+from typing import TYPE_CHECKING
+
 from howsure.counting.verdict import percent, percent_range
 from howsure.report.text.layout import cut, filled, joined, notes, printable
+
+if TYPE_CHECKING:
+    from howsure.calibration.estimation.intervals import Estimate
+    from howsure.counting.result import CellCount, Counts, Drawn
 
 MOST_CELLS = 60
 

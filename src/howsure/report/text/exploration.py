@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from howsure.events.exploration import Exploration
-from howsure.events.labelling import Labelled
-from howsure.events.ranking import Ranking
 from howsure.report.text.layout import cut, filled, joined, printable
 from howsure.report.text.layout import notes as note_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from howsure.events.exploration import Exploration
+    from howsure.events.labelling import Labelled
+    from howsure.events.ranking import Ranking
 
 MOST_ACTORS = 12
 MOST_PERIODS = 40

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from howsure._result import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["WIDTH", "aligned", "cut", "filled", "in_groups", "joined", "limits", "notes", "p_text", "printable"]
 WIDTH = 80

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from howsure.evaluation.coreference import CoreferenceScores
-from howsure.evaluation.model_checks import ClassifierCheck, CorefCheck, TaggerCheck
-from howsure.models.classifiers import ClassifierTraining
-from howsure.models.ngrams.comparison import ModelComparison
-from howsure.models.ngrams.evaluation import Evaluation, Surprise
-from howsure.models.ngrams.model import LanguageTraining
-from howsure.models.taggers.tagger import TaggerTraining
 from howsure.report.text.calibration import bins_table, calibration_text, curve, slice_rows
+from howsure.report.text.labels import score_text
 from howsure.report.text.layout import aligned, filled, joined, limits, notes, p_text, printable
-from howsure.report.text.score import score_text
+
+if TYPE_CHECKING:
+    from howsure.evaluation.coreference import CoreferenceScores
+    from howsure.evaluation.model_checks import ClassifierCheck, CorefCheck, TaggerCheck
+    from howsure.models.classifiers import ClassifierTraining
+    from howsure.models.ngrams.comparison import ModelComparison
+    from howsure.models.ngrams.evaluation import Evaluation, Surprise
+    from howsure.models.ngrams.model import LanguageTraining
+    from howsure.models.taggers.tagger import TaggerTraining
 
 
 def language_training_text(t: LanguageTraining) -> str:

@@ -1,0 +1,353 @@
+"""Scores, splits, agreement and comparisons in words and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howsure.report.text.layout import WIDTH, cut, filled, in_groups, joined, limits, notes, p_text, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from howsure.calibration.comparing.difference import Difference
+    from howsure.calibration.comparing.result import Comparison
+    from howsure.calibration.estimation.intervals import Estimate
+    from howsure.evaluation.annotation.agreement import Coefficient
+    from howsure.evaluation.annotation.result import Agreement, Crowd
+    from howsure.evaluation.contests.result import Contest, Duel
+    from howsure.evaluation.scores.result import Averages, Confusion, Score
+    from howsure.evaluation.splits import Split
+
+MOST_CLASSES = 60
+MOST_COLUMNS = 9
+MOST_LABELS = 20
+
+
+def score_text(s: Score) -> str:
+    """Verdict first, then the averages, the classes, the matrix and the bounds."""
+    groups = in_groups(s.n_groups, "clusters" if s.spans else "groups")
+    kind = "tokens" if s.spans else "rows"
+    head = [
+        f"{s.n:,} {kind}{groups}",
+        f"  {'token accuracy' if s.spans else 'accuracy':<16} {_cell(s.accuracy)}".rstrip(),
+    ]
+    parts = [filled(printable(s.verdict)), "\n".join(head), _averages(s), _classes(s)]
+    if s.confusion is not None:
+        parts.append(matrix_text(s.confusion))
+    if s.baselines:
+        lines = [f"{'Bounds':<46} {'accuracy':>9} {'macro ' + s.f_name:>9}"]
+        lines += [f"  {cut(b.name, 44):<44} {b.accuracy:>9.4f} {b.macro_f:>9.4f}" for b in s.baselines]
+        lines.append(f"  {'this system':<44} {s.accuracy.value:>9.4f} {s.macro.f.value:>9.4f}")
+        if s.ceiling is not None:
+            top = s.ceiling
+            lines.append(f"  {'a second annotator (ceiling)':<44} {top.accuracy.value:>9.4f} {top.macro.f.value:>9.4f}")
+        parts.append("\n".join(lines))
+    elif s.ceiling is not None:
+        parts.append(f"Ceiling, a second annotator: micro {s.f_name} {s.ceiling.micro.f!r}")
+    return joined([*parts, *notes(s.notes)])
+
+
+def _averages(s: Score) -> str:
+    def line(name: str, a: Averages) -> str:
+        return f"  {name:<10} {_cell(a.precision)}  {_cell(a.recall)}  {_cell(a.f)}".rstrip()
+
+    heads = f"  {'':<10} {'precision':<22} {'recall':<22} {s.f_name:<22}".rstrip()
+    return "\n".join([heads, line("macro", s.macro), line("micro", s.micro), line("weighted", s.weighted)])
+
+
+def _cell(e: Estimate | None) -> str:
+    if e is None:
+        return f"{'–':<21}"
+    return f"{e.value:.3f} {limits(e, '.3f'):<15}"
+
+
+def _classes(s: Score) -> str:
+    lines = [f"  {'':<16} {'gold':>7} {'pred.':>7}  {'prec.':>6} {'recall':>6}  {s.f_name} (interval)"]
+    for c in s.classes[:MOST_CLASSES]:
+        p, r = (f"{'–':>6}" if e is None else f"{e.value:>6.3f}" for e in (c.precision, c.recall))
+        note = " *" if c.note else ""
+        lines.append(f"  {cut(c.label, 16):<16} {c.gold:>7,} {c.predicted:>7,}  {p} {r}  {_cell(c.f).rstrip()}{note}")
+    if len(s.classes) > MOST_CLASSES:
+        lines.append(f"  … {len(s.classes) - MOST_CLASSES:,} more (--json lists all)")
+    if any(c.note for c in s.classes):
+        lines.append("  * never in gold, or never predicted: – is 0/0, and counts as 0 in macro")
+    return "\n".join(lines)
+
+
+def matrix_text(c: Confusion) -> str:
+    """The matrix itself where it fits, else the commonest mistakes."""
+    if len(c.labels) > MOST_COLUMNS:
+        lines = ["Commonest mistakes", f"  {'gold':<24} {'taken for':<24} {'rows':>9}  share of gold"]
+        for m in c.most_confused():
+            gold, said = cut(m["gold"], 24), cut(m["predicted"], 24)
+            lines.append(f"  {gold:<24} {said:<24} {m['n']:>9,}  {100 * m['share']:.1f}%")
+        return "\n".join(lines)
+    wide = max(len(f"{x:,}") for x in c.counts.ravel().tolist())
+    width = min(max([wide, *map(len, c.labels)]), max(wide, (WIDTH - 18) // (len(c.labels) + 1) - 1))
+    lines = ["Confusion matrix: gold down, predicted across"]
+    lines.append(f"  {'':<14}" + "".join(f" {cut(x, width):>{width}}" for x in c.labels))
+    for label, row in zip(c.labels, c.counts.tolist(), strict=True):
+        lines.append(f"  {cut(label, 14):<14}" + "".join(f" {x:>{width},}" for x in row))
+    return "\n".join(lines)
+
+
+def split_text(s: Split) -> str:
+    """Verdict first, then the parts and, if stratified, their labels."""
+    lines = [filled(printable(s.verdict)), ""]
+    head = f"  {'fold' if s.is_folds else 'part':<12} {'rows':>10} {'share':>7} {'asked':>7}"
+    head += "" if s.n_groups is None else f" {'groups':>8}"
+    lines.append(head + ("" if s.dates is None else f"  {'dates':<19}".rstrip()))
+    total = sum(s.sizes.values())
+    for i, (name, size) in enumerate(s.sizes.items()):
+        row = f"  {cut(name, 12):<12} {size:>10,} {size / total:>7.1%} {s.target[i]:>7.1%}"
+        row += "" if s.n_groups is None else f" {s.n_groups[i]:>8,}"
+        row += "" if s.dates is None else f"  {s.dates[i][0][:10]} – {s.dates[i][1][:10]}"
+        lines.append(row)
+    if s.label_counts is not None:
+        lines += ["", "  shares of the labels"]
+        shares = s.label_counts / s.label_counts.sum(axis=1, keepdims=True)
+        names = [cut(n, 9) for n in s.names[:6]]
+        lines.append(f"  {'':<20}" + "".join(f" {n:>9}" for n in names))
+        for j, label in enumerate(s.labels[:MOST_LABELS]):
+            lines.append(f"  {cut(label, 20):<20}" + "".join(f" {v:>9.1%}" for v in shares[:6, j]))
+        if len(s.labels) > MOST_LABELS:
+            lines.append(f"  … {len(s.labels) - MOST_LABELS:,} more (--json lists all)")
+    for reason, rows in s.left_out.items():
+        lines += ["", filled(f"Left out: {rows:,} rows, because {reason}.")]
+    return "\n".join(lines) + "\n"
+
+
+MOST_PAIRS = 10
+MOST_CONFUSED = 10
+MOST_ITEMS = 10
+MOST_ANNOTATORS = 15
+
+
+def agreement_text(a: Agreement) -> str:
+    """Verdict first, then the coefficients, pairs, confusions, items to look at, and the crowd."""
+    parts = [filled(printable(a.verdict)), _coefficients(a)]
+    if len(a.ratings.annotators) > 2 or len(a.pairs[:1]):
+        parts.append(_pairs(a))
+    if len(a.ratings.labels) > 2 and a.confused:
+        parts.append(_confused(a))
+    if a.disputed:
+        parts.append(_items(a))
+    if a.crowd is not None:
+        parts.append(_crowd(a, a.crowd))
+    said = [f"Left out: {rows:,}, {reason}." for reason, rows in a.left_out.items()]
+    said += [f"Note: {printable(note)}" for note in a.notes]
+    if said:
+        parts.append("\n".join(filled(line, hanging="  ") for line in said))
+    return joined(parts)
+
+
+def _coefficients(a: Agreement) -> str:
+    r = a.ratings
+    groups = in_groups(a.n_groups)
+    lines = [
+        f"{len(r.label):,} labels ({len(r.labels)} classes) of {len(r.items):,} items{groups} "
+        f"by {len(r.annotators):,} annotators",
+        f"  {'':<30} {'value':>7}  {f'{a.confidence_level:.0%} interval':<17} {'agreed':>7} {'by chance':>10}",
+    ]
+    if a.observed is not None:
+        interval = limits(a.observed, ".3f")
+        lines.append(f"  {'raw agreement':<30} {a.observed.value:>7.3f}  {interval:<17}".rstrip())
+    empty = []
+    for c in a.shown_coefficients:
+        if c.value is None:
+            empty.append(filled(f"{c.name}: – ({c.reason})", "  ", "    "))
+            continue
+        seen = "" if c.observed is None or c.expected is None else f"{c.observed:>7.3f} {c.expected:>10.3f}"
+        lines.append(f"  {c.name:<30} {c.value:>7.3f}  {limits(c, '.3f'):<17} {seen}".rstrip())
+    return "\n".join(lines + empty)
+
+
+def _pairs(a: Agreement) -> str:
+    if not a.pairs:
+        return "No two annotators have an item in common." if not a.notes else ""
+    shown = a.pairs[:MOST_PAIRS]
+    lines = [
+        "Pairs of annotators, most items in common first"
+        if len(a.pairs) > 1
+        else f"{cut(shown[0].a, 30)} and {cut(shown[0].b, 30)}",
+        f"  {'':<25} {'items':>6} {'agreed':>7} {'chance':>7} {'Cohen κ':>8}  interval",
+    ]
+    empty: dict[str, int] = {}
+    for p in shown:
+        c = p.kappa
+        name = f"{cut(p.a, 12)} / {cut(p.b, 12)}" if len(a.pairs) > 1 else ""
+        value = "–" if c.value is None else f"{c.value:.3f}"
+        chance = "" if c.expected is None else f"{c.expected:.3f}"
+        interval = limits(c, ".3f")
+        lines.append(f"  {name:<27} {p.n:>4,} {p.observed:>7.3f} {chance:>7} {value:>8}  {interval:<17}".rstrip())
+        if c.reason:
+            empty[c.reason] = empty.get(c.reason, 0) + 1
+        if len(a.pairs) == 1:
+            lines += [_one(x) for x in p.coefficients[1:]]
+    lines += [filled(f"–: {reason}", "  ", "    ") for reason in empty]
+    if len(a.pairs) > MOST_PAIRS:
+        lines.append(f"  … {len(a.pairs) - MOST_PAIRS:,} more (--json lists all, with Scott's π and weighted κ)")
+    return "\n".join(lines)
+
+
+def _one(c: Coefficient) -> str:
+    if c.value is None:
+        return f"  {c.name}: –"
+    return f"  {c.name:<48} {c.value:>8.3f}  {limits(c, '.3f')}".rstrip()
+
+
+def _confused(a: Agreement) -> str:
+    lines = [
+        "Labels taken for one another",
+        f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}",
+    ]
+    for c in a.confused[:MOST_CONFUSED]:
+        name = f"{cut(c.a, 18)} / {cut(c.b, 18)}"
+        lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
+    return "\n".join(lines)
+
+
+def _items(a: Agreement) -> str:
+    lines = ["Items with most disagreement: look at these to revise the guidelines"]
+    for d in a.disputed[:MOST_ITEMS]:
+        lines.append(f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}")
+    return "\n".join(lines)
+
+
+def _crowd(a: Agreement, c: Crowd) -> str:
+    r = a.ratings
+    lines = [f"One label per item ({c.majority.n_ties:,} of {len(r.items):,} votes are tied)"]
+    if c.gold is not None:
+        g = c.gold
+        lines.append(f"  {f'right, of {g.n:,} with gold':<30} {'share':>7}  {'interval':<17}".rstrip())
+        for name, e in (("majority vote (ties are shared)", g.majority), ("Dawid-Skene", g.dawid_skene)):
+            lines.append(f"  {name:<31} {e.value:>6.3f}  {limits(e, '.3f')}".rstrip())
+        if g.calibration is not None and g.calibration.error is not None:
+            e = g.calibration.error
+            lines.append(
+                f"  {'calibration error of its P(label)':<33} {e.value:.3f} {limits(e, '.3f')}, see howsure check"
+            )
+    for said, needed in (("labels an item", c.needed), ("without those to reject", c.needed_without)):
+        if needed is not None:
+            many = f"more than {len(needed.certainty)}" if needed.n is None else f"{needed.n}"
+            lines.append(f"  {said + f' needs to be {needed.target:.0%} sure':<52} {many}")
+    shown = [m for m in c.annotators if m.verdict == "reject"] or list(c.annotators)
+    head = (
+        f"Annotators to reject: skill (0 is chance) surely below {c.reject_below:g}; agree on"
+        if c.rejected
+        else "None to reject. Annotators by skill (0 is chance, 1 is perfect); agree on"
+    )
+    lines += ["", head]
+    for m in shown[:MOST_ANNOTATORS]:
+        interval = limits(m, ".3f")
+        skill = "–" if m.skill is None else f"{m.skill:.3f}"
+        lines.append(
+            f"  {cut(m.name, 16):<16} {skill:>6} {interval:<17} {cut(m.evidence.removeprefix('agrees with the others on '), 36)}"
+        )
+    rest = len(shown) - MOST_ANNOTATORS
+    if rest > 0:
+        lines.append(f"  … {rest:,} more (--json lists all)")
+    if c.n_unclear:
+        lines.append(f"  {c.n_unclear:,} more labelled too little to be told from chance")
+    return "\n".join(lines)
+
+
+MOST_SLICES = 40
+MOST_DUELS = 20
+
+
+def comparison_text(c: Comparison) -> str:
+    """Verdict first, then the models, the differences and the slices."""
+    parts = [filled(printable(c.verdict))]
+    lines = [
+        f"{c.n:,} rows{in_groups(c.n_groups)}",
+        f"  {'':<20} {'RMS error':>9}  {'interval':<16} {'bias':>8} {'Brier':>7} {'log loss':>9}",
+    ]
+    for name, k in zip(c.models, c.calibrations, strict=True):
+        error = f"{k.error.value:>9.4f}  [{k.error.low:.4f}, {k.error.high:.4f}]" if k.error else f"{'–':>9}  {'':<16}"
+        loss = "infinite" if k.log_loss.value is None else f"{k.log_loss.value:.4f}"
+        lines.append(f"  {cut(name, 20):<20} {error} {k.bias.gap.value:>+8.4f} {k.brier.value:>7.4f} {loss:>9}")
+    parts.append("\n".join(lines))
+    lines = ["Differences (first less second; negative favours the first)"]
+    for p in c.pairs:
+        lines.append(f"  {cut(p.a, 30)} - {cut(p.b, 30)}")
+        for label, d in (("squared error", p.error_squared), ("Brier score", p.brier), ("log loss", p.log_loss)):
+            lines.append(f"    {label:<14} {_difference(d)}")
+    parts.append("\n".join(lines))
+    if c.slices:
+        a, b = (cut(m, 12) for m in c.models[:2])
+        lines = [
+            f"By {printable(c.by or '')}, clearest difference first:",
+            f"  {'':<24} {'rows':>9} {a:>12} {b:>12}  {'adjusted p':>10}",
+        ]
+        for s in c.slices[:MOST_SLICES]:
+            errors = [f"{'–' if e is None else f'{e:.4f}':>12}" for e in s.errors[:2]]
+            p_value = "–" if s.adjusted_p_value is None else f"{s.adjusted_p_value:.3g}"
+            lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {errors[0]} {errors[1]}  {p_value:>10}")
+        if len(c.slices) > MOST_SLICES:
+            lines.append(f"  … {len(c.slices) - MOST_SLICES:,} more (--json lists all)")
+        parts.append("\n".join(lines))
+    return joined([*parts, *(filled(printable(n)) for n in c.notes)])
+
+
+def _difference(d: Difference | None) -> str:
+    if d is None:
+        return "infinite for some rows"
+    if d.low is None or d.p_value is None:
+        return f"{d.value:+.5f}"
+    return f"{d.value:+.5f}  {limits(d, '+.5f')}  p {p_text(d.p_value)}"
+
+
+def contest_text(c: Contest) -> str:
+    """Verdict first, then the systems, the differences with their tests, and the power."""
+    groups = in_groups(c.n_groups, "clusters" if c.metric == "span-f1" else "groups")
+    also = c.metric != "accuracy"
+    head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy" if also else "")
+    lines = [f"{c.n:,} rows{groups}", head.rstrip()]
+    for s in c.systems:
+        value = f"{s.value.value:.4f} {limits(s.value)}"
+        right = f"{s.accuracy.value:.4f}" if also else ""
+        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}".rstrip())
+    parts = [filled(printable(c.verdict)), "\n".join(lines)]
+    shown = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DUELS] if len(c.duels) > 1 else c.duels
+    parts.append("\n".join(["Differences (first less second; positive favours the first)", *_duels(c, shown)]))
+    if len(c.duels) > MOST_DUELS:
+        parts[-1] += f"\n  … {len(c.duels) - MOST_DUELS:,} more pairs (--json lists all)"
+    if c.calibration is not None:
+        parts.append("\n".join(_probabilities(c)))
+    return joined([*parts, *notes(c.notes)])
+
+
+def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
+    lines = []
+    for d in duels:
+        x = d.difference
+        lines.append(f"  {cut(d.a, 24)} - {cut(d.b, 24)}")
+        lines.append(f"    {'effect size δ(x)':<26} {x.value:+.4f}  {limits(x, '+.4f')}".rstrip())
+        if d.a_only is not None:
+            lines.append(f"    {'only one right':<26} first {d.a_only:,}, second {d.b_only:,}")
+        for t in d.tests:
+            one = f"  (one-sided {p_text(d.bootstrap.p_one_sided)})" if t.name == "paired bootstrap" else ""
+            lines.append(f"    {t.name:<26} p {p_text(t.p_value)}{one}")
+        if len(c.duels) > 1 and d.adjusted_p_value is not None:
+            lines.append(f"    {'adjusted for all pairs':<26} p {p_text(d.adjusted_p_value)}")
+        needed = d.power.rows_needed()
+        if needed is not None:
+            lines.append(f"    {'rows for power 80%':<26} {needed:,}")
+        if c.planned is not None:
+            lines.append(f"    {f'power with {c.planned:,} rows':<26} {100 * d.power.power(c.planned):.0f}%")
+    return lines
+
+
+def _probabilities(c: Contest) -> list[str]:
+    assert c.calibration is not None
+    what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
+    lines = [
+        f"Probabilities {what}",
+        f"  {'':<20} {'RMS error':<25} {'mean q - y':>10}  {'calibrated?':<12} {'Brier':>6}",
+    ]
+    for name, k in zip(c.calibration.models, c.calibration.calibrations, strict=True):
+        error = "–" if k.error is None else repr(k.error)
+        p = "–" if k.p_value is None else f"p {p_text(k.p_value)}"
+        lines.append(f"  {cut(name, 20):<20} {error:<25} {k.bias.gap.value:>+10.4f}  {p:<12} {k.brier.value:>6.4f}")
+    return lines

@@ -24,7 +24,7 @@ ROOMS = {
     "report": {"plots", "calibration", "evaluation", "counting", "models", "events", "kernels"},
     "data": set(),
 }
-ROOMS["exploring"] = {"events", "english", "engines", "report", *ROOMS["events"]}
+ROOMS["exploring"] = {"events", "english", "engines", "counting", "report", *ROOMS["events"]}
 ROOMS["verbs"] = set(ROOMS)
 ROOMS["experiments"] = set(ROOMS)
 ROOMS["cli"] = {"verbs", "Engine"}  # `howsure.Engine` is public: what --engine means

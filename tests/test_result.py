@@ -73,11 +73,13 @@ def stories():
 
 
 def labelled(folder):
-    from howsure.events.labelling import calibration_of, draw
+    from howsure.verbs.label import Labelling
 
-    found = exploration(folder)
-    code = found.totals()[0][0]
-    return calibration_of(found, code, [(q, i % 2 == 0) for i, q in enumerate(draw(found, code, 12, 0))])
+    for who in ("mia", "tom"):
+        session = Labelling(exploration(folder).folder, n=12, out=folder / "answers.csv", annotator=who)
+        for i, item in enumerate(session.answers.items):
+            session.answers.answer(item, i % 2 == 0 or who == "tom")
+    return session.result()
 
 
 def copied():

@@ -53,7 +53,7 @@ def test_label_asks_undoes_resumes_and_reports(results, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("y\nn\nu\nz\ny\nq\n"))
     assert run(["label", str(results), "--actor", "VAL", "-n", "10"]) == 0
     said = capsys.readouterr()
-    assert "2 of 60 documents labelled" in said.out
+    assert "2 of 10 items labelled, 2 yes. About" in said.out
     assert "Answer y, n, u (undo)" in said.err
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     assert run(["label", str(results), "--actor", "VAL", "-n", "10"]) == 0
@@ -77,7 +77,7 @@ def test_label_asks_undoes_resumes_and_reports(results, capsys, monkeypatch):
         (["explore", "nothing.csv"], "there is no file"),
         (["explore", "--coref", "no.npz"], "--coref: there is no file no.npz"),
         (["top", "nothing"], "no results"),
-        (["label", "nothing"], "no results"),
+        (["label", "nothing"], "no file and no results folder nothing"),
     ],
 )
 def test_mistakes_are_one_clear_line(arguments, said, capsys, tmp_path, monkeypatch):

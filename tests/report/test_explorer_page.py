@@ -425,9 +425,8 @@ def test_answers_of_people_are_drawn(visit, tmp_path, some_results):
     import shutil
 
     results = shutil.copytree(some_results, tmp_path / "read")
-    (results / "labels-NOR-0.jsonl").write_text(
-        "".join(f'{{"id": "d{i}", "yes": {"true" if i % 2 else "false"}}}\n' for i in range(60))
-    )
+    lines = [f"d{i},{i % 2},1,all,0.25,\n" for i in range(60)]
+    (results / "labels-NOR-0.csv").write_text("id,label,annotator,stratum,inclusion,time\n" + "".join(lines))
     howsure.page(results, tmp_path / "read.html")
     page = visit(f"file://{tmp_path / 'read.html'}")
     page.wait_for_selector("#calibration svg .mark-symbol path")

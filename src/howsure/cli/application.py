@@ -23,7 +23,7 @@ COMMANDS = {
     "score": "labels",
     "explore": "explore",
     "top": "explore",
-    "label": "explore",
+    "label": "count",
     "page": "explore",
     "serve": "explore",
     "parse": "explore",

@@ -1,4 +1,4 @@
-"""`howsure explore`, and `top`, `label`, `page` and `serve`, which read what it has written; `howsure parse`."""
+"""`howsure explore`, and `top`, `page` and `serve`, which read what it has written; `howsure parse`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from howsure.cli.delivery import Delivery, progress, say
 from howsure.cli.parser import argument, command, option
 
 if TYPE_CHECKING:
-    from howsure.verbs.label import Labelling
+    pass
 
 
 @command(
@@ -109,55 +109,6 @@ def top(deliver: Delivery, results: str, **given: Any) -> int:
     from howsure.verbs.results import top as ranked
 
     return deliver(ranked(results, **given))
-
-
-@command(
-    options.RESULTS,
-    option("actor", "Whose events; by default the most frequent actor's."),
-    option("n", "How many documents to label.", 40, "-n"),
-    options.seed("the sample", "seed"),
-    option("report", "Ask nothing: only show what the answers so far say.", False),
-    replace(options.JSON, help="Print what the answers say as JSON."),
-)
-def label(deliver: Delivery, results: str, report: bool, **given: Any) -> int:
-    """Are the probabilities right? Label a stratified sample of documents: y, n, u to undo, s to skip, q to stop.
-
-    Answers are kept in the results folder; the same command goes on where you stopped.
-
-    Examples:
-      howsure label results/ --actor IRQ -n 40
-      howsure label results/ --actor IRQ --report --json
-    """
-    from howsure.verbs.label import Labelling
-
-    session = Labelling(results, **given)
-    if not report:
-        _ask(session)
-    if not session.answers.pairs():
-        say("Nothing is labelled yet.")
-        return 0
-    return deliver(session.result())
-
-
-def _ask(session: Labelling) -> None:
-    skipped: set[str] = set()
-    while (question := session.next_question(skipped)) is not None:
-        print(session.shown(question), file=sys.stderr)
-        print(session.asked(), end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
-        reply = line.strip().lower()[:1] if line else "q"
-        if reply in ("y", "n"):
-            session.answers.answer(question, reply == "y")
-        elif reply == "u":
-            if session.answers.undo() is None:
-                print("There is nothing to undo.", file=sys.stderr)
-        elif reply == "s":
-            skipped.add(question.id)
-        elif reply == "q":
-            print("", file=sys.stderr)
-            return
-        else:
-            print("Answer y, n, u (undo), s (skip) or q (stop).", file=sys.stderr)
 
 
 @command(

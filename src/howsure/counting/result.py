@@ -78,6 +78,45 @@ class Need(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Labelled(Result):
+    """How far a labelling is. Made by `howsure label`.
+
+    `people` holds, for each annotator, how many items and how many yes; `agreement` is an `Agreement` where several people
+    labelled the same items; `counts`, of an exploration, the `Counts` that the answers give.
+    """
+
+    SHOWN = "verdict n_items n_labelled n_yes n_undecided people=table agreement? counts?"
+
+    n_items: int
+    n_labelled: int
+    n_yes: int
+    n_undecided: int  # as many said yes as no
+    people: tuple[tuple[str, int, int], ...]
+    agreement: Any = None
+    counts: Any = None
+
+    def __repr__(self) -> str:
+        return f"Labelled({self.n_labelled:,} of {self.n_items:,} items, {self.n_yes:,} yes)"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        said = f"{self.n_labelled:,} of {self.n_items:,} items labelled, {self.n_yes:,} yes"
+        if self.n_undecided:
+            said += f"; {self.n_undecided:,} with as many yes as no, to be decided"
+        said += "."
+        if self.counts is not None:
+            said += f" {self.counts.verdict[0].upper()}{self.counts.verdict[1:]}"
+        return said
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row an annotator."""
+        return [{"annotator": who, "items": n, "yes": yes} for who, n, yes in self.people]
+
+    to_text = drawn_by("howsure.report.text.counts.labelled_text")
+
+
+@dataclass(frozen=True, slots=True)
 class DrawnStratum(Record):
     """Of a stratum: items, those labelled before, those drawn now, and the inclusion probability of each after that."""
 

@@ -1,1 +1,1 @@
-"""From parsed documents to counts over time: lexicons, event rules, document posteriors, periods, samples for labelling."""
+"""From parsed documents to counts over time: lexicons, event rules, document posteriors, periods."""

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from howsure.events.exploration import Exploration
-from howsure.events.labelling import Answers, calibration_of, draw
 from howsure.events.storage import read_table
 
 EPOCH = date(1970, 1, 1)
@@ -136,19 +134,3 @@ def snippet(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> str:
     said = document["text"][document["token_starts"][first] : document["token_ends"][end - 1]]
     said = " ".join(said.split())
     return said if len(said) <= SNIPPET else said[: SNIPPET - 1] + "…"
-
-
-def labelled(found: Exploration) -> list[dict[str, Any]]:
-    """The calibration that people's answers show (`howsure label`), for each actor that was labelled."""
-    made = []
-    for code in found.hits:
-        kept = "".join(c if c.isalnum() else "-" for c in code)
-        for path in sorted(Path(found.folder).glob(f"labels-{kept}-*.jsonl")):
-            seed = path.stem.removeprefix(f"labels-{kept}-")
-            if seed.isdigit():
-                # Every document is asked about here; only those that were answered count.
-                answers = Answers(path, draw(found, code, found.manifest["n_documents"], int(seed)))
-                if answers.pairs():
-                    name = {"name": found.name(code)}
-                    made.append(name | calibration_of(found, code, answers.pairs()).to_dict())
-    return made

@@ -1,55 +1,191 @@
-"""`howsure label`: people's answers as the test of event probabilities."""
+"""`howsure label`: people's answers about drawn items, in the terminal or on a page of this machine."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from howsure import _validate
+from howsure.counting.answers import Answers, Item
+from howsure.counting.result import Labelled
 from howsure.errors import InputError
-from howsure.events.exploration import Exploration
-from howsure.events.labelling import Answers, Labelled, Question, calibration_of, draw
-from howsure.events.storage import read_table
 from howsure.report.text.layout import filled, printable
 
-LONGEST = 2_000  # characters of a document that are shown at once
+LONGEST = 2_000  # characters of a text that are shown at once
+MOST_ITEMS = 20_000
 
 
 class Labelling:
-    """A stratified sample of documents to label, and the answers so far, which are kept in the results folder."""
+    """Items to label and one person's answers so far.
 
-    def __init__(self, results: str | Path, *, actor: str | None = None, n: int = 40, seed: int = 0) -> None:
-        self.found = Exploration.open(results)
-        if not self.found.totals():
-            raise InputError(f"{results} has no events: there is nothing to label.")
-        self.actor = self.found.code(actor) if actor else self.found.totals()[0][0]
-        questions = draw(self.found, self.actor, _validate.count(n, "n"), seed)
-        kept = "".join(c if c.isalnum() else "-" for c in self.actor)
-        self.answers = Answers(Path(results) / f"labels-{kept}-{seed}.jsonl", questions)
-        self._documents: dict[str, dict[str, Any]] = {}
+    Parameters
+    ----------
+    source : path or data frame
+        A table, drawn by `howsure.to_label` or made in any other way; or a folder that `howsure explore` has written, of
+        which n documents are drawn.
+    text, key : str
+        Columns of the text to read and of what identifies an item; found by name where that is clear.
+    show : sequence of str
+        Columns to show beside the text. The model's probability is not shown: it would sway the answer.
+    out : path
+        The CSV file of answers, taken up again where it stands; `howsure.count` reads it as `labels`. An exploration keeps
+        its answers in its own folder.
+    annotator : str
+        Whose answers these are; several people may share a file.
+    question : str
+        What to ask of each item.
+    actor, n, seed
+        Of an exploration: whose events, how many documents, and the seed of the sample.
+    """
 
-    def next_question(self, skipped: set[str]) -> Question | None:
-        """The next document that is neither answered nor skipped."""
-        given = self.answers.given
-        return next((q for q in self.answers.questions if q.id not in given and q.id not in skipped), None)
+    def __init__(
+        self,
+        source: Any,
+        *,
+        text: str | None = None,
+        key: str | None = None,
+        show: Sequence[str] = (),
+        out: str | Path | None = None,
+        annotator: str = "1",
+        question: str | None = None,
+        actor: str | None = None,
+        n: int = 40,
+        seed: int = 0,
+    ) -> None:
+        if not annotator.strip() or not annotator.isprintable():
+            raise InputError(f"--annotator must be a name; got {annotator!r}.")
+        self._documents: Any = None
+        if isinstance(source, str | Path) and (Path(source) / "manifest.json").is_file():
+            self._open_results(source, actor, _validate.count(n, "n"), seed, out, annotator)
+        else:
+            if actor is not None:
+                raise InputError(f"--actor belongs to a folder that howsure explore has written; {source} is none.")
+            if (
+                isinstance(source, str | Path)
+                and not any(c in str(source) for c in "*?[")
+                and not Path(source).exists()
+            ):
+                raise InputError(f"there is no file and no results folder {source}.")
+            if out is None:
+                raise InputError("name the file to keep the answers in with -o.")
+            name, items = table_items(source, key, text, show)
+            self.answers = Answers(out, name, items, annotator)
+            self.question = "Is this positive?"
+        self.question = self.question if question is None else question
 
-    def shown(self, question: Question) -> str:
-        """The document, with its title and its place in the sample."""
-        if not self._documents:
-            wanted = {q.id for q in self.answers.questions}
-            self._documents = {d["id"]: d for d in read_table(self.found.folder, "documents") if d["id"] in wanted}
-        d = self._documents[question.id]
-        text = d["text"] if len(d["text"]) <= LONGEST else d["text"][:LONGEST] + " …"
-        head = f"\n[{len(self.answers) + 1} of {len(self.answers.questions)}]  {printable(d['title'] or question.id)}\n"
-        return head + "\n" + "\n\n".join(filled(printable(p)) for p in text.split("\n\n"))
+    def _open_results(
+        self, source: str | Path, actor: str | None, n: int, seed: int, out: str | Path | None, annotator: str
+    ) -> None:
+        from howsure.events.exploration import Exploration
+        from howsure.events.storage import read_table
+        from howsure.exploring.labelling import KEY, Documents, answers_file
 
-    def asked(self) -> str:
-        """The question about a document."""
-        verbs = self.found.manifest["settings"]["verbs"]
+        found = Exploration.open(source)
+        if not found.totals():
+            raise InputError(f"{source} has no events: there is nothing to label.")
+        code = found.code(actor) if actor else found.totals()[0][0]
+        self._documents = Documents(found, code)
+        wanted = {item.key for item in self._documents.items(n, seed)}
+        rows = read_table(found.folder, "documents", ["id", "title", "text"])
+        texts = {d["id"]: (d["title"] or "", d["text"]) for d in rows if d["id"] in wanted}
+        path = answers_file(found, code, seed) if out is None else Path(out)
+        self.answers = Answers(path, KEY, self._documents.items(n, seed, texts), annotator)
+        verbs = found.manifest["settings"]["verbs"]
         action = verbs[0] if len(verbs) == 1 else "one of: " + ", ".join(verbs)
-        name = self.found.name(self.actor)
-        return "\n" + printable(f"Does this say that {name} (its forces, its people) did {action}? [y/n/u/s/q] ")
+        self.question = f"Does this say that {found.name(code)} (its forces, its people) did {action}?"
+
+    def next_item(self, skipped: set[str]) -> Item | None:
+        """The next item that is neither answered nor skipped."""
+        return next((item for item in self.answers.left() if item.key not in skipped), None)
+
+    def shown(self, item: Item) -> str:
+        """The item for a terminal, with its place in the sample."""
+        text = item.text if len(item.text) <= LONGEST else item.text[:LONGEST] + " …"
+        named = "  ".join(value for name, value in item.fields if name == "title") or item.key
+        parts = [f"\n[{len(self.answers) + 1} of {len(self.answers.items)}]  {printable(named)}"]
+        parts += [filled(printable(f"{name}: {value}")) for name, value in item.fields if name != "title"]
+        parts += [filled(printable(p)) for p in text.replace("\r\n", "\n").split("\n") if p.strip()]
+        return "\n\n".join(parts)
 
     def result(self) -> Labelled:
-        """What the answers say about the probabilities."""
-        return calibration_of(self.found, self.actor, self.answers.pairs())
+        """How far the labelling is, how far people agree and, of an exploration, what the answers say."""
+        everyone = self.answers.everyone()
+        if not any(everyone.values()):
+            raise InputError("nothing is labelled yet.")
+        people = tuple((who, len(given), sum(given.values())) for who, given in sorted(everyone.items()))
+        agreement = None
+        if sum(len(g) > 0 for g in everyone.values()) > 1:
+            agreement = _agreement(everyone)
+        settled = self.answers.settled()
+        every = {k for given in everyone.values() for k in given}
+        counts = None
+        if self._documents is not None and settled:
+            counts = self._documents.counts(settled, self.answers.inclusions())
+        return Labelled(
+            len(self.answers.items),
+            len(every),
+            sum(settled.values()),
+            len(every) - len(settled),
+            people,
+            agreement,
+            counts,
+        )
+
+
+def _agreement(everyone: dict[str, dict[str, bool]]) -> Any:
+    """Of items that several people labelled; None where there are too few to tell."""
+    from howsure.verbs.agree import agree
+
+    rows = [(k, who, str(int(yes))) for who, given in everyone.items() for k, yes in given.items()]
+    twice = {k for k, _, _ in rows if sum(k in g for g in everyone.values()) > 1}
+    kept = [r for r in rows if r[0] in twice]
+    if len(twice) < 2:
+        return None
+    import pyarrow as pa
+
+    columns = list(zip(*kept, strict=True))
+    table = pa.table({name: list(c) for name, c in zip(("item", "annotator", "label"), columns, strict=True)})
+    try:
+        return agree(table, item="item", annotator="annotator", label="label")
+    except InputError:
+        return None
+
+
+def table_items(source: Any, key: str | None, text: str | None, show: Sequence[str]) -> tuple[str, list[Item]]:
+    """The name of the key and the items of a table."""
+    from howsure.engines.coded import ITEM_NAMES
+    from howsure.engines.columns import guessed_column, text_column
+    from howsure.engines.tables import Table, quoted
+
+    with Table(source) as table:
+        body = text_column(table, text)
+        there = {c.name.lower(): c.name for c in table.columns}
+        named = table.column(key).name if key else guessed_column(table, ITEM_NAMES, "key", "--key", skip={body}).name
+        shown = [table.column(s).name for s in show]
+        drawn = [there.get("stratum"), there.get("inclusion")]
+        columns = [named, body, *drawn, *shown]
+        sql = ["''" if c is None else f"coalesce(CAST({quoted(c)} AS VARCHAR), '')" for c in columns]
+        items: list[Item] = []
+        for batch in table.batches(sql):
+            for k, body_text, stratum, inclusion, *rest in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                if not k:
+                    raise InputError(f"`{named}` is missing in row {len(items) + 1:,}; every item needs a key.")
+                fields = tuple((name, value) for name, value in zip(shown, rest, strict=True) if value)
+                items.append(Item(k, body_text, fields, stratum, inclusion))
+                if len(items) > MOST_ITEMS:
+                    raise InputError(
+                        f"{table.name} has more than {MOST_ITEMS:,} rows: draw some with howsure count --to-label."
+                    )
+        if not items:
+            raise InputError(f"{table.name} has no rows.")
+    return named, items
+
+
+def label_page(session: Labelling, *, port: int = 8016) -> Any:
+    """A server of a page to label on, listening on this machine alone; `serve_forever()` runs it."""
+    from howsure.exploring.label_server import LabelServer
+
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65_535:
+        raise InputError(f"`port` must be a number from 0 to 65535; got {port!r}.")
+    return LabelServer(session.answers, session.question, port)

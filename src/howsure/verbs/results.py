@@ -48,7 +48,7 @@ def page(results: str | Path | Exploration, out: str | Path | None = None, *, ac
     found = opened(results)
     if out is not None:
         read = [found.folder / f"{table}.parquet" for table in SCHEMAS]
-        check_outputs(str(out), inputs=[*read, found.folder / "manifest.json", f"{found.folder}/labels-*.jsonl"])
+        check_outputs(str(out), inputs=[*read, found.folder / "manifest.json", f"{found.folder}/labels-*.csv"])
     made = whole_page(found, actors)
     if out is not None:
         write_whole(str(out), made)

@@ -9,7 +9,7 @@ from howsure.report.text.layout import cut, filled, joined, notes, printable
 
 if TYPE_CHECKING:
     from howsure.calibration.estimation.intervals import Estimate
-    from howsure.counting.result import CellCount, Counts, Drawn
+    from howsure.counting.result import CellCount, Counts, Drawn, Labelled
 
 MOST_CELLS = 60
 
@@ -125,3 +125,17 @@ def drawn_text(d: Drawn) -> str:
         span = f"{s.from_prob:.2g}" if s.from_prob == s.to_prob else f"{s.from_prob:.2g} to {s.to_prob:.2g}"
         lines.append(f"  {span:<18} {s.n_items:>10,} {s.n_labels:>8,} {s.n_drawn:>6,} {s.inclusion:>10.3g}")
     return joined([filled(printable(d.verdict)), "\n".join(lines)])
+
+
+def labelled_text(made: Labelled) -> str:
+    """Verdict first; then what several people agree on and, of an exploration, the count."""
+    parts = [filled(printable(made.verdict))]
+    if len(made.people) > 1:
+        lines = [f"  {'annotator':<20} {'items':>6} {'yes':>6}"]
+        lines += [f"  {cut(who, 20):<20} {n:>6,} {yes:>6,}" for who, n, yes in made.people]
+        parts.append("\n".join(lines))
+    if made.agreement is not None:
+        parts.append(made.agreement.to_text().rstrip("\n"))
+    if made.counts is not None:
+        parts += [_headline(made.counts), _strata(made.counts), *notes(made.counts.notes)]
+    return joined(parts)

@@ -1,4 +1,4 @@
-"""What `howsure explore`, `top` and `label` found, in words and tables."""
+"""What `howsure explore` and `top` found, in words and tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from howsure.events.exploration import Exploration
-    from howsure.events.labelling import Labelled
     from howsure.events.ranking import Ranking
 
 MOST_ACTORS = 12
@@ -132,19 +131,3 @@ def ranking_text(ranked: Ranking) -> str:
 
 def _wrapped(text: str, indent: str) -> str:
     return filled(printable(textwrap.shorten(text, 400, placeholder=" …")), indent, indent + "  ")
-
-
-def labelled_text(made: Labelled) -> str:
-    """Verdict first, then the strata."""
-    lines = [
-        filled(f"{made.name or made.actor}: {made.verdict}"),
-        "",
-        f"mean q - mean y   {made.gap:+.4f}  [{made.low:+.4f}, {made.high:+.4f}]   RMS over strata {made.rms_error:.3f}",
-        f"{made.n_labelled} of {made.n_documents:,} documents labelled, weighted by the strata they were drawn from",
-        "",
-        f"  {'probability':<14} {'documents':>9} {'labelled':>9} {'mean q':>8} {'yes':>6}",
-    ]
-    for s in made.strata:
-        span = "nothing found" if s["to"] == 0 else f"{s['from']:.2f} to {s['to']:.2f}"
-        lines.append(f"  {span:<14} {s['documents']:>9,} {s['labelled']:>9} {s['mean_q']:>8.3f} {s['share_yes']:>6.2f}")
-    return "\n".join(lines)

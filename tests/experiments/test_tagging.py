@@ -8,13 +8,15 @@ import pytest
 from sklearn.metrics import f1_score
 
 import howsure
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.paper import adaptive_bins
 from howsure.cli.application import run
 from howsure.experiments import tagging
-from howsure.experiments.paper import figure_1, figure_2, figure_4a, figure_4b
+from howsure.experiments.paper import figure_1, figure_2, figure_3, figure_4a, figure_4b
 from howsure.experiments.questions import Question, answered, averages
 from howsure.experiments.registry import EXPERIMENTS, experiment
-from howsure.experiments.result import Reproduction
-from howsure.experiments.tagging import Text, Workshop
+from howsure.experiments.result import Reproduction, height, side
+from howsure.experiments.tagging import Text, Tried, Workshop, near_best
 from howsure.experiments.work import Work
 from howsure.models.classifiers import TextClassifier
 from howsure.models.taggers.training import CrfTrainer
@@ -50,6 +52,15 @@ def contest(made, monkeypatch):
     root, out, results, _ = made
     monkeypatch.setenv("HOWSURE_DATA", str(root))
     return tagging.hmm_and_crf(results["figure-3"].settings, Work(folder=out / "models"))
+
+
+@pytest.fixture
+def paper_contest(made, monkeypatch):
+    """The same with the paper's pseudocount."""
+    root, out, results, _ = made
+    monkeypatch.setenv("HOWSURE_DATA", str(root))
+    settings = results["figure-3"].settings
+    return tagging.shop_and_contest(settings, Work(folder=out / "models"), pseudocount=1.0)[0]
 
 
 @pytest.mark.parametrize("name", MINE)
@@ -89,7 +100,8 @@ def test_without_data_they_are_skipped(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_figure_3_is_what_check_and_compare_say(made, contest):
+def test_figure_3_is_what_check_and_compare_say(made, paper_contest):
+    contest = paper_contest
     found = made[2]["figure-3"].findings[0].numbers
     y = np.array([t == g for g in contest.gold for t in range(len(contest.tags))])
     group = np.repeat(contest.sentence, len(contest.tags))
@@ -127,10 +139,10 @@ def test_tag_pairs_by_pair_marginals(contest):
     assert [q.y.sum() for q in questions] == sorted(gold.values(), reverse=True)[:6]
     x = questions[2]
     a, b = x.name.split()
-    for side in contest.sides:
-        i, j = side.posterior.codes([a, b])
-        whole = [side.posterior.pair_marginals(s)[:, i, j] for s in range(side.posterior.n_sentences)]
-        assert x.q[side.name] == pytest.approx(np.concatenate(whole), abs=1e-12)
+    for one in contest.sides:
+        i, j = one.posterior.codes([a, b])
+        whole = [one.posterior.pair_marginals(s)[:, i, j] for s in range(one.posterior.n_sentences)]
+        assert x.q[one.name] == pytest.approx(np.concatenate(whole), abs=1e-12)
 
 
 def test_figure_2_by_scikit_learn(made, monkeypatch):
@@ -232,6 +244,36 @@ def test_answers_say_who_is_better():
     assert not any(a.significant for a in equal)
     assert figure_4a.alike(equal[0]) == "confirmed"
     assert figure_4a.alike(said[0]) == "differs"
+
+
+def tried(setting, on_dev, height, error=0.02):
+    e = Estimate(error, error - 0.005, error + 0.005)
+    return Tried(setting, on_dev, e, e, e, error, Estimate(height, height - 0.01, height + 0.01))
+
+
+def test_over_and_underconfident_are_sides_of_the_diagonal():
+    q = np.repeat([0.1, 0.5, 0.9], 400)
+    y = np.concatenate([np.arange(400) < k for k in (40, 280, 360)])  # 0.1, 0.7, 0.9
+    whole = height(adaptive_bins(y, q, 400))
+    assert whole.value == pytest.approx(0.5 * 0.2)  # a triangle of height 0.2 over the whole length
+    se = 0.5 * np.sqrt(0.7 * 0.3 / 400 + 0.25 * 2 * 0.09 / 400)
+    assert whole.high - whole.value == pytest.approx(1.96 * se)
+    assert side(whole) == "underconfident"
+    assert side(height(adaptive_bins(1 - y, 1 - q, 400))) == "overconfident"
+    assert side(height(adaptive_bins(np.tile([0, 1], 50), np.full(100, 0.5), 50))) == "neither over- nor underconfident"
+    assert height(adaptive_bins(y, q, 400), 0.4, 1.0).value == pytest.approx(0.1)
+
+
+def test_what_hangs_on_tuning_is_undecided(contest):
+    assert [t.setting for t in near_best([tried(1, 0.9, 0), tried(2, 0.895, 0), tried(3, 0.88, 0)])] == [1, 2]
+    settled = [tried(0.1, 0.9, -0.05), tried(0.3, 0.895, -0.03), tried(1, 0.8, 0.2)]
+    assert figure_3.overconfident(contest, settled).verdict == "confirmed"
+    assert figure_3.overconfident(contest, [tried(0.1, 0.9, 0.05)]).verdict == "differs"
+    assert figure_3.overconfident(contest, [*settled, tried(3, 0.899, 0.05)]).verdict == "undecided"
+    hmms = [tried(0.01, 0.9, -0.05), tried(1.0, 0.85, 0.05)]
+    found = figure_3.underconfident(contest, hmms)
+    assert found.verdict == "confirmed"  # at the paper's own pseudocount, with the other beside
+    assert "the best there, 0.01, is overconfident" in found.said
 
 
 @pytest.mark.corpus

@@ -10,11 +10,12 @@ import numpy as np
 from howsure._result import Result
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
 from howsure.kernels.cells import Floats, Ints
 
-Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested"]
+Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested", "extended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Finding:
     """One claim of the source, whether it holds, and the numbers that say so.
 
     A claim is *confirmed*; *corrected* where it is wrong of itself, whatever the data; it *differs* where these data and
-    models show another thing; *undecided* where it was tested and chance may explain what was found; *not tested* where it
-    could not be. `paper` and `ours` are the number that the source
+    models show another thing; *undecided* where it was tested and chance, or a choice of tuning, may explain what was found;
+    *not tested* where it could not be. A claim that the source does not make, or a step that it leaves open, is *extended*. `paper` and `ours` are the number that the source
     prints and ours, in a few words each, to stand side by side.
     """
 
@@ -96,7 +97,7 @@ class Reproduction(Result):
         """How many claims hold."""
         verdicts = [f.verdict for f in self.findings]
         first = [f"{verdicts.count('confirmed')} claims confirmed", f"{verdicts.count('corrected')} corrected"]
-        rest = [f"{verdicts.count(v)} {v}" for v in ("differs", "undecided", "not tested") if v in verdicts]
+        rest = [f"{verdicts.count(v)} {v}" for v in ("differs", "undecided", "not tested", "extended") if v in verdicts]
         return ", ".join(first + rest)
 
     def table(self) -> list[dict[str, Any]]:
@@ -144,6 +145,34 @@ def calibrated(y: np.ndarray, q: Floats, groups: Ints | None, bins: int | str | 
     sketch = sketch_rows(y, q)
     table = cluster_rows(sketch, y, q, groups, bins, CONFIDENCE_LEVEL)
     return analyse(sketch, bins=bins, confidence_level=CONFIDENCE_LEVEL, clusters=table)
+
+
+def height(bins: PaperBins, low: float = 0.0, high: float = 1.0) -> Estimate:
+    """Mean height of the paper's curve above the diagonal between two values of q: above 0 is underconfident by §3.3.
+
+    ∫ (p̂ - q̂) dq over the lines that join the points, divided by the length that they span; the interval takes the points'
+    frequencies for independent binomials, as Algorithm 2 does. One value where fewer than two points lie there.
+
+    >>> from howsure.calibration.paper import adaptive_bins
+    >>> height(adaptive_bins([0, 1] * 4, [0.2] * 4 + [0.4] * 4, 4)).value.__round__(3)
+    0.2
+    """
+    inside = (bins.mean_prob >= low) & (bins.mean_prob <= high)
+    q, p, n = (v[inside] for v in (bins.mean_prob, bins.mean_true, bins.n))
+    if len(q) < 2 or q[-1] == q[0]:
+        return Estimate(float((p - q).mean()) if len(q) else 0.0)
+    width = np.diff(q)
+    weight = 0.5 * (np.append(width, 0.0) + np.append(0.0, width)) / (q[-1] - q[0])
+    value = float(weight @ (p - q))
+    half = 1.96 * float(np.sqrt(weight**2 @ (p * (1.0 - p) / n)))
+    return Estimate(value, value - half, value + half)
+
+
+def side(e: Estimate) -> str:
+    """A curve's height in the words of the paper's §3.3."""
+    if e.low is None or e.high is None or e.low <= 0 <= e.high:
+        return "neither over- nor underconfident"
+    return "underconfident" if e.value > 0 else "overconfident"
 
 
 def shown(e: Estimate | None, digits: int = 4) -> str:

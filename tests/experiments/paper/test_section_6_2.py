@@ -72,8 +72,9 @@ def test_findings_follow_the_answers():
     assert not near(named)
     middle = [pair(f"m{i}", 0.5, True, i % 2 == 0) for i in range(40)]
     sure = [pair(f"s{i}", 1.0, True, True) for i in range(60)] + [pair(f"n{i}", 0.01, False, False) for i in range(60)]
-    assert findings([linked], {"attack": ranges(middle + sure)})[0].verdict == "confirmed"
+    assert "wrong more often than on either side" in findings([linked], {"attack": ranges(middle + sure)})[0].said
     wrong = [replace(p, gold=not p.gold) if p.probability == 1 else p for p in sure]
     found = findings([linked], {"attack": ranges(middle + wrong)})[0]
-    assert found.verdict == "differs"
+    assert found.verdict == "extended"
+    assert "not clearly more often than where there surely is one" in found.said
     assert found.numbers["wrong_sure_yes"] == 1.0

@@ -164,12 +164,12 @@ def _unigram() -> Finding:
     return Finding(
         "A unigram's probability is C(w)/V, V the number of words in the corpus.",
         "notes §3.3",
-        "corrected",
-        f"By the number of tokens N it is one: on the stories that ship ({len(words):,} tokens, {len(seen):,} words) C/N sums to "
-        f"{total:.6f}, C/V to {printed:.2f}. V stands for the vocabulary everywhere else in the notes.",
+        "confirmed",
+        f"With V the number of running words, as the notes say here; a matter of notation, as V is the vocabulary everywhere else in them. By the number of tokens N it is one: on the stories that ship ({len(words):,} tokens, {len(seen):,} words) C/N sums to "
+        f"{total:.6f}, and divided by the vocabulary to {printed:.2f}.",
         {"sum_by_tokens": total, "sum_by_vocabulary": printed, "tokens": len(words), "words": len(seen)},
         paper="C/V",
-        ours=f"C/N (C/V would sum to {printed:.2f})",
+        ours=f"C/N, N the number of tokens: sums to {total:.2f}",
     )
 
 

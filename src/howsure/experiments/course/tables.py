@@ -154,11 +154,11 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
     mcnemar = next(t.p_value for t in duel.tests if t.name == "McNemar, exact")
     spread = np.sqrt(exact * (1 - exact) / samples)
     return Finding(
-        "The p-value is the share of resamples with δ(x⁽ⁱ⁾) ≥ δ(x).",
-        "notes §2.4",
-        "corrected" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
-        f"Resamples centre on δ(x), so about half of them pass whatever the systems: {naive:.3f} here, over all resamples "
-        f"exactly. The notes' second form, δ(x⁽ⁱ⁾) ≥ 2δ(x), is the test: {exact:.3f} exactly, {p:.3f} from `howsure compare` with "
+        "The p-value is the share of resamples with δ(x⁽ⁱ⁾) ≥ 2δ(x).",
+        "notes §2.4, second formula and pseudo-code",
+        "confirmed" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
+        f"The notes' first line writes it with δ(x), a slip of notation: resamples centre on δ(x), so about half of them pass whatever the systems, {naive:.3f} here, "
+        f"over all resamples exactly. As meant it is {exact:.3f} exactly, {p:.3f} from `howsure compare` with "
         f"{samples:,} resamples (one-sided). McNemar's exact test, two-sided, gives {mcnemar:.2f}: of ten items a lead of "
         "20 points means nothing.",
         {

@@ -218,7 +218,7 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     return Finding(
         "The score needs a bin size: here the square root of the sample size.",
         "thesis §4.3.3",
-        _verdict(not (flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error)),
+        "extended" if flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error else "confirmed",
         f"The debiased estimate needs none, where the score of one UNCALIB data set changes by a factor of up to {max(swing):.1f} "
         f"with it. It is flat in n: over the sample sizes it averages {pooled.mean():.3f} ± {1.96 * error:.3f} of θ² "
         f"({first:.3f} at the smallest five, {last:.3f} at the largest), and {values.mean():.1e} for PERFECT, where the score "

@@ -6,6 +6,7 @@ likelihood and the CRFs with L2; all are trained on the whole training text, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_mse
 from howsure.calibration.result import Calibration
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, judged, shown
-from howsure.experiments.tagging import Contest, Workshop, contest, said_of, taggers_table, tried_table
+from howsure.experiments.tagging import (
+    Contest,
+    Tried,
+    Workshop,
+    contest,
+    near_best,
+    said_of,
+    taggers_table,
+    tried_table,
+)
 from howsure.experiments.work import Work
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
@@ -67,7 +77,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         for number, (m, s) in zip(NUMBERS[name], ((s.name, s) for s in made.sides), strict=True)
     )
     return {
-        "findings": (wsj_findings if name == "thesis-wsj" else tweet_findings)(made, calibrations, by),
+        "findings": (wsj_findings if name == "thesis-wsj" else tweet_findings)(made, calibrations, by, tried["basic"]),
         "figures": figures,
         "tables": (
             Table("models", f'"Is this word {tag}?"', columns, tuple(rows)),
@@ -101,7 +111,13 @@ def _values(calibrations: dict[str, Calibration]) -> dict[str, float]:
     return {n: c.error.value for n, c in calibrations.items() if c.error is not None}
 
 
-def _basic(made: Contest, calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: str) -> Finding:
+def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: str, tried: Sequence[Tried]) -> Finding:
+    """The claim is undecided where regularisers that accuracy on dev hardly tells apart have both answers."""
+    near = near_best(tried) if tried else []
+    hmm = calibrations[HMM].error
+    sides = {hmm is not None and t.error.value < hmm.value for t in near}
+    told = ", ".join(f"l2 = {t.setting:g} (accuracy on dev {t.on_dev:.4f}) {shown(t.error)}" for t in near)
+    hangs = f" That hangs on the regulariser: {told}." if len(sides) > 1 else ""
     v, d = _values(calibrations), pair.error_squared
     ratio = v[HMM] / v[BASIC] if v[BASIC] else float("inf")
     numbers = {HMM: v[HMM], BASIC: v[BASIC], "difference of squares": d.value}
@@ -110,8 +126,8 @@ def _basic(made: Contest, calibrations: dict[str, Calibration], pair: Pair, clai
     return Finding(
         claim,
         "thesis §4.1, figures 4.1 and 4.2" if "0.035" in paper else "thesis §4.2, figures 4.4 and 4.5",
-        judged(d.low, d.high),
-        f"HMM {shown(calibrations[HMM].error)}, CRF-Basic {shown(calibrations[BASIC].error)}; difference of squared errors {d!r}.",
+        "undecided" if hangs else judged(d.low, d.high),
+        f"HMM {shown(hmm)}, CRF-Basic {shown(calibrations[BASIC].error)}; difference of squared errors {d!r}.{hangs}",
         numbers,
         paper,
         f"{v[HMM]:.3f} against {v[BASIC]:.3f}",
@@ -119,7 +135,10 @@ def _basic(made: Contest, calibrations: dict[str, Calibration], pair: Pair, clai
 
 
 def wsj_findings(
-    made: Contest, calibrations: dict[str, Calibration], pairs: dict[tuple[str, str], Pair]
+    made: Contest,
+    calibrations: dict[str, Calibration],
+    pairs: dict[tuple[str, str], Pair],
+    tried: Sequence[Tried] = (),
 ) -> tuple[Finding, ...]:
     """What the thesis says of newswire."""
     v = _values(calibrations)
@@ -140,11 +159,11 @@ def wsj_findings(
         "1.8 times smaller",
     )
     better = _basic(
-        made,
         calibrations,
         pairs[HMM, BASIC],
         "CRF-Basic is better calibrated than the HMM on NN.",
         "0.035 against 0.019",
+        tried,
     )
     sharper = Finding(
         "CRF-Basic's probabilities are sharper than the HMM's.",
@@ -173,7 +192,10 @@ def wsj_findings(
 
 
 def tweet_findings(
-    made: Contest, calibrations: dict[str, Calibration], pairs: dict[tuple[str, str], Pair]
+    made: Contest,
+    calibrations: dict[str, Calibration],
+    pairs: dict[tuple[str, str], Pair],
+    tried: Sequence[Tried] = (),
 ) -> tuple[Finding, ...]:
     """What the thesis says of tweets."""
     v = _values(calibrations)
@@ -182,11 +204,11 @@ def tweet_findings(
     advanced = calibrations[ADVANCED]
     p = advanced.p_value
     basic = _basic(
-        made,
         calibrations,
         pairs[HMM, BASIC],
         "On V in tweets CRF-Basic has about half the HMM's miscalibration.",
         "about half",
+        tried,
     )
     half = Finding(
         "Better features halve the miscalibration again.",

@@ -1,4 +1,4 @@
-"""`howsure classify train|check|apply`: text classifiers that say how sure they are."""
+"""`howsure classify train|cv|check|apply`: text classifiers that say how sure they are."""
 
 from __future__ import annotations
 
@@ -50,6 +50,38 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
 
 
 @command(
+    argument("method", "logistic or naive-bayes."),
+    argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
+    option("folds", "Number of folds.", 10),
+    TEXT,
+    options.LABELS,
+    option("second", "Column of a second annotator's labels: the ceiling."),
+    option("groups", "Column of what is dependent (author): kept in one fold."),
+    EMOTICONS,
+    option("tokens", "tweets or words.", "tweets"),
+    option("min_count", "Leave out words of fewer texts.", 2),
+    option(
+        "strength", "C or pseudocount; by default chosen in each fold, on a tenth of its training texts.", kind=float
+    ),
+    options.WHERE,
+    options.CONFIDENCE,
+    *options.DELIVERY,
+)
+def cv(deliver: Delivery, file: str, **given: Any) -> int:
+    """Cross-validate a classifier: accuracy over k folds, with baseline, ceiling and calibration.
+
+    Examples:
+      howsure classify cv logistic texts.tsv --folds 10
+      howsure classify cv naive-bayes texts.tsv --groups author --second other_annotator
+    """
+    from howsure.verbs.classify import cv_classifier
+
+    with progress("cross-validating") as moved:
+        made = cv_classifier(file, progress=moved, **given)
+    return deliver(made)
+
+
+@command(
     MODEL,
     argument("file", "Labelled texts.", reads=True),
     TEXT,
@@ -95,4 +127,4 @@ def apply(deliver: Delivery, model: str, file: str, out: str, text: str | None) 
     return deliver.say(said, {"rows": rows, "columns": names, "written": out})
 
 
-classify = family("Train text classifiers, and check whether their probabilities are right.", train, check, apply)
+classify = family("Train text classifiers, and check whether their probabilities are right.", train, cv, check, apply)

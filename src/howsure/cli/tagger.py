@@ -1,4 +1,4 @@
-"""`howsure tagger train|check|apply`."""
+"""`howsure tagger train|cv|check|apply`."""
 
 from __future__ import annotations
 
@@ -46,6 +46,32 @@ def train(deliver: Delivery, kind: str, files: list[str], out: str, **given: Any
         made = train_tagger(kind, files, progress=moved, **given)
     made.tagger.save(out)
     return deliver(made, data=made.to_dict() | {"written": out})
+
+
+@command(
+    argument("kind", "hmm or crf."),
+    argument("files", f"Tagged text: {FORMATS}", many=True, reads=True),
+    option("folds", "Number of folds.", 10),
+    COLUMN,
+    option("features", "CRF: basic, advanced, comma-separated templates; advanced-shape leaves one out.", "advanced"),
+    option("l2", "CRF: regulariser.", 0.1),
+    option("pseudocount", "HMM: pseudocount.", 0.1),
+    option("groups", "What stays in one fold: sentence or document; documents where there are enough."),
+    options.CONFIDENCE,
+    *options.DELIVERY,
+)
+def cv(deliver: Delivery, kind: str, files: list[str], **given: Any) -> int:
+    """Cross-validate a tagger: accuracy over k folds, with baseline and calibration.
+
+    Examples:
+      howsure tagger cv hmm text.conllu --folds 10
+      howsure tagger cv crf text.conllu --folds 5 --groups document --html cv.html
+    """
+    from howsure.verbs.tagger import cv_tagger
+
+    with progress("cross-validating") as moved:
+        made = cv_tagger(kind, files, progress=moved, **given)
+    return deliver(made)
 
 
 @command(
@@ -119,4 +145,4 @@ def apply(
     return 0
 
 
-tagger = family("Train a tagger, check whether its posterior is calibrated, apply it.", train, check, apply)
+tagger = family("Train a tagger, check whether its posterior is calibrated, apply it.", train, cv, check, apply)

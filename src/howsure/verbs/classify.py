@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
+from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import ClassifierCheck
+from howsure.kernels.cells import Ints
 from howsure.models.classifiers import ClassifierTraining, TextClassifier
 from howsure.processes import Progress
 
@@ -68,6 +70,76 @@ def train_classifier(
         progress=progress,
     )
     return made, left_out
+
+
+def cv_classifier(
+    source: Any,
+    *,
+    method: str = "logistic",
+    folds: int = 10,
+    text: str | None = None,
+    true: str | None = None,
+    second: str | None = None,
+    groups: str | None = None,
+    emoticons: bool = False,
+    tokens: str = "tweets",
+    min_count: int = 2,
+    strength: float | None = None,
+    where: str | None = None,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    progress: Progress | None = None,
+) -> CrossValidation:
+    """k-fold cross-validation of a classifier: train on k - 1 folds, predict the other, for each in turn.
+
+    Labels are in proportion in every fold; texts of the same `groups` (author) stay in one, and intervals allow for them.
+    `second` is the column of a second annotator, whose accuracy is the ceiling. Without `strength` the hyperparameter is chosen
+    in each fold, on a tenth of its training texts.
+    """
+    from howsure.models.classifiers import fit_classifier
+    from howsure.verbs.cross_validation import cross_validated
+    from howsure.verbs.split import split
+
+    more = tuple(dict.fromkeys(c for c in (groups, second) if c is not None))
+    texts, labels, left_out, columns = _labelled(source, text, true, emoticons, where, more)
+    grouped = None if groups is None else [str(g) for g in columns[groups]]
+    if folds < 2:
+        raise InputError(f"`folds` must be 2 or more; got {folds}.")
+    dealt = split(len(texts), folds=folds, groups=grouped, stratify=labels, rng=rng)
+
+    def trained(train: Ints, test: Ints) -> tuple[Sequence[str], Any, Sequence[str]]:
+        mine = [labels[i] for i in train.tolist()]
+        inner = np.zeros(len(train), bool)
+        if strength is None:
+            inside = None if grouped is None else [grouped[i] for i in train.tolist()]
+            inner[split(len(train), folds=10, groups=inside, stratify=mine, rng=0).part == 0] = True
+        kept, tuned = train[~inner].tolist(), train[inner].tolist()
+        model = fit_classifier(
+            [texts[i] for i in kept],
+            [labels[i] for i in kept],
+            method=method,
+            dev=([texts[i] for i in tuned], [labels[i] for i in tuned]) if tuned else None,
+            tokens=tokens,
+            min_count=min_count,
+            strength=strength,
+        )
+        posterior = model.posterior([texts[i] for i in test.tolist()])
+        seen, counts = np.unique(mine, return_counts=True)
+        return posterior.best(), posterior.marginals().max(axis=1), [str(seen[counts.argmax()])] * len(test)
+
+    return cross_validated(
+        labels,
+        dealt.part,
+        trained,
+        method=method,
+        what="texts",
+        baseline="the commonest label of the training folds",
+        groups=grouped,
+        second=None if second is None else [str(v) for v in columns[second]],
+        confidence_level=confidence_level,
+        left_out=left_out,
+        progress=progress,
+    )
 
 
 def training(model: TextClassifier, left_out: int) -> ClassifierTraining:

@@ -19,6 +19,7 @@ from howsure.calibration.sketch import sketch_rows
 from howsure.corpora.document import Document
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
+from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
 from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining, load_tagger
 from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
@@ -105,6 +106,81 @@ def train_tagger(
 
 def _named(progress: Progress, name: str) -> Progress:
     return lambda done, total, what="": progress(done, total, f"{name}, {what}")
+
+
+def cv_tagger(
+    kind: str,
+    text: Source,
+    *,
+    folds: int = 10,
+    column: str | None = None,
+    features: str = "advanced",
+    l2: float = 0.1,
+    pseudocount: float = 0.1,
+    rare: int = 1,
+    max_iterations: int = 150,
+    groups: str | None = None,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    progress: Progress | None = None,
+) -> CrossValidation:
+    """k-fold cross-validation of a tagger: train on k - 1 folds, tag the other, for each in turn.
+
+    `groups` is what stays in one fold and is independent: "document" or "sentence"; by default documents, where there are
+    two a fold at least. The baseline gives each word its commonest tag in the training folds.
+    """
+    from collections import Counter, defaultdict
+
+    from howsure.verbs.cross_validation import cross_validated
+    from howsure.verbs.split import split
+
+    if kind not in ("hmm", "crf"):
+        raise InputError(f"a tagger is hmm or crf; got {kind!r}.")
+    if folds < 2:
+        raise InputError(f"`folds` must be 2 or more; got {folds}.")
+    if groups not in (None, "sentence", "document"):
+        raise InputError(f"`groups` must be sentence or document; got {groups!r}.")
+    words, starts, tags, of_document = tagged(text, column)
+    by_document = groups == "document" or (groups is None and len(set(of_document.tolist())) >= 2 * folds)
+    of_sentence = of_document if by_document else np.arange(len(starts) - 1)
+    sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    part = split(len(starts) - 1, folds=folds, groups=[str(g) for g in of_sentence], rng=rng).part
+
+    def taken(rows: NDArray[Any]) -> tuple[list[str], NDArray[np.int64], list[str]]:
+        sizes = np.bincount(np.unique(sentence[rows], return_inverse=True)[1])
+        chosen = rows.tolist()
+        return [words[i] for i in chosen], np.concatenate([[0], np.cumsum(sizes)]), [tags[i] for i in chosen]
+
+    def trained(train: NDArray[Any], test: NDArray[Any]) -> tuple[list[str], NDArray[np.float64], list[str]]:
+        seen, ends, given = taken(train)
+        fits = (
+            _crf_fits(seen, ends, given, features, None, column, l2, "lbfgs", max_iterations, 0.0, None, False)
+            if kind == "crf"
+            else _hmm_fits(seen, ends, given, pseudocount, rare, False)
+        )
+        posterior = next(iter(fits))[2].posterior(*taken(test)[:2])
+        codes = posterior.mbr_tags()
+        counted: dict[str, Counter[str]] = defaultdict(Counter)
+        for w, t in zip(seen, given, strict=True):
+            counted[w][t] += 1
+        commonest = Counter(given).most_common(1)[0][0]
+        best = {w: c.most_common(1)[0][0] for w, c in counted.items()}
+        sure = posterior.marginals()[np.arange(len(codes)), codes]
+        return [posterior.tags[c] for c in codes.tolist()], sure, [best.get(words[i], commonest) for i in test.tolist()]
+
+    kept = "documents" if by_document else "sentences"
+    return cross_validated(
+        tags,
+        np.asarray(part)[sentence],
+        trained,
+        method=kind.upper(),
+        what="tokens",
+        baseline="each word's commonest tag in the training folds",
+        groups=of_sentence[sentence],
+        confidence_level=confidence_level,
+        notes=(f"{kept.capitalize()} are kept in one fold and taken as independent.",),
+        progress=progress,
+    )
 
 
 def _crf_fits(

@@ -18,6 +18,7 @@ from howsure.cli.delivery import Delivery, engine_from, say
 from howsure.errors import InputError
 
 WIDTH = 80
+HELP = ("--help", "-h")
 KINDS = {str: ("TEXT", "text"), int: ("INTEGER", "a whole number"), float: ("NUMBER", "a number")}
 
 
@@ -123,7 +124,7 @@ class Command:
 
     def run(self, path: str, arguments: Sequence[str]) -> int:
         """Read the arguments and call the function."""
-        if "--help" in arguments:
+        if asks_for_help(arguments):
             say(self.help(path))
             return 0
         try:
@@ -168,7 +169,7 @@ class Family:
 
     def run(self, path: str, arguments: Sequence[str]) -> int:
         """Run the command that the arguments name; without one, say what there is."""
-        if not arguments or arguments[0] == "--help":
+        if not arguments or arguments[0] in HELP:
             say(self.help(path))
             return 0 if arguments else 2
         name = arguments[0]
@@ -229,6 +230,12 @@ def read(parameters: Sequence[Parameter], arguments: Sequence[str]) -> tuple[dic
     if rest:
         raise InputError(f"Unexpected argument {rest[0]!r}.")
     return values, typed
+
+
+def asks_for_help(arguments: Sequence[str]) -> bool:
+    """Whether an argument before `--` is one of `HELP`."""
+    end = arguments.index("--") if "--" in arguments else None
+    return any(a in HELP for a in arguments[:end])
 
 
 def _nearest(name: str, valid: Iterable[str]) -> str:

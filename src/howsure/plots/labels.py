@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, intervals
+from howsure.plots.vega import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Spec,
+    coloured,
+    hover,
+    intervals,
+    layer,
+    number,
+    picture,
+    points,
+)
 
 if TYPE_CHECKING:
     from howsure.evaluation.annotation.result import Agreement
@@ -15,9 +27,10 @@ if TYPE_CHECKING:
 
 MOST_DRAWN = 40  # labels of a matrix, classes of a chart
 WITH_NUMBERS = 15  # labels up to which each cell shows its count
+VALUES = tuple((field, "", ".4f") for field in ("value", "low", "high"))
 
 
-def matrix_layers(c: Confusion) -> list[dict[str, Any]]:
+def matrix_layers(c: Confusion) -> list[Spec]:
     """Rows are gold, columns predicted; shaded by the share of the gold label. The commonest labels only, if many."""
     size = c.counts.sum(axis=0) + c.counts.sum(axis=1)
     chosen = np.sort(np.argsort(-size, kind="stable")[:MOST_DRAWN])
@@ -34,47 +47,23 @@ def matrix_layers(c: Confusion) -> list[dict[str, Any]]:
         for p in chosen
     ]
     axis = {"labelLimit": 110, "labelAngle": -40 if len(labels) > 4 or max(map(len, labels)) > 9 else 0}
-    x = {
-        "field": "predicted",
-        "type": "nominal",
-        "sort": labels,
-        "title": "predicted",
-        "axis": {**axis, "orient": "top"},
+    named = {"type": "nominal", "sort": labels}
+    at: Spec = {
+        "x": {"field": "predicted", **named, "title": "predicted", "axis": {**axis, "orient": "top"}},
+        "y": {"field": "gold", **named, "title": "gold", "axis": {"labelLimit": 130}},
     }
-    y = {"field": "gold", "type": "nominal", "sort": labels, "title": "gold", "axis": {"labelLimit": 130}}
-    tooltip = [
-        {"field": "gold"},
-        {"field": "predicted"},
-        {"field": "rows", "format": ","},
-        {"field": "share", "title": "share of gold", "format": ".1%"},
-    ]
-    colour = {
-        "field": "share",
-        "type": "quantitative",
-        "title": "share of gold",
-        "scale": {"domain": [0, 1], "range": ["#eef4f9", "#08457e"]},
-        "legend": None,
-    }
-    layers: list[dict[str, Any]] = [
-        {
-            "data": {"values": records},
-            "mark": {"type": "rect", "stroke": "#ffffff", "strokeWidth": 1},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tooltip},
-        }
-    ]
+    tooltip = hover(("gold",), ("predicted",), ("rows", "", ","), ("share", "share of gold", ".1%"))
+    scale = {"domain": [0, 1], "range": ["#eef4f9", "#08457e"]}
+    colour = number("share", "share of gold", scale=scale, legend=None)
+    layers = [layer(records, "rect", {**at, "color": colour, "tooltip": tooltip}, stroke="#ffffff", strokeWidth=1)]
     if len(labels) <= WITH_NUMBERS:
         ink = {"condition": {"test": "datum.share > 0.5", "value": "#ffffff"}, "value": "#1b1f24"}
-        layers.append(
-            {
-                "data": {"values": [r for r in records if r["rows"]]},
-                "mark": {"type": "text", "fontSize": 12},
-                "encoding": {"x": x, "y": y, "text": {"field": "rows", "format": ","}, "color": ink},
-            }
-        )
+        text = {**at, "text": {"field": "rows", "format": ","}, "color": ink}
+        layers.append(layer([r for r in records if r["rows"]], "text", text, fontSize=12))
     return layers
 
 
-def class_layers(s: Score) -> list[dict[str, Any]]:
+def class_layers(s: Score) -> list[Spec]:
     """F of every class with its interval, worst last; the commonest only, if there are many."""
     kept = sorted((c for c in s.classes if c.f is not None), key=lambda c: -(c.gold + c.predicted))[:MOST_DRAWN]
     records = [
@@ -86,68 +75,60 @@ def class_layers(s: Score) -> list[dict[str, Any]]:
         "title": f"{s.f_name}, {100 * s.confidence_level:g}% interval",
         "scale": {"domain": [0, 1]},
     }
-    tooltip = [{"field": "label"}, {"field": "gold", "format": ","}] + [
-        {"field": f, "format": ".4f"} for f in ("value", "low", "high")
-    ]
-    return intervals(records, y, x, tooltip)
+    return intervals(records, y, x, hover(("label",), ("gold", "", ","), *VALUES))
 
 
-def interval_layers(records: list[dict[str, Any]], title: str, *, zero: bool = False) -> list[dict[str, Any]]:
+def interval_layers(records: list[Spec], title: str, *, zero: bool = False) -> list[Spec]:
     """A point and its limits a line: `name`, `value`, `low`, `high`; `zero` draws where there is no difference."""
     y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
     x = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
-    tooltip = [{"field": "name"}] + [{"field": f, "format": ".4f"} for f in ("value", "low", "high")]
-    layers = intervals(records, y, x, tooltip, size=70)
+    layers = intervals(records, y, x, hover(("name",), *VALUES), size=70)
     if zero:
-        rule = {"data": {"values": [{"at": 0}]}, "mark": {"type": "rule", "color": "#8a8a8a", "strokeDash": [4, 3]}}
-        layers.insert(0, {**rule, "encoding": {"x": {"field": "at", **x}}})
+        layers.insert(0, layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3]))
     return layers
 
 
-def score_figure(s: Score) -> dict[str, Any]:
+def score_figure(s: Score) -> Spec:
     """The matrix, or the types of spans, of fixed size: for files."""
     if s.confusion is not None:
         side = 60 + 28 * min(len(s.confusion.labels), MOST_DRAWN)
         layers, height = matrix_layers(s.confusion), side
     else:
         side, layers, height = 380, class_layers(s), 40 + 22 * min(len(s.classes), MOST_DRAWN)
-    return {"$schema": SCHEMA, "background": "white", "width": side, "height": height, "layer": layers}
+    return picture(width=side, height=height, layer=layers)
 
 
-def contest_figure(c: Contest) -> dict[str, Any]:
+def contest_figure(c: Contest) -> Spec:
     """The systems above their differences, of fixed size: for files."""
     level = f"{100 * c.confidence_level:g}% interval"
     parts = [
         (system_intervals(c), f"{c.metric_name}, {level}", False),
         (duel_intervals(c), f"difference of {c.metric_name}, {level}", True),
     ]
-    return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "vconcat": [
-            {"width": 380, "height": interval_height(r), "layer": interval_layers(r, title, zero=zero)}
-            for r, title, zero in parts
-        ],
-    }
+    drawn = [
+        {"width": 380, "height": interval_height(r), "layer": interval_layers(r, title, zero=zero)}
+        for r, title, zero in parts
+    ]
+    return picture(vconcat=drawn)
 
 
 def interval_height(rows: Any) -> int:
     return 30 + 26 * min(len(rows), MOST_DRAWN)
 
 
-def system_intervals(c: Contest) -> list[dict[str, Any]]:
+def system_intervals(c: Contest) -> list[Spec]:
     order = sorted(c.systems, key=lambda s: -s.value.value)[:MOST_DRAWN]
     return [{"name": s.name, **s.value.to_dict()} for s in order]
 
 
-def duel_intervals(c: Contest) -> list[dict[str, Any]]:
+def duel_intervals(c: Contest) -> list[Spec]:
     order = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DRAWN]
     return [{"name": f"{d.a} − {d.b}", **d.difference.estimate.to_dict()} for d in order]
 
 
-def coefficient_layers(a: Agreement) -> list[dict[str, Any]]:
+def coefficient_layers(a: Agreement) -> list[Spec]:
     """Each coefficient as a point with its interval; 0 is chance, 1 perfect."""
-    records: list[dict[str, Any]] = [
+    records: list[Spec] = [
         {
             "name": c.name,
             "value": c.value,
@@ -166,15 +147,15 @@ def coefficient_layers(a: Agreement) -> list[dict[str, Any]]:
     return _intervals(records, y, "agreement (of the coefficients 0 is chance; 1 is perfect)", [lowest, 1.0], BLUE)
 
 
-def agreement_figure(a: Agreement) -> dict[str, Any]:
+def agreement_figure(a: Agreement) -> Spec:
     """The coefficients, of fixed size: for files."""
-    return {"$schema": SCHEMA, "background": "white", "width": 420, "height": 130, "layer": coefficient_layers(a)}
+    return picture(width=420, height=130, layer=coefficient_layers(a))
 
 
-def annotator_layers(a: Agreement, most: int) -> list[dict[str, Any]]:
+def annotator_layers(a: Agreement, most: int) -> list[Spec]:
     """Skill of each annotator with its interval, those to reject in another colour."""
     assert a.crowd is not None
-    records: list[dict[str, Any]] = [
+    records: list[Spec] = [
         {
             "name": m.name,
             "value": m.skill,
@@ -189,43 +170,26 @@ def annotator_layers(a: Agreement, most: int) -> list[dict[str, Any]]:
     ]
     y = {"field": "name", "type": "nominal", "title": None, "sort": None}
     lowest = min([0.0, *(r["low"] for r in records)])
-    colour = {
-        "field": "verdict",
-        "title": None,
-        "scale": {"domain": ["keep", "unclear", "reject"], "range": [BLUE, GREY, ORANGE]},
-        "legend": {"orient": "top"},
-    }
+    verdicts, colours = ["keep", "unclear", "reject"], [BLUE, GREY, ORANGE]
+    colour = coloured("verdict", verdicts, colours, title=None, legend={"orient": "top"})
     layers = _intervals(records, y, "skill (0 is chance, 1 is perfect)", [lowest, 1.0], colour)
     layers[-1]["encoding"]["tooltip"] += [{"field": f} for f in ("verdict", "labels", "evidence")]
-    limit = {
-        "data": {"values": [{"x": a.crowd.reject_below}]},
-        "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 3]},
-    }
-    return [{**limit, "encoding": {"x": {"field": "x", "type": "quantitative"}}}, *layers]
+    limit = layer([{"x": a.crowd.reject_below}], "rule", {"x": number("x")}, color=GREY, strokeDash=[4, 3])
+    return [limit, *layers]
 
 
-def _intervals(
-    records: list[dict[str, Any]], y: dict[str, Any], title: str, domain: list[float], colour: Any
-) -> list[dict[str, Any]]:
+def _intervals(records: list[Spec], y: Spec, title: str, domain: list[float], colour: Any) -> list[Spec]:
     shown = {"value": colour} if isinstance(colour, str) else colour
-    x = {"field": "value", "type": "quantitative", "title": title, "scale": {"domain": domain, "clamp": True}}
-    tooltip = [{"field": "name", "title": "name"}] + [{"field": f, "format": ".3f"} for f in ("value", "low", "high")]
-    data = {"values": records}
+    x = number("value", title, scale={"domain": domain, "clamp": True})
+    tooltip = hover(("name", "name"), *((field, "", ".3f") for field in ("value", "low", "high")))
+    limits = {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": shown}
     return [
-        {
-            "data": data,
-            "mark": {"type": "rule", "strokeWidth": 2},
-            "encoding": {"y": y, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": shown},
-        },
-        {
-            "data": data,
-            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {"y": y, "x": x, "color": shown, "tooltip": tooltip},
-        },
+        layer(records, "rule", limits, strokeWidth=2),
+        points(records, {"y": y, "x": x, "color": shown, "tooltip": tooltip}, 60),
     ]
 
 
-def confusion_layers(a: Agreement) -> list[dict[str, Any]]:
+def confusion_layers(a: Agreement) -> list[Spec]:
     """How often two labels meet on an item: of the ratings beside a label, the share of each."""
     r = a.ratings
     item, label, count = r.cells
@@ -245,19 +209,19 @@ def confusion_layers(a: Agreement) -> list[dict[str, Any]]:
         for j, other in enumerate(r.labels)
         if met[i].sum() > 0
     ]
-    x = {"field": "other", "type": "nominal", "title": "another annotator", "sort": None, "axis": {"labelAngle": -40}}
-    y = {"field": "one", "type": "nominal", "title": "one annotator", "sort": None}
-    text = {"field": "share", "type": "quantitative", "format": ".0%"}
-    dark = {"condition": {"test": "datum.share > 0.5", "value": "white"}, "value": "#1b1f24"}
-    tooltip = [{"field": "one"}, {"field": "other"}, {"field": "share", "format": ".1%"}]
-    scale = {"scheme": "blues", "domain": [0, 1]}
-    colour = {"field": "share", "type": "quantitative", "scale": scale, "legend": None}
-    data = {"values": records}
-    return [
-        {"data": data, "mark": "rect", "encoding": {"x": x, "y": y, "color": colour, "tooltip": tooltip}},
-        {
-            "data": data,
-            "mark": {"type": "text", "fontSize": 11},
-            "encoding": {"x": x, "y": y, "text": text, "color": dark},
+    at: Spec = {
+        "x": {
+            "field": "other",
+            "type": "nominal",
+            "title": "another annotator",
+            "sort": None,
+            "axis": {"labelAngle": -40},
         },
+        "y": {"field": "one", "type": "nominal", "title": "one annotator", "sort": None},
+    }
+    dark = {"condition": {"test": "datum.share > 0.5", "value": "white"}, "value": "#1b1f24"}
+    colour = number("share", scale={"scheme": "blues", "domain": [0, 1]}, legend=None)
+    return [
+        layer(records, "rect", {**at, "color": colour, "tooltip": hover(("one",), ("other",), ("share", "", ".1%"))}),
+        layer(records, "text", {**at, "text": number("share", format=".0%"), "color": dark}, fontSize=11),
     ]

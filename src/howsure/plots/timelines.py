@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from howsure.errors import InputError
-from howsure.plots.vega import BLUE, GREY, ORANGE, PALETTE, SCHEMA
+from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, Spec, coloured, hover, layer, number, picture, points, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,68 +15,36 @@ if TYPE_CHECKING:
 BANDS = (("95", 0.12), ("80", 0.13), ("50", 0.15))
 
 
-def timeline_layers(timelines: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def timeline_layers(timelines: dict[str, list[Spec]]) -> list[Spec]:
     """A line of means for each actor with 50/80/95% bands, and its one-best counts, dashed."""
     records = [{**count, "actor": name} for name, counts in timelines.items() for count in counts]
     names = list(timelines)
-    colour = {
-        "field": "actor",
-        "title": None,
-        "scale": {"domain": names, "range": [PALETTE[i % len(PALETTE)] for i in range(len(names))]},
-        "legend": {"orient": "top", "symbolLimit": 50, "symbolOpacity": 1},
-    }
+    legend = {"orient": "top", "symbolLimit": 50, "symbolOpacity": 1}
     x = {"field": "start", "type": "temporal", "title": None, "axis": {"labelOverlap": True, "grid": False}}
-    tooltip = [{"field": "actor"}, {"field": "period"}] + [
-        {"field": field, "title": title, "format": form}
-        for field, title, form in (
-            ("mean", "mean", ".2f"),
-            ("low95", "95% from", ".0f"),
-            ("high95", "to", ".0f"),
-            ("best", "one-best", ".0f"),
-            ("documents", "documents", ","),
-        )
+    at: Spec = {"x": x, "y": number("mean"), "color": coloured("actor", names, title=None, legend=legend)}
+    tooltip = hover(
+        ("actor",),
+        ("period",),
+        ("mean", "mean", ".2f"),
+        ("low95", "95% from", ".0f"),
+        ("high95", "to", ".0f"),
+        ("best", "one-best", ".0f"),
+        ("documents", "documents", ","),
+    )
+    low = {level: number(f"low{level}", "documents", axis={"tickMinStep": 1}) for level, _ in BANDS}
+    shape = {**at["color"], "scale": {"domain": names}}
+    return [
+        *(
+            layer(records, "area", {**at, "y": low[level], "y2": {"field": f"high{level}"}}, opacity=opacity)
+            for level, opacity in BANDS
+        ),
+        layer(records, "line", {**at, "y": number("best")}, strokeWidth=1.2, strokeDash=[3, 3], opacity=0.9),
+        layer(records, "line", at, strokeWidth=2.2),
+        points(records, {**at, "shape": shape, "tooltip": tooltip}, 35),
     ]
-    data = {"values": records}
-    layers: list[dict[str, Any]] = [
-        {
-            "data": data,
-            "mark": {"type": "area", "opacity": opacity},
-            "encoding": {
-                "x": x,
-                "y": {"field": f"low{level}", "type": "quantitative", "title": "documents", "axis": {"tickMinStep": 1}},
-                "y2": {"field": f"high{level}"},
-                "color": colour,
-            },
-        }
-        for level, opacity in BANDS
-    ]
-    layers += [
-        {
-            "data": data,
-            "mark": {"type": "line", "strokeWidth": 1.2, "strokeDash": [3, 3], "opacity": 0.9},
-            "encoding": {"x": x, "y": {"field": "best", "type": "quantitative"}, "color": colour},
-        },
-        {
-            "data": data,
-            "mark": {"type": "line", "strokeWidth": 2.2},
-            "encoding": {"x": x, "y": {"field": "mean", "type": "quantitative"}, "color": colour},
-        },
-        {
-            "data": data,
-            "mark": {"type": "point", "filled": True, "size": 35, "opacity": 1},
-            "encoding": {
-                "x": x,
-                "y": {"field": "mean", "type": "quantitative"},
-                "color": colour,
-                "shape": {**colour, "scale": {"domain": names}},
-                "tooltip": tooltip,
-            },
-        },
-    ]
-    return layers
 
 
-def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
+def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> Spec:
     """The counts of the actors named over time; of none, of the two with most events."""
     chosen = found.chosen(actors)
     if not chosen:
@@ -87,45 +55,36 @@ def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> dict[s
     return timeline_figure(timelines, f"Documents with an agent of: {shown} (per {found.every})")
 
 
-def timeline_figure(timelines: dict[str, list[dict[str, Any]]], title: str) -> dict[str, Any]:
+def timeline_figure(timelines: dict[str, list[Spec]], title: str) -> Spec:
     """The picture of fixed size, for files."""
-    return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "width": 640,
-        "height": 260,
-        "title": {
-            "text": title,
-            "subtitle": "line: posterior mean; bands: 50, 80 and 95% of the posterior; dashed: one-best",
-            "anchor": "start",
-            "fontSize": 13,
-            "fontWeight": "normal",
-            "subtitleColor": "#666",
-        },
-        "layer": timeline_layers(timelines),
+    head = {
+        "text": title,
+        "subtitle": "line: posterior mean; bands: 50, 80 and 95% of the posterior; dashed: one-best",
+        "anchor": "start",
+        "fontSize": 13,
+        "fontWeight": "normal",
+        "subtitleColor": "#666",
     }
+    return {**picture(width=640, height=260, layer=timeline_layers(timelines)), "title": head}
 
 
 # Opacities of 95, 80 and 50% bands; they lie over each other.
 PAGE_BANDS = (("95", 0.16), ("80", 0.18), ("50", 0.22))
 
 
-def _x(field: str = "mid", **axis: Any) -> dict[str, Any]:
+def _x(field: str = "mid", **axis: Any) -> Spec:
     # `shown` is the part of time that the reader has zoomed to; times are UTC, so that a day is a day everywhere.
     scale = {"type": "utc", "domain": {"expr": "whole"}, "domainRaw": {"expr": "shown"}, "nice": False}
     return {"field": field, "type": "temporal", "title": None, "scale": scale, "axis": {"grid": False, **axis}}
 
 
-def _chosen(fill: str = GREY) -> dict[str, Any]:
+def _chosen(fill: str = GREY) -> Spec:
     """The period that the reader has chosen."""
-    return {
-        "data": {"name": "chosen"},
-        "mark": {"type": "rect", "color": fill, "opacity": 0.2, "clip": True},
-        "encoding": {"x": _x("start"), "x2": {"field": "end"}},
-    }
+    drawn = layer(None, "rect", {"x": _x("start"), "x2": {"field": "end"}}, color=fill, opacity=0.2, clip=True)
+    return {"data": {"name": "chosen"}, **drawn}
 
 
-def _specification(height: int, layers: list[dict[str, Any]]) -> dict[str, Any]:
+def _specification(height: int, layers: list[Spec]) -> Spec:
     return {
         "$schema": SCHEMA,
         "width": "container",
@@ -136,101 +95,42 @@ def _specification(height: int, layers: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def explorer_charts() -> dict[str, dict[str, Any]]:
+def explorer_charts() -> dict[str, Spec]:
     """Counts over time with their bands; which of two actors has more; all of time, to zoom in."""
-    data = {"name": "counts"}
-    colour = {
-        "field": "actor",
-        "scale": {"domain": ["A", "B"], "range": [BLUE, ORANGE]},
-        "legend": None,  # the page has its own, with the actors' names
-    }
     ends = {"minExtent": 44, "maxExtent": 44}  # charts under each other are in line
-    y = {"type": "quantitative", "title": "documents", "axis": {"tickMinStep": 1, "format": "~s", **ends}}
+    axis = {"tickMinStep": 1, "format": "~s", **ends}
+    colour = coloured("actor", ["A", "B"], [BLUE, ORANGE], legend=None)  # the page has its own, with the actors' names
+    spots = coloured("actor", ["A", "B"], ["circle", "square"], legend=None)
+    who = coloured("who", ["A", "equal", "B"], [BLUE, "#9aa4af55", ORANGE], legend=None)
     # Few periods have a block each, as wide as the period; many (`run`) an area.
+    wide: Spec = {"x": _x("start"), "x2": {"field": "end"}}
+    run: Spec = {"x": _x()}
+
+    def named(name: str, mark: str, encoding: Spec, data: str = "counts", **look: Any) -> Spec:
+        return {"name": name, "data": {"name": data}, **layer(None, mark, encoding, clip=True, **look)}
+
+    def counts(field: str) -> Spec:
+        return {"y": number(field, "documents", axis=axis), "color": colour}
+
     bands = [
-        {
-            "name": f"{kind}{level}",
-            "data": data,
-            "mark": {"type": mark, "opacity": opacity, "clip": True},
-            "encoding": {
-                **x,
-                "y": {"field": f"low{level}", **y},
-                "y2": {"field": f"high{level}"},
-                "color": colour,
-            },
-        }
-        for kind, mark, x in (
-            ("block", "rect", {"x": _x("start"), "x2": {"field": "end"}}),
-            ("run", "area", {"x": _x()}),
-        )
+        named(f"{kind}{level}", mark, {**x, **counts(f"low{level}"), "y2": {"field": f"high{level}"}}, opacity=opacity)
+        for kind, mark, x in (("block", "rect", wide), ("run", "area", run))
         for level, opacity in PAGE_BANDS
     ]
     lines = [
-        {
-            "name": "best",
-            "data": data,
-            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": [4, 3], "clip": True},
-            "encoding": {"x": _x(), "y": {"field": "best", **y}, "color": colour},
-        },
-        {
-            "name": "mean",
-            "data": data,
-            "mark": {"type": "line", "strokeWidth": 2.4, "clip": True},
-            "encoding": {"x": _x(), "y": {"field": "mean", **y}, "color": colour},
-        },
-        {
-            "name": "points",
-            "data": data,
-            "mark": {"type": "point", "filled": True, "size": 48, "opacity": 1, "clip": True},
-            "encoding": {
-                "x": _x(),
-                "y": {"field": "mean", **y},
-                "color": colour,
-                "shape": {
-                    "field": "actor",
-                    "scale": {"domain": ["A", "B"], "range": ["circle", "square"]},
-                    "legend": None,
-                },
-            },
-        },
+        named("best", "line", run | counts("best"), strokeWidth=1.6, strokeDash=[4, 3]),
+        named("mean", "line", run | counts("mean"), strokeWidth=2.4),
+        named("points", "point", {**run, **counts("mean"), "shape": spots}, filled=True, size=48, opacity=1),
     ]
+    sure = share("from", "probability", axis={"values": [0, 0.5, 1], **ends})
+    order = {"y": sure, "y2": {"field": "to"}, "color": who}
     versus = [
-        {
-            "name": f"{kind}versus",
-            "data": {"name": "versus"},
-            "mark": {"clip": True, "opacity": 0.85, **mark},
-            "encoding": {
-                **x,
-                "y": {
-                    "field": "from",
-                    "type": "quantitative",
-                    "title": "probability",
-                    "scale": {"domain": [0, 1]},
-                    "axis": {"values": [0, 0.5, 1], **ends},
-                },
-                "y2": {"field": "to"},
-                "color": {
-                    "field": "who",
-                    "scale": {"domain": ["A", "equal", "B"], "range": [BLUE, "#9aa4af55", ORANGE]},
-                    "legend": None,
-                },
-            },
-        }
-        for kind, mark, x in (
-            ("block", {"type": "rect"}, {"x": _x("start"), "x2": {"field": "end"}}),
-            ("run", {"type": "area", "interpolate": "step"}, {"x": _x()}),
-        )
+        named("blockversus", "rect", wide | order, "versus", opacity=0.85),
+        named("runversus", "area", run | order, "versus", opacity=0.85, interpolate="step"),
     ]
     bare = {"labels": False, "ticks": False, "domain": False, "grid": False, **ends}
-    whole = {
-        "data": data,
-        "mark": {"type": "area", "opacity": 0.35, "line": {"strokeWidth": 1.2}},
-        "encoding": {
-            "x": _x(),
-            "y": {"field": "mean", "type": "quantitative", "title": " ", "stack": None, "axis": bare},
-            "color": colour,
-        },
-    }
+    all_time = {"x": _x(), "y": number("mean", " ", stack=None, axis=bare), "color": colour}
+    whole = {"data": {"name": "counts"}, **layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2})}
     return {
         "timeline": _specification(300, [_chosen(), *bands, *lines]),
         "versus": _specification(104, [*versus, _chosen()]),

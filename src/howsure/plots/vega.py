@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -11,7 +12,50 @@ BLUE, ORANGE, GREY = "#1f83c4", "#e0701a", "#8a8a8a"  # after Okabe & Ito: told 
 PALETTE = ["#1f83c4", "#e0701a", "#009e73", "#cc79a7", "#b5a000", "#56b4e9", "#7a7a7a"]
 
 
-def titled(title: str, *, size: int = 14, offset: int = 12) -> dict[str, Any]:
+Spec = dict[str, Any]
+
+
+def number(field: str, title: str | None = "", **more: Any) -> Spec:
+    """A channel of numbers; an empty title leaves it to Vega-Lite."""
+    return {"field": field, "type": "quantitative", **({} if title == "" else {"title": title}), **more}
+
+
+def share(field: str, title: str | None = "", **more: Any) -> Spec:
+    """A channel of numbers from 0 to 1."""
+    return number(field, title, scale={"domain": [0, 1]}, **more)
+
+
+def layer(data: Any, mark: str, encoding: Spec, **look: Any) -> Spec:
+    """Marks for the records of `data`, or of the picture's own data if None."""
+    own = {} if data is None else {"data": {"values": data}}
+    return {**own, "mark": {"type": mark, **look}, "encoding": encoding}
+
+
+def points(data: Any, encoding: Spec, size: int, **look: Any) -> Spec:
+    """A layer of filled points."""
+    return layer(data, "point", encoding, **{"filled": True, "size": size, "opacity": 1, **look})
+
+
+def hover(*fields: tuple[str, ...]) -> list[Spec]:
+    """What is shown on hover: fields with their title and format; without a title, the field's name is shown."""
+    return [{k: v for k, v in zip(("field", "title", "format"), f, strict=False) if v} for f in fields]
+
+
+def coloured(field: str, names: Sequence[str], colours: Sequence[str] | None = None, **more: Any) -> Spec:
+    """A colour for each name, of the palette unless others are given."""
+    wheel = [PALETTE[i % len(PALETTE)] for i in range(len(names))] if colours is None else list(colours)
+    return {"field": field, "scale": {"domain": list(names), "range": wheel}, **more}
+
+
+def picture(title: str | None = None, **parts: Any) -> Spec:
+    """A picture of fixed size, for files."""
+    head = (
+        {} if title is None else {"title": {"text": title, "fontSize": 12, "fontWeight": "normal", "anchor": "start"}}
+    )
+    return {"$schema": SCHEMA, "background": "white", **head, **parts}
+
+
+def titled(title: str, *, size: int = 14, offset: int = 12) -> Spec:
     """How a picture of several panels begins. Without ARIA: a label for every point would be most of the file."""
     return {
         "$schema": SCHEMA,
@@ -23,7 +67,7 @@ def titled(title: str, *, size: int = 14, offset: int = 12) -> dict[str, Any]:
     }
 
 
-def chart(layers: list[dict[str, Any]], height: int, described: str) -> dict[str, Any]:
+def chart(layers: list[Spec], height: int, described: str) -> Spec:
     """A chart as wide as the page it stands in."""
     return {
         "$schema": SCHEMA,
@@ -34,32 +78,24 @@ def chart(layers: list[dict[str, Any]], height: int, described: str) -> dict[str
     }
 
 
-def diagonal(x: str, y: str, end: float = 1, **axes: Any) -> dict[str, Any]:
+def diagonal(x: str, y: str, end: float = 1, **axes: Any) -> Spec:
     """Where both axes are equal, from 0 to `end`; `axes` are shared by both."""
-    axis = {"type": "quantitative", **axes}
-    return {
-        "data": {"values": [{x: 0, y: 0}, {x: end, y: end}]},
-        "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
-        "encoding": {"x": {"field": x, **axis}, "y": {"field": y, **axis}},
-    }
+    encoding = {"x": number(x, **axes), "y": number(y, **axes)}
+    return layer([{x: 0, y: 0}, {x: end, y: end}], "line", encoding, color=GREY, strokeDash=[4, 3], strokeWidth=1)
 
 
-def intervals(
-    records: list[dict[str, Any]], y: dict[str, Any], x: dict[str, Any], tooltip: list[dict[str, Any]], size: int = 60
-) -> list[dict[str, Any]]:
+def mark_at(axis: str, value: float) -> Spec:
+    """A dashed line across the picture."""
+    return layer([{}], "rule", {axis: {"datum": value}}, color=GREY, strokeDash=[4, 3])
+
+
+def intervals(records: list[Spec], y: Spec, x: Spec, tooltip: list[Spec], size: int = 60) -> list[Spec]:
     """Points `value` with rules from `low` to `high`, a line for each record."""
-    data = {"values": records}
+    limits = {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}}
+    middle = {"y": y, "x": {"field": "value", **x}, "tooltip": tooltip}
     return [
-        {
-            "data": data,
-            "mark": {"type": "rule", "color": BLUE, "opacity": 0.6, "strokeWidth": 2},
-            "encoding": {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}},
-        },
-        {
-            "data": data,
-            "mark": {"type": "point", "filled": True, "size": size, "color": BLUE, "opacity": 1},
-            "encoding": {"y": y, "x": {"field": "value", **x}, "tooltip": tooltip},
-        },
+        layer(records, "rule", limits, color=BLUE, opacity=0.6, strokeWidth=2),
+        points(records, middle, size, color=BLUE),
     ]
 
 

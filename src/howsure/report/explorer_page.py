@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from howsure.plots.timelines import explorer_charts
-from howsure.plots.vega import BLUE, GREY, SCHEMA
+from howsure.plots.vega import BLUE, SCHEMA, diagonal, hover, layer, number, share
 from howsure.report.page import embedded, render
 
 if TYPE_CHECKING:
@@ -90,26 +90,12 @@ def _calibration(labelled: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for m in labelled
         for s in m["strata"]
     ]
-    unit = {"type": "quantitative", "scale": {"domain": [0, 1]}}
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
-        "height": 240,
-        "layer": [
-            {
-                "data": {"values": [{"q": 0, "y": 0}, {"q": 1, "y": 1}]},
-                "mark": {"type": "line", "color": GREY, "strokeDash": [4, 3], "strokeWidth": 1},
-                "encoding": {"x": {"field": "q", **unit}, "y": {"field": "y", **unit}},
-            },
-            {
-                "data": {"values": points},
-                "mark": {"type": "point", "filled": True, "color": BLUE, "opacity": 0.9},
-                "encoding": {
-                    "x": {"field": "q", "title": "probability", **unit},
-                    "y": {"field": "y", "title": "share of yes", **unit},
-                    "size": {"field": "n", "type": "quantitative", "legend": None, "scale": {"range": [40, 240]}},
-                    "tooltip": [{"field": f} for f in ("actor", "q", "y", "n")],
-                },
-            },
-        ],
+    at = {
+        "x": share("q", "probability"),
+        "y": share("y", "share of yes"),
+        "size": number("n", legend=None, scale={"range": [40, 240]}),
+        "tooltip": hover(("actor",), ("q",), ("y",), ("n",)),
     }
+    dots = layer(points, "point", at, filled=True, color=BLUE, opacity=0.9)
+    line = diagonal("q", "y", scale={"domain": [0, 1]})
+    return {"$schema": SCHEMA, "width": "container", "height": 240, "layer": [line, dots]}

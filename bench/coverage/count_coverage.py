@@ -136,9 +136,12 @@ def _tally(s: Setting, labelled: Any, y: Any = None, groups: Any = None) -> Any:
 
 def cells(draws: int = 300, n: int = 200) -> list[dict[str, Any]]:
     """Periods: coverage of each, of differences, of the trend; and with one period doubled."""
-    made = []
+    made = json.loads(kept("cells").read_text()) if kept("cells").exists() else []
+    done = {r["population"] for r in made}
     for s in settings(CELLS, shuffled=False):
         for doubled in (False, True):
+            if s.name + (", one period doubled" if doubled else "") in done:
+                continue
             t = s.n_cells
             y = s.y.copy()
             rng = np.random.default_rng(5)
@@ -218,6 +221,7 @@ def cells(draws: int = 300, n: int = 200) -> list[dict[str, Any]]:
                 }
             )
             print(made[-1], flush=True)
+            kept("cells").write_text(json.dumps(made, indent=1))
     return made
 
 
@@ -256,7 +260,7 @@ def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
     return made
 
 
-def groups(draws: int = 1_000) -> list[dict[str, Any]]:
+def groups(draws: int = 500) -> list[dict[str, Any]]:
     """Whole documents drawn at random: runs of neighbouring items of which some share a common shift."""
     made = []
     for name in ("reuters-acq", "ark-V", "ark-N", "tweets"):

@@ -98,7 +98,7 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
     def limit(side: float, skewed: bool) -> Floats:
         """θ(c) where the estimate is the law's quantile at side · z: the lower limit for side > 0, the upper for side < 0."""
         a, b = np.full(len(n), -40.0), np.full(len(n), 40.0)
-        for _ in range(90):
+        for _ in range(55):
             c = (a + b) / 2
             share, variance, third = moments(c)
             quantile = np.full(len(n), side * z)

@@ -130,6 +130,37 @@ def test_regression_of_everything_labelled_is_least_squares():
     assert all(c.value.high - c.value.low < 1e-9 for c in made)
 
 
+def test_two_systems_on_the_same_questions_are_compared_in_pairs():
+    """One stratum: the difference of the means over drawn questions, with the variance of the paired differences."""
+    rng = np.random.default_rng(6)
+    m, drawn = 300, 40
+    ease = rng.normal(size=m)
+    a, b = (ease + rng.normal(size=m) > 0.5).astype(float), (ease + rng.normal(size=m) > 0).astype(float)
+    chosen = rng.permutation(m)[:drawn]
+    y = np.full((2, m), np.nan)
+    y[:, chosen] = a[chosen], b[chosen]
+    frame = pa.table(
+        {
+            "p": np.full(2 * m, 0.4),
+            "y": pa.array(y.ravel(), from_pandas=True),
+            "system": ["a"] * m + ["b"] * m,
+            "question": [*range(m)] * 2,
+        }
+    )
+    options = {"prob": "p", "true": "y", "design": "random", "by": "system", "formula": "y ~ system"}
+    paired = howsure.count(frame, **options, groups="question").coefficients[1]
+    alone = howsure.count(frame, **options).coefficients[1]
+    d = b[chosen] - a[chosen]
+    error = np.sqrt((1 - drawn / m) * d.var(ddof=1) / drawn)
+    from scipy.stats import t
+
+    half = t.ppf(0.975, drawn - 1) * error
+    assert paired.name == "system=b"
+    assert paired.value.value == pytest.approx(d.mean())
+    assert paired.value.high - paired.value.value == pytest.approx(half)
+    assert paired.value.high - paired.value.low < alone.value.high - alone.value.low
+
+
 def test_whole_groups_are_worth_less_when_their_items_are_alike():
     rng = np.random.default_rng(3)
     doc = np.repeat(np.arange(400), 5)

@@ -12,7 +12,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.counting.cells import CellDraws, cell_counts, exchangeable, in_time
 from howsure.counting.clusters import clustered
 from howsure.counting.design import Strata
-from howsure.counting.regression import corrected_regression
+from howsure.counting.regression import Groups, corrected_regression
 from howsure.counting.result import CellCount, Change, Coefficient, Counts, Need, Stratum
 from howsure.counting.sample import Sample, stratified
 from howsure.counting.share import Share, share_of_positives, wilson
@@ -51,10 +51,10 @@ def counts_of(
     sample = stratified(tally)
     said = [*notes, *_warnings(sample, design)]
     n, k = len(sample.y), int(sample.y.sum())
-    z, n_groups = None, None
+    z, n_groups, groups = None, None, None
     if whole_groups and n < tally.n_items:
         found = clustered(sample, tally, level)
-        sample, z, n_groups = found.sample, found.z, found.n_groups
+        sample, z, n_groups, groups = found.sample, found.z, found.n_groups, found.groups
         said.append(
             f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole; their items are alike, so that a label is worth "
             f"{1 / found.design_effect:.2f} of one drawn alone."
@@ -69,7 +69,7 @@ def counts_of(
         cells = _cells(sample, layout, draws, level)
         said += _cell_warnings(sample, layout)
         if layout.period is not None and len(layout.periods) > 2:
-            trend = _trend(sample, layout, level)
+            trend = _trend(sample, layout, level, groups)
     return Counts(
         share.n_items,
         n,
@@ -98,9 +98,15 @@ def known_at_least(share: Share, n: int, k: int) -> Share:
     return Share(value, min(low, value), max(high, value), share.n_items, n, k, share.confidence_level)
 
 
-def regression_of(tally: Tally, columns: Floats, names: Sequence[str], level: float) -> tuple[Coefficient, ...]:
+def regression_of(
+    tally: Tally, columns: Floats, names: Sequence[str], level: float, *, whole_groups: bool = False
+) -> tuple[Coefficient, ...]:
     """Coefficients of cells' `columns`, shape (C, K)."""
-    made = corrected_regression(columns, stratified(tally), level)
+    sample = stratified(tally)
+    groups = None
+    if whole_groups and len(sample.y) < tally.n_items:
+        groups = clustered(sample, tally, level).groups
+    made = corrected_regression(columns, sample, level, groups)
     return tuple(
         Coefficient(name, Estimate(float(v), float(low), float(high)), float(raw))
         for name, v, low, high, raw in zip(names, made.value, made.low, made.high, made.raw, strict=True)
@@ -260,10 +266,10 @@ def _estimate(drawn: Floats | Ints, level: float, *, whole: bool = False) -> Est
     return Estimate(min(max(value, float(low)), float(high)), finite(float(low)), finite(float(high)))
 
 
-def _trend(sample: Sample, layout: Layout, level: float) -> Estimate:
+def _trend(sample: Sample, layout: Layout, level: float, groups: Groups | None) -> Estimate:
     assert layout.period is not None
     columns = np.stack([np.ones(len(layout.period)), layout.period.astype(np.float64)], axis=1)
-    made = corrected_regression(columns, sample, level)
+    made = corrected_regression(columns, sample, level, groups)
     return Estimate(float(made.value[1]), float(made.low[1]), float(made.high[1]))
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from howsure.counting.regression import Groups
 from howsure.counting.sample import Sample
 from howsure.counting.tally import Tally
 from howsure.errors import InputError
+from howsure.kernels.cells import Ints
 from howsure.kernels.special import stdtrit
 
 
@@ -26,6 +28,12 @@ class Clustered:
     n_groups: int
     design_effect: float
     z: float
+    of: Ints  # the drawn group of each label
+
+    @property
+    def groups(self) -> Groups:
+        """As a regression needs them."""
+        return Groups(self.of, self.n_drawn, self.n_groups)
 
 
 def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustered:
@@ -52,4 +60,4 @@ def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustere
     alone = float(((items / items.sum()) ** 2 * left * tilde * (1 - tilde) / sample.n).sum())
     effect = max(variance / alone, 1.0) if alone > 0 else 1.0
     worth = replace(sample, n=sample.n / effect, k=sample.k / effect)
-    return Clustered(worth, m, every, effect, float(stdtrit(m - 1, (1 + confidence_level) / 2)))
+    return Clustered(worth, m, every, effect, float(stdtrit(m - 1, (1 + confidence_level) / 2)), of)

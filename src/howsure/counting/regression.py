@@ -3,7 +3,8 @@
 The least-squares coefficients of the whole population, β = (X'X)⁻¹ X'y, are linear in y, and so a sum over items that labels
 estimate: β̂ = (X'X)⁻¹ [Σ_i x_i g_i + Σ_labelled w_i x_i (y_i - g_i)], g being the share of positives in the item's stratum
 and w_i the number of items that a labelled one stands for. Its variance is that of stratified sampling; each stratum's is at
-least what labels of share p̃ would have if they did not depend on x.
+least what labels of share p̃ would have if they did not depend on x. Where whole groups were drawn (both systems' answers to a
+question), it is that of the groups' sums: the difference of two systems is then a paired one.
 """
 
 from __future__ import annotations
@@ -13,8 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.counting.sample import Sample
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.special import stdtrit
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Whole groups that were drawn: the group of each label, how many, and how many there are."""
+
+    of: Ints
+    number: int
+    every: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +38,13 @@ class Fitted:
     raw: Floats
 
 
-def corrected_regression(columns: Floats, sample: Sample, confidence_level: float = 0.95) -> Fitted:
+def corrected_regression(
+    columns: Floats, sample: Sample, confidence_level: float = 0.95, drawn: Groups | None = None
+) -> Fitted:
     """Coefficients of `columns`, shape (C, K): what is known of the items of each cell.
 
-    Limits are by Student's t with as many degrees of freedom as labels less strata.
+    Limits are by Student's t with as many degrees of freedom as labels less strata or, where whole groups were `drawn`,
+    groups less one.
     """
     items = sample.items.astype(np.float64)  # (H, C)
     by_cell = items.sum(0)
@@ -54,8 +67,13 @@ def corrected_regression(columns: Floats, sample: Sample, confidence_level: floa
         spread = (share @ centred**2) * (m / (m - 1) if m > 1 else 1.0)
         floor = g[h] * (1 - g[h]) * (items[h] @ every) / size
         variance += size**2 * (1 - n / size) * np.maximum(spread, floor) / n
-    error = np.sqrt(variance)
     freedom = max(sample.n.sum() - len(items), 1.0)
+    if drawn is not None:
+        m = drawn.number
+        e = np.stack([np.bincount(drawn.of, z, m) for z in (x * (sample.weight * left)[:, None]).T], axis=1)
+        variance = (1 - m / drawn.every) * m / (m - 1) * ((e - e.mean(0)) ** 2).sum(0)
+        freedom = m - 1
+    error = np.sqrt(variance)
     t = float(stdtrit(freedom, (1 + confidence_level) / 2))
     raw = inverse @ columns.T @ sample.raw
     return Fitted(value, error, value - t * error, value + t * error, raw)

@@ -138,7 +138,7 @@ def count(
         whole_groups=found.grouped,
     )
     if found.columns is not None:
-        made = replace(made, coefficients=regression_of(found.tally, *found.columns, level))
+        made = replace(made, coefficients=regression_of(found.tally, *found.columns, level, whole_groups=found.grouped))
     return made
 
 

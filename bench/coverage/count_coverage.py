@@ -21,14 +21,23 @@ from howsure.counting.cells import cell_counts, exchangeable, in_time
 from howsure.counting.clusters import clustered
 from howsure.counting.design import FIRST, Strata, allocation, systematic_sample
 from howsure.counting.regression import corrected_regression
-from howsure.counting.sample import stratified, strata_of_places
+from howsure.counting.sample import strata_of_places, stratified
 from howsure.counting.share import share_of_positives, tilted_limits, wilson
 from howsure.counting.strata import grid_places
 from howsure.counting.tally import tally_of
 
 Z = 1.959963984540054
 OVERALL = (*TUNING, *JUDGING, *RARE, "tweets", "rte", "ark-V", "ark-N")
-CELLS = (*TUNING, *JUDGING, "tweets", "ark-V", "ark-N")
+CELLS = (
+    "reuters-crude",
+    "reuters-acq",
+    "tweets",
+    "reuters-trade",
+    "ark-V",
+    "reuters-grain",
+    "reuters-money-fx",
+    "reuters-interest",
+)
 LABELS = (50, 100, 200, 400)
 
 
@@ -138,8 +147,9 @@ def cells(draws: int = 300, n: int = 200) -> list[dict[str, Any]]:
     """Periods: coverage of each, of differences, of the trend; and with one period doubled."""
     made = json.loads(kept("cells").read_text()) if kept("cells").exists() else []
     done = {r["population"] for r in made}
-    for s in settings(CELLS, shuffled=False):
-        for doubled in (False, True):
+    every = settings(CELLS, shuffled=False)
+    for doubled in (False, True):
+        for s in every:
             if s.name + (", one period doubled" if doubled else "") in done:
                 continue
             t = s.n_cells
@@ -260,10 +270,10 @@ def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
     return made
 
 
-def groups(draws: int = 500) -> list[dict[str, Any]]:
+def groups(draws: int = 300) -> list[dict[str, Any]]:
     """Whole documents drawn at random: runs of neighbouring items of which some share a common shift."""
     made = []
-    for name in ("reuters-acq", "ark-V", "ark-N", "tweets"):
+    for name in ("reuters-acq", "ark-V", "tweets"):
         s = Setting(populations(name)[name])
         for kind, per in (("neighbours", 8), ("sorted", 8)):
             rng = np.random.default_rng(3)
@@ -304,11 +314,63 @@ def groups(draws: int = 500) -> list[dict[str, Any]]:
     return made
 
 
+def peers(draws: int = 1_000) -> list[dict[str, Any]]:
+    """The same populations with random labels for ppi_py (PPI++) and truescore, and the band of Σq: coverage, width, time."""
+    from ppi_py import ppi_mean_ci
+    from truescore import ppi_estimate
+
+    made = []
+    for p in populations("reuters-crude", "reuters-acq", "reuters-trade", "tweets", "ark-V").values():
+        s = Setting(p)
+        y = s.y.astype(float)
+        for n in (50, 100, 200, 400):
+            rng = np.random.default_rng(n)
+            limits: dict[str, list[tuple[float, float]]] = {"ppi_py": [], "truescore": []}
+            seconds = dict.fromkeys(limits, 0.0)
+            for _ in range(draws):
+                at = rng.choice(len(y), n, replace=False)
+                rest = np.ones(len(y), bool)
+                rest[at] = False
+                started = time.process_time()
+                low, high = ppi_mean_ci(y[at], s.q[at], s.q[rest], alpha=0.05)
+                seconds["ppi_py"] += time.process_time() - started
+                limits["ppi_py"].append((float(np.squeeze(low)), float(np.squeeze(high))))
+                started = time.process_time()
+                found = ppi_estimate(s.q, y[at], at)
+                seconds["truescore"] += time.process_time() - started
+                limits["truescore"].append((found.low, found.high))
+            started = time.process_time()
+            labelled, positive = s.counts(n, draws, rng)
+            _, a, b = tilted_limits(s.items.astype(float), labelled.astype(float), positive.astype(float), Z)
+            ours = time.process_time() - started
+            k = rng.hypergeometric(s.positive.sum(), len(y) - s.positive.sum(), n, draws)
+            wlow, whigh = plain_wilson(n, len(y), k)
+            base = float((whigh - wlow).mean())
+            half = Z * np.sqrt((s.q * (1 - s.q)).sum()) / len(y)
+            row: dict[str, Any] = {"population": s.name, "n": n, "share": s.share, "draws": draws}
+            for name, (low, high), spent in (
+                ("ppi_py", np.array(limits["ppi_py"]).T, seconds["ppi_py"]),
+                ("truescore", np.array(limits["truescore"]).T, seconds["truescore"]),
+                ("sum of q", (np.array([s.q.mean() - half]), np.array([s.q.mean() + half])), 0.0),
+                ("howsure", (a, b), ours),
+                ("labels only", (wlow, whigh), 0.0),
+            ):
+                row[name] = {
+                    "coverage": float(((low <= s.share) & (s.share <= high)).mean()),
+                    "width": float((high - low).mean() / base),
+                    "milliseconds": 1000 * spent / draws,
+                }
+            made.append(row)
+            print(row, flush=True)
+    return made
+
+
 PARTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "overall": overall,
     "cells": cells,
     "stopping": stopping,
     "groups": groups,
+    "peers": peers,  # needs ppi-python and truescore
 }
 
 

@@ -20,8 +20,7 @@ from howsure.corpora.coreference import gum_documents
 from howsure.evaluation.coreference import coreference_scores
 from howsure.models.coreference.ranker import fit_coref, fit_temperature, gold_clusters, pair_brier
 from howsure.verbs.check import check
-from howsure.verbs.coref import Resolved, mention_pairs
-from howsure.verbs.coref import check_coref
+from howsure.verbs.coref import Resolved, check_coref, mention_pairs
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies" / "coref-study.md"
 SETTINGS = [("ontogum", "gold"), ("ontogum", "predicted"), ("gum", "gold")]

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from howsure.engines.spark import session as spark_session
-from howsure.engines.spark.jobs import Jobs, explained
-from howsure.engines.spark.session import checked_master, java_version, map_in_arrow, session
+from howsure.engines.spark.session import Jobs, checked_master, explained, java_version, map_in_arrow, session
 from howsure.errors import InputError, MissingExtra
 
 LETTERS = pa.table({"a": ["x", "y", "z"]})

@@ -11,10 +11,10 @@ import pytest
 import howsure
 from howsure.cli.application import run
 from howsure.errors import InputError
-from howsure.experiments import data, registry
+from howsure.experiments import registry
 from howsure.experiments.overview import page
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Finding, Reproduction
-from howsure.experiments.work import Work
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def test_the_first_corpus_that_is_there_is_used(demo, tmp_path, monkeypatch):
     assert howsure.reproduce("demo").data == "GUM"  # an empty folder is no corpus
     (tmp_path / "data" / "ewt" / "en_ewt-ud-train.conllu").write_text("x")
     assert howsure.reproduce("demo").data == "UD English EWT"
-    assert data.chosen(["nyt", "ewt+gum"]) == "ewt+gum"
-    assert data.chosen(["nyt", "ewt+gap"]) is None
-    assert data.chosen(["nyt", ""]) == ""
+    assert registry.chosen(["nyt", "ewt+gum"]) == "ewt+gum"
+    assert registry.chosen(["nyt", "ewt+gap"]) is None
+    assert registry.chosen(["nyt", ""]) == ""
     monkeypatch.delenv("HOWSURE_DATA")
-    assert data.chosen(["ewt", "gum"]) is None
+    assert registry.chosen(["ewt", "gum"]) is None
 
 
 def test_without_data(demo, tmp_path, monkeypatch, capsys):

@@ -14,10 +14,9 @@ from howsure.cli.application import run
 from howsure.experiments import tagging
 from howsure.experiments.paper import figure_1, figure_2, figure_3, figure_4a, figure_4b
 from howsure.experiments.questions import Question, answered, averages
-from howsure.experiments.registry import EXPERIMENTS, experiment
+from howsure.experiments.registry import EXPERIMENTS, Work, experiment
 from howsure.experiments.result import Reproduction, height, side
 from howsure.experiments.tagging import Text, Tried, Workshop, near_best
-from howsure.experiments.work import Work
 from howsure.models.classifiers import TextClassifier
 from howsure.models.taggers.training import CrfTrainer
 from howsure.plots.vega import rendered

@@ -5,7 +5,7 @@ Ratings are a row per label (item, annotator, label), or a column per annotator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from howsure.engines.columns import guessed_column, label_column, text_column
+from howsure.engines.items import items_from_table
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
 from howsure.evaluation.annotation.ratings import Ratings, made_ratings
@@ -43,31 +44,27 @@ def long_ratings(
         taken.append(found.name)
         return found
 
-    columns = [
-        column(item, ITEM_NAMES, "item"),
-        column(annotator, ANNOTATOR_NAMES, "annotator"),
-        column(label, LABEL_NAMES, "label"),
-    ]
-    if len({c.name for c in columns}) < 3:
+    columns = {
+        "item": column(item, ITEM_NAMES, "item"),
+        "annotator": column(annotator, ANNOTATOR_NAMES, "annotator"),
+        "label": column(label, LABEL_NAMES, "label"),
+    }
+    if len({c.name for c in columns.values()}) < 3:
         raise InputError("--item, --annotator and --label must be three columns.")
-    extra = [None if name is None else table.column(name) for name in (gold, groups)]
-    rows = _rows(table, [*columns, *(c for c in extra if c)], where)
-    whole = dict(zip(("item", "annotator", "label"), rows[:3], strict=True))
-    rest = iter(rows[3:])
-    gold_values, group_values = (None if c is None else next(rest) for c in extra)
+    rows = _rows(table, columns | _named(table, gold=gold, groups=groups), where)
     left_out: dict[str, int] = {}
-    kept = np.ones(len(rows[0]), bool)
-    for name, found in zip(("item", "annotator", "label"), columns, strict=True):
-        missing = as_numpy(whole[name].is_null()).astype(bool) & kept
-        left_out[f"no {name} (column {found.name!r} is empty)"] = int(missing.sum())
+    kept = np.ones(len(rows["item"]), bool)
+    for role, found in columns.items():
+        missing = as_numpy(rows[role].is_null()).astype(bool) & kept
+        left_out[f"no {role} (column {found.name!r} is empty)"] = int(missing.sum())
         kept &= ~missing
     mask = pa.array(kept)
-    codes, names = zip(*(encoded(whole[name].filter(mask)) for name in whole), strict=True)
+    codes, names = zip(*(encoded(rows[role].filter(mask)) for role in columns), strict=True)
     return _made(
         codes,
         names,
-        _of_items(gold_values, mask, codes[0], names[0], "gold label", gold, may_lack=True),
-        _of_items(group_values, mask, codes[0], names[0], "group", groups),
+        _of_items(rows.get("gold"), mask, codes[0], names[0], "gold label", gold, may_lack=True),
+        _of_items(rows.get("groups"), mask, codes[0], names[0], "group", groups),
         order,
         left_out,
         table,
@@ -92,11 +89,10 @@ def wide_ratings(
             "agreement needs labels of two annotators at least: name their columns with --annotators a,b "
             "(or, with a row per label, name --item, --annotator and --label)."
         )
-    extra = [None if name is None else table.column(name) for name in (item, gold, groups)]
-    rows = _rows(table, [*columns, *(c for c in extra if c)], where)
-    rest = iter(rows[len(columns) :])
-    item_values, gold_values, group_values = (None if c is None else next(rest) for c in extra)
-    n = len(rows[0])
+    raters = {f"label{i}": c for i, c in enumerate(columns)}
+    rows = _rows(table, raters | _named(table, item=item, gold=gold, groups=groups), where)
+    n = len(rows["label0"])
+    item_values = rows.get("item")
     if item_values is None:
         width = len(str(n))
         item_values = pa.array([f"row {i + 1:0{width}}" for i in range(n)])
@@ -104,7 +100,7 @@ def wide_ratings(
         raise InputError(f"`{item}` is empty in {item_values.null_count:,} rows; every item needs a name.")
     if pc.count_distinct(item_values).as_py() < n:
         raise InputError(f"`{item}` names an item twice; with a column per annotator each item is one row.")
-    labels = pa.chunked_array(rows[: len(columns)]).combine_chunks()
+    labels = pa.chunked_array([rows[role] for role in raters]).combine_chunks()
     item_codes, item_names = encoded(item_values)
     items = np.tile(item_codes, len(columns))
     position = np.argsort(np.array([c.name for c in columns]))
@@ -117,28 +113,32 @@ def wide_ratings(
     return _made(
         (items[given], np.repeat(place, n)[given], label_codes),
         (item_names, [columns[i].name for i in position], label_names),
-        _of_items(gold_values, everything, item_codes, item_names, "gold label", gold, may_lack=True),
-        _of_items(group_values, everything, item_codes, item_names, "group", groups),
+        _of_items(rows.get("gold"), everything, item_codes, item_names, "gold label", gold, may_lack=True),
+        _of_items(rows.get("groups"), everything, item_codes, item_names, "group", groups),
         order,
         {"no label (an annotator's column is empty there)": int((~given).sum())},
         table,
     )
 
 
-def _rows(table: Table, columns: Sequence[Column], where: str | None) -> list[pa.Array]:
+def _named(table: Table, **names: str | None) -> dict[str, Column]:
+    """The columns that were named, by role."""
+    return {role: table.column(name) for role, name in names.items() if name is not None}
+
+
+def _rows(table: Table, columns: Mapping[str, Column], where: str | None) -> dict[str, pa.Array]:
     """Columns as text; empty text and NaN are missing."""
-    expressions = []
-    for column in columns:
+    sql = {}
+    for role, column in columns.items():
         if column.is_nested:
             raise InputError(f"`{column.name}` holds several values a row, not one.")
         name = quoted(column.name)
         text = f"NULLIF(CAST({name} AS VARCHAR), '')"
-        expressions.append(f"CASE WHEN isnan({name}) THEN NULL ELSE {text} END" if _is_float(column) else text)
-    batches = list(table.batches(expressions, where))
-    if not sum(b.num_rows for b in batches):
+        sql[role] = f"CASE WHEN isnan({name}) THEN NULL ELSE {text} END" if _is_float(column) else text
+    rows = items_from_table(table, more=sql, where=where).held(*sql)
+    if not rows or not len(rows[next(iter(sql))]):
         raise InputError("there are no rows" + (": --where kept none." if where else f" in {table.name}."))
-    whole = pa.Table.from_batches(batches).combine_chunks()
-    return [c.chunk(0) for c in whole.columns]
+    return rows
 
 
 def _is_float(column: Column) -> bool:
@@ -254,7 +254,7 @@ def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
         if bad:
             raise InputError(
                 f"`{column.name}` must hold dates such as 2024-05-31, or numbers; got {bad[0]!r}. "
-                "Name another column with --date, or mend these."
+                "Name another column with --date, or correct these."
             )
     order = _one(table, f"TRY_CAST({name} AS {kind})")
     missing = as_numpy(order.is_null()).astype(bool)
@@ -270,14 +270,14 @@ def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
 
 def n_rows(table: Table) -> int:
     """How many rows there are."""
-    return sum(b.num_rows for b in table.batches(["1"]))
+    return len(items_from_table(table, more={"row": "1"}).held("row").get("row", ()))
 
 
 def _one(table: Table, expression: str) -> pa.Array:
-    batches = list(table.batches([expression]))
-    if not sum(b.num_rows for b in batches):
+    rows = items_from_table(table, more={"value": expression}).held("value")
+    if not rows or not len(rows["value"]):
         raise InputError(f"{table.name} has no rows.")
-    return pa.Table.from_batches(batches).combine_chunks().column(0).chunk(0)
+    return rows["value"]
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------
@@ -307,11 +307,9 @@ def read_texts(
     if labelled:
         names.append(label_column(table, true, skip={names[0]}).name)
     names += [table.column(name).name for name in more]
-    expressions = [f"CAST({quoted(name)} AS VARCHAR)" for name in names]
-    columns: list[list[str | None]] = [[] for _ in names]
-    for batch in table.batches(expressions, where=where):
-        for column, part in zip(columns, batch.columns, strict=True):
-            column += part.to_pylist()
+    sql = {f"text{i}": f"CAST({quoted(name)} AS VARCHAR)" for i, name in enumerate(names)}
+    held = items_from_table(table, more=sql, where=where).held(*sql)
+    columns: list[list[str | None]] = [held[role].to_pylist() if held else [] for role in sql]
     needed = columns[: 1 + labelled]
     kept = [i for i, row in enumerate(zip(*needed, strict=True)) if None not in row]
     if not kept:

@@ -68,7 +68,7 @@ class Join:
 def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemRows, tuple[str, ...]]:
     """One table per model, every key in each of them once with the same label; and the models' names."""
     if engine.is_spark or any(is_spark_frame(s) for s in sources):
-        from howsure.engines.spark.joined import joined_frames
+        from howsure.engines.spark.table import joined_frames
 
         return joined_frames(sources, join, engine)
     spool = tempfile.TemporaryDirectory(prefix="howsure-")

@@ -65,7 +65,7 @@ def with_columns(
     """Copy the table to `out` with new columns `names`, made by `add` from the columns `read` (as `sql_type`); returns
     the rows. Spark writes a folder of Parquet files."""
     if type(table) is not Table:
-        from howsure.engines.spark.writing import write_with_columns
+        from howsure.engines.spark.table import write_with_columns
 
         _check_new(table, names, "name the new one with --name.")
         return write_with_columns(table, read, names, add, out, sql_type)

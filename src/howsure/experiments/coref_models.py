@@ -11,7 +11,7 @@ from howsure.corpora.coreference import gum_documents
 from howsure.corpora.document import Document
 from howsure.corpora.reading import corpus_path
 from howsure.errors import InputError
-from howsure.experiments.work import Work
+from howsure.experiments.registry import Work
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 
 # What is trained on, what a temperature is fitted on, and what is asked about: on OntoNotes as the paper, on GUM by its splits.

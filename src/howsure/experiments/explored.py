@@ -16,7 +16,7 @@ from howsure.corpora.reading import corpus_path
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import actors
 from howsure.events.timeline import period_start
-from howsure.experiments.work import Work
+from howsure.experiments.registry import Work
 
 WORLD = "Top/News/World"  # the paper's articles are about world news
 PLANS: dict[str, dict[str, Any]] = {

@@ -22,8 +22,8 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.paper import PaperInterval, calibration_interval
+from howsure.experiments.registry import Work
 from howsure.experiments.result import CONFIDENCE_LEVEL, Table, shown
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
 
 BLOCKS = 20  # of the jackknife

@@ -1,19 +1,124 @@
-"""The experiments by name. A module of this room with `settings` and `run` becomes one by a line in data/experiments.csv."""
+"""The experiments by name, the data that one is done on, and what it is given to work with.
+
+A module of this room with `settings` and `run` becomes an experiment by a line in data/experiments.csv. It names its corpora in order
+of preference: the source's own where HOWSURE_DATA has them, else what is public. A corpus is there when its folder has a file of the pattern.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from howsure import _validate
+from howsure._version import __version__
 from howsure.data import table
 from howsure.errors import InputError
-from howsure.experiments import data
 from howsure.experiments.result import Reproduction
-from howsure.experiments.work import Work
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A folder below HOWSURE_DATA, what lies there, and where it is to be had."""
+
+    folder: str
+    title: str
+    pattern: str
+    source: str
+    public: bool = True
+
+    @property
+    def path(self) -> Path | None:
+        """The folder, if it is there with a file of the pattern."""
+        root = os.environ.get("HOWSURE_DATA")
+        if not root:
+            return None
+        path = Path(root, self.folder)
+        return path if next(path.glob(self.pattern), None) is not None else None
+
+
+CORPORA = {row["folder"]: Corpus(**{**row, "public": row["public"] == "yes"}) for row in table("corpora")}  # type: ignore[arg-type]
+
+
+def chosen(wanted: Sequence[str]) -> str | None:
+    """The first of the corpora that is there; "a+b" is two together, "" no corpus at all."""
+    return next((w for w in wanted if all(CORPORA[c].path for c in w.split("+") if c)), None)
+
+
+def corpus_title(name: str) -> str:
+    """What a choice is called on a page."""
+    return " and ".join(CORPORA[c].title for c in name.split("+")) if name else "no corpus"
+
+
+def missing(experiment: str, wanted: Sequence[str]) -> InputError:
+    """One line: what the experiment would need, and where that is to be had."""
+    where = os.environ.get("HOWSURE_DATA")
+    folders = [w for w in wanted if w]
+    named = " or ".join(" and ".join(f"{c}/" for c in w.split("+")) for w in folders)
+    offered = [CORPORA[c] for w in folders for c in w.split("+")]
+    easy = next((c for c in offered if c.public), offered[0])
+    place = f"not below HOWSURE_DATA ({where})" if where else "HOWSURE_DATA names no folder"
+    return InputError(f"{experiment} needs {named}, {place}: {easy.folder}/ is {easy.title} ({easy.source}).")
+
+
+def fingerprint(name: str) -> str:
+    """Changes when a file of the corpora comes, goes or has another size: a result of other data is not used again."""
+    seen = hashlib.sha256()
+    for folder in (c for c in name.split("+") if c):
+        path = CORPORA[folder].path
+        if path is not None:
+            for file in sorted(f for f in path.rglob("*") if f.is_file()):
+                seen.update(f"{folder}/{file.relative_to(path)} {file.stat().st_size}\n".encode())
+    return seen.hexdigest()[:16] if name else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Called with a few words it tells them; `kept` makes a thing once for all experiments and all runs."""
+
+    tell: Callable[[str], None] = lambda _: None
+    folder: Path | None = None
+
+    def __call__(self, said: str) -> None:
+        self.tell(said)
+
+    def kept(
+        self,
+        name: str,
+        key: dict[str, Any],
+        make: Callable[[], T],
+        save: Callable[[T, Path], None],
+        load: Callable[[Path], T],
+        suffix: str = ".npz",
+    ) -> T:
+        """A trained model or the like: read if the folder has it, else made and written.
+
+        `key` is all that it depends on, as plain data; with the version it becomes part of the file's name, so that a
+        thing of other settings or other data is another file. `save` must write whole or not at all. A file that
+        cannot be read is made again.
+        """
+        if self.folder is None:
+            return make()
+        told = json.dumps([__version__, name, key], sort_keys=True, ensure_ascii=False)
+        path = self.folder / f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:12]}{suffix}"
+        if path.exists():
+            try:
+                return load(path)
+            except InputError:
+                pass
+        made = make()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        save(made, path)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +143,11 @@ class Experiment:
     @property
     def data(self) -> str | None:
         """The corpus that would be used now, "" for none needed; None if what is needed is not there."""
-        return data.chosen(self.corpora) if self.corpora else ""
+        return chosen(self.corpora) if self.corpora else ""
 
     def missing(self) -> InputError | None:
         """What keeps it from being done, if anything does."""
-        return data.missing(self.name, self.corpora) if self.data is None else None
+        return missing(self.name, self.corpora) if self.data is None else None
 
     @property
     def kept(self) -> bool:
@@ -58,12 +163,12 @@ class Experiment:
         if lacking is not None:
             raise lacking
         used = self.data or ""
-        return {**made, "experiment": self.name, "data": used, "data_fingerprint": data.fingerprint(used)}
+        return {**made, "experiment": self.name, "data": used, "data_fingerprint": fingerprint(used)}
 
     def run(self, settings: dict[str, Any], rng: np.random.Generator, work: Work) -> Reproduction:
         """Do it."""
         parts = import_module(self.module).run(settings, rng, work)
-        on = {"data": data.title(settings["data"])} if self.corpora else {"data": "synthetic data"}
+        on = {"data": corpus_title(settings["data"])} if self.corpora else {"data": "synthetic data"}
         return Reproduction(self.name, self.title, self.shows, settings, **{**on, **parts})
 
 

@@ -30,8 +30,8 @@ import numpy as np
 from howsure._version import __version__
 from howsure.data import table
 from howsure.errors import InputError
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Finding, Table
-from howsure.experiments.work import Work
 
 SOURCES = {"P": "The paper", "T": "The thesis", "N": "The course notes"}
 FIELD = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")

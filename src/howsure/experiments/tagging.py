@@ -22,9 +22,8 @@ from howsure.corpora.document import Document
 from howsure.corpora.reading import corpus_path
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
-from howsure.experiments.data import fingerprint
+from howsure.experiments.registry import Work, fingerprint
 from howsure.experiments.result import CONFIDENCE_LEVEL, Finding, Table, calibrated, height, shown, side
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm, HmmCounts

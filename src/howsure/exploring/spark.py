@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from howsure._version import __version__
 from howsure.corpora.dated import DatedText
-from howsure.engines.spark.jobs import Jobs
-from howsure.engines.spark.session import map_in_arrow, session
+from howsure.engines.spark.session import Jobs, map_in_arrow, session
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import SCHEMAS, part_files, write_part_files
 from howsure.exploring.blocks import Seconds, Work, block_rows, coref_version, packed, unpacked

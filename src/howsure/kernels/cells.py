@@ -88,10 +88,12 @@ def collapse(q: Floats, counts: Ints) -> tuple[Ints, Ints, int]:
     """
     cell, u = cell_of(q)
     v = (u + (1 << (SQUARE_SHIFT - 1))) >> SQUARE_SHIFT
-    per_row = np.stack([np.ones_like(u), u >> LOW_BITS, u & ((1 << LOW_BITS) - 1), v * v], axis=1)
-    weighted = counts[:, :, None] * per_row[:, None, :]
     starts = np.flatnonzero(np.diff(cell, prepend=-1))
-    sums = np.add.reduceat(weighted, starts, axis=0) if len(q) else np.zeros((0, 2, 4), np.int64)
+    sums = np.zeros((len(starts), 2, 4), np.int64)
+    for label in range(2) if len(q) else ():  # a column at a time: one after another in memory
+        n = np.ascontiguousarray(counts[:, label])
+        for k, each in enumerate((n, n * (u >> LOW_BITS), n * (u & ((1 << LOW_BITS) - 1)), n * (v * v))):
+            sums[:, label, k] = np.add.reduceat(each, starts)
     tail = (cell == 1) & (counts[:, 1] > 0)
     return cell[starts], sums, int(np.sum(fixed_log(q[tail]) * counts[tail, 1]))
 

@@ -38,7 +38,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def piece(function: Callable[..., Any]) -> Any:
     """A piece of kernels that also runs uncompiled: called from Python it is a plain function."""
-    return numba.extending.register_jitable(function)
+    return numba.extending.register_jitable(forceinline=True)(function)
 
 
 def ready(*dispatchers: Any, signatures: tuple[str, ...]) -> None:

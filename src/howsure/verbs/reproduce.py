@@ -13,11 +13,9 @@ import numpy as np
 from howsure import _validate
 from howsure._version import __version__
 from howsure.errors import InputError
-from howsure.experiments.data import CORPORA
 from howsure.experiments.overview import overview, overview_page, page
-from howsure.experiments.registry import EXPERIMENTS, experiment
+from howsure.experiments.registry import CORPORA, EXPERIMENTS, Work, experiment
 from howsure.experiments.result import Reproduction
-from howsure.experiments.work import Work
 from howsure.files import make_folder, write_whole
 from howsure.plots.vega import rendered
 from howsure.processes import Progress

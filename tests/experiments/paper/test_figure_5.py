@@ -14,7 +14,7 @@ from howsure.corpora.conll2012 import conll2012_text
 from howsure.experiments.coref_models import Pairs, documents, fitted
 from howsure.experiments.paper import figure_5
 from howsure.experiments.paper.figure_5 import Row, settings, studied
-from howsure.experiments.work import Work
+from howsure.experiments.registry import Work
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
 from coref_stories import story

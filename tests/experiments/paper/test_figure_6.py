@@ -11,7 +11,7 @@ from howsure.events.timeline import document_count
 from howsure.experiments import explored
 from howsure.experiments.paper import figure_6
 from howsure.experiments.paper.figure_6 import Cell, between_actors, cells, over_time
-from howsure.experiments.work import Work
+from howsure.experiments.registry import Work
 
 MONTHS = [date(1989, m, 1) for m in (1, 2, 3)]
 

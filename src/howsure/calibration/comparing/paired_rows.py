@@ -159,18 +159,20 @@ class RowSumsBuilder:
         u = [m.u[b] for m, b in zip(plan.models, bins, strict=True)]
         x, influence = [], []
         for m, b, each in zip(plan.models, bins, e, strict=True):
-            n, d = m.n[b], m.d[b]
-            others = np.maximum(n - 1.0, 1.0)
-            x.append((each - d) * np.sqrt(n / others))
+            others = np.maximum(m.n - 1.0, 1.0)
+            d = m.d[b]
+            apart = each - d
+            x.append(apart * np.sqrt(m.n / others)[b])
             # How a row moves T through its own bin: 2 x times the mean of the bin's other rows.
-            influence.append(2.0 * x[-1] * (d - (each - d) / others))
+            influence.append(2.0 * x[-1] * (d - apart / others[b]))
         squares = [each**2 for each in e]
         losses = [
             None if m.log_loss is None else row_log_loss(y, q) for m, y, q in zip(plan.models, ys, qs, strict=True)
         ]
         for i, sums in enumerate(self._models):
-            sums[:, 0] += np.bincount(bins[i], x[i] ** 2, len(sums))
-            sums[:, 1] += np.bincount(bins[i], x[i] ** 4, len(sums))
+            squared = x[i] ** 2
+            sums[:, 0] += np.bincount(bins[i], squared, len(sums))
+            sums[:, 1] += np.bincount(bins[i], squared * squared, len(sums))
         for p, (i, j) in enumerate(plan.pairs):
             self._note(p, INFLUENCE, influence[i] - influence[j])
             self._note(p, WEIGHT, u[i] - u[j])

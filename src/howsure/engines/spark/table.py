@@ -1,27 +1,32 @@
-"""A table that Spark reads: Parquet files of a cluster, or a data frame of the user's session."""
+"""A table that Spark reads: Parquet files of a cluster, or a data frame of the user's session; joined, and written with more columns."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from howsure._validate import BadRow
 from howsure.engines.engine import Engine
+from howsure.engines.files import Selection
 from howsure.engines.formats import BadFile, TableFile, bad_files, bad_files_error, table_files
-from howsure.engines.spark.jobs import Jobs
-from howsure.engines.spark.session import session
-from howsure.engines.tables import Table
+from howsure.engines.items import ItemRows
+from howsure.engines.joined import Join, model_names, repeated_key, unlike_items, unlike_labels
+from howsure.engines.spark.rows import SparkRows, ValuesWork, evaluated, evaluated_beside, on_the_wire, sql_schema
+from howsure.engines.spark.session import Jobs, map_in_arrow, session
+from howsure.engines.tables import Column, Table, as_arrow, quoted
+from howsure.engines.writing import Addition
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from howsure.engines.files import Selection
-
 ADDRESS = re.compile(r"[a-z0-9]+://")
+KINDS = {"key": pa.string(), "y": pa.uint8(), "q0": pa.float64(), "groups": pa.uint64(), "by": pa.string()}
 
 
 class SparkTable(Table):
@@ -77,9 +82,6 @@ class SparkTable(Table):
 
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
-        from howsure.engines.files import Selection
-        from howsure.engines.spark.rows import SparkRows, ValuesWork
-
         found = SparkRows(self, Selection({"v": expression}, where)).fold(ValuesWork())
         return sorted((v for v in found if v is not None), key=str)[:limit]
 
@@ -106,3 +108,138 @@ def empty_frame(frame: Any) -> pa.Table:
         return to_arrow_schema(frame.schema).empty_table()
     except Exception as error:
         raise InputError(f"the frame has a column that Arrow cannot hold: {str(error).splitlines()[0]}") from None
+
+
+class _JoinedFrame(SparkRows):
+    """The joined frame, and all that was opened for it."""
+
+    def __init__(self, table: SparkTable, selection: Selection, opened: ExitStack) -> None:
+        super().__init__(table, selection)
+        self._opened = opened
+
+    def close(self) -> None:
+        super().close()
+        self._opened.close()
+
+
+def joined_frames(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemRows, tuple[str, ...]]:
+    """One table per model, every key in each of them once with the same label; and the models' names."""
+    with ExitStack() as opened:
+        tables = [opened.enter_context(SparkTable(s, engine)) for s in sources]
+        frames: list[DataFrame] = []
+        for table in tables:
+            frame = _checked(table, join, first=not frames)
+            _compare_keys(table, frame, tables[0], frames[0] if frames else None, join.key)
+            opened.callback(frame.unpersist)
+            frames.append(frame)
+        whole = frames[0]
+        for i, frame in enumerate(frames[1:], 1):
+            whole = whole.join(frame.selectExpr("key", f"q0 AS q{i}"), "key")
+        models = model_names([t.name for t in tables])
+        columns = join.columns(len(models))
+        joined = opened.enter_context(SparkTable(whole.select(*columns), engine))
+        joined.name = ", ".join(models)
+        rows = _JoinedFrame(joined, Selection({c: quoted(c) for c in columns}), opened.pop_all())
+    return ItemRows(rows, join.items(len(models)), notes=[n for t in tables for n in t.notes]), models
+
+
+def _checked(table: SparkTable, join: Join, *, first: bool) -> DataFrame:
+    """Key, label and probability of a table's rows, each of them valid."""
+    from pyspark import StorageLevel
+
+    selection, items = join.of(table, first=first)
+    name, wanted = table.name, list(selection.columns)
+    schema = pa.schema([(c, KINDS[c]) for c in wanted])
+
+    def valid(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            for chunk in evaluated(batches, selection):
+                batch = join.checked(chunk, items)
+                made = dict(chunk.columns) | {"y": as_arrow(batch.ys[0]), "q0": as_arrow(batch.qs[0])}
+                yield on_the_wire(pa.RecordBatch.from_arrays([made[c] for c in wanted], schema=schema))
+        except BadRow as bad:
+            raise InputError(f"{name}: {bad}") from None
+
+    table.check_files(selection)
+    frame = map_in_arrow(table.frame, valid, sql_schema(schema)).persist(StorageLevel.DISK_ONLY)
+    if not table.jobs.result(lambda: frame.count()):
+        raise InputError(f"{name} has no rows.")
+    return frame
+
+
+def _compare_keys(table: SparkTable, frame: DataFrame, first: SparkTable, other: DataFrame | None, key: str) -> None:
+    """Refuses keys that stand twice, are not in both tables, or have unlike labels."""
+    many = frame.groupBy("key").count().where("count > 1")
+    twice = table.jobs.result(lambda: many.orderBy("key").limit(1).collect())
+    if twice:
+        raise repeated_key(table.name, key, twice[0]["key"], twice[0]["count"])
+    if other is None:
+        return
+    for a, b, here, there in ((frame, other, table.name, first.name), (other, frame, first.name, table.name)):
+        n, some = _counted(table, a.join(b.select("key"), "key", "left_anti"))
+        if n:
+            raise unlike_items(n, here, there, some)
+    labels = other.selectExpr("key", "y AS other")
+    n, some = _counted(table, frame.join(labels, "key").where("y <> other"))
+    if n:
+        raise unlike_labels(n, table.name, first.name, some)
+
+
+def _counted(table: SparkTable, frame: DataFrame) -> tuple[int, Any]:
+    row = table.jobs.result(lambda: frame.selectExpr("count(*) AS n", "min(key) AS first").collect()[0])
+    return int(row["n"]), row["first"]
+
+
+def write_with_columns(
+    table: Table, read: Sequence[Column], names: Sequence[str], add: Addition, out: str, sql_type: str
+) -> int:
+    """Write the table to the folder `out` with new columns `names`; returns the rows."""
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    assert isinstance(table, SparkTable)
+    numbers = {f"c{i}": c.name for i, c in enumerate(read)}
+    selection = Selection(
+        {key: f"TRY_CAST({quoted(source)} AS {sql_type})" for key, source in numbers.items()}, None, numbers
+    )
+
+    def extended(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for whole, chunk in evaluated_beside(batches, selection):
+            made = add([chunk[key] for key in numbers], None)
+            for name, values in zip(names, made, strict=True):
+                whole = whole.append_column(name, pa.array(values))
+            yield from whole.combine_chunks().to_batches()
+
+    schema: Any = StructType([*table.frame.schema.fields, *(StructField(n, DoubleType()) for n in names)])
+    folder = _folder(table, out)
+
+    def run() -> int:
+        map_in_arrow(table.frame, extended, schema).write.mode("errorifexists").parquet(folder)
+        return int(table.frame.sparkSession.read.parquet(folder).count())
+
+    try:
+        return table.jobs.result(run)
+    except BaseException:
+        _remove(table, folder)
+        raise
+
+
+def _folder(table: SparkTable, out: str) -> str:
+    if Path(out).suffix.lower() not in (".parquet", ""):
+        raise InputError(f"Spark writes a folder of Parquet files: end its name in .parquet; got {out}.")
+    folder = out if "://" in out else Path(out).resolve().as_uri()
+    path, system = _hadoop(table, folder)
+    if system.exists(path):
+        raise InputError(f"{out} is there already; Spark writes to a new folder only.")
+    return folder
+
+
+def _remove(table: SparkTable, folder: str) -> None:
+    path, system = _hadoop(table, folder)
+    system.delete(path, True)
+
+
+def _hadoop(table: SparkTable, folder: str) -> tuple[Any, Any]:
+    """The folder and the file system that it is on."""
+    context: Any = table.frame.sparkSession.sparkContext
+    path = context._jvm.org.apache.hadoop.fs.Path(folder)
+    return path, path.getFileSystem(context._jsc.hadoopConfiguration())

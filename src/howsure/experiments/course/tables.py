@@ -8,8 +8,8 @@ import numpy as np
 
 from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Finding, Table
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 
 

@@ -16,8 +16,8 @@ from howsure.corpora.reading import corpus_path
 from howsure.evaluation.contests.analysis import Field, duels, system_scores
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.units import Units, label_units
+from howsure.experiments.registry import Work
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, height, judged, leaning, shown
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 from howsure.models.classifiers import TextClassifier, fit_classifier
 from howsure.plots.panels import curve_panels

@@ -13,6 +13,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import adaptive_bins, calibration_error, calibration_interval
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
+from howsure.experiments.registry import Work
 from howsure.experiments.result import (
     CONFIDENCE_LEVEL,
     Figure,
@@ -35,7 +36,6 @@ from howsure.experiments.tagging import (
     taggers_table,
     tried_table,
 )
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Ints
 from howsure.plots.panels import curve_panels
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from howsure.experiments.questions import (
     counted,
     error_records,
 )
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Finding, Table, Verdict, shown
 from howsure.experiments.tagging import Contest, Tried, pseudocount_table, taggers_table
-from howsure.experiments.work import Work
 from howsure.plots.panels import error_dots
 
 MODELS = ("HMM", "CRF")
@@ -41,34 +41,24 @@ def tag_questions(made: Contest, least: int) -> list[Question]:
 
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
     """Errors on each tag, their averages, and how often either model is better."""
-    rows, found, first = [], [], None
-    for classes in (False, True):
-        made = tagging.hmm_and_crf(settings, work, classes=classes)
-        questions = tag_questions(made, settings["least"])
-        answers = answered(questions, settings["bin_size"], settings["samples"], rng, work)
-        count = counted(answers)
-        rows.append(count_row("words and classes" if classes else "words", count))
-        found.append(count)
-        if first is None:
-            first = made, answers, averages(questions, answers, (settings["top"], len(questions)), work), count
-    assert first is not None
-    made, answers, means, _ = first
+    made, answers, means, counted_both, tables = contests(
+        settings,
+        rng,
+        work,
+        ("tags", "Each tag"),
+        lambda c: tag_questions(c, settings["least"]),
+        (settings["top"], None),
+    )
     shop = tagging.Workshop(settings, work)
     counts = settings["pseudocounts"]
     hmms = [shop.measured(a, m, "NN") for a, m in zip(counts, shop.hmms(rare=0, pseudocounts=counts), strict=True)]
     title = "Calibration error on each tag, the commonest first, and averages"
     return {
-        "findings": findings(answers, means, found[0], found[1], len(made.tags), hmms),
+        "findings": findings(answers, means, *counted_both, len(made.tags), hmms),
         "figures": (
             Figure("4a", f"{title}.", error_dots(error_records(answers, means, MODELS), title=title, models=MODELS)),
         ),
-        "tables": (
-            count_table("Tags on which each model is better calibrated", tuple(rows)),
-            averages_table(means),
-            answers_table("tags", "Each tag", MODELS, answers),
-            taggers_table(made),
-            pseudocount_table(hmms, "is it NN?"),
-        ),
+        "tables": (*tables, pseudocount_table(hmms, "is it NN?")),
         "notes": (
             f"Tags with fewer than {settings['least']} test tokens are left out. Significance: cluster-robust test of the "
             "difference of squared errors, sentences independent, Benjamini-Hochberg at 5%.",
@@ -76,6 +66,40 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             "significantly better where the two intervals do not overlap.",
         ),
     }
+
+
+def contests(
+    settings: dict[str, Any],
+    rng: np.random.Generator,
+    work: Work,
+    named: tuple[str, str],
+    asking: Callable[[Contest], list[Question]],
+    tops: tuple[int | None, ...],
+) -> tuple[Contest, tuple[Answered, ...], list[Average], tuple[Count, Count], tuple[Table, ...]]:
+    """HMM against CRF: the contest where they know words, its answers and averages; counts, there and with word classes; tables.
+
+    `named` is what is asked about, and the heading of its table; averages are over the `tops` commonest (None: all).
+    """
+    what, heading = named
+    counts: list[Count] = []
+    found: list[tuple[Contest, tuple[Answered, ...], list[Average]]] = []
+    for classes in (False, True):
+        made = tagging.hmm_and_crf(settings, work, classes=classes)
+        questions = asking(made)
+        answers = answered(questions, settings["bin_size"], settings["samples"], rng, work)
+        counts.append(counted(answers))
+        if not classes:
+            most = tuple(len(questions) if top is None else top for top in tops)
+            found.append((made, answers, averages(questions, answers, most, work)))
+    made, answers, means = found[0]
+    rows = tuple(count_row(*row) for row in zip(("words", "words and classes"), counts, strict=True))
+    tables = (
+        count_table(f"{what.capitalize()} on which each model is better calibrated", rows),
+        averages_table(means),
+        answers_table(what, heading, MODELS, answers),
+        taggers_table(made),
+    )
+    return made, answers, means, (counts[0], counts[1]), tables
 
 
 def count_row(name: str, c: Count) -> tuple[Any, ...]:

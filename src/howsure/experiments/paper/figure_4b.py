@@ -7,28 +7,11 @@ from typing import Any
 import numpy as np
 
 from howsure.experiments import tagging
-from howsure.experiments.paper.figure_4a import (
-    MODELS,
-    also,
-    average_finding,
-    averages_table,
-    count_row,
-    count_table,
-)
-from howsure.experiments.questions import (
-    Answered,
-    Average,
-    Count,
-    Question,
-    answered,
-    answers_table,
-    averages,
-    counted,
-    error_records,
-)
+from howsure.experiments.paper.figure_4a import MODELS, also, average_finding, contests
+from howsure.experiments.questions import Answered, Average, Count, Question, error_records
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Finding
-from howsure.experiments.tagging import Contest, taggers_table
-from howsure.experiments.work import Work
+from howsure.experiments.tagging import Contest
 from howsure.plots.panels import error_dots, error_scatter
 from howsure.posteriors.chain import top_pairs
 
@@ -61,23 +44,13 @@ def pair_questions(made: Contest, most: int) -> list[Question]:
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
     """Errors on the commonest pairs, their averages, and how often either model is better."""
     few, many = settings["top"]
-    rows, counts, kept = [], [], None
-    for classes in (False, True):
-        made = tagging.hmm_and_crf(settings, work, classes=classes)
-        work("pairs of tags")
-        questions = pair_questions(made, many)
-        answers = answered(questions, settings["bin_size"], settings["samples"], rng, work)
-        count = counted(answers)
-        rows.append(count_row("words and classes" if classes else "words", count))
-        counts.append(count)
-        if kept is None:
-            kept = (made, answers, averages(questions, answers, (few, many), work), count)
-    assert kept is not None
-    made, answers, means, _ = kept
+    _, answers, means, counts, tables = contests(
+        settings, rng, work, ("pairs", "The commonest pairs"), lambda c: pair_questions(c, many), (few, many)
+    )
     title = f"Calibration error on the {few} commonest pairs, and averages"
     every = f"Calibration error on the {len(answers)} commonest pairs"
     return {
-        "findings": findings(means, counts[0], counts[1]),
+        "findings": findings(means, *counts),
         "figures": (
             Figure(
                 "4b",
@@ -86,12 +59,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             ),
             Figure("4b-all", f"{every}.", error_scatter(_points(answers), title=every, models=MODELS)),
         ),
-        "tables": (
-            count_table("Pairs on which each model is better calibrated", tuple(rows)),
-            averages_table(means),
-            answers_table("pairs", "The commonest pairs", MODELS, answers),
-            taggers_table(made),
-        ),
+        "tables": tables,
         "notes": (
             "Pair probabilities are exact, by forward-backward. Significance as in figure 4a.",
             "Both tokens of a pair are in one sentence; sentences are what is independent.",

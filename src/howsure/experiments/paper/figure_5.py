@@ -15,8 +15,8 @@ from howsure.calibration import paper
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.experiments.coref_models import PARTS, Pairs, documents, fitted
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Finding, Table, Verdict
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats
 from howsure.plots.panels import pair_panels
 

@@ -12,8 +12,8 @@ import numpy as np
 from howsure.events.exploration import Exploration
 from howsure.events.timeline import all_periods, document_count, more_than, period_start
 from howsure.experiments.explored import PLANS, explored, gold_counts, gold_pairs, proposed_pairs
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Finding, Table, Verdict
-from howsure.experiments.work import Work
 from howsure.plots.timelines import timeline_figure
 from howsure.posteriors.answers import CountLaw
 

@@ -17,8 +17,8 @@ from howsure.evaluation.annotation.agreement import mean_share
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 from howsure.experiments.explored import Pair, explored, gold_pairs, proposed_pairs
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Finding, Table
-from howsure.experiments.work import Work
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Finding, Table, calibrated, shown
 from howsure.experiments.tagging import Text, splits
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains import crf_compiled
 from howsure.kernels.losses import soft_calibration_error

@@ -23,9 +23,9 @@ from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.intervals import Estimate, squared_error_interval
 from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
+from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Table
 from howsure.experiments.thesis.synthetic_findings import findings
-from howsure.experiments.work import Work
 from howsure.kernels.cells import Floats, Ints
 from howsure.plots.panels import score_panels
 

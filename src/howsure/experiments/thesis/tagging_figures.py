@@ -15,6 +15,7 @@ from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_mse
 from howsure.calibration.result import Calibration
+from howsure.experiments.registry import Work
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, judged, shown
 from howsure.experiments.tagging import (
     Contest,
@@ -26,7 +27,6 @@ from howsure.experiments.tagging import (
     taggers_table,
     tried_table,
 )
-from howsure.experiments.work import Work
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.plots.panels import curve_panels

@@ -45,6 +45,15 @@ def exp_below(x):
 
 
 @inlined
+def longest_of(starts, first, last):
+    """Number of tokens of the longest sentence."""
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, starts[s + 1] - starts[s])
+    return longest
+
+
+@inlined
 def sum_of(x):
     """Σ x by four sums side by side: one alone would wait for itself."""
     n = x.size
@@ -148,9 +157,7 @@ def scaled_forward(score, e, e_initial, alpha, p, work):
 def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z):
     """Marginals of sentences first … last-1 into `out`, and log Z less the constants taken out of the transitions."""
     n_tags = scores.shape[1]
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, starts[s + 1] - starts[s])
+    longest = longest_of(starts, first, last)
     p = np.empty((longest, n_tags))
     beta, b, work = np.empty(n_tags), np.empty(n_tags), np.empty(n_tags)
     for s in range(first, last):
@@ -183,9 +190,7 @@ def scaled_pairs(
     at the first token of the pair, and Σ_t α_t[i] b_{t+1}[j] into `expected`, to be multiplied by `e`.
     """
     n_tags = scores.shape[1]
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, starts[s + 1] - starts[s])
+    longest = longest_of(starts, first, last)
     p = np.empty((longest, n_tags))
     alpha = np.empty((longest, n_tags))
     beta, work = np.empty(n_tags), np.empty(n_tags)
@@ -221,9 +226,7 @@ def scaled_pairs(
 def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, last, log_alpha, log_c, out, log_z):
     """Marginals, log Z, and the normalised forward messages with what was divided out at each token."""
     n_tags = scores.shape[1]
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, starts[s + 1] - starts[s])
+    longest = longest_of(starts, first, last)
     p = np.empty((longest, n_tags))
     beta, b, work = np.empty(n_tags), np.empty(n_tags), np.empty(n_tags)
     for s in range(first, last):
@@ -318,9 +321,7 @@ def log_messages(scores, starts, transitions, initial, final, first, last, log_a
 def viterbi(scores, starts, transitions, initial, final, first, last, best, weight):
     """The heaviest sequence of each sentence, and its log weight. Ties go to the first tag, from the last token on."""
     n_tags = scores.shape[1]
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, starts[s + 1] - starts[s])
+    longest = longest_of(starts, first, last)
     pointers = np.empty((longest, n_tags), np.int32)
     value, reached = np.empty(n_tags), np.empty(n_tags)
     for s in range(first, last):
@@ -359,9 +360,7 @@ def k_best(scores, starts, transitions, initial, final, first, last, best, weigh
     Each (token, tag) keeps a list of k in order; ties keep the order in which tags are numbered.
     """
     n_tags, k = scores.shape[1], best.shape[1]
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, starts[s + 1] - starts[s])
+    longest = longest_of(starts, first, last)
     pointers = np.empty((longest, n_tags, k), np.int32)
     value, reached = np.empty((n_tags, k)), np.empty((n_tags, k))
     for s in range(first, last):

@@ -6,13 +6,10 @@ import threading
 from typing import Any
 
 from howsure.kernels.compiling import _is_cached, ready
-from howsure.kernels.ngrams import counts_compiled as ngram_counts_compiled
-from howsure.kernels.ngrams import index_compiled as ngram_index_compiled
-from howsure.kernels.ngrams import scores_compiled as ngram_scores_compiled
-from howsure.kernels.ngrams import text_ids_compiled
+from howsure.kernels.ngrams import counts_compiled, scores_compiled, text_ids_compiled
 
 SMALL = 2_000  # bytes or tokens; interpreting them takes less time than compiling
-_FAMILIES = (text_ids_compiled, ngram_counts_compiled, ngram_scores_compiled, ngram_index_compiled)
+_FAMILIES = (text_ids_compiled, counts_compiled, scores_compiled)
 _KERNELS = {kernel.py_func.__name__: kernel for family in _FAMILIES for kernel in family.SIGNATURES}
 _SIGNATURES = {kernel: s for family in _FAMILIES for kernel, s in family.SIGNATURES.items()}
 _LOCK = threading.Lock()

@@ -48,6 +48,17 @@ def find_word(h, data, a, b, slots, text, ends):
     return slot, np.int64(-1)
 
 
+@piece
+def entered(h, slot, data, a, b, n_words, n_text, slots, text, ends):
+    """Append the word data[a:b] to the table as number `n_words`; returns the length of the text with it."""
+    for i in range(a, b):
+        text[n_text] = data[i]
+        n_text += 1
+    ends[n_words] = n_text
+    slots[slot] = (h << 32) | (n_words + 1)
+    return n_text
+
+
 @kernel
 def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     """Append the numbers of the tokens of `data` to `ids`, from byte `state[POSITION]` on.
@@ -123,13 +134,9 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
                 if 2 * n_words >= slots.size or n_words >= ends.size or n_text + b - a > text.size:
                     status = 2
                     break
-                for i in range(a, b):
-                    text[n_text] = data[i]
-                    n_text += 1
-                ends[n_words] = n_text
+                n_text = entered(h, slot, data, a, b, n_words, n_text, slots, text, ends)
                 word = n_words
                 n_words += 1
-                slots[slot] = (h << 32) | (word + 1)
             else:
                 word = 0
         pos = b
@@ -167,13 +174,9 @@ def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, s
         if word >= 0:
             found += 1
         elif grow == 1:
-            for i in range(a, b):
-                text[n_text] = other_text[i]
-                n_text += 1
-            ends[n_words] = n_text
+            n_text = entered(h, slot, other_text, a, b, n_words, n_text, slots, text, ends)
             word = n_words
             n_words += 1
-            slots[slot] = (h << 32) | (word + 1)
         else:
             word = 0
         numbers[j] = word

@@ -79,7 +79,7 @@ class LanguageModel:
         return bool(np.isfinite(self.log_p[UNK]))
 
     def ids(self, source: Any, *, grow: bool = False) -> Ids:
-        """Numbers of a text's tokens as the model reads it; see `reading.blocks` for what a source may be."""
+        """Numbers of a text's tokens as the model reads it; see `vocabulary.blocks` for what a source may be."""
         units = units_number(str(self.settings["units"]))
         lower = bool(self.settings.get("lowercase"))
         made = [block_ids(b, self.vocabulary, units, self.frame, grow=False) for b in blocks(source, lowercase=lower)]
@@ -89,11 +89,10 @@ class LanguageModel:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
         n = len(ids)
         log_prob, matched = np.empty(n), np.empty(n, np.uint8)
-        tables: tuple[Any, ...] = (self.trie.start, self.trie.word, self.log_p, self.log_b)
-        if self.order > 1 and n > INDEX_FROM and n * INDEX_SHARE > len(self.trie):
-            run, tables = kernel("score_indexed", n), (*tables, self._index)
-        else:
-            run = kernel("score_ids", n)
+        pays = self.order > 1 and n > INDEX_FROM and n * INDEX_SHARE > len(self.trie)
+        index = self._index if pays else np.zeros(0, np.uint64)
+        tables = (self.trie.start, self.trie.word, self.log_p, self.log_b, index)
+        run = kernel("score_ids", n)
         workers = cores() if n > 1 << 15 and self.frame else 1
         cuts = [0]
         for i in range(1, workers):

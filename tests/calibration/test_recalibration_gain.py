@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import howsure
-from howsure.calibration.recalibration.gain import ENDS, FARTHEST, MeanGain, truncated_quantile
+from howsure.calibration.recalibration.gain import ENDS, FARTHEST, MeanGain, impossible_share, truncated_quantile
 
 
 def ratio_by_definition(total, size, mean):
@@ -156,3 +156,42 @@ def test_impossible_events_are_found():
         accepted += not made.declined
         assert made.declined or made.gain.value >= 0
     assert accepted / seen > 0.6
+
+
+def test_given_refusal_limits_hold():
+    """500 declined means of 60 skewed gains whose true mean is at what is asked: plain limits miss those that were unlucky."""
+    rng = np.random.default_rng(8)
+    mean, n, seen, held, plain = 0.3, 60, 0, 0, 0
+    while seen < 500:
+        made = MeanGain.of(rng.exponential(size=n) - 1 + mean, None)
+        if made.excess(0.95) > 0:
+            continue
+        found, usual = made.given_declined(0.95), made.estimate(0.95)
+        assert found.value == usual.value
+        assert found.low < usual.low
+        seen += 1
+        held += found.low <= mean <= found.high
+        plain += usual.low <= mean <= usual.high
+    assert held / seen > 0.95 - 3 * np.sqrt(0.95 * 0.05 / seen)
+    assert plain < held
+
+
+def test_impossible_rows_that_were_all_right_may_still_be_wrong():
+    assert impossible_share(30, 0, 100, 0.95) == pytest.approx(0.3 * (1 - 0.025 ** (1 / 30)))
+    assert impossible_share(0, 0, 100, 0.95) == 0.0
+    q = np.r_[np.zeros(20), np.ones(20), np.full(60, 0.5)]
+    y = np.r_[np.zeros(20), np.ones(20), np.tile([0, 1], 30)].astype(int)
+    found = howsure.recalibrate(y, q)
+    assert found.declined
+    assert found.gain.high == pytest.approx(30 * 0.4 * (1 - 0.025 ** (1 / 40)), abs=0.01)
+
+
+def test_held_out_gains_of_noise_have_twice_the_variance_of_independent_rows():
+    """A shift fitted to calibrated rows: what each fold gains depends on the other folds' noise, and theirs on its own."""
+    rng = np.random.default_rng(9)
+    e = rng.normal(size=(4_000, 5, 100))
+    shift = (e.sum(axis=(1, 2), keepdims=True) - e.sum(axis=2, keepdims=True)) / 400
+    gain = (shift * e - shift**2 / 2).reshape(4_000, 500)
+    truth = -np.mean(shift**2, axis=(1, 2)) / 2
+    ratio = np.var(gain.mean(axis=1) - truth) / np.mean(gain.var(axis=1) / 500)
+    assert ratio == pytest.approx(2.0, abs=0.2)

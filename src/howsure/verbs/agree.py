@@ -223,6 +223,11 @@ def _crowd(
         model = replace(model, posterior=posterior_over_models(ratings, model, np.random.default_rng(0)))
     notes = [] if model.converged else [f"Dawid-Skene stopped after {model.iterations:,} iterations, not converged."]
     checked = None if ratings.gold is None else _against_gold(ratings, votes, model, level, rng)
+    if checked is None:
+        notes.append(
+            "The model's probabilities assume that annotators err independently of one another. Where hard items make them err together, "
+            "the probabilities are too high; gold labels would tell."
+        )
     return Crowd(votes, model, judged, needed, without, reject_below, smoothing, checked), notes
 
 

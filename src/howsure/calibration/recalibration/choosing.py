@@ -2,13 +2,13 @@
 
 Every method is cross-fitted: the rows of a fold are mapped by a recalibrator fitted to the other folds. The headline gain
 is that of the whole procedure, choice included: for each fold the method is the best one on the *other* folds, so that
-picking a winner does not flatter it. Nor does accepting it: an accepted gain is the one given acceptance (`gain.py`).
+picking a winner does not flatter it. Nor does accepting it: an accepted gain is the one given acceptance, a declined one that given the refusal (`gain.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.folds import random_folds
-from howsure.calibration.recalibration.gain import MeanGain
+from howsure.calibration.recalibration.gain import MeanGain, impossible_share
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator
 from howsure.kernels.losses import Floats
 
@@ -81,10 +81,14 @@ def contest(
     gain, brier_gain = (MeanGain.of(g[chosen, rows], clusters) for g in (gains, brier_gains))
     clear = gain.excess(confidence_level) > 0.0
     found, brier_found = gain.estimate(confidence_level), brier_gain.estimate(confidence_level)
-    if clear and may_decline:
-        given = gain.given_accepted(confidence_level)
+    if may_decline:
+        given = gain.given_accepted(confidence_level) if clear else gain.given_declined(confidence_level)
         brier_found = _moved_along(brier_found, found, given, _slope(gains[chosen, rows], brier_gains[chosen, rows]))
         found = given
+    if may_decline and not clear:
+        # Rows that had what they called impossible may be unseen: each would have cost this much more, or 1 of Brier score.
+        share = impossible_share(*_called_impossible(p, y), len(y), confidence_level)
+        found, brier_found = _raised(found, share * LOG_ODDS_BOUND), _raised(brier_found, share)
     return Contest(
         MethodScore("none", float(before.mean()), float(brier_before.mean()), Estimate(0.0)),
         scores,
@@ -120,6 +124,13 @@ def chosen_methods(log_losses: Floats, fold: NDArray[np.int64]) -> NDArray[np.in
     return best
 
 
+def _called_impossible(p: Floats, y: NDArray[np.int64]) -> tuple[int, int]:
+    """How many rows call some label impossible, and in how many of them that label came up."""
+    if p.ndim == 1:
+        return int(np.sum((p == 0.0) | (p == 1.0))), int(np.sum(np.where(y == 1, p, 1.0 - p) == 0.0))
+    return int(np.sum(np.any(p == 0.0, axis=1))), int(np.sum(p[np.arange(len(y)), y] == 0.0))
+
+
 def _slope(gain: Floats, other: Floats) -> float:
     """By how much another gain of a row falls with this one, by least squares; at least 0."""
     deviation = gain - gain.mean()
@@ -128,14 +139,17 @@ def _slope(gain: Floats, other: Floats) -> float:
 
 
 def _moved_along(estimate: Estimate, before: Estimate, after: Estimate, slope: float) -> Estimate:
-    """What acceptance does to an estimate that goes with the one it was decided by."""
-    if None in (estimate.low, before.low, after.low):
+    """What the decision does to an estimate that goes with the one it was decided by."""
+    if estimate.low is None or estimate.high is None or before.low is None or after.low is None:
         return estimate
-    assert estimate.low is not None
-    assert before.low is not None
-    assert after.low is not None
     value = estimate.value - slope * (before.value - after.value)
-    return Estimate(value, min(estimate.low - slope * (before.low - after.low), value), estimate.high)
+    low = estimate.low - slope * (before.low - after.low)
+    return Estimate(value, min(low, value), estimate.high + slope * ((after.high or 0.0) - (before.high or 0.0)))
+
+
+def _raised(estimate: Estimate, by: float) -> Estimate:
+    """The same with a higher upper limit."""
+    return estimate if estimate.high is None else replace(estimate, high=estimate.high + by)
 
 
 def losses(p: Floats, y: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -19,6 +19,9 @@ from howsure.calibration.groups.estimates import student_quantile
 from howsure.kernels.losses import Floats
 
 ENDS = 1000  # units at either end that are kept as they are when there are many; those between are pooled
+SHARED = sqrt(
+    2.0
+)  # of a noisy recalibrator's held-out gain Σ S_f S_g over pairs of folds, f and g each being held out once
 FARTHEST = 4.0  # standard errors by which a limit may be moved for having been accepted
 
 
@@ -147,6 +150,28 @@ class MeanGain:
         assert plain.low is not None
         value = max(middle, 0.0)
         return Estimate(value, min(low, plain.low, value), plain.high)
+
+    def given_declined(self, confidence_level: float) -> Estimate:
+        """The mean, and its limits given that the gain was not clear.
+
+        The upper limit is the mirror image of `given_accepted`'s lower one: gains that would have been accepted are taken away
+        from the law. Near a gain of 0 what folds lend each other counts twice in the variance (`SHARED`).
+        """
+        if self.units < 2:
+            return Estimate(self.mean)
+        z = SHARED * normal_quantile(0.5 + confidence_level / 2)
+        short = truncated_quantile(-self.excess(confidence_level), 0.5 - confidence_level / 2)
+        return Estimate(self.mean, self.at_root(self._student(z)), self.at_root(-self._student(max(z, short))))
+
+
+def impossible_share(impossible: int, wrong: int, rows: int, confidence_level: float) -> float:
+    """By how much the share of rows that had the label called impossible may exceed the one seen: Clopper-Pearson's limit."""
+    from howsure.kernels.special import betaincinv
+
+    if impossible == 0 or wrong == impossible:
+        return 0.0
+    upper = float(betaincinv(wrong + 1.0, impossible - wrong, 0.5 + confidence_level / 2))
+    return (upper * impossible - wrong) / rows
 
 
 def truncated_quantile(excess: float, tail: float) -> float:

@@ -19,7 +19,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import BIN_SIZE, adaptive_bins
 from howsure.corpora.conll2012 import read_conll2012
 from howsure.corpora.document import Document
-from howsure.corpora.reading import corpus_path
+from howsure.corpora.reading import corpus_path, read_splits
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.experiments.registry import Work, fingerprint
@@ -83,6 +83,9 @@ def _documents(data: str) -> list[list[Document]]:
     if data == "treebank":
         files = sorted(corpus_path(data).glob("wsj_*.pos"))
         return [read_tagged([f for f in files if a <= int(f.stem[4:8]) <= b]) for a, b in WSJ_PARTS]
+    if data == "gum":  # entities: the types of the outermost mentions
+        parts = read_splits(corpus_path(data, "splits.md"))
+        return [read_tagged([corpus_path(data, "dep", f"{n}.conllu") for n in parts[p]], "entity") for p in PARTS]
     names = {"ewt": "en_ewt-ud-{}.conllu", "ark-tweets": "oct27.{}"}
     return [read_tagged(corpus_path(data, names[data].format(part))) for part in PARTS]
 

@@ -1,0 +1,207 @@
+"""Named entities, the thesis's second task: three taggers asked whether a span is an entity of a kind.
+
+The thesis announces the task and prints no numbers. Its questions on spans (§3.4) are asked of every span that any of the
+taggers gives a probability of 0.001 or more and of every gold span; all taggers answer the same ones, exactly. Entities are
+GUM's, named or not, the outermost ones: types of mentions as B-, I- and O tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from howsure.calibration.comparing.result import Pair, compare_rows
+from howsure.calibration.paper import calibration_error
+from howsure.calibration.result import Calibration
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, calibrated, judged, shown
+from howsure.experiments.tagging import Workshop
+from howsure.experiments.work import Work
+from howsure.kernels.cells import Floats, Ints
+from howsure.models.taggers.crf import Crf
+from howsure.models.taggers.hmm import Hmm
+from howsure.plots.panels import curve_panels
+from howsure.posteriors.chain import ChainPosterior
+
+HMM, BASIC, ADVANCED = "HMM", "CRF-Basic", "CRF-Advanced"
+LEAST = 1e-3  # probability from which a span is asked about
+
+
+def settings(quick: bool) -> dict[str, Any]:
+    """How much text, what is tried on dev, and the kinds of entities asked about: the commonest."""
+    full = {"sentences": [3_500, 800, 1_200], "iterations": 80, "l2": [0.1, 0.03], "kinds": 5}
+    small = {"sentences": [150, 60, 80], "iterations": 15, "l2": [0.1], "kinds": 2}
+    return {"quick": quick, "pseudocounts": [0.001, 0.01, 0.1, 1.0], "bin_size": 1_000, **(small if quick else full)}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Spans of one kind: what is true, each tagger's probability, and the sentence."""
+
+    kind: str
+    y: NDArray[np.uint8] = field(repr=False)
+    q: dict[str, Floats] = field(repr=False)
+    group: Ints = field(repr=False)
+
+
+def asked(posteriors: dict[str, ChainPosterior], tags: Sequence[str], kind: str) -> Asked:
+    """Every span that any tagger finds possible, and every gold one; all taggers are asked all of them."""
+    known = {n: p for n, p in posteriors.items() if kind in p.span_kinds()}
+    gold = {n: p.codes(list(tags)) for n, p in known.items()}
+    places: set[tuple[int, int]] = set(gold_spans(tags, next(iter(posteriors.values())).starts, kind))
+    for p in known.values():
+        a = p.span_is(kind, least=LEAST)
+        places.update(zip(a.start.tolist(), a.end.tolist(), strict=True))
+    spans = np.array(sorted(places), np.int64).reshape(-1, 2)
+    answers = {n: p.span_is(kind, spans=spans) for n, p in known.items()}
+    first = next(iter(known))
+    q = {n: np.ascontiguousarray(answers[n].y_prob) if n in answers else np.zeros(len(spans)) for n in posteriors}
+    return Asked(kind, answers[first].y_true(gold[first]), q, answers[first].sentence)
+
+
+def gold_spans(tags: Sequence[str], starts: Ints, kind: str) -> list[tuple[int, int]]:
+    """(start, end) of the gold spans of a kind: B-kind and the I-kind after it, within a sentence.
+
+    >>> gold_spans(["B-x", "I-x", "B-x", "O"], np.array([0, 4]), "x")
+    [(0, 2), (2, 3)]
+    """
+    firsts, found = set(starts.tolist()), []
+    for i, tag in enumerate(tags):
+        if tag == f"B-{kind}":
+            end = i + 1
+            while end < len(tags) and tags[end] == f"I-{kind}" and end not in firsts:
+                end += 1
+            found.append((i, end))
+    return found
+
+
+def pooled(questions: Sequence[Asked]) -> Asked:
+    """All kinds together."""
+    names = questions[0].q
+    return Asked(
+        "all kinds",
+        np.concatenate([a.y for a in questions]),
+        {n: np.concatenate([a.q[n] for a in questions]) for n in names},
+        np.concatenate([a.group for a in questions]),
+    )
+
+
+def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
+    """Three taggers, the calibration of their spans by kind and together, and the thesis's claims."""
+    shop = Workshop(settings, work)
+    n = shop.train.n_sentences
+    taggers: dict[str, Hmm | Crf] = {
+        HMM: shop.hmm(rare=1, pseudocounts=settings["pseudocounts"]),
+        BASIC: shop.best_crf("basic", n, settings["l2"]),
+        ADVANCED: shop.best_crf("advanced", n, settings["l2"]),
+    }
+    work("spans of the test text")
+    test = shop.test
+    posteriors = {name: model.posterior(test.words, test.starts) for name, model in taggers.items()}
+    often = {k: len(gold_spans(test.tags, test.starts, k)) for k in {t[2:] for t in test.tags if t.startswith("B-")}}
+    kinds = [k for k in sorted(often, key=lambda k: (-often[k], k)) if _known(posteriors, k)][: settings["kinds"]]
+    questions = [asked(posteriors, test.tags, k) for k in kinds]
+    whole = pooled(questions)
+    calibrations, pairs = compare_rows(whole.y, whole.q, whole.group, CONFIDENCE_LEVEL, None)
+    named = dict(zip(whole.q, calibrations, strict=True))
+    by = {(p.a, p.b): p for p in pairs}
+    accuracies = {name: float(np.mean(p.mbr_tags() == p.codes(test.tags))) for name, p in posteriors.items()}
+    title = (
+        f"Is this span a {', '.join(kinds[:-1])} or {kinds[-1]}?" if len(kinds) > 1 else f"Is this span a {kinds[0]}?"
+    )
+    return {
+        "findings": findings(named, by, accuracies, whole),
+        "figures": (Figure("ner", f"{title} {len(whole.y):,} spans.", curve_panels(named, title=title)),),
+        "tables": (_models(taggers, accuracies, named, whole, settings), _kinds(questions)),
+        "notes": (
+            f"{n:,} training sentences of GUM spread evenly, {test.n_sentences:,} for testing; entities are the outermost mentions with their "
+            "types, named or not. Spans asked about: those of probability 0.001 and more by any tagger, and the gold ones; sentences are independent.",
+            "A span is right if both ends and the kind are. Its probability is exact: the sum over all tag sequences in which it is one.",
+        ),
+    }
+
+
+def _known(posteriors: dict[str, ChainPosterior], kind: str) -> bool:
+    return any(kind in p.span_kinds() for p in posteriors.values())
+
+
+def _models(
+    taggers: dict[str, Hmm | Crf],
+    accuracies: dict[str, float],
+    named: dict[str, Calibration],
+    whole: Asked,
+    settings: dict[str, Any],
+) -> Table:
+    rows = []
+    for name, c in named.items():
+        model = taggers[name]
+        setting = "pseudocount" if name == HMM else "l2"
+        raw = calibration_error(whole.y, whole.q[name], settings["bin_size"])
+        trained = f"{setting} {model.settings[setting]:g}"
+        expected = float(whole.q[name].sum())
+        rows.append(
+            (
+                name,
+                trained,
+                accuracies[name],
+                shown(c.error),
+                raw,
+                c.brier.value,
+                f"{expected:.0f} of {int(whole.y.sum())}",
+            )
+        )
+    columns = (
+        "model",
+        "by dev",
+        "tag accuracy",
+        "RMS error [95%]",
+        f"Alg. 1, β = {settings['bin_size']:,}",
+        "Brier",
+        "spans expected",
+    )
+    return Table("taggers", "Spans of all kinds", columns, tuple(rows))
+
+
+def _kinds(questions: Sequence[Asked]) -> Table:
+    names = list(questions[0].q)
+    rows = tuple(
+        (a.kind, len(a.y), int(a.y.sum()), *(shown(calibrated(a.y, a.q[n], a.group).error) for n in names))
+        for a in questions
+    )
+    return Table("kinds", "Each kind", ("kind", "asked", "true", *(f"{n} [95%]" for n in names)), rows)
+
+
+def findings(
+    named: dict[str, Calibration], pairs: dict[tuple[str, str], Pair], accuracies: dict[str, float], whole: Asked
+) -> tuple[Finding, ...]:
+    """What the thesis expects of discriminative models and of better features, asked of entities."""
+    errors = {n: 0.0 if c.error is None else c.error.value for n, c in named.items()}
+    made = []
+    for first, second, claim, source in (
+        (
+            HMM,
+            BASIC,
+            "On entities too, CRF-Basic is better calibrated than the HMM.",
+            "thesis §3.4.1 and §4.1 (task announced, no numbers)",
+        ),
+        (BASIC, ADVANCED, "Better features make the CRF better calibrated and more refined.", "thesis §4.1.2, of tags"),
+    ):
+        d = pairs[first, second].error_squared
+        briers = {n: named[n].brier.value or 0.0 for n in (first, second)}
+        made.append(
+            Finding(
+                claim,
+                source,
+                judged(d.low, d.high),
+                f"Over {len(whole.y):,} spans, {int(whole.y.sum()):,} of them entities: {first} {shown(named[first].error)}, {second} "
+                f"{shown(named[second].error)}; difference of squared errors {d!r}. Brier score {briers[first]:.4f} and {briers[second]:.4f}; tag "
+                f"accuracy {accuracies[first]:.4f} and {accuracies[second]:.4f}.",
+                {first: errors[first], second: errors[second], "difference of squares": d.value},
+                "no number for entities",
+                f"{errors[first]:.3f} against {errors[second]:.3f}; Brier {briers[first]:.3f} against {briers[second]:.3f}",
+            )
+        )
+    return tuple(made)

@@ -154,7 +154,7 @@ def cv_tagger(
     def trained(train: NDArray[Any], test: NDArray[Any]) -> tuple[list[str], NDArray[np.float64], list[str]]:
         seen, ends, given = taken(train)
         fits = (
-            _crf_fits(seen, ends, given, features, None, column, l2, "lbfgs", max_iterations, 0.0, None, False)
+            _crf_fits(seen, ends, given, features, None, column, l2, "lbfgs", max_iterations, None, False)
             if kind == "crf"
             else _hmm_fits(seen, ends, given, pseudocount, rare, False)
         )

@@ -158,4 +158,8 @@ def test_tagger_cv_in_the_shell(tmp_path, capsys):
     made = json.loads(capsys.readouterr().out)
     assert "Documents are kept" in made["notes"][0]
     assert sum(f["tested_on"] for f in made["folds"]) == 48
+    assert (
+        run(["tagger", "cv", "crf", str(tmp_path / "t.conllu"), "--folds", "2", "--groups", "sentence", "--json"]) == 0
+    )
+    assert json.loads(capsys.readouterr().out)["method"] == "CRF"
     assert run(["tagger", "cv", "hmm", str(tmp_path / "t.conllu"), "--groups", "page"]) == 2

@@ -11,21 +11,28 @@ from howsure.cli.delivery import Delivery, progress
 from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "A model saved by `howsure classify train`.", reads=True)
+METHOD = argument("method", "logistic, naive-bayes or ngrams (a language model for each label).")
+ORDER = option("order", "ngrams: order of the models.", 4)
+UNITS = option("units", "ngrams: characters, words or punctuation.", "characters")
 TEXT = option("text", "Column of texts.")
 EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and the ":)" is taken away.', False)
 
 
 @command(
-    argument("method", "logistic or naive-bayes."),
+    METHOD,
     argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
     options.MODEL_OUT,
     TEXT,
     options.LABELS,
-    option("dev", "Held-out texts: the hyperparameter of the best F1 on them is taken.", reads=True),
+    option(
+        "dev", "Held-out texts: the hyperparameter of the best F1 on them is taken (ngrams: a temperature).", reads=True
+    ),
     option("positive", "Choose for the F1 of this label."),
     EMOTICONS,
     option("tokens", "tweets or words.", "tweets"),
     option("min_count", "Leave out words of fewer texts.", 2),
+    ORDER,
+    UNITS,
     option(
         "strength",
         "C of logistic regression, or the pseudocount of naive Bayes; chosen on --dev by default.",
@@ -40,6 +47,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
     Examples:
       howsure classify train logistic train.tsv --text text --true label --dev dev.tsv -o lr.npz
       howsure classify train naive-bayes tweets.csv --emoticons -o nb.npz
+      howsure classify train ngrams passages.tsv --true author --dev dev.tsv -o who.npz
     """
     from howsure.verbs.classify import train_classifier, training
 
@@ -50,7 +58,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
 
 
 @command(
-    argument("method", "logistic or naive-bayes."),
+    METHOD,
     argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
     option("folds", "Number of folds.", 10),
     TEXT,
@@ -60,6 +68,8 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
     EMOTICONS,
     option("tokens", "tweets or words.", "tweets"),
     option("min_count", "Leave out words of fewer texts.", 2),
+    ORDER,
+    UNITS,
     option(
         "strength", "C or pseudocount; by default chosen in each fold, on a tenth of its training texts.", kind=float
     ),

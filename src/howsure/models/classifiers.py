@@ -1,4 +1,7 @@
-"""Classifiers of texts that are log-linear in binary unigrams: Bernoulli naive Bayes and logistic regression."""
+"""Classifiers of texts that are log-linear in binary unigrams: Bernoulli naive Bayes and logistic regression.
+
+Those of n-gram models are in `models/ngrams/classifier.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,15 @@ import numpy as np
 from howsure import _validate
 from howsure._result import Result, drawn_by
 from howsure.corpora.tweet_tokens import TOKENIZERS
-from howsure.errors import InputError
+from howsure.errors import InputError, MissingExtra
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.posteriors.classes import ClassPosterior
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-
-from typing import TYPE_CHECKING
-
-from howsure.errors import MissingExtra
 from howsure.processes import Progress
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from howsure.models.ngrams.classifier import NgramClassifier
 
 KIND, VERSION = "classifier", 1
 ARRAYS: dict[str, Array | Names] = {
@@ -35,7 +32,7 @@ ARRAYS: dict[str, Array | Names] = {
     "weights": Array("f", ("word", "class")),
     "intercept": Array("f", ("class",)),
 }
-METHODS = ("logistic", "naive-bayes")
+METHODS = ("logistic", "naive-bayes", "ngrams")
 STRENGTHS = {
     "logistic": tuple(float(c) for c in np.round(np.logspace(-2, 2, 9), 6)),  # C, scikit-learn's inverse of L2
     "naive-bayes": tuple(float(a) for a in np.round(np.logspace(-2, 1, 10), 6)),  # pseudocount
@@ -84,7 +81,7 @@ class TextClassifier:
 class ClassifierTraining(Result):
     """A trained classifier, and how many rows had no text or no label."""
 
-    model: TextClassifier
+    model: TextClassifier | NgramClassifier
     left_out: int
 
     @property
@@ -92,9 +89,12 @@ class ClassifierTraining(Result):
         """What was learnt."""
         m, s = self.model, self.model.settings
         classes = ", ".join(m.classes[:6]) + (", …" if len(m.classes) > 6 else "")
+        what, how = "words", f"{'C' if s['method'] == 'logistic' else 'pseudocount'} {s.get('strength', 0.0):g}"
+        if s["method"] == "ngrams":
+            what, how = s["units"], f"order {s['order']}, temperature {s.get('temperature', 1.0):.3g}"
         said = (
             f"A {s['method']} classifier of {len(m.classes)} classes ({classes}), learnt from {s['texts']:,} texts and "
-            f"{len(m.words):,} words, {'C' if s['method'] == 'logistic' else 'pseudocount'} {s['strength']:g}."
+            f"{len(m.words):,} {what}, {how}."
         )
         return said + (f" {self.left_out:,} rows without a text or a label were left out." if self.left_out else "")
 
@@ -137,13 +137,17 @@ def fit_classifier(
     tokens: str = "tweets",
     min_count: int = 2,
     strength: float | None = None,
+    order: int = 4,
+    units: str = "characters",
     progress: Progress | None = None,
-) -> TextClassifier:
+) -> TextClassifier | NgramClassifier:
     """Fit a classifier; with `dev`, its hyperparameter is the one of the best F1 there (macro-F1 for many classes).
 
     Parameters
     ----------
-    method : "logistic" or "naive-bayes"
+    method : "logistic", "naive-bayes" or "ngrams"
+    order, units
+        Of n-gram models: their order, and "characters", "words" or "punctuation"; `dev` then fits a temperature.
     strength : float
         C of logistic regression or the pseudocount of naive Bayes; 1 when there is neither this nor `dev`.
     """
@@ -151,6 +155,12 @@ def fit_classifier(
         raise InputError(f'there is no method "{method}".' + _validate.nearest(method, METHODS))
     if not len(texts):
         raise InputError("there are no texts to train on.")
+    if method == "ngrams":
+        from howsure.models.ngrams.classifier import fit_ngrams
+
+        if strength is not None:
+            raise InputError("a strength goes with logistic and naive-bayes, not with ngrams.")
+        return fit_ngrams(texts, labels, dev=dev, order=order, units=units, min_count=min_count, progress=progress)
     classes = tuple(sorted({str(label) for label in labels}))
     if len(classes) < 2:
         raise InputError(f'all training texts have one label, "{classes[0]}"; a classifier needs two at least.')

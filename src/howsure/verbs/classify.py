@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ from howsure.evaluation.model_checks import ClassifierCheck
 from howsure.kernels.cells import Ints
 from howsure.models.classifiers import ClassifierTraining, TextClassifier
 from howsure.processes import Progress
+
+if TYPE_CHECKING:
+    from howsure.models.ngrams.classifier import NgramClassifier
+
+Classifier: TypeAlias = "TextClassifier | NgramClassifier"
 
 
 def train_classifier(
@@ -29,22 +34,24 @@ def train_classifier(
     tokens: str = "tweets",
     min_count: int = 2,
     strength: float | None = None,
+    order: int = 4,
+    units: str = "characters",
     where: str | None = None,
     progress: Progress | None = None,
-) -> tuple[TextClassifier, int]:
+) -> tuple[Classifier, int]:
     """Train on a table of texts and labels; returns the classifier and the number of rows left out.
 
     Parameters
     ----------
     source, dev : path or data frame
         Texts to learn from, and to choose the hyperparameter on (best F1).
-    method : "logistic" or "naive-bayes"
+    method : "logistic", "naive-bayes" or "ngrams"
     text, true : str
         Columns, when they cannot be guessed.
     emoticons : bool
         There are no labels: 1 is a text with ":)", which is then taken away (the emoticon trick).
     tokens : "tweets" or "words"
-    strength, min_count
+    strength, min_count, order, units
         See `howsure.models.classifiers.fit_classifier`.
     """
     from howsure.models.classifiers import fit_classifier
@@ -67,6 +74,8 @@ def train_classifier(
         tokens=tokens,
         min_count=min_count,
         strength=strength,
+        order=order,
+        units=units,
         progress=progress,
     )
     return made, left_out
@@ -85,6 +94,8 @@ def cv_classifier(
     tokens: str = "tweets",
     min_count: int = 2,
     strength: float | None = None,
+    order: int = 4,
+    units: str = "characters",
     where: str | None = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
@@ -93,8 +104,8 @@ def cv_classifier(
     """k-fold cross-validation of a classifier: train on k - 1 folds, predict the other, for each in turn.
 
     Labels are in proportion in every fold; texts of the same `groups` (author) stay in one, and intervals allow for them.
-    `second` is the column of a second annotator, whose accuracy is the ceiling. Without `strength` the hyperparameter is chosen
-    in each fold, on a tenth of its training texts.
+    `second` is the column of a second annotator, whose accuracy is the ceiling. Without `strength` the hyperparameter (of
+    n-gram models the temperature) is chosen in each fold, on a tenth of its training texts.
     """
     from howsure.models.classifiers import fit_classifier
     from howsure.verbs.cross_validation import cross_validated
@@ -122,6 +133,8 @@ def cv_classifier(
             tokens=tokens,
             min_count=min_count,
             strength=strength,
+            order=order,
+            units=units,
         )
         posterior = model.posterior([texts[i] for i in test.tolist()])
         seen, counts = np.unique(mine, return_counts=True)
@@ -142,13 +155,13 @@ def cv_classifier(
     )
 
 
-def training(model: TextClassifier, left_out: int) -> ClassifierTraining:
+def training(model: Classifier, left_out: int) -> ClassifierTraining:
     """What `train_classifier` returns, as a result."""
     return ClassifierTraining(model, left_out)
 
 
 def check_classifier(
-    model: TextClassifier,
+    model: Classifier,
     source: Any,
     *,
     text: str | None = None,
@@ -195,7 +208,7 @@ def check_classifier(
     return ClassifierCheck(scored, calibration, None, left_out)
 
 
-def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str | None = None) -> tuple[int, list[str]]:
+def apply_classifier(model: Classifier, source: Any, out: str, *, text: str | None = None) -> tuple[int, list[str]]:
     """Copy a table with a column `p_<class>` for each class; returns the number of rows and the new names."""
     from howsure.engines.columns import text_column
     from howsure.engines.tables import Table
@@ -214,8 +227,14 @@ def apply_classifier(model: TextClassifier, source: Any, out: str, *, text: str 
         return with_columns(table, [column], names, add, out, "VARCHAR"), names
 
 
-def load_classifier(path: str | Path) -> TextClassifier:
+def load_classifier(path: str | Path) -> Classifier:
     """A classifier that `howsure classify train` saved."""
+    from howsure.models.saved import model_kind
+
+    if model_kind(path) == "ngram-classifier":
+        from howsure.models.ngrams.classifier import NgramClassifier
+
+        return NgramClassifier.load(path)
     return TextClassifier.load(path)
 
 

@@ -171,10 +171,10 @@ class LanguageModel:
         kernel("predict_ids", len(ids))(ids, self.order, *tables, np.zeros(self.order + 1, np.int64), guess, log_guess)
         return guess, log_guess
 
-    def save(self, path: str | Path) -> None:
-        """Write a `.npz` file that is mapped, not read, when opened; no pickle."""
+    def saved_arrays(self) -> dict[str, np.ndarray]:
+        """The arrays of a model file."""
         text, ends = self.vocabulary.packed
-        arrays: dict[str, np.ndarray] = {
+        return {
             "vocabulary": text,
             "ends": ends,
             "bases": self.trie.bases,
@@ -184,12 +184,19 @@ class LanguageModel:
             "log_p": self.log_p,
             "log_b": self.log_b,
         }
-        save_model(path, KIND, VERSION, {**self.settings, "order": self.order}, arrays, mapped=True)
+
+    def save(self, path: str | Path) -> None:
+        """Write a `.npz` file that is mapped, not read, when opened; no pickle."""
+        save_model(path, KIND, VERSION, {**self.settings, "order": self.order}, self.saved_arrays(), mapped=True)
 
     @classmethod
     def load(cls, path: str | Path) -> LanguageModel:
         """Read what `save` wrote."""
-        settings, arrays = load_model(path, KIND, VERSION, ARRAYS, mapped=True)
+        return cls.of_saved(*load_model(path, KIND, VERSION, ARRAYS, mapped=True), path)
+
+    @classmethod
+    def of_saved(cls, settings: dict[str, Any], arrays: dict[str, Any], path: str | Path) -> LanguageModel:
+        """The model of these settings and arrays, if they fit together; `path` is for the error."""
         try:
             ends = arrays["ends"].astype(np.int64)
             if len(ends) < len(RESERVED) or np.any(np.diff(ends) < 0) or ends[-1] != len(arrays["vocabulary"]):

@@ -160,6 +160,10 @@ def coref_training_text(verdict: str, dev: CoreferenceScores | None) -> str:
 def classifier_training_text(t: ClassifierTraining) -> str:
     """What was learnt, and what was tried on dev."""
     s = t.model.settings
+    if s["method"] == "ngrams":
+        rows = [f"  {d['temperature']:<12.4g} {d['log_loss']:.4f}" for d in s["dev"]]
+        head = ["\n  temperature  log loss on dev"] if rows else []
+        return "\n".join([filled(printable(t.verdict)), *head, *rows])
     name = "C" if s["method"] == "logistic" else "pseudocount"
     lines = [filled(printable(t.verdict))]
     if s["dev"]:

@@ -46,10 +46,8 @@ class RiskCoverage(Record):
 class MulticlassCalibration(Composite):
     """How calibrated the probabilities of many classes are. Made by `howsure.check`."""
 
-    SHOWN = (
-        "*top verdict n classes accuracy multiclass_brier=brier multiclass_log_loss=log_loss "
-        "class_wise_error=class_wise pooled per_class risk_coverage"
-    )
+    SHOWN = """*top verdict n classes accuracy multiclass_brier=brier multiclass_log_loss=log_loss
+        class_wise_error=class_wise pooled per_class risk_coverage"""
 
     n: int
     classes: tuple[str, ...]

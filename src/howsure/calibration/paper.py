@@ -208,10 +208,8 @@ class PaperNumbers(Record):
 class PaperCalibration(Result):
     """A calibration as the paper computes and draws it. Made by `howsure.check_paper`."""
 
-    SHOWN = (
-        "verdict n bin_size n_samples tied_rows brier log_loss to_the_letter ties_shared "
-        "underconfident_rows overconfident_rows bins notes source"
-    )
+    SHOWN = """verdict n bin_size n_samples tied_rows brier log_loss to_the_letter ties_shared underconfident_rows
+        overconfident_rows bins notes source"""
 
     n: int
     bin_size: int

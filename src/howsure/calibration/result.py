@@ -58,10 +58,8 @@ def _side(estimate: Estimate, reference: float, below: str, above: str) -> str |
 class Slice(Record):
     """One value of the `by` column: its own calibration, and the p-value adjusted for the number of slices."""
 
-    SHOWN = (
-        "slice=name n=calibration.n base_rate=calibration.base_rate error=calibration.error "
-        "bias=calibration.bias brier=calibration.brier.value p_value=calibration.p_value adjusted_p_value"
-    )
+    SHOWN = """slice=name n=calibration.n base_rate=calibration.base_rate error=calibration.error
+        bias=calibration.bias brier=calibration.brier.value p_value=calibration.p_value adjusted_p_value"""
 
     name: str
     calibration: Calibration
@@ -92,10 +90,8 @@ def badness(name: str, c: Calibration) -> tuple[float, float, str]:
 class Calibration(Result):
     """How calibrated a model's probabilities are. Made by `howsure.check`."""
 
-    SHOWN = (
-        "verdict n base_rate confidence_level error error_squared ece resolution max_error bias brier log_loss auc "
-        "tests bins_rule=bins.rule bins positives negatives curve? n_groups? effective_groups?"
-    )
+    SHOWN = """verdict n base_rate confidence_level error error_squared ece resolution max_error bias brier
+        log_loss auc tests bins_rule=bins.rule bins positives negatives curve? n_groups? effective_groups?"""
 
     n: int
     base_rate: float

@@ -167,10 +167,8 @@ class Drawn(Result):
 class Counts(Result):
     """How many items are positive. Made by `howsure.count`."""
 
-    SHOWN = (
-        "verdict n_items n_labels n_positive n_groups? confidence_level design share count raw raw_share labels_only strata "
-        "cells? trend? coefficients? need? check? notes"
-    )
+    SHOWN = """verdict n_items n_labels n_positive n_groups? confidence_level design share count raw raw_share
+        labels_only strata cells? trend? coefficients? need? check? notes"""
 
     n_items: int
     n_labels: int

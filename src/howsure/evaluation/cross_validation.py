@@ -67,10 +67,8 @@ class Fold(Record):
 class CrossValidation(Result):
     """Every item predicted by a model that did not see it. Made by `howsure classify cv` and `howsure tagger cv`."""
 
-    SHOWN = (
-        "verdict method accuracy folds baseline=baseline_name baseline_accuracy gain score calibration left_out "
-        "confidence_level notes"
-    )
+    SHOWN = """verdict method accuracy folds baseline=baseline_name baseline_accuracy gain score calibration
+        left_out confidence_level notes"""
 
     method: str
     what: str  # the items: texts or tokens

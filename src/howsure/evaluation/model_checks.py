@@ -58,10 +58,8 @@ class ClassifierCheck(Composite):
 class TaggerCheck(Composite):
     """How right a tagger is, and how right to be sure. Made by `howsure.verbs.tagger.check_tagger`."""
 
-    SHOWN = (
-        "verdict n=classes.n n_sentences groups n_groups accuracy viterbi_accuracy "
-        "log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen"
-    )
+    SHOWN = """verdict n=classes.n n_sentences groups n_groups accuracy viterbi_accuracy
+        log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen"""
     MAIN = "classes"
 
     classes: MulticlassCalibration

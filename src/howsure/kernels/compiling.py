@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 import numba.extending
+import numpy as np
 
 _LOCK = threading.Lock()
 
@@ -34,6 +35,14 @@ def fused_kernel(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """A piece of a kernel, copied into each kernel that uses it."""
     return numba.njit(inline="always", fastmath={"contract"})(function)
+
+
+@inlined
+def mix(x):
+    """A hash of a 64-bit number (the last steps of splitmix64): what samplers draw from."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def piece(function: Callable[..., Any]) -> Any:

@@ -58,10 +58,8 @@ class Coverage(Record):
 class ContinuousCalibration(Result):
     """How calibrated predictive distributions are. Made by `howsure.check_continuous`."""
 
-    SHOWN = (
-        "verdict n kind detail confidence_level shift spread mean_pit variance_pit crps coverage tests "
-        "histogram ecdf_difference=ecdf pointwise_level=ecdf.pointwise_level notes"
-    )
+    SHOWN = """verdict n kind detail confidence_level shift spread mean_pit variance_pit crps coverage tests
+        histogram ecdf_difference=ecdf pointwise_level=ecdf.pointwise_level notes"""
 
     n: int
     kind: str  # "draws", "quantiles" or "distribution"

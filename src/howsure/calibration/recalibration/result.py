@@ -23,10 +23,8 @@ class Recalibration(Result):
     (docs/evidence/theory.md). `best` is the method of least cross-validated log loss.
     """
 
-    SHOWN = (
-        "verdict method asked best declined gain brier_gain confidence_level n n_folds n_classes "
-        "methods=scores recalibrator=saved n_groups?"
-    )
+    SHOWN = """verdict method asked best declined gain brier_gain confidence_level n n_folds n_classes
+        methods=scores recalibrator=saved n_groups?"""
 
     recalibrator: Recalibrator
     asked: str

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from howsure.kernels.compiling import fused_kernel, inlined, kernel, ready
+from howsure.kernels.compiling import fused_kernel, inlined, kernel, mix, ready
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01
@@ -67,6 +67,14 @@ def sum_of(x):
     for i in range(n - n % 4, n):
         a += x[i]
     return (a + b) + (c + d)
+
+
+@inlined
+def sum_of_products(x, y, work):
+    """Σ x y; the products are left in `work`."""
+    for i in range(x.size):
+        work[i] = x[i] * y[i]
+    return sum_of(work)
 
 
 @inlined
@@ -165,12 +173,9 @@ def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first,
         length = z - a
         alpha = out[a:z]
         log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
-        for j in range(n_tags):
-            beta[j] = e_final[j]
+        beta[:] = e_final
         for t in range(length - 1, -1, -1):
-            for j in range(n_tags):
-                work[j] = alpha[t, j] * beta[j]
-            total = sum_of(work)
+            total = sum_of_products(alpha[t], beta, work)
             if t == length - 1:
                 log_z[s] = log_total + math.log(total)
             inverse = 1.0 / total
@@ -198,12 +203,9 @@ def scaled_pairs(
         a, z = starts[s], starts[s + 1]
         length = z - a
         log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
-        for j in range(n_tags):
-            beta[j] = e_final[j]
+        beta[:] = e_final
         for t in range(length - 1, -1, -1):
-            for j in range(n_tags):
-                work[j] = alpha[t, j] * beta[j]
-            total = sum_of(work)
+            total = sum_of_products(alpha[t], beta, work)
             if t == length - 1:
                 log_z[s] = log_total + math.log(total)
             inverse = 1.0 / total
@@ -243,8 +245,7 @@ def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, 
                 part = scaled_forward(one, e, b, alpha[t : t + 1], p[t : t + 1], work)
             log_c[a + t] = part
             log_total += part
-        for j in range(n_tags):
-            beta[j] = e_final[j]
+        beta[:] = e_final
         for t in range(length - 1, -1, -1):
             total = 0.0
             for j in range(n_tags):
@@ -407,13 +408,6 @@ def k_best(scores, starts, transitions, initial, final, first, last, best, weigh
             for t in range(z - 1, a - 1, -1):
                 best[t, r] = at // k
                 at = pointers[t - a, at // k, at % k]
-
-
-@inlined
-def mix(x):
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @fused_kernel

@@ -4,14 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel, ready
-
-
-@kernel
-def _mixed(x):
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+from howsure.kernels.compiling import kernel, mix, ready
 
 
 @kernel
@@ -21,7 +14,7 @@ def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
     antecedent = np.full((size, n), -3, np.int32)
     streams = np.empty(n, np.uint64)
     for s in range(n):
-        streams[s] = _mixed(key + np.uint64(s) * np.uint64(0x9E3779B97F4A7C15))
+        streams[s] = mix(key + np.uint64(s) * np.uint64(0x9E3779B97F4A7C15))
     for i in range(size):
         if needed[i]:
             antecedent[i, :] = -2
@@ -44,7 +37,7 @@ def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
                     if p > 0.0:
                         last = k
                 summed = True
-            u = np.float64(_mixed(streams[s] ^ offset) >> np.uint64(11)) * 2.0**-53
+            u = np.float64(mix(streams[s] ^ offset) >> np.uint64(11)) * 2.0**-53
             low, high = 0, count + 1  # first place whose end exceeds u
             while low < high:
                 middle = (low + high) >> 1
@@ -165,7 +158,7 @@ _ROOTS = "int32[:,::1](float64[::1], int64[::1], int64[::1], int64[::1], float64
 
 def sampled_roots(values: Any, columns: Any, starts: Any, counts: Any, new: Any, n: int, key: int, needed: Any) -> Any:
     """As `kernels.coreference.antecedents.sampled_roots`."""
-    ready(_mixed, _sampled_roots, signatures=("uint64(uint64)", _ROOTS))
+    ready(_sampled_roots, signatures=(_ROOTS,))
     # Compiled for arrays that may be written to; a read-only one is copied.
     values, new = (x if x.flags.writeable else x.copy() for x in (values, new))
     return _sampled_roots(values, columns, starts, counts, new, n, np.uint64(key), needed)

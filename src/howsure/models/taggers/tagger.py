@@ -38,10 +38,8 @@ class Candidate(Record):
 class TaggerTraining(Result):
     """A trained tagger and how it was chosen."""
 
-    SHOWN = (
-        "verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy "
-        "tried temperature converged"
-    )
+    SHOWN = """verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy tried
+        temperature converged"""
 
     tagger: Tagger = field(repr=False)
     n_sentences: int

@@ -27,7 +27,7 @@ import reference_pages  # noqa: E402
 # The order of the pages. Pages of docs/ that no section names go to the last one, so that none is lost.
 SECTIONS = {
     "Start": ["tutorial", "tutorial-explore", "gallery/index"],
-    "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "faq"],
+    "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "mistakes", "faq"],
     "Guides": [
         "check", "compare", "score", "agree", "split", "recalibrate", "classify", "tagger", "coref", "lm", "continuous",
         "english", "explore", "page", "scale", "doctor", "reproduce",

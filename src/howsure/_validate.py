@@ -43,8 +43,37 @@ class BadRow(InputError):
         self.row = row
 
 
-def probabilities(values: NDArray[Any], origin: Origin, *, logits: bool = False) -> NDArray[np.float64]:
-    """Contiguous float64 probabilities in [0, 1]."""
+# -- probabilities, on whatever scale -------------------------------------------------------------------------------
+
+# What a number may be on each scale. A rounding error above 0 still is the logarithm of 1.
+SCALES = {
+    "probability": (0.0, 1.0),
+    "percent": (0.0, 100.0),
+    "logit": (-np.inf, np.inf),
+    "logprob": (-np.inf, 1e-6),
+}
+MISSING = ("drop", "error")
+OTHER_SCALES = "For another scale pass --scale percent, logit or logprob (in Python, scale=)."
+
+
+def scale(value: str | None, *, logits: bool = False) -> str | None:
+    """The scale of probabilities; None where the numbers are to tell. `logits` is the older name of "logit"."""
+    if value is not None and value not in SCALES:
+        raise InputError(f"`scale` must be one of {', '.join(SCALES)}; got {value!r}.")
+    if logits and value not in (None, "logit"):
+        raise InputError(f"`logits` and `scale` = {value!r} contradict each other; give one of them.")
+    return "logit" if logits else value
+
+
+def missing_rule(value: str) -> str:
+    """What becomes of rows without a probability or a label."""
+    if value not in MISSING:
+        raise InputError(f"`missing` must be drop or error; got {value!r}.")
+    return value
+
+
+def probabilities(values: NDArray[Any], origin: Origin, *, scale: str | None = None) -> NDArray[np.float64]:
+    """Contiguous float64 probabilities in [0, 1], from numbers on the scale that is named."""
     if values.dtype.kind not in "fiub":
         raise InputError(
             f"`{origin.prob}` must hold numbers; got {values.dtype} values such as {values[0]!r}."
@@ -52,14 +81,8 @@ def probabilities(values: NDArray[Any], origin: Origin, *, logits: bool = False)
             else f"`{origin.prob}` must hold numbers; got {values.dtype}."
         )
     q = np.ascontiguousarray(values, dtype=np.float64)
-    if logits and len(q):
-        bad = np.isnan(q)
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-        with np.errstate(over="ignore"):
-            half = np.exp(-np.abs(q))
-            return np.where(q >= 0, 1.0 / (1.0 + half), half / (1.0 + half))
+    if scale not in (None, "probability"):
+        return _from_scale(q, origin, scale)
     # As unsigned integers the doubles of [0, 1] are those up to 1.0: one quick pass clears a good batch.
     if len(q) and q.view(np.uint64).max() > _ONE:
         bad = ~((q >= 0.0) & (q <= 1.0))
@@ -69,11 +92,176 @@ def probabilities(values: NDArray[Any], origin: Origin, *, logits: bool = False)
         if np.isnan(q[i]):
             raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
         raise BadRow(
-            f"`{origin.prob}` must lie in [0, 1]; got {q[i]:.10g} in {origin.at(i)}. "
-            "If these are logits, pass --logits (in Python, logits=True).",
+            f"`{origin.prob}` must lie in [0, 1]; got {q[i]:.10g} in {origin.at(i)}. {OTHER_SCALES}",
             origin.first + i,
         )
     return q
+
+
+def _from_scale(x: NDArray[np.float64], origin: Origin, scale: str) -> NDArray[np.float64]:
+    low, high = SCALES[scale]
+    bad = ~((x >= low) & (x <= high))
+    if bad.any():
+        i = int(np.argmax(bad))
+        if np.isnan(x[i]):
+            raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
+        rule = "lie in [0, 100]" if scale == "percent" else "be 0 or below"
+        raise BadRow(
+            f"`{origin.prob}` must {rule} on the scale {scale}; got {x[i]:.10g} in {origin.at(i)}.", origin.first + i
+        )
+    if scale == "percent":
+        return x / 100.0
+    if scale == "logprob":
+        return np.exp(np.minimum(x, 0.0))
+    with np.errstate(over="ignore"):
+        half = np.exp(-np.abs(x))
+        return np.where(x >= 0, 1.0 / (1.0 + half), half / (1.0 + half))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a survey saw in a column: rows, those missing, the range of the others, how many exceed 1, how many are
+    neither probabilities (or, of labels, neither 0 nor 1), and the first such row and the first missing one."""
+
+    n: int
+    missing: int
+    low: float
+    high: float
+    above: int
+    outside: int
+    first: tuple[int, float] | None
+    first_missing: int | None
+
+    @staticmethod
+    def of(values: NDArray[Any], first: int, *, label: bool = False) -> Seen:
+        """Of a batch of numbers, NaN where one is missing; `first` is the number of its first row."""
+        x = values.astype(np.float64)
+        lost = np.isnan(x)
+        good = (x == 0.0) | (x == 1.0) if label else (x >= 0.0) & (x <= 1.0)
+        bad, there = ~good & ~lost, x[~lost]
+        i, j = (int(np.argmax(mask)) if mask.any() else None for mask in (bad, lost))
+        return Seen(
+            len(x),
+            int(lost.sum()),
+            float(there.min(initial=np.inf)),
+            float(there.max(initial=-np.inf)),
+            int((there > 1.0).sum()),
+            int(bad.sum()),
+            None if i is None else (first + i, float(x[i])),
+            None if j is None else first + j,
+        )
+
+    def __add__(self, other: Seen) -> Seen:
+        firsts = [f for f in (self.first, other.first) if f is not None]
+        lost = [f for f in (self.first_missing, other.first_missing) if f is not None]
+        return Seen(
+            self.n + other.n,
+            self.missing + other.missing,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.above + other.above,
+            self.outside + other.outside,
+            min(firsts, default=None),
+            min(lost, default=None),
+        )
+
+
+RATING = 10.0  # numbers up to here that mostly exceed 1 are more often ratings than percentages
+
+
+def recognised_scale(seen: Seen, origin: Origin) -> str:
+    """ "probability" or "percent" where a column leaves no doubt; else an error that asks, or names the row.
+
+    Percentages lie in [0, 100], most of them above 1 and some above 10. A few numbers outside [0, 1] are errors among
+    probabilities, not another scale.
+    """
+    present = seen.n - seen.missing
+    if seen.first is None:
+        return "probability"
+    row, value = seen.first
+    runs = f"`{origin.prob}` runs from {seen.low:.6g} to {seen.high:.6g}"
+    if seen.low >= 0.0 and seen.high <= 100.0 and 2 * seen.above > present:
+        if seen.high > RATING:
+            return "percent"
+        raise BadRow(
+            f"{runs}: a rating is no probability. If it is a percentage, pass --scale percent; "
+            "else divide it by its largest possible value first.",
+            row,
+        )
+    if seen.high <= 0.0 and 2 * seen.outside > present:
+        raise BadRow(
+            f"{runs}: are these log-probabilities? Then pass --scale logprob (in Python, scale='logprob').", row
+        )
+    if seen.low < 0.0 and 2 * seen.outside > present:
+        raise BadRow(f"{runs}: are these logits (log-odds)? Then pass --scale logit (in Python, scale='logit').", row)
+    how_many = "" if seen.outside == 1 else f", the first of {seen.outside:,} such rows of {present:,}"
+    raise BadRow(
+        f"`{origin.prob}` must lie in [0, 1]; got {value:.10g} in {origin.at(row)}{how_many}. {OTHER_SCALES}", row
+    )
+
+
+# -- labels ---------------------------------------------------------------------------------------------------------
+
+TRUE_WORDS = ("true", "yes", "t", "y", "1", "1.0", "on", "correct", "right", "positive", "pos")
+FALSE_WORDS = ("false", "no", "f", "n", "0", "0.0", "off", "incorrect", "wrong", "negative", "neg")
+MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null", "missing", "-", "?")
+
+
+def said_words(values: Iterable[str], name: str) -> str | None:
+    """Whether labels are words such as yes and no: a sentence about how they are read, empty for 0 and 1; else None."""
+    found = sorted(set(values))
+    plain = {v: v.strip().lower() for v in found}
+    ones = [v for v in found if plain[v] in TRUE_WORDS]
+    zeros = [v for v in found if plain[v] in FALSE_WORDS]
+    if not (ones or zeros) or any(p not in TRUE_WORDS + FALSE_WORDS + MISSING_WORDS for p in plain.values()):
+        return None
+    if set(ones) | set(zeros) <= {"0", "1", "true", "false", "True", "False"}:
+        return ""
+    parts = [f"{', '.join(map(repr, words))} as {label}" for label, words in ((1, ones), (0, zeros)) if words]
+    return f"`{name}`: {' and '.join(parts)}."
+
+
+def words_as_labels(values: NDArray[Any], name: str) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """An array of words as 0 and 1, NaN where one is missing, and what to say of it; anything else as it is."""
+    if values.dtype.kind not in "OUST" or values.ndim != 1 or not len(values):
+        return values, ()
+    texts = [None if v is None or v != v or type(v).__name__ in _NO_VALUE else str(v) for v in values.tolist()]
+    said = said_words({t for t in texts if t is not None}, name)
+    if said is None:
+        return values, ()
+    plain = ["" if t is None else t.strip().lower() for t in texts]
+    made = np.array([1.0 if t in TRUE_WORDS else 0.0 if t in FALSE_WORDS else np.nan for t in plain])
+    return made, ((said,) if said else ())
+
+
+def texts_as_numbers(values: NDArray[Any], name: str) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """An array of numbers that are written "64%" or "0,64" as numbers, NaN where one is missing; all else as it is."""
+    if values.dtype.kind not in "OUST" or values.ndim != 1 or not len(values):
+        return values, ()
+    made, ways = np.full(len(values), np.nan), set()
+    for i, value in enumerate(values.tolist()):
+        text = "" if value is None or type(value).__name__ in _NO_VALUE else str(value).strip()
+        if text.lower() in MISSING_WORDS:
+            continue
+        try:
+            number = float(text.rstrip("% ").replace(",", "."))
+        except ValueError:
+            raise BadRow(f"`{name}` must hold numbers; got {text!r} in index {i}.", i) from None
+        ways |= ({"percent"} if text.endswith("%") else set()) | ({"comma"} if "," in text else set())
+        made[i] = number / 100.0 if text.endswith("%") else number
+    return made, how_written(ways, name)
+
+
+def how_written(ways: Iterable[str], name: str) -> tuple[str, ...]:
+    """What to say of numbers that are written as people write them."""
+    said = {
+        "percent": "with a percent sign: 64% is read as 0.64",
+        "comma": "with a decimal comma: 0,64 is read as 0.64",
+    }
+    return tuple(f"`{name}` is written {said[way]}." for way in sorted(set(ways) & set(said)))
+
+
+_NO_VALUE = ("NAType", "NaTType")
 
 
 def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
@@ -102,26 +290,31 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
         got = values[i]
         if isinstance(got, np.floating) and np.isnan(got):
             raise BadRow(f"`{origin.true}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-        raise BadRow(
-            f"`{origin.true}` must be 0 or 1; got {got:.6g} in {origin.at(i)}. "
-            "Name the value that counts as 1 with --positive (in Python, positive=).",
-            origin.first + i,
-        )
+        raise BadRow(no_label(origin.true, float(got), origin.at(i)), origin.first + i)
     return y
 
 
+def no_label(name: str, got: float, at: str) -> str:
+    """What is said of a label that is neither 0 nor 1."""
+    return (
+        f"`{name}` must be 0 or 1; got {got:.6g} in {at}. "
+        "Name the value that counts as 1 with --positive (in Python, positive=)."
+    )
+
+
 def positives(y_true: Any, positive: Any) -> NDArray[Any]:
-    """The labels as given or, with `positive`, whether each equals it; a label that never occurs is a slip."""
+    """The labels as given or, with `positive`, whether each equals it (NaN where it is missing); a label that never
+    occurs is a slip."""
     values = one_dimensional(y_true, "y_true", numbers=positive is None)
     if positive is None:
         return values
     missing = np.array([v is None or v != v for v in values.tolist()]) if values.dtype.kind in "Of" else None
-    if missing is not None and missing.any():
-        raise InputError(f"`y_true` is missing or NaN in index {int(np.argmax(missing))}.")
     found = np.asarray(values == positive)
     if found.shape != values.shape or (len(values) and not found.any()):
         there = sorted({str(v) for v in values[:10_000].tolist()})
         raise InputError(f"no label equals `positive` = {positive!r}.{nearest(str(positive), there)}")
+    if missing is not None and missing.any():
+        return np.where(missing, np.nan, found.astype(np.float64))
     return found.astype(bool)
 
 
@@ -230,7 +423,7 @@ def one_dimensional(values: Any, name: str, *, numbers: bool = True) -> NDArray[
 
 def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     """Objects that are all numbers, missing ones among them, become floats; anything else stays."""
-    missing = np.array([v is None or type(v).__name__ in ("NAType", "NaTType") for v in array])
+    missing = np.array([v is None or type(v).__name__ in _NO_VALUE for v in array])
     if all(isinstance(v, int | float | np.number | np.bool_) for v in array[~missing]):
         made = np.full(len(array), np.nan)
         made[~missing] = array[~missing].astype(np.float64)

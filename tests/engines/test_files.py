@@ -123,13 +123,12 @@ def test_labels_by_name_where_weights_and_logits(tmp_path):
 
 
 CSV_ERRORS = {
-    "q,y\n0.5,1\n1.3,0\n": r"`q` must lie in \[0, 1\]; got 1.3 in row 2\. If these are logits, pass --logits",
-    "q,y\n0.5,1\n,0\n": r"`q` is missing or NaN in row 2",
-    "q,y\n0.5,1\nnan,0\n": r"`q` is missing or NaN in row 2",
+    "q,y\n0.5,1\n1.3,0\n": r"`q` must lie in \[0, 1\]; got 1.3 in row 2\. For another scale pass --scale percent",
+    "q,y\n,1\n,0\n": r"2 of 2 rows have no `q`: nothing is left",
+    "q,y\n0.5,\nnan,0\n": r"2 of 2 rows have no `y` \(1\) or no `q` \(1\): nothing is left",
     "q,y\n0.5,1\n0.2,2\n": r"`y` must be 0 or 1; got 2 in row 2",
-    "q,y\n0.5,1\n0.2,\n": r"`y` is missing or NaN in row 2",
     "q,y\n0.5,a\n0.2,b\n": r"`y` holds 'a', 'b': say which value counts as 1 with --positive",
-    "q,y\nhigh,1\n0.5,0\n": r"`q` holds 'high' in line 2, which is not a number",
+    "q,y\nhigh,1\n0.5,0\n": r"`q` must hold numbers; got 'high' in row 1",
     "q,y\n": r"no rows",
     "a,b\n1,2\n": r"no column of .* is named like a probability: name it with --prob\. Columns: `a`, `b`",
     "p,q,y\n.1,.2,1\n": r"could be `p`, `q`: name it with --prob",

@@ -258,7 +258,7 @@ def recalibrate(s, place, **options):
     else:
         made = howsure.recalibrate(TABLES[place](s, "rows")[0], **options)
     found = made.to_dict()
-    for key in ("classes", "prob", "logits"):  # arrays have no names
+    for key in ("classes", "prob", "scale"):  # arrays have no names
         found["recalibrator"].pop(key, None)
     return found
 

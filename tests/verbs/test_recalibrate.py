@@ -120,7 +120,7 @@ def test_tables_are_arrays(pair, tmp_path):
     logits = pd.DataFrame({"prob": np.log(q / (1 - q)), "label": y})
     made = howsure.recalibrate(logits, logits=True)
     assert made.gain.value == pytest.approx(howsure.recalibrate(y, q).gain.value)
-    assert made.saved()["logits"] is True
+    assert made.saved()["scale"] == "logit"
 
 
 @pytest.mark.parametrize(

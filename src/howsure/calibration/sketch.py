@@ -259,20 +259,20 @@ class SketchBuilder:
         weight: NDArray[Any] | None = None,
         origin: Origin = _HERE,
         *,
-        logits: bool = False,
+        scale: str | None = None,
     ) -> None:
-        """Take rows: labels 0/1, probabilities (or logits), repetition counts; `origin` says where they are from."""
+        """Take rows: labels 0/1, probabilities on a scale, repetition counts; `origin` says where they are from."""
         labels = _validate.labels(y, origin)
         w = None if weight is None else _validate.weights(weight, origin)
         if self._compiled is not None:
-            self._compiled.add(q, labels, w, origin, logits)
+            self._compiled.add(q, labels, w, origin, scale)
             return
-        self._pending.append((_validate.probabilities(q, origin, logits=logits), labels, w))
+        self._pending.append((_validate.probabilities(q, origin, scale=scale), labels, w))
         self._n_pending += len(q)
         if self._n_pending > compile_from():
             self._compiled = _CompiledState(self._width)
             for batch in self._pending:
-                self._compiled.add(*batch, _HERE, False)
+                self._compiled.add(*batch, _HERE, None)
             self._pending.clear()
 
     def finish(self) -> Sketch:
@@ -312,11 +312,13 @@ class _CompiledState:
         if collapsed:
             self._collapse()
 
-    def add(self, q: NDArray[Any], y: NDArray[np.uint8], weight: Ints | None, origin: Origin, logits: bool) -> None:
+    def add(
+        self, q: NDArray[Any], y: NDArray[np.uint8], weight: Ints | None, origin: Origin, scale: str | None
+    ) -> None:
         w = _NO_WEIGHT if weight is None else weight
-        quick = self._slots is None and self._widths is None and weight is None and not logits
+        quick = self._slots is None and self._widths is None and weight is None and scale in (None, "probability")
         if not (quick and q.dtype == np.float64 and q.flags.c_contiguous):
-            q, quick = _validate.probabilities(q, origin, logits=logits), False
+            q, quick = _validate.probabilities(q, origin, scale=scale), False
         if self._widths is not None:
             self._kernels.fill_widths(q, y, w, self._widths)
         if self._slots is not None:
@@ -380,8 +382,8 @@ def sketch_rows(y: NDArray[Any], q: NDArray[Any]) -> Sketch:
     return builder.finish()
 
 
-def is_outgrown(y: NDArray[Any], q: NDArray[Any], origin: Origin = _HERE, *, logits: bool = False) -> bool:
+def is_outgrown(y: NDArray[Any], q: NDArray[Any], origin: Origin = _HERE, *, scale: str | None = None) -> bool:
     """Whether these rows alone have too many distinct probabilities for an exact sketch."""
     state = _CompiledState(None)
-    state.add(q, _validate.labels(y, origin), None, origin, logits)
+    state.add(q, _validate.labels(y, origin), None, origin, scale)
     return state.outgrown

@@ -19,7 +19,8 @@ ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --expla
     options.PROB,
     options.LABELS,
     options.POSITIVE,
-    options.LOGITS,
+    *options.SCALE,
+    options.MISSING,
     option("normalise", "Scale class probabilities to sum to one.", False),
     options.WHERE,
     option("sample_weight", "Column of repetition counts.", flags="--weight"),
@@ -82,10 +83,10 @@ def check(
     from howsure.verbs.check import RULES, Gate, error_like, logged, shipped_example
     from howsure.verbs.check import check as run_check
 
-    columns = {name: given[name] for name in ("prob", "true", "positive", "where", "logits")}
-    if log is not None and (file is None or any(columns[c] for c in ("prob", "true", "positive", "logits"))):
+    columns = {name: given[name] for name in ("prob", "true", "positive", "where", "scale", "logits", "missing")}
+    if log is not None and (file is None or any(columns[c] for c in ("prob", "true", "positive", "scale", "logits"))):
         raise InputError(
-            "--from knows its columns: give the log's file, without --prob, --true, --positive or --logits."
+            "--from knows its columns: give the log's file, without --prob, --true, --positive, --scale or --logits."
         )
     if demo == (file is not None):
         raise InputError("give a file to check, or --demo for the shipped example.")
@@ -101,7 +102,7 @@ def check(
     if draws is not None or quantiles is not None:
         from howsure.verbs.check_continuous import check_continuous
 
-        more = "--prob --positive --logits --bins --from --gate --demo"
+        more = "--prob --positive --scale --logits --missing --bins --from --gate --demo"
         deliver.refuse(f"{more} {ABOUT_PROBABILITIES}", "--draws" if draws is not None else "--quantiles")
         kept = {name: given[name] for name in ("true", "where", "confidence_level", "rng", "engine")}
         return deliver(check_continuous(file, draws, quantiles=quantiles, **kept))
@@ -146,7 +147,8 @@ def check(
     options.GROUPS,
     options.BY,
     options.POSITIVE,
-    options.LOGITS,
+    *options.SCALE,
+    options.MISSING,
     options.WHERE,
     options.CONFIDENCE,
     *options.ENGINE,

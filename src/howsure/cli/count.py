@@ -35,7 +35,7 @@ BATCH = 100  # labels to draw at once with --until: the next batch follows what 
     option("to_label", "Draw this many items to label, those that tell most, to the file -o.", kind=int),
     option("out", "Table to write drawn items to; with --until, the next batch.", None, "--out -o", writes=True),
     options.WHERE,
-    options.LOGITS,
+    *options.SCALE,
     options.CONFIDENCE,
     option("rng", "Seed of what is drawn.", 0, "--seed"),
     *options.ENGINE,

@@ -13,7 +13,11 @@ TABLE = argument(
 PROB = option("prob", "Column of probabilities; of many classes: 'p_*'.")
 LABELS = option("true", "Column of labels.")
 POSITIVE = option("positive", "The label that counts as 1.")
-LOGITS = option("logits", "The column holds log-odds, not probabilities.", False)
+SCALE = [
+    option("scale", "Of the probabilities: probability, percent, logit (log-odds) or logprob (natural logarithms)."),
+    option("logits", "The same as --scale logit.", False),
+]
+MISSING = option("missing", "Rows without a probability or a label: drop (and say how many) or error.", "drop")
 WHERE = option("where", "SQL condition on the rows to keep.")
 GROUPS = option("groups", "Column of what is dependent (document, sentence): intervals allow for it.")
 BY = option("by", "Analyse each value of this column too.")

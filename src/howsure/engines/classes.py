@@ -73,7 +73,7 @@ def classes_from_arrays(
 
 def classes_from_table(
     table: Table,
-    prob: str,
+    prob: str | Sequence[str],
     true: str | None,
     where: str | None,
     groups: str | None,
@@ -83,15 +83,16 @@ def classes_from_table(
 ) -> ClassRows | None:
     """From wide columns that match a pattern, or one column of lists, maps or structs; None if there are no rows."""
     wide = class_columns(table, prob, skip=true) if is_classes(prob) else {}
-    label = label_column(table, true, skip={c.name for c in wide.values()} | {prob})
+    named = prob if isinstance(prob, str) else ", ".join(prob)
+    label = label_column(table, true, skip={c.name for c in wide.values()} | {named})
     sql = {"gold": f"CAST({quoted(label.name)} AS VARCHAR)"}
     if groups is not None:
         groups = table.column(groups).name
         sql["groups"] = group_sql(groups)
     sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(wide.values())}
     if not wide:
-        sql["q"] = quoted(table.column(prob).name)
-    items = Items(label.name, (prob,), groups=groups, from_file=True)
+        sql["q"] = quoted(table.column(named).name)
+    items = Items(label.name, (named,), groups=groups, from_file=True)
     with ItemRows(table_rows(table, Selection(sql, where)), items, table, where) as found:
         held = found.held(*sql)
     if not held or not len(held["gold"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
@@ -59,11 +59,17 @@ TRUE_NAMES = [
     "istrue",
     "goldlabel",
     "truelabel",
+    "human",
+    "humanlabel",
+    "judgment",
+    "judgement",
+    "annotation",
 ]
 
 TEXT_NAMES = ["text", "texts", "body", "tweet", "sentence", "content", "document"]
-_TRUE_WORDS = ("true", "yes", "t", "y", "1", "1.0", "on")
-_FALSE_WORDS = ("false", "no", "f", "n", "0", "0.0", "off")
+
+
+MOST_WORDS = 40  # spellings of yes and no in one column
 
 
 def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Column, Column]:
@@ -102,7 +108,10 @@ def guessed_column(table: Table, names: list[str], what: str, option: str, skip:
         raise InputError(
             f"the {what} column could be {could}: name it with {option}. Columns of {table.name}: {there}."
         )
-    raise InputError(f"no column of {table.name} is named like a {what}: name it with {option}. Columns: {there}.")
+    article = "an" if what[0] in "aeiou" else "a"
+    raise InputError(
+        f"no column of {table.name} is named like {article} {what}: name it with {option}. Columns: {there}."
+    )
 
 
 def label_sql(table: Table, column: Column, positive: Any, where: str | None) -> str:
@@ -110,9 +119,9 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
     name = quoted(column.name)
     if positive is not None and column.type == "BOOLEAN":
         said = str(positive).lower()
-        if said not in _TRUE_WORDS + _FALSE_WORDS:
+        if said not in _validate.TRUE_WORDS + _validate.FALSE_WORDS:
             raise InputError(f"`{column.name}` holds true and false, and --positive {str(positive)!r} is neither.")
-        return f"({name} = {'true' if said in _TRUE_WORDS else 'false'})"
+        return f"({name} = {'true' if said in _validate.TRUE_WORDS else 'false'})"
     if positive is not None:
         wanted = str(positive)
         if column.is_number:
@@ -124,11 +133,49 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
         return f"(CAST({name} AS VARCHAR) = {literal(wanted)})"
     if column.is_number:
         return f"CAST({name} AS {'BOOLEAN' if column.type == 'BOOLEAN' else 'DOUBLE'})"
-    values = [str(v) for v in table.values(f"CAST({name} AS VARCHAR)", where) if v is not None]
-    if set(values) <= {"0", "1"}:
-        return f"TRY_CAST({name} AS DOUBLE)"
+    values = [str(v) for v in table.values(f"CAST({name} AS VARCHAR)", where, MOST_WORDS) if v is not None]
+    how = _validate.said_words(values, column.name)
+    if not values or (how is not None and len(values) < MOST_WORDS):
+        table.said += [how] if how else []
+        ones, zeros = (", ".join(map(literal, w)) for w in (_validate.TRUE_WORDS, _validate.FALSE_WORDS))
+        plain = f"lower(trim(CAST({name} AS VARCHAR)))"
+        return f"CAST(CASE WHEN {plain} IN ({ones}) THEN 1 WHEN {plain} IN ({zeros}) THEN 0 END AS DOUBLE)"
     shown = ", ".join(repr(v) for v in values[:6]) + (", …" if len(values) > 6 else "")
     raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with --positive.")
+
+
+def probability_sql(table: Table, column: Column, scale: str | None, where: str | None) -> str:
+    """A probability as a number. Text is read as people write it, 64% and 0,64; what it cannot be is an error now."""
+    if column.type != "VARCHAR":
+        return number_sql(column.name)
+    text = f"trim({quoted(column.name)})"
+    number = f"TRY_CAST(replace(rtrim({text}, '% '), ',', '.') AS DOUBLE)"
+    lost = ", ".join(map(literal, _validate.MISSING_WORDS))
+    way = (
+        f"CASE WHEN {text} IS NULL OR lower({text}) IN ({lost}) THEN 'missing' WHEN {number} IS NULL THEN 'text' "
+        f"WHEN ends_with({text}, '%') THEN 'percent' WHEN contains({text}, ',') THEN 'comma' ELSE 'plain' END"
+    )
+    ways = table.values(way, where)
+    if "text" in ways:
+        raise InputError(f"`{column.name}` must hold numbers; got {_first_text(table, way, text, where)}.")
+    table.said += _validate.how_written(ways, column.name)
+    if "percent" not in ways or scale == "percent":
+        return number
+    if scale in ("logit", "logprob"):
+        raise InputError(f"`{column.name}` is written with a percent sign: it is no {scale}.")
+    return f"({number} / CASE WHEN ends_with({text}, '%') THEN 100.0 ELSE 1.0 END)"
+
+
+def _first_text(table: Table, way: str, text: str, where: str | None) -> str:
+    """What the first value that is not a number is, and where it is if rows are numbered."""
+    first = 0
+    for record in table.batches([way, text], where) if type(table) is Table else ():
+        found = record.column(0).to_pylist()
+        if "text" in found:
+            i = found.index("text")
+            return f"{record.column(1)[i].as_py()!r} in row {first + i + 1:,}"
+        first += record.num_rows
+    return repr(next(iter(table.values(f"CASE WHEN ({way}) = 'text' THEN {text} END", where, 1)), "text"))
 
 
 def check_positive(table: Table, true: str, positive: Any, where: str | None) -> None:
@@ -168,13 +215,21 @@ def predicted_column(table: Table, true: str | None) -> Column:
     return guessed_column(table, names, "prediction", "--pred", skip={true})
 
 
-def is_classes(prob: str) -> bool:
-    """Whether the name of a column is a pattern, for the columns of many classes."""
-    return any(c in prob for c in "*?[")
+def is_classes(prob: str | Sequence[str]) -> bool:
+    """Whether it is a pattern or a list, for the columns of many classes, not the name of one column."""
+    return not isinstance(prob, str) or any(c in prob for c in "*?[,")
 
 
-def class_columns(table: Table, pattern: str, skip: str | None = None) -> dict[str, Column]:
-    """The columns that a glob with one `*` names, by class: what `*` stands for."""
+def class_columns(table: Table, pattern: str | Sequence[str], skip: str | None = None) -> dict[str, Column]:
+    """The columns that a glob with one `*` names, by class: what `*` stands for. Or a list of columns, by what is left
+    of their names without the beginning that they share, up to a mark such as _."""
+    if not isinstance(pattern, str) or "," in pattern:
+        names = [n.strip() for n in pattern.split(",")] if isinstance(pattern, str) else list(pattern)
+        if len(set(names)) < max(len(names), 2):
+            raise InputError(f"--prob needs two columns at least, each named once; got {', '.join(names)}.")
+        shared = next((i for i, c in enumerate(zip(*names, strict=False)) if len(set(c)) > 1), min(map(len, names)))
+        start = max((i + 1 for i in range(shared) if not names[0][i].isalnum()), default=0)
+        return {name[start:]: table.column(name) for name in names}
     if pattern.count("*") != 1:
         raise InputError(f"--prob {pattern!r} must hold one * that stands for the class.")
     wanted = re.compile("(.+)".join(re.escape(part) for part in pattern.split("*")))

@@ -53,7 +53,7 @@ def counted_items(
     key: str | None = None,
     every_column: bool = False,
     where: str | None = None,
-    logits: bool = False,
+    scale: str | None = None,
 ) -> ItemRows:
     """The columns that a count reads: `day` (the first day of the period, in days from 1970), `by0`, `by1`, … as text."""
     more: dict[str, str] = {}
@@ -67,7 +67,7 @@ def counted_items(
     if every_column:
         more |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns)}
     return items_from_table(
-        table, true=true, probs=[prob], positive=positive, groups=groups, where=where, logits=logits, more=more
+        table, true=true, probs=[prob], positive=positive, groups=groups, where=where, scale=scale, more=more
     )
 
 

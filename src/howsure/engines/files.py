@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -58,6 +58,13 @@ class TableRows(Rows):
 
     def close(self) -> None:
         self._table.close()
+
+    @property
+    def roles(self) -> Collection[str]:
+        return self._selection.columns
+
+    def unchecked(self) -> Rows:
+        return TableRows(self._table, replace(self._selection, numbers={}), self._engine)
 
     def fold(self, work: Work[T]) -> T:
         with self._explaining():

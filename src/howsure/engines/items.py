@@ -8,10 +8,10 @@ slice), `groups` and `sentence` (64-bit hashes, or numbers of arrays). `check` r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import BadRow, Origin
-from howsure.engines.columns import check_positive, group_sql, label_sql, number_sql, text_sql
+from howsure.engines.columns import check_positive, group_sql, label_sql, number_sql, probability_sql, text_sql
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
 from howsure.engines.rows import ArrayRows, Chunk, Rows, Work
-from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
+from howsure.engines.tables import Column, Table, as_arrow, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,10 @@ class Items:
     by: str | None = None
     groups: str | None = None
     sentence: str | None = None
-    logits: bool = False
+    scale: str | None = None  # of the probabilities, as asked for; None: as probabilities, until a survey tells
+    scales: tuple[str, ...] = ()  # of each column, as a survey found them
+    missing: str = "drop"  # what becomes of rows without a probability or a label
+    leaves_out: bool = False  # there are such rows, and they are left out
     from_file: bool = False
     judged: bool = False  # y is whether a predicted label is right or, with `positive`, the gold one that
     positive: Any = None
@@ -71,39 +76,70 @@ class Items:
         numbered = chunk.first is not None
         return Origin(self.true, prob, self.weight or "", chunk.first or 0, self.from_file, numbered)
 
-    def pairs(self, chunk: Chunk) -> Iterator[tuple[Any, Any, Any, Origin, bool]]:
-        """Label, probability, weight, origin and whether these are log-odds, of each model: unchecked where possible."""
-        if self.judged:
+    def scale_of(self, model: int) -> str | None:
+        """The scale of a column of probabilities."""
+        return self.scales[model] if self.scales else self.scale
+
+    def pairs(self, chunk: Chunk) -> Iterator[tuple[Any, Any, Any, Origin, str | None]]:
+        """Label, probability, weight, origin and scale, of each model: unchecked where possible."""
+        if self.judged or self.leaves_out:
             batch = self.batch(chunk)
             for model, (y, q) in enumerate(zip(batch.ys, batch.qs, strict=True)):
-                yield y, q, None, self.origin(chunk, model), False
+                yield y, q, batch.weight, self.origin(chunk, model), None
             return
         weight = chunk.get("weight")
         w = None if weight is None else numbers(weight)
         y = numbers(chunk["y"])
         for model in range(len(self.probs)):
-            yield y, numbers(chunk[f"q{model}"]), w, self.origin(chunk, model), self.logits
+            yield y, numbers(chunk[f"q{model}"]), w, self.origin(chunk, model), self.scale_of(model)
 
     def batch(self, chunk: Chunk) -> Batch:
         """The chunk, checked."""
         if self.judged:
             return self._judged(chunk)
+        weight, by = chunk.get("weight"), chunk.get("by")
+        w = None if weight is None else _validate.weights(numbers(weight), self.origin(chunk))
+        groups = None if self.groups is None else self.group_ids(chunk, "group")
+        if self.leaves_out:
+            roles = ["y", *(f"q{i}" for i in range(len(self.probs)))]
+            held = {role: numbers(chunk[role]) for role in roles}
+            keep = ~np.any([np.isnan(v) for v in held.values() if v.dtype.kind == "f"] or [[False]], axis=0)
+            if not keep.all():
+                chunk = Chunk({role: values[keep] for role, values in held.items()})
+                w, groups = (None if c is None else c[keep] for c in (w, groups))
+                by = None if by is None else by.filter(as_arrow(keep))
         y = _validate.labels(numbers(chunk["y"]), self.origin(chunk))
-        weight = chunk.get("weight")
-        return Batch(
-            (y,) * len(self.probs),
-            self.probabilities(chunk),
-            None if weight is None else _validate.weights(numbers(weight), self.origin(chunk)),
-            chunk.get("by"),
-            None if self.groups is None else self.group_ids(chunk, "group"),
-        )
+        return Batch((y,) * len(self.probs), self.probabilities(chunk), w, by, groups)
 
     def probabilities(self, chunk: Chunk) -> tuple[Floats, ...]:
         """The columns of probabilities, checked."""
         return tuple(
-            _validate.probabilities(numbers(chunk[f"q{i}"]), self.origin(chunk, i), logits=self.logits)
+            _validate.probabilities(numbers(chunk[f"q{i}"]), self.origin(chunk, i), scale=self.scale_of(i))
             for i in range(len(self.probs))
         )
+
+    def settled(self, survey: Survey) -> tuple[Items, tuple[str, ...]]:
+        """How the rows that a survey saw are to be read, and what to say of it; an error if that cannot be told."""
+        origin = Origin(self.true, from_file=self.from_file, numbered=survey.numbered)
+        lost = survey.lost(self)
+        if lost and self.missing == "error":
+            first = min(s.first_missing for s in survey.columns.values() if s.first_missing is not None)
+            raise BadRow(f"{lost}, the first of them {origin.at(first)}; --missing drop leaves such rows out.", first)
+        if survey.incomplete == survey.columns["y"].n:
+            raise BadRow(f"{lost}: nothing is left.", 0)
+        label, scales, said = survey.columns["y"], [], []
+        if label.first is not None:
+            raise BadRow(_validate.no_label(self.true, label.first[1], origin.at(label.first[0])), label.first[0])
+        for model, name in enumerate(self.probs):
+            seen = survey.columns[f"q{model}"]
+            scales.append(self.scale or _validate.recognised_scale(seen, replace(origin, prob=name)))
+            if scales[-1] == "percent" and self.scale is None:
+                said.append(
+                    f"`{name}` runs from {seen.low:.4g} to {seen.high:.4g}: read as percentages (--scale percent)."
+                )
+        if lost:
+            said.append(f"{lost}: left out (--missing error refuses instead).")
+        return replace(self, scales=tuple(scales), leaves_out=bool(lost)), tuple(said)
 
     def group_ids(self, chunk: Chunk, what: str = "one", role: str = "groups") -> NDArray[np.uint64]:
         """The groups (or sentences) of a chunk; none may be missing."""
@@ -127,6 +163,46 @@ class Items:
         qs = tuple(q[keep] for q in self.probabilities(chunk))
         groups = None if self.groups is None else numbers(chunk["groups"]).astype(np.uint64, copy=False)[keep]
         return Batch(tuple(ys), qs, groups=groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is in the columns of labels and probabilities, by role; made where a first reading met a row it refused."""
+
+    columns: dict[str, _validate.Seen]
+    incomplete: int  # rows that miss one of these
+    numbered: bool
+
+    def __add__(self, other: Survey) -> Survey:
+        columns = {role: seen + other.columns[role] for role, seen in self.columns.items()}
+        return Survey(columns, self.incomplete + other.incomplete, self.numbered and other.numbered)
+
+    def lost(self, items: Items) -> str:
+        """How many rows miss what; empty if none does."""
+        names = {"y": items.true} | {f"q{i}": name for i, name in enumerate(items.probs)}
+        found = [(names[role], seen.missing) for role, seen in self.columns.items() if seen.missing]
+        if not found:
+            return ""
+        n, verb = self.columns["y"].n, "has" if self.incomplete == 1 else "have"
+        each = " or ".join(f"no `{name}`" + (f" ({k:,})" if len(found) > 1 else "") for name, k in found)
+        return f"{self.incomplete:,} of {n:,} rows {verb} {each}"
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyWork(Work[Survey]):
+    """Looks at all labels and probabilities, whatever they are."""
+
+    n_models: int
+
+    def gather(self, chunks: Iterator[Chunk]) -> Survey:
+        roles = ["y", *(f"q{i}" for i in range(self.n_models))]
+        total = Survey({r: _validate.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
+        for chunk in chunks:
+            held = {role: numbers(chunk[role]).astype(np.float64) for role in roles}
+            columns = {r: _validate.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
+            incomplete = int(np.isnan(np.stack(list(held.values()))).any(axis=0).sum())
+            total += Survey(columns, incomplete, chunk.first is not None)
+        return total
 
 
 def _a(what: str) -> str:
@@ -173,7 +249,27 @@ class ItemRows:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a result must say of how it was read."""
-        return self._notes if self.table is None else self.table.notes
+        return self._notes if self.table is None else (*self.table.notes, *self._notes)
+
+    def analysed(self, analysis: Callable[[ItemRows], R]) -> R:
+        """`analysis` of the rows as probabilities and labels or, where a row is refused, as a survey of all rows says.
+
+        Rows that are plain probabilities are read once, and nothing is looked for.
+        """
+        try:
+            return analysis(self)
+        except BadRow as bad:
+            if self.items.labels or "y" not in self.rows.roles:
+                raise
+            refused = bad
+        return analysis(self._surveyed(refused))
+
+    def _surveyed(self, refused: BadRow) -> ItemRows:
+        rows = self.rows.unchecked()
+        items, said = self.items.settled(rows.fold(SurveyWork(len(self.items.probs))))
+        if not items.leaves_out and items.scales == (self.items.scale or "probability",) * len(items.probs):
+            raise refused  # for another reason
+        return ItemRows(rows, items, self.table, self.where, (*self._notes, *said), borrowed=True)
 
     def check_positive(self, n_positive: int) -> None:
         """A `positive` value that no row has is a slip."""
@@ -226,9 +322,11 @@ def items_from_arrays(
     by: NDArray[Any] | None = None,
     groups: NDArray[Any] | None = None,
     sentence: NDArray[Any] | None = None,
-    logits: bool = False,
+    scale: str | None = None,
+    missing: str = "drop",
+    notes: Sequence[str] = (),
 ) -> ItemRows:
-    """Checked arrays of one length; `labels` by role, each with its name."""
+    """Arrays of one length; `labels` by role, each with its name."""
     columns: dict[str, Any] = {} if y is None else {"y": y}
     columns |= {f"q{i}": q for i, q in enumerate((probs or {}).values())}
     columns |= {role: label_texts(values) for role, (_, values) in (labels or {}).items()}
@@ -248,9 +346,10 @@ def items_from_arrays(
         None if by is None else "by",
         None if groups is None else "groups",
         None if sentence is None else "sentence",
-        logits,
+        scale,
+        missing=missing,
     )
-    return ItemRows(ArrayRows(columns), items)
+    return ItemRows(ArrayRows(columns), items, notes=notes)
 
 
 def arrow_values(values: NDArray[Any], name: str) -> pa.Array:
@@ -317,7 +416,8 @@ def items_from_table(
     groups: str | None = None,
     sentence: str | None = None,
     where: str | None = None,
-    logits: bool = False,
+    scale: str | None = None,
+    missing: str = "drop",
     outcome: bool = False,
     batch_rows: int | None = None,
     more: Mapping[str, str] | None = None,
@@ -328,7 +428,8 @@ def items_from_table(
     reads = {"weight": number_sql, "by": _value_sql, "groups": group_sql, "sentence": group_sql}
     sql = {} if true is None else {"y": number_sql(true.name) if outcome else label_sql(table, true, positive, where)}
     sql |= {role: text_sql(c) for role, c in (labels or {}).items()}
-    sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(probs)}
+    for i, c in enumerate(probs):
+        sql[f"q{i}"] = number_sql(c.name) if outcome else probability_sql(table, c, scale, where)
     sql |= {role: reads[role](name) for role, name in named.items()}
     sql |= more or {}
     checked = {f"q{i}": c.name for i, c in enumerate(probs)}
@@ -341,7 +442,8 @@ def items_from_table(
         true.name if true is not None else labels["gold"].name if labels else "",
         tuple(c.name for c in probs),
         tuple((role, c.name) for role, c in (labels or {}).items()),
-        logits=logits,
+        scale=scale,
+        missing=missing,
         from_file=True,
         positive=positive,
         **named,

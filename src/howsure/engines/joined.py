@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from howsure._validate import BadRow
-from howsure.engines.columns import group_sql, label_sql, number_sql, pair_columns
+from howsure.engines.columns import group_sql, label_sql, pair_columns, probability_sql
 from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
@@ -33,19 +33,20 @@ class Join:
     positive: Any = None
     groups: str | None = None
     by: str | None = None
-    logits: bool = False
+    scale: str | None = None
 
     def of(self, table: Table, *, first: bool) -> tuple[Selection, Items]:
         """What to read from one of the tables."""
         true, prob = pair_columns(table, self.prob, self.true)
         sql = {"key": f"CAST({quoted(table.column(self.key).name)} AS VARCHAR)"}
-        sql |= {"y": label_sql(table, true, self.positive, None), "q0": number_sql(prob.name)}
+        sql |= {"y": label_sql(table, true, self.positive, None)}
+        sql["q0"] = probability_sql(table, prob, self.scale, None)
         if first and self.groups:
             sql["groups"] = group_sql(table.column(self.groups).name)
         if first and self.by:
             sql["by"] = f"CAST({quoted(table.column(self.by).name)} AS VARCHAR)"
         groups = self.groups if "groups" in sql else None
-        items = Items(true.name, (prob.name,), groups=groups, logits=self.logits, from_file=True)
+        items = Items(true.name, (prob.name,), groups=groups, scale=self.scale, missing="error", from_file=True)
         return Selection(sql, None, {"q0": prob.name}), items
 
     def checked(self, chunk: Chunk, items: Items) -> Batch:
@@ -155,16 +156,20 @@ class _Database:
             self.names.append(table.name)
             kinds = {"key": "VARCHAR", "y": "UTINYINT", "q0": "DOUBLE", "groups": "UBIGINT", "by": "VARCHAR"}
             columns = ", ".join(f'"{c}" {kinds[c]}' for c in selection.columns)
-            self._run(f"CREATE TABLE t{number} (row BIGINT, {columns})")
-            n = 0
+
+            def filled(found: ItemRows) -> tuple[int, tuple[str, ...]]:
+                self._run(f"CREATE OR REPLACE TABLE t{number} (row BIGINT, {columns})")
+                assert isinstance(found.rows, TableRows)
+                chunks = found.rows.chunks()
+                return sum(self._insert(number, c, self._join.checked(c, found.items)) for c in chunks), found.notes
+
             try:
-                for chunk in rows.chunks():
-                    n += self._insert(number, chunk, self._join.checked(chunk, items))
+                n, notes = ItemRows(rows, items, table).analysed(filled)
             except BadRow as bad:
                 raise InputError(f"{table.name}: {bad}") from None
             if not n:
                 raise InputError(f"{table.name} has no rows.")
-            self.notes += table.notes
+            self.notes += notes
         self._check(number)
 
     def _insert(self, number: int, chunk: Chunk, batch: Batch) -> int:

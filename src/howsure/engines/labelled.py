@@ -144,14 +144,14 @@ def labels_from_arrays(
     sentence: Any = None,
     second: Any = None,
     probs: Mapping[str, Any] | None = None,
-    logits: bool = False,
+    scale: str | None = None,
 ) -> ItemRows:
     """Arrays in memory, of one length."""
     given = {"gold": ("y_true", y_true)} | {f"pred{i}": pair for i, pair in enumerate(y_preds.items())}
     if second is not None:
         given["second"] = "second", second
     labels = {r: (n, _validate.one_dimensional(v, n, numbers=False)) for r, (n, v) in given.items()}
-    more = {
+    more: dict[str, Any] = {
         role: _validate.one_dimensional(v, role, numbers=False)
         for role, v in (("groups", groups), ("sentence", sentence))
         if v is not None
@@ -159,7 +159,7 @@ def labels_from_arrays(
     numbers_ = {n: _validate.one_dimensional(v, n) for n, v in (probs or {}).items()}
     # By role where two have one name: a system's labels and its probabilities.
     _validate.same_length(**dict(labels.values()), **more, **{f"q{i}": q for i, q in enumerate(numbers_.values())})
-    return items_from_arrays(labels=labels, probs=numbers_, **more, logits=logits)
+    return items_from_arrays(labels=labels, probs=numbers_, **more, scale=scale)
 
 
 def labels_from_table(
@@ -172,7 +172,7 @@ def labels_from_table(
     second: str | None = None,
     probs: Sequence[str] = (),
     where: str | None = None,
-    logits: bool = False,
+    scale: str | None = None,
 ) -> ItemRows:
     """Columns of an open table; without `preds`, the one that is named like a prediction."""
     columns = [table.column(p) for p in preds] if preds else [predicted_column(table, true)]
@@ -185,7 +185,7 @@ def labels_from_table(
         texts["second"] = table.column(second)
     numbers_ = [table.column(p) for p in probs]
     return items_from_table(
-        table, labels=texts, probs=numbers_, groups=groups, sentence=sentence, where=where, logits=logits
+        table, labels=texts, probs=numbers_, groups=groups, sentence=sentence, where=where, scale=scale
     )
 
 

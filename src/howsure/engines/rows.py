@@ -8,7 +8,7 @@ adds up; `by_key` repartitions rows so that each key is in one piece. Arrays in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -83,6 +83,15 @@ class Rows(ABC):
         """Whether `fold` is known to make a single piece of them, here: its result may then be cached."""
         return False
 
+    @property
+    def roles(self) -> Collection[str]:
+        """Names of the columns, where they are known before they are read."""
+        return ()
+
+    def unchecked(self) -> Rows:
+        """The same rows, those with missing values among them."""
+        return self
+
     @abstractmethod
     def fold(self, work: Work[T]) -> T:
         """The sum of the work's results over all pieces."""
@@ -109,6 +118,10 @@ class ArrayRows(Rows):
     def __init__(self, columns: Mapping[str, Any], name: str = "arrays") -> None:
         self._columns, self.name = columns, name
         self._n = len(next(iter(columns.values())))
+
+    @property
+    def roles(self) -> Collection[str]:
+        return self._columns
 
     def fold(self, work: Work[T]) -> T:
         if self._n <= THREADS_FROM:
@@ -149,19 +162,19 @@ def merged(results: Iterable[T | BadRow] | Iterator[T | BadRow]) -> T:
     return total
 
 
-def sketched_arrays(y: Any, q: Any, weight: Any = None, logits: bool = False, width: int | None = None) -> Sketch:
+def sketched_arrays(y: Any, q: Any, weight: Any = None, scale: str | None = None, width: int | None = None) -> Sketch:
     """The sketch of long arrays, on all cores."""
     columns = {"y": y, "q": q} | ({} if weight is None else {"weight": weight})
-    return ArrayRows(columns).fold(_SketchWork(logits, width))
+    return ArrayRows(columns).fold(_SketchWork(scale, width))
 
 
 @dataclass(frozen=True, slots=True)
 class _SketchWork(Work[Sketch]):
-    logits: bool
+    scale: str | None
     width: int | None
 
     def gather(self, chunks: Iterator[Chunk]) -> Sketch:
         builder = SketchBuilder(self.width)
         for c in chunks:
-            builder.add(c["y"], c["q"], c.get("weight"), Origin(first=c.first or 0), logits=self.logits)
+            builder.add(c["y"], c["q"], c.get("weight"), Origin(first=c.first or 0), scale=self.scale)
         return builder.finish()

@@ -114,8 +114,8 @@ class SketchWork(Work[Sketches]):
     def gather(self, chunks: Iterator[Chunk]) -> Sketches:
         builders = [SketchBuilder(self.width) for _ in self.items.probs]
         for chunk in chunks:
-            for builder, (y, q, weight, origin, logits) in zip(builders, self.items.pairs(chunk), strict=True):
-                builder.add(y, q, weight, origin, logits=logits)
+            for builder, (y, q, weight, origin, scale) in zip(builders, self.items.pairs(chunk), strict=True):
+                builder.add(y, q, weight, origin, scale=scale)
         return Sketches(tuple(b.finish() for b in builders))
 
 

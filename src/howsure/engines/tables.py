@@ -59,6 +59,7 @@ class Table:
         self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
         self._relation_sql = "given"
         self._conditions: dict[str, str] = {}
+        self.said: list[str] = []  # how columns are read, where that is not plain
         try:
             if isinstance(source, str | Path):
                 self.name = "standard input" if str(source) == "-" else str(source)
@@ -102,7 +103,7 @@ class Table:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a result must say of how it was read."""
-        return left_out_note(self.left_out, len(self.files) + len(self.left_out))
+        return (*left_out_note(self.left_out, len(self.files) + len(self.left_out)), *dict.fromkeys(self.said))
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._validate import Origin
+from howsure._validate import BadRow, Origin
 from howsure.calibration.analysis import analyse
 from howsure.calibration.gate import RULES as RULES
 from howsure.calibration.gate import Gate as Gate
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from howsure.engines.items import ItemRows
 
 ONE_THREAD = 1_000_000  # rows; from here on all cores sketch
+FEW = 20  # numbers that may all be below 0 by chance
 NO_BAND = "The smooth curve's band treats rows as independent; no version for groups is derived."
 
 
@@ -40,8 +41,10 @@ def check(
     by: Any = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
+    scale: str | None = None,
     logits: bool = False,
-    prob: str | None = None,
+    missing: str = "drop",
+    prob: str | Sequence[str] | None = None,
     true: str | None = None,
     positive: Any = None,
     where: str | None = None,
@@ -54,7 +57,7 @@ def check(
     Parameters
     ----------
     y_true : array of 0 and 1, shape (n,); or a table
-        Whether each prediction came true. A path (CSV, TSV, JSON lines, Parquet, Arrow; a glob; ``-``) or a data
+        Whether each prediction came true; true and false, yes and no, or Y and N will do. A path (CSV, TSV, JSON lines, Parquet, Arrow; a glob; ``-``) or a data
         frame (pandas, polars, Arrow) may be given instead of two arrays.
     y_prob : array of probabilities, shape (n,) or (n, K)
         The probability that the model gave to 1; or to each of K classes, `y_true` holding the number of the class.
@@ -75,12 +78,17 @@ def check(
         Of all intervals.
     rng : Generator, int or None
         Seeds the simulated consistency band.
+    scale : str
+        Of `y_prob`: "probability", "percent", "logit" (log-odds) or "logprob" (natural logarithms). By default
+        percentages are recognised, and said to be; other numbers outside [0, 1] are refused.
     logits : bool
-        `y_prob` holds log-odds.
+        The same as ``scale="logit"``.
+    missing : str
+        Rows without a probability or a label: "drop" leaves them out and says how many, "error" refuses.
     prob, true, positive, where
         For tables: the columns' names when they cannot be guessed, the label that counts as 1, and an SQL
-        condition on the rows. A pattern such as ``p_*``, or a column of lists, maps or structs, holds the
-        probabilities of many classes.
+        condition on the rows. A pattern such as ``p_*``, a list of columns, or one column of lists, maps or structs,
+        holds the probabilities of many classes.
     normalise : bool
         Divide the probabilities of many classes by their sum when it is not one.
     classes : sequence of str
@@ -113,21 +121,26 @@ def check(
     bins = _validate.bins(bins)
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
+    scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
     if y_prob is not None:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
         given = _validate.array(y_prob, "y_prob")
         if given.ndim == 2:
-            _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+            _refuse_for_classes(by, sample_weight, positive, curve, scale, chosen)
             from howsure.engines.classes import classes_from_arrays
 
             held: ClassRows | None = classes_from_arrays(y_true, given, classes, groups, normalise)
             return _check_classes(held, bins, level, generator, None)
-        arrays = _arrays(y_true, given, positive, sample_weight, by, groups)
+        arrays, notes = _arrays(y_true, given, positive, sample_weight, by, groups)
         if groups is None and by is None:
-            sketch = _sketched(arrays["y_true"], arrays["y_prob"], arrays.get("sample_weight"), logits, width)
-            return _calibration(sketch, bins, level, generator, curve, "arrays")
+            try:
+                sketch = _sketched(arrays["y_true"], arrays["y_prob"], arrays.get("sample_weight"), scale, width)
+                notes = (*notes, *_all_below(sketch, scale))
+                return _calibration(sketch, bins, level, generator, curve, "arrays", notes=notes)
+            except BadRow:  # a row is refused: read as tables are
+                pass
         from howsure.engines.items import items_from_arrays
 
         named: dict[str, Any] = {
@@ -135,30 +148,33 @@ def check(
             "by": arrays.get("by"),
             "groups": arrays.get("groups"),
         }
-        rows = items_from_arrays(y=arrays["y_true"], probs={"y_prob": arrays["y_prob"]}, **named, logits=logits)
-        with rows:
-            return _check_rows(rows, bins, level, generator, curve, width)
+        named |= {"scale": scale, "missing": missing, "notes": notes}
+        with items_from_arrays(y=arrays["y_true"], probs={"y_prob": arrays["y_prob"]}, **named) as rows:
+            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width))
     from howsure.engines.columns import is_classes
     from howsure.engines.items import is_spark_frame, is_table, open_table
 
     if not is_table(y_true):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     if prob is not None and is_classes(prob):
-        _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+        _refuse_for_classes(by, sample_weight, positive, curve, scale, chosen)
     for keyword, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
         if value is not None and not isinstance(value, str):
             raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
     chosen = chosen or _engine(None)
     with open_table(y_true, chosen) as table:
         may_nest = chosen.kind == "auto" and not is_spark_frame(y_true)
-        if prob is not None and (is_classes(prob) or (may_nest and table.column(prob).is_nested)):
-            _refuse_for_classes(by, sample_weight, positive, curve, logits, chosen)
+        if prob is not None and (
+            not isinstance(prob, str) or is_classes(prob) or (may_nest and table.column(prob).is_nested)
+        ):
+            _refuse_for_classes(by, sample_weight, positive, curve, scale, chosen)
             from howsure.engines.classes import classes_from_table
 
             held = classes_from_table(table, prob, true, where, groups, classes, normalise=normalise)
             return _check_classes(held, bins, level, generator, where)
-        with table_items(table, prob, true, positive, where, sample_weight, by, groups, logits) as rows:
-            return _check_rows(rows, bins, level, generator, curve, width)
+        more = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
+        with table_items(table, prob, true, positive, where, **more) as rows:
+            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width))
 
 
 def _engine(given: Engine | str | None) -> Engine:
@@ -168,39 +184,43 @@ def _engine(given: Engine | str | None) -> Engine:
 
 
 def _refuse_for_classes(
-    by: Any, sample_weight: Any, positive: Any, curve: str | None, logits: bool, engine: Engine | None
+    by: Any, sample_weight: Any, positive: Any, curve: str | None, scale: str | None, engine: Engine | None
 ) -> None:
     """Options that are for one probability a row."""
     for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
         if value is not None:
             raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
-    if logits:
-        raise InputError("give many classes as probabilities, not logits.")
+    if scale not in (None, "probability"):
+        raise InputError(f"give many classes as probabilities, not on the scale {scale}.")
     if engine is not None and (engine.kind != "auto" or engine.master or engine.memory or engine.skip_bad_files):
         raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
 
 
 def _arrays(
     y_true: Any, y_prob: NDArray[Any], positive: Any, sample_weight: Any, by: Any, groups: Any
-) -> dict[str, NDArray[Any]]:
-    """Arrays of one length."""
-    given = {"y_true": _validate.positives(y_true, positive), "y_prob": y_prob}
+) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+    """Arrays of one length, and what to say of how they are read."""
+    y, of_labels = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
+    q, of_numbers = _validate.texts_as_numbers(y_prob, "y_prob")
+    given = {"y_true": y, "y_prob": q}
     for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
         if value is not None:
             given[name] = _validate.one_dimensional(value, name, numbers=name == "sample_weight")
     _validate.same_length(**given)
-    return given
+    return given, (*of_labels, *of_numbers)
 
 
-def _sketched(y: NDArray[Any], q: NDArray[Any], weight: NDArray[Any] | None, logits: bool, width: int | None) -> Sketch:
+def _sketched(
+    y: NDArray[Any], q: NDArray[Any], weight: NDArray[Any] | None, scale: str | None, width: int | None
+) -> Sketch:
     """The sketch of arrays."""
     if len(q) <= ONE_THREAD:
         builder = SketchBuilder(width)
-        builder.add(y, q, weight, Origin(), logits=logits)
+        builder.add(y, q, weight, Origin(), scale=scale)
         return builder.finish()
     from howsure.engines.rows import sketched_arrays
 
-    return sketched_arrays(y, q, weight, logits, width)
+    return sketched_arrays(y, q, weight, scale, width)
 
 
 def _check_rows(
@@ -221,8 +241,15 @@ def _check_rows(
     whole = _calibration(sketch, bins, level, rng, curve, rows.name, clusters)
     if whole.n_groups == 1:
         raise InputError(f"all rows are in one group of `{items.groups}`; intervals need two groups at least.")
-    whole = replace(whole, notes=(*rows.notes, *whole.notes))
+    whole = replace(whole, notes=(*rows.notes, *_all_below(sketch, items.scale), *whole.notes))
     return whole if found is None else replace(whole, by=items.by, slices=slice_table(found.found))
+
+
+def _all_below(sketch: Sketch, scale: str | None) -> tuple[str, ...]:
+    """Log-odds of which none is above 0 are more often the logarithms of probabilities."""
+    if scale != "logit" or sketch.n < FEW or sketch.mean_q.max() > 0.5:
+        return ()
+    return ("No number is above 0: if these are log-probabilities, all of this is wrong; pass --scale logprob.",)
 
 
 def _calibration(
@@ -233,6 +260,7 @@ def _calibration(
     curve: str | None,
     source: str,
     clusters: Any = None,
+    notes: tuple[str, ...] = (),
 ) -> Calibration:
     """A sketch and, with groups, the rows by group, analysed."""
     if sketch.n == 0:
@@ -243,6 +271,8 @@ def _calibration(
 
         smooth = smooth_curve(sketch, curve, level)
     whole = analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=clusters, source=source)
+    if notes:
+        whole = replace(whole, notes=(*notes, *whole.notes))
     if smooth is None:
         return whole
     return replace(whole, curve=smooth, notes=(*whole.notes, *([] if clusters is None else [NO_BAND])))
@@ -256,7 +286,9 @@ def error_like(
     true: str | None = None,
     positive: Any = None,
     where: str | None = None,
+    scale: str | None = None,
     logits: bool = False,
+    missing: str = "drop",
 ) -> CopiedError:
     """The calibration error of a table as others compute it, to compare with published numbers: "hle"."""
     from howsure.calibration.estimation.copied import copied_error
@@ -270,9 +302,11 @@ def error_like(
     engine = _engine("files")
     with (
         open_table(source, engine) as table,
-        table_items(table, prob, true, positive, where, None, None, None, logits) as rows,
+        table_items(
+            table, prob, true, positive, where, scale=_validate.scale(scale, logits=logits), missing=missing
+        ) as rows,
     ):
-        batch = rows.collected()
+        batch = rows.analysed(lambda found: found.collected())
     if batch is None:
         raise InputError("there are no rows to check.")
     return copied_error(batch.ys[0].astype(np.float64), batch.qs[0])
@@ -284,27 +318,14 @@ def table_items(
     true: str | None,
     positive: Any,
     where: str | None,
-    weight: str | None,
-    by: str | None,
-    groups: str | None,
-    logits: bool,
+    **more: Any,
 ) -> ItemRows:
-    """One model's probabilities in a table."""
+    """One model's probabilities in a table; `more` are the other roles, the scale and what becomes of missing values."""
     from howsure.engines.columns import pair_columns
     from howsure.engines.items import items_from_table
 
     label, q = pair_columns(table, prob, true)
-    return items_from_table(
-        table,
-        true=label,
-        probs=[q],
-        positive=positive,
-        where=where,
-        weight=weight,
-        by=by,
-        groups=groups,
-        logits=logits,
-    )
+    return items_from_table(table, true=label, probs=[q], positive=positive, where=where, **more)
 
 
 def _check_classes(

@@ -18,7 +18,9 @@ def check_paper(
     bin_size: int = BIN_SIZE,
     n_samples: int = N_SAMPLES,
     rng: np.random.Generator | int | None = 0,
+    scale: str | None = None,
     logits: bool = False,
+    missing: str = "drop",
     prob: str | None = None,
     true: str | None = None,
     positive: Any = None,
@@ -38,7 +40,7 @@ def check_paper(
         S of Algorithm 2.
     rng : Generator, int or None
         Seeds Algorithm 2.
-    logits, prob, true, positive, where
+    scale, logits, missing, prob, true, positive, where
         As for `howsure.check`.
 
     Returns
@@ -69,19 +71,28 @@ def check_paper(
     if not isinstance(size, int):
         raise InputError(f"Algorithm 1 has bins of a number of rows; got {bin_size!r}.")
     generator = _validate.generator(rng)
+    scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     if y_prob is not None:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
         y, q, source = _validate.positives(y_true, positive), _validate.array(y_prob, "y_prob"), "arrays"
-        if logits:
-            q = _validate.probabilities(q, _validate.Origin(), logits=True)
+        if scale is not None:
+            q = _validate.probabilities(q, _validate.Origin(), scale=scale)
         _validate.same_length(y_true=y, y_prob=q)
     else:
-        y, q, source = _table(y_true, prob, true, positive, where, logits)
+        y, q, source = _table(y_true, prob, true, positive, where, scale, missing)
     return analyse_paper(y, q, size, int(n_samples), generator, source)
 
 
-def _table(source: Any, prob: str | None, true: str | None, positive: Any, where: str | None, logits: bool) -> Any:
+def _table(
+    source: Any,
+    prob: str | None,
+    true: str | None,
+    positive: Any,
+    where: str | None,
+    scale: str | None,
+    missing: str,
+) -> Any:
     from howsure.engines.columns import is_classes
     from howsure.engines.engine import engine_of
     from howsure.engines.items import is_table, open_table
@@ -93,9 +104,9 @@ def _table(source: Any, prob: str | None, true: str | None, positive: Any, where
         raise InputError("the paper's algorithms take one probability a row; name one column.")
     with (
         open_table(source, engine_of("files")) as table,
-        table_items(table, prob, true, positive, where, None, None, None, logits) as rows,
+        table_items(table, prob, true, positive, where, scale=scale, missing=missing) as rows,
     ):
-        batch = rows.collected()
+        batch = rows.analysed(lambda found: found.collected())
         if batch is None:
             raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
         rows.check_positive(int(batch.ys[0].sum()))

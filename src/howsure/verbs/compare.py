@@ -30,7 +30,9 @@ def compare(
     by: Any = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
+    scale: str | None = None,
     logits: bool = False,
+    missing: str = "drop",
     prob: Sequence[str] | str | None = None,
     pred: Sequence[str] | str | None = None,
     true: str | None = None,
@@ -64,8 +66,9 @@ def compare(
         Of all intervals.
     rng : Generator, int or None
         Seeds the simulated consistency bands.
-    logits : bool
-        Probabilities are given as log-odds.
+    scale, logits, missing
+        How probabilities are to be read, and what becomes of rows without one or without a label, as in
+        `howsure.check`.
     metric : {"accuracy", "f1", "macro-f1", "span-f1"}
         What labels are compared by; F1 of `positive` if that is given, else accuracy.
     sentence : array, shape (n,); or a column's name
@@ -105,6 +108,7 @@ def compare(
     """
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
+    scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     if y_preds is not None or pred is not None:
         from howsure.verbs.compare_labels import compare_labels
 
@@ -124,7 +128,7 @@ def compare(
             planned=planned,
             level=level,
             rng=generator,
-            logits=logits,
+            scale=scale,
             pred=pred,
             prob=prob,
             true=true,
@@ -139,18 +143,22 @@ def compare(
 
     chosen = engine_of(engine)
     if y_probs is not None:
-        rows = _from_arrays(y_true, y_probs, groups, by, positive, logits)
+        rows = _from_arrays(y_true, y_probs, groups, by, positive, scale, missing)
         models = tuple(y_probs)
     else:
-        rows, models = _from_tables(y_true, prob, true, key, positive, where, groups, by, logits, chosen)
-    with rows:
-        scored = ScoredItems(rows, models)
+        rows, models = _from_tables(y_true, prob, true, key, positive, where, groups, by, scale, missing, chosen)
+
+    def analysis(found: ItemRows) -> Comparison:
+        scored = ScoredItems(found, models)
         calibrations, pairs = compared(scored, level, generator)
         n_groups = calibrations[0].n_groups
         if n_groups == 1:
             raise InputError("all rows are in one group; intervals need two groups at least.")
         slices = _slices(scored, level)
-        return Comparison(models, calibrations, pairs, level, n_groups, rows.items.by, slices, rows.name, rows.notes)
+        return Comparison(models, calibrations, pairs, level, n_groups, found.items.by, slices, found.name, found.notes)
+
+    with rows:
+        return rows.analysed(analysis)
 
 
 def _slices(scored: ScoredItems, level: float) -> tuple[ComparisonSlice, ...]:
@@ -162,21 +170,29 @@ def _slices(scored: ScoredItems, level: float) -> tuple[ComparisonSlice, ...]:
 
 
 def _from_arrays(
-    y_true: Any, y_probs: Mapping[str, Any], groups: Any, by: Any, positive: Any, logits: bool
+    y_true: Any,
+    y_probs: Mapping[str, Any],
+    groups: Any,
+    by: Any,
+    positive: Any,
+    scale: str | None,
+    missing: str,
 ) -> ItemRows:
     from howsure.engines.items import items_from_arrays
 
     if len(y_probs) < 2:
         raise InputError("a comparison needs two models at least.")
-    y = _validate.positives(y_true, positive)
-    probs = {name: _validate.one_dimensional(q, name) for name, q in y_probs.items()}
+    y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
+    read = {name: _validate.texts_as_numbers(_validate.one_dimensional(q, name), name) for name, q in y_probs.items()}
+    probs = {name: q for name, (q, _) in read.items()}
     extra: dict[str, Any] = {
         name: _validate.one_dimensional(value, name, numbers=False)
         for name, value in (("groups", groups), ("by", by))
         if value is not None
     }
     _validate.same_length(**({"y_true": y} | probs | extra))
-    return items_from_arrays(y=_validate.labels(y, _validate.Origin()), probs=probs, **extra, logits=logits)
+    extra |= {"scale": scale, "missing": missing, "notes": [*said, *(n for _, notes in read.values() for n in notes)]}
+    return items_from_arrays(y=y, probs=probs, **extra)
 
 
 def _from_tables(
@@ -188,7 +204,8 @@ def _from_tables(
     where: str | None,
     groups: str | None,
     by: str | None,
-    logits: bool,
+    scale: str | None,
+    missing: str,
     engine: Engine,
 ) -> tuple[ItemRows, tuple[str, ...]]:
     from howsure.engines.columns import pair_columns
@@ -207,7 +224,8 @@ def _from_tables(
                 raise InputError("each --prob column may be named once.")
             found = [pair_columns(table, name, true) for name in names]
             label, probs = found[0][0], [q for _, q in found]
-            given: dict[str, Any] = {"groups": groups, "by": by, "where": where, "logits": logits}
+            given: dict[str, Any] = {"groups": groups, "by": by, "where": where}
+            given |= {"scale": scale, "missing": missing}
             return items_from_table(table, true=label, probs=probs, positive=positive, **given), tuple(names)
         except BaseException:
             table.close()
@@ -218,5 +236,5 @@ def _from_tables(
         raise InputError("--where works on one file; filter the files first.")
     if len(names) > 1:
         raise InputError("with a file per model, --prob names the one column that each of them has.")
-    join = Join(key, names[0] if names else None, true, positive, groups, by, logits)
+    join = Join(key, names[0] if names else None, true, positive, groups, by, scale)
     return joined_tables(tables, join, engine)

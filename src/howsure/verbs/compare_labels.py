@@ -38,7 +38,7 @@ def compare_labels(
     planned: int | None,
     level: float,
     rng: np.random.Generator,
-    logits: bool,
+    scale: str | None,
     pred: Sequence[str] | str | None,
     prob: Sequence[str] | str | None,
     true: str | None,
@@ -61,7 +61,7 @@ def compare_labels(
             raise InputError("labels are compared as columns of one table; join the files first.")
         source = tables[0]
     in_order = metric == "span-f1" or sentence is not None
-    given: dict[str, Any] = {"groups": groups, "logits": logits} | ({"sentence": sentence} if in_order else {})
+    given: dict[str, Any] = {"groups": groups, "scale": scale} | ({"sentence": sentence} if in_order else {})
     wanted = _Wanted(metric, positive, samples, planned, level, rng, progress)
     if y_preds is not None:
         with labels_from_arrays(y_true, y_preds, probs=y_probs, **given) as rows:

@@ -40,6 +40,7 @@ def count(
     groups: Any = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
+    scale: str | None = None,
     logits: bool = False,
     prob: str | None = None,
     true: str | None = None,
@@ -74,8 +75,8 @@ def count(
         Of all intervals.
     rng : Generator, int or None
         Seeds the draws from which intervals of cells are made.
-    logits : bool
-        Probabilities are given as log-odds.
+    scale, logits
+        Of the probabilities, as in `howsure.check`; percentages are not recognised here.
     labels, key : table and a column's name
         Labels in a file of their own; `key` names the column that identifies an item in both.
     date, every, by : a column's name; {"day", "week", "month", "quarter", "year"}; a column's name
@@ -118,13 +119,14 @@ def count(
         for name, value in told.items():
             if value is not None:
                 raise InputError(f"`{name}` is for tables; with arrays, `cells` says what to count in.")
-        found = _from_arrays(y, y_prob, cells, design, groups, logits, positive)
+        found = _from_arrays(y, y_prob, cells, design, groups, _validate.scale(scale, logits=logits), positive)
     elif not is_table(y):
         raise InputError("give the probabilities too: count(y, y_prob), or a table with its column `prob`.")
     else:
         if cells is not None:
             raise InputError("with a table, `date` and `by` name what to count in, not `cells`.")
-        asked = Asked(prob, true, positive, labels, key, date, every, by, formula, design, groups, where, logits)
+        given = _validate.scale(scale, logits=logits)
+        asked = Asked(prob, true, positive, labels, key, date, every, by, formula, design, groups, where, given)
         found = tallied(y, asked, engine_of(engine))
     made = counts_of(
         found.tally.renumbered(found.cells, found.number),
@@ -165,7 +167,7 @@ class Asked:
     design: Any = None
     groups: Any = None
     where: str | None = None
-    logits: bool = False
+    scale: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,9 @@ class Tallied:
         return self.design
 
 
-def _from_arrays(y: Any, y_prob: Any, cells: Any, design: Any, groups: Any, logits: bool, positive: Any) -> Tallied:
+def _from_arrays(
+    y: Any, y_prob: Any, cells: Any, design: Any, groups: Any, scale: str | None, positive: Any
+) -> Tallied:
     given = _validate.one_dimensional(y, "y", numbers=positive is None)
     if positive is not None:
         known = np.array([v is not None and v == v for v in given.tolist()])
@@ -217,7 +221,7 @@ def _from_arrays(y: Any, y_prob: Any, cells: Any, design: Any, groups: Any, logi
     elif design not in (None, "random"):
         raise InputError(f'`design` must be "random" or an array of inclusion probabilities; got {design!r}.')
     _validate.same_length(y=given, y_prob=prob, **extra)
-    q = _validate.probabilities(prob, _validate.Origin(), logits=logits)
+    q = _validate.probabilities(prob, _validate.Origin(), scale=scale)
     labelled = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(len(given), bool)
     labels = np.zeros(len(given), np.uint8)
     rows = np.flatnonzero(labelled)
@@ -345,7 +349,7 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
         key=asked.key,
         every_column=every_column,
         where=asked.where,
-        logits=asked.logits,
+        scale=asked.scale,
     )
     roles = (*(["day"] if asked.date else []), *(f"by{i}" for i in range(len(by))))
     return Opened(rows, roles, keyed, true is not None, inclusion, design, notes, tuple(terms))
@@ -469,6 +473,7 @@ def to_label(
     by: str | None = None,
     groups: str | None = None,
     where: str | None = None,
+    scale: str | None = None,
     logits: bool = False,
     rng: int = 0,
     engine: Engine | str | None = None,
@@ -518,7 +523,8 @@ def to_label(
     chosen = engine_of(engine)
     if chosen.kind == "memory":
         chosen = Engine("files", memory=chosen.memory, skip_bad_files=chosen.skip_bad_files)
-    asked = Asked(prob, true, positive, labels, key, date, every, by, None, "random", groups, where, logits)
+    given = _validate.scale(scale, logits=logits)
+    asked = Asked(prob, true, positive, labels, key, date, every, by, None, "random", groups, where, given)
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
         raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
     seed = int(rng)

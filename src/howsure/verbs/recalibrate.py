@@ -33,8 +33,10 @@ def recalibrate(
     groups: Any = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
+    scale: str | None = None,
     logits: bool = False,
-    prob: str | None = None,
+    missing: str = "drop",
+    prob: str | Sequence[str] | None = None,
     true: str | None = None,
     positive: Any = None,
     where: str | None = None,
@@ -56,8 +58,9 @@ def recalibrate(
         Of the gain's interval.
     rng : Generator, int or None
         Seeds the folds.
-    logits : bool
-        `y_prob` holds log-odds (two classes).
+    scale, logits, missing
+        How `y_prob` is to be read (two classes), and what becomes of rows without it or without a label, as in
+        `howsure.check`. The saved recalibrator remembers the scale.
     prob, true, positive, where
         For tables, as in `howsure.check`. `prob` may be a glob, "p_*", of one column a class.
 
@@ -82,12 +85,15 @@ def recalibrate(
     """
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
+    scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
+    notes: tuple[str, ...] = ()
     if y_prob is None:
-        y, p, group_numbers, classes, columns = _table_data(y_true, prob, true, positive, where, groups, logits)
+        found = _table_data(y_true, prob, true, positive, where, groups, scale, missing)
+        y, p, group_numbers, classes, columns, notes = found
     else:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
-        y, p, group_numbers = _array_data(y_true, y_prob, positive, groups, logits)
+        y, p, group_numbers, notes = _array_data(y_true, y_prob, positive, groups, scale, missing)
         classes, columns = None, {}
     n_classes = 2 if p.ndim == 1 else p.shape[1]
     tried = candidates(method, n_classes)
@@ -124,6 +130,7 @@ def recalibrate(
         level,
         classes,
         columns,
+        notes,
     )
 
 
@@ -142,6 +149,7 @@ def apply_recalibrator(
     the table fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed; on Spark it is written as a folder
     of Parquet files.
     """
+    from howsure.engines.columns import is_classes
     from howsure.engines.items import open_table
     from howsure.engines.writing import output, with_columns
     from howsure.files import check_outputs
@@ -155,7 +163,7 @@ def apply_recalibrator(
     wanted = prob or data.get("prob")
     if wanted is None:
         raise InputError(f"{saved} does not say which column to recalibrate: name it with --prob.")
-    is_wide, logits = "*" in wanted, bool(data.get("logits"))
+    is_wide, scale = is_classes(wanted), data.get("scale") or ("logit" if data.get("logits") else None)
     with open_table(source, chosen) as table:
         if is_wide:
             from howsure.engines.columns import class_columns
@@ -188,7 +196,7 @@ def apply_recalibrator(
 
             origin = Origin(prob=wanted, first=first or 0, from_file=True, numbered=first is not None)
             if not is_wide:
-                q = _validate.probabilities(as_numpy(read[0]), origin, logits=logits)
+                q = _validate.probabilities(as_numpy(read[0]), origin, scale=scale)
                 return [recalibrator.transform(q)]
             p = np.stack([as_numpy(column) for column in read], axis=1)
             made = recalibrator.transform(_validate.class_probabilities(p, origin))
@@ -197,36 +205,48 @@ def apply_recalibrator(
         return with_columns(table, columns, names, add, out), names
 
 
-Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None]
+Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...]]
 
 
-def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, logits: bool) -> Data:
-    p = _validate.array(y_prob, "y_prob")
-    y = _validate.one_dimensional(y_true, "y_true")
-    given = {"y_true": y if positive is None else y == positive, "y_prob": p}
+def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str | None, missing: str) -> Data:
+    p, of_numbers = _validate.texts_as_numbers(_validate.array(y_prob, "y_prob"), "y_prob")
+    y, of_labels = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
+    given = {"y_true": y, "y_prob": p}
     if groups is not None:
-        given["groups"] = _validate.one_dimensional(groups, "groups")
+        given["groups"] = _validate.one_dimensional(groups, "groups", numbers=False)
     _validate.same_length(**given)
-    if p.ndim == 2 and logits:
-        raise InputError("`logits` is for two classes, shape (n,); give probabilities of more.")
-    p = (
-        _validate.probabilities(p, Origin(), logits=logits)
-        if p.ndim == 1
-        else _validate.class_probabilities(p, Origin())
-    )
-    n_classes = 2 if p.ndim == 1 else p.shape[1]
-    return _validate.class_labels(given["y_true"], n_classes, Origin()), p, given.get("groups")
+    if p.ndim == 2:
+        if scale not in (None, "probability"):
+            raise InputError("`scale` is for two classes, shape (n,); give probabilities of more.")
+        labels = _validate.class_labels(y, p.shape[1], Origin())
+        return labels, _validate.class_probabilities(p, Origin()), given.get("groups"), ()
+    from howsure.engines.items import items_from_arrays
+
+    notes = (*of_labels, *of_numbers)
+    more: dict[str, Any] = {"groups": given.get("groups"), "scale": scale, "missing": missing, "notes": notes}
+    with items_from_arrays(y=y, probs={"y_prob": p}, **more) as rows:
+        found, notes = rows.analysed(lambda read: (read.collected(), read.notes))
+    assert found is not None
+    return found.ys[0].astype(np.int64), found.qs[0], found.groups, notes
 
 
 def _table_data(
     source: Any,
-    prob: str | None,
+    prob: str | Sequence[str] | None,
     true: str | None,
     positive: Any,
     where: str | None,
     groups: str | None,
-    logits: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...] | None, dict[str, Any]]:
+    scale: str | None,
+    missing: str,
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[Any] | None,
+    tuple[str, ...] | None,
+    dict[str, Any],
+    tuple[str, ...],
+]:
     from howsure.engines.classes import classes_from_table
     from howsure.engines.columns import is_classes, pair_columns
     from howsure.engines.items import is_table, items_from_table, open_table
@@ -235,23 +255,33 @@ def _table_data(
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     nothing = InputError("there are no rows to learn from" + (": --where kept none." if where else "."))
     wide = prob is not None and is_classes(prob)
-    if wide and (positive is not None or logits):
-        raise InputError("--positive and --logits are for one column of probabilities, not a glob.")
+    if wide and (positive is not None or scale is not None):
+        raise InputError("--positive and --scale are for one column of probabilities, not a glob.")
     with open_table(source, engine_of(None)) as table:
-        if prob is not None and wide:
+        if prob is not None and (wide or not isinstance(prob, str)):
             held = classes_from_table(table, prob, true, where, groups)
             if held is None:
                 raise nothing
-            return held.y, held.probs, held.groups, held.classes, {"prob": prob}
+            return (
+                held.y,
+                held.probs,
+                held.groups,
+                held.classes,
+                {"prob": prob if isinstance(prob, str) else ",".join(prob)},
+                (),
+            )
         label, q = pair_columns(table, prob, true)
-        more: dict[str, Any] = {"positive": positive, "where": where, "groups": groups, "logits": logits}
+        more: dict[str, Any] = {"positive": positive, "where": where, "groups": groups}
+        more |= {"scale": scale, "missing": missing}
         with items_from_table(table, true=label, probs=[q], **more) as rows:
-            found = rows.collected()
+            found, read = rows.analysed(lambda read: (read.collected(), read))
             if found is None:
                 raise nothing
             y = found.ys[0].astype(np.int64)
             rows.check_positive(int(y.sum()))
-            return y, found.qs[0], found.groups, None, {"prob": q.name, "logits": logits}
+            scale = read.items.scale_of(0)
+            columns = {"prob": q.name} | ({} if scale in (None, "probability") else {"scale": scale})
+            return y, found.qs[0], found.groups, None, columns, read.notes
 
 
 def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:

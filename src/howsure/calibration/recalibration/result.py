@@ -41,6 +41,7 @@ class Recalibration(Result):
     confidence_level: float
     classes: tuple[str, ...] | None = None
     columns: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         did = "declined" if self.declined else self.method

@@ -8,8 +8,9 @@ same piece, and Spark counts each piece once.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import reduce
 from math import ceil, isqrt
 from operator import add
@@ -54,6 +55,13 @@ class SparkRows(Rows):
 
     def close(self) -> None:
         self._table.close()
+
+    @property
+    def roles(self) -> Collection[str]:
+        return self._selection.columns
+
+    def unchecked(self) -> Rows:
+        return SparkRows(self._table, replace(self._selection, numbers={}))
 
     def fold(self, work: Work[T]) -> T:
         selection = self._selection

@@ -220,7 +220,7 @@ def recalibration_text(r: Recalibration) -> str:
         )
     lines[1] = lines[1].rstrip()
     fitted = filled(f"Fitted to all rows: {r.recalibrator!r}", hanging="  ")
-    return joined([filled(r.verdict), "\n".join(lines), fitted])
+    return joined([filled(r.verdict), "\n".join(lines), fitted, "\n".join(notes(r.notes))])
 
 
 _MEANINGS = [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import howsure
 from howsure.experiments.course import models as notes
+from howsure.experiments.course.corpora import CLAIMS, passages, restaurant_counts
 from howsure.experiments.course.models import bigram_tables, good_turing_masses
 from howsure.experiments.course.tables import exact_bootstrap
 
@@ -59,7 +60,8 @@ def test_verdicts(without_data):
     assert list(verdicts.values()).count("confirmed") == 8
     assert list(verdicts.values()).count("corrected") == 2
     assert [f.claim for f in without_data.findings if f.verdict == "not tested"] == [
-        "Perplexity falls from unigrams over bigrams to trigrams."
+        "Perplexity falls from unigrams over bigrams to trigrams.",
+        *CLAIMS.values(),
     ]
     numbers = {k: v for f in without_data.findings for k, v in f.numbers.items()}
     assert numbers["macro"] == pytest.approx((8 / 19 + 60 / 115 + 200 / 233) / 3)
@@ -84,3 +86,33 @@ def test_perplexity_on_a_corpus(tmp_path, monkeypatch):
     assert found.numbers["order_1"] > found.numbers["order_2"] > found.numbers["order_3"] > 1
     assert found.verdict == "confirmed"
     assert found.paper == "962, 170, 109"
+
+
+@pytest.mark.corpus
+def test_the_restaurant_counts_by_a_loop():
+    """Counted again with a dictionary: the model's trie has the same bigrams."""
+    from collections import Counter
+    from itertools import pairwise
+
+    from howsure.corpora.plain import restaurant_utterances
+    from howsure.corpora.reading import corpus_path
+
+    pairs, words = Counter(), Counter()
+    for line in restaurant_utterances(corpus_path("berp", "transcript.txt")):
+        said = line.split()
+        words.update(said)
+        pairs.update(pairwise(said))
+    counts, contexts, size = restaurant_counts()
+    assert counts.tolist() == [[pairs[a, b] for b in notes.WORDS] for a in notes.WORDS]
+    assert contexts.tolist() == [words[a] for a in notes.WORDS]
+    assert size == len(words)
+
+
+@pytest.mark.corpus
+def test_no_work_is_in_two_parts():
+    made = passages(None)
+    works = {part: set(columns[2]) for part, columns in made.items()}
+    assert not works["train"] & works["dev"]
+    assert not works["train"] & works["test"]
+    assert not works["dev"] & works["test"]
+    assert {"macbeth", "othello"} < works["test"]

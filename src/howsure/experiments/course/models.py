@@ -76,8 +76,17 @@ def model_findings(settings: dict[str, Any], work: Work) -> tuple[list[Finding],
         work("perplexity by order")
     by_order = _by_order(settings["sentences"]) if "conll2000" in used else None
     found.append(_orders(by_order))
-    said = {"conll2000": "the Wall Street Journal of CoNLL-2000"}
-    return found, tables, "".join(f" and {said[u]}" for u in sorted(used))
+    from howsure.experiments.course.corpora import corpus_findings
+
+    more, more_tables = corpus_findings(used, settings["sentences"], work)
+    said = {
+        "berp": "the Berkeley Restaurant Project",
+        "brown": "Brown's fiction",
+        "conll2000": "the Wall Street Journal of CoNLL-2000",
+        "reuters": "Reuters-21578",
+        "shakespeare": "eight plays of Shakespeare",
+    }
+    return [*found, *more], [*tables, *more_tables], "".join(f" and {said[u]}" for u in sorted(used))
 
 
 def _sentences() -> list[str]:

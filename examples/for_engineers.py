@@ -1,4 +1,4 @@
-"""An engineer: is this model calibrated, where not, is B better than A, and can it be mended?
+"""An engineer: is this model calibrated, where not, is B better than A, and can it be recalibrated?
 
     python examples/for_engineers.py
 
@@ -54,18 +54,18 @@ def main():
     made = howsure.recalibrate(
         table["toxic"][held_out], table["a"][held_out], groups=table["thread"][held_out], method="auto"
     )
-    say("Can A be mended?", made.verdict)
-    mended = howsure.check(test["toxic"], made.transform(test["a"]), groups=test["thread"])
-    say("On threads that the recalibrator has not seen", mended.verdict)
-    print(f"Error before: {checked.error}\nError after:  {mended.error}")
+    say("Can A be recalibrated?", made.verdict)
+    recalibrated = howsure.check(test["toxic"], made.transform(test["a"]), groups=test["thread"])
+    say("On threads that the recalibrator has not seen", recalibrated.verdict)
+    print(f"Error before: {checked.error}\nError after:  {recalibrated.error}")
 
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
     checked.plot(axes[0]).set_title("A as it is")
-    mended.plot(axes[1]).set_title("A recalibrated")
+    recalibrated.plot(axes[1]).set_title("A recalibrated")
     figure.savefig("engineer.svg")
-    return checked, compared, mended
+    return checked, compared, recalibrated
 
 
 if __name__ == "__main__":

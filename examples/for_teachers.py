@@ -4,7 +4,7 @@
 
 Three lessons with made-up data. Annotators who call nearly everything a noun agree most of the time, and by chance. Of two
 systems the worse one may be ahead on 200 items; on 5,000 the difference is certain. And a bigram model that gives the unseen no
-probability has an infinite perplexity, while the smoothings that mend this differ in whether their probabilities are right.
+probability has an infinite perplexity, while the smoothings that avoid this differ in whether their probabilities are right.
 """
 
 import textwrap

@@ -65,7 +65,7 @@ class Setting:
         return Strata(self.items, self.mean, np.asarray(n), np.asarray(k))
 
     def counts(self, n: int, draws: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Labels and positive labels of each stratum in so many samples of the design: first 40, then the rest."""
+        """Labels and positive labels of each stratum in this number of samples of the design: first 40, then the rest."""
         zero = np.zeros(len(self.items), np.int64)
         first = allocation(self.strata(zero, zero), min(FIRST, n))
         k1 = rng.hypergeometric(self.positive, self.items - self.positive, np.tile(first, (draws, 1)))

@@ -38,7 +38,7 @@ def base_sentences(rng):
 
 
 def write_text(path, n_tokens, sentences, rng):
-    """About so many tokens: the sentences over and over, after the first time with three words in ten others."""
+    """About this number of tokens: the sentences over and over, after the first time with three words in ten others."""
     flat = np.array([w for s in sentences for w in s])
     ends = np.cumsum([len(s) for s in sentences])
     written = 0

@@ -235,7 +235,7 @@ def explored(corpus: Path, folder: Path) -> dict:
 
 
 def source(folder: Path, rows: int) -> str:
-    """A folder of links to the first files: so many rows."""
+    """A folder of links to the first files, with this number of rows."""
     links = folder / f"first-{rows}"
     links.mkdir(exist_ok=True)
     for i in range(-(-rows // PART)):

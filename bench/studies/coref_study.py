@@ -133,7 +133,7 @@ def run_costs(parts):
 
 def page(results, costs, gap, seeds):
     lines = ["# Coreference: the study", "", f"Written by `make coref-study` ({seeds} seeds; OntoGUM and GUM by their own splits, gold parses; {os.cpu_count()} cores).",
-             "All intervals are 95%, documents being what is drawn anew or what is independent.", "", "## Accuracy", "",
+             "All intervals are 95%, documents being what is resampled or what is independent.", "", "## Accuracy", "",
              "CoNLL F1 of the expected-F (minimum-risk) clustering and of the best antecedents; mean over seeds, the interval is seed 0's.", "",
              "| data | mentions | part | CoNLL, minimum risk | interval | CoNLL, best antecedents | MUC | B³ | CEAFe | asked |", "|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for r in results:

@@ -80,7 +80,7 @@ def lemma_score(ready: Model, gold: list, lemmas: list[str], how: str) -> float:
 def raw_table(name: str | None, parts: dict[str, list[Document]]) -> str:
     """From raw text: F1 of words, of sentences, and of annotations on words that are cut alike."""
     lines = [
-        "Raw text (paragraphs apart by an empty line); F1, where a word that is cut otherwise counts as wrong.",
+        "Raw text (paragraphs separated by an empty line); F1, where a word that is cut otherwise counts as wrong.",
         "",
         "| test part | words | sentences | UPOS | XPOS | UAS | LAS |",
         "|---|---:|---:|---:|---:|---:|---:|",

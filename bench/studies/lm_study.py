@@ -284,7 +284,7 @@ turn to shorter contexts gain most from order 2, and all but Witten-Bell and Kat
 Trigrams, modified Kneser-Ney. {across}
 ## Shakespeare by order
 
-Drawn from modified Kneser-Ney models of the training scenes; speeches apart by /.
+Drawn from modified Kneser-Ney models of the training scenes; speeches separated by /.
 
 {generated}
 ## Spelling

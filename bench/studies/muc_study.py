@@ -263,8 +263,8 @@ def section(setting, kinds, texts, found, reach, required, optional):
         "|---|---|---|",
     ]
     for pair in howsure.compare(y, {f"temperature {t:g}": q[t] for t in TEMPERATURES}, groups=groups).pairs:
-        told = [f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]" for d in (pair.error_squared, pair.brier)]
-        lines.append(f"| {pair.a} - {pair.b} | {told[0]} | {told[1]} |")
+        shown = [f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]" for d in (pair.error_squared, pair.brier)]
+        lines.append(f"| {pair.a} - {pair.b} | {shown[0]} | {shown[1]} |")
     lines += [
         "",
         "Intervals are 95%, clustered by document. All rows are on the same pairs: those proposed at any temperature (q = 0 where",
@@ -318,7 +318,7 @@ def squared_errors(pairs, texts, required, optional, kinds):
     total = squared.sum()
     lines = [
         f"Squared error over the {len(q)} pairs that are gold or proposed: {total:.1f}. The posterior itself expects",
-        f"Σ q(1-q) = {expected:.1f}, {100 * expected / total:.0f}% of it: what the error would be if coreference were the only doubt, and rightly told.",
+        f"Σ q(1-q) = {expected:.1f}, {100 * expected / total:.0f}% of it: what the error would be if coreference were the only doubt, and its probabilities right.",
         "",
         "| part of the squared error | sum | share |",
         "|---|---|---|",

@@ -29,8 +29,8 @@ def pages(examples: Path, source: Path) -> dict[str, str]:
         lines += ["## What it prints", "", "```text", said.rstrip(), "```", ""]
         lines += ["## The code", "", f"`examples/{script.name}`", "", "```python", code.strip(), "```", ""]
         made[f"gallery/{name}"] = "\n".join(lines)
-        told = [p for p in text.split("\n\n") if not p.startswith(" ")]  # but the command that runs it
-        entry = f"## {title}\n\n{told[0] if told else ''}\n\n[Code and output]({name}.md)\n"
+        paragraphs = [p for p in text.split("\n\n") if not p.startswith(" ")]  # but the command that runs it
+        entry = f"## {title}\n\n{paragraphs[0] if paragraphs else ''}\n\n[Code and output]({name}.md)\n"
         if pictures:
             entry += f"\n[![{title}]({name}/{pictures[0]}){{.thumbnail}}]({name}.md)\n"
         entries.append(entry)

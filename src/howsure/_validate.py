@@ -394,7 +394,7 @@ def _shown(values: NDArray[Any]) -> str:
 
 
 def two_dimensional(values: Any, name: str, least: int) -> NDArray[Any]:
-    """An array of two dimensions, a row each forecast, with so many columns at least."""
+    """An array of two dimensions, a row each forecast, with at least this number of columns."""
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":
@@ -502,7 +502,7 @@ def array(values: Any, name: str) -> NDArray[Any]:
 def class_probabilities(values: NDArray[Any], origin: Origin, *, normalise: bool = False) -> NDArray[np.float64]:
     """Rows of probabilities, shape (n, K), that sum to one: as given, or divided by their sum if asked.
 
-    A sum off by no more than a thousandth is rounding (four decimals, single precision) and is mended.
+    A sum off by no more than a thousandth is rounding (four decimals, single precision) and is corrected.
     """
     if values.ndim != 2 or values.shape[1] < 2:
         raise InputError(f"`{origin.prob}` must have a column for each of two or more classes; got {values.shape}.")
@@ -523,8 +523,8 @@ def class_probabilities(values: NDArray[Any], origin: Origin, *, normalise: bool
             "(howsure check has --normalise; in Python, normalise=True).",
             origin.first + i,
         )
-    mended = np.abs(total - 1.0) > 1e-12
-    p[mended] /= total[mended, None]
+    off = np.abs(total - 1.0) > 1e-12
+    p[off] /= total[off, None]
     return p
 
 

@@ -29,7 +29,7 @@ def test_an_interrupt_in_a_destructor_is_not_lost(kind, monkeypatch):
         if kind is KeyboardInterrupt:
             assert run(["doctor"]) == 130
             assert seen == []
-        else:  # anything else is told as before
+        else:  # anything else is reported as before
             with pytest.raises(AttributeError):
                 run(["doctor"])
             assert seen == [SystemError]

@@ -12,7 +12,7 @@ from howsure.engines.rows import Chunk, Rows
 
 
 class Pieces(Rows):
-    """Columns in memory, in so many pieces; rows of a key are together after `by_key`. Work is sent pickled."""
+    """Columns in memory, in this number of pieces; rows of a key are together after `by_key`. Work is sent pickled."""
 
     def __init__(self, columns, n_pieces, rng, chunks=2):
         self.name = "pieces"

@@ -11,7 +11,7 @@ import howsure
 from howsure.cli.application import run
 from howsure.errors import InputError
 
-# Reads so many damaged files, each in a process of its own, and prints how those ended that ended badly.
+# Reads this number of damaged files, each in a process of its own, and prints how those ended that ended badly.
 FUZZ = """
 import io, os, sys, tempfile
 import duckdb, numpy as np, pyarrow as pa, pyarrow.dataset

@@ -35,6 +35,6 @@ def test_it_runs_as_shown(capsys, tmp_path, monkeypatch):
     said = capsys.readouterr().out
     assert said.count("Sampler: ") == 4
     assert (tmp_path / "sampler.svg").stat().st_size > 1000
-    # The page quotes the output, with its lines filled anew.
+    # The page quotes the output, with its lines filled again.
     page = " ".join((EXAMPLE.parents[1] / "docs" / "guides" / "continuous.md").read_text().split())
     assert " ".join(said.split()) in page

@@ -30,11 +30,11 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def test_engineer(run):
-    (checked, compared, mended), said = run("for_engineers")
+    (checked, compared, recalibrated), said = run("for_engineers")
     assert checked.bias.extremity == "overconfident"
     assert [s.name for s in checked.slices] == ["es", "en"]  # the worse one first, as the data were made
     assert compared.pairs[0].error_squared.low > 0  # a is the worse one, clearly
-    assert mended.error.value < checked.error.low
+    assert recalibrated.error.value < checked.error.low
     assert "b is better calibrated than a" in said
 
 

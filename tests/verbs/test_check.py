@@ -113,7 +113,7 @@ def test_verdict_names_the_direction(power, shift, said):
 
 
 def test_verdict_where_the_size_cannot_be_told():
-    """A wrong slope is seen by the test before the size of the error can be told from noise."""
+    """A wrong slope is seen by the test before the size of the error can be distinguished from noise."""
     rng = np.random.default_rng(4)
     q = rng.uniform(0.2, 0.8, 1_200)
     c = howsure.check(rng.random(1_200) < 0.5 + 0.78 * (q - 0.5), q)

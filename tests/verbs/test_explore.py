@@ -339,8 +339,8 @@ def test_a_damaged_part_is_never_counted_and_done_again(found, tmp_path, monkeyp
     assert len(str(caught.value).splitlines()) == 1
     assert not part.exists()
     assert not (tmp_path / "r" / "documents.parquet").exists()
-    mended = howsure.explore(out=tmp_path / "r", **options)
-    assert mended.timing["documents"] == 28
+    repaired = howsure.explore(out=tmp_path / "r", **options)
+    assert repaired.timing["documents"] == 28
     assert contents(tmp_path / "r") == contents(found.folder)
 
 

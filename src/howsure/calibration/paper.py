@@ -4,7 +4,7 @@ They are here to reproduce published numbers. Algorithm 1 counts sampling noise 
 adds that noise a second time, so its interval misses the truth on well-calibrated data; `howsure.check` is debiased.
 
 Bins hold exactly β rows, so rows with the same q may fall into different bins. Which ones, the paper leaves to the sort.
-There are two versions, told apart by `ties`:
+There are two versions, chosen by `ties`:
 
 - "order": to the letter, with a stable sort. Tied rows keep the order in which they were given, and another order of
   the same rows may give another number.

@@ -246,7 +246,7 @@ class SketchBuilder:
     """
 
     def __init__(self, width: int | None = None, *, collapsed: bool = False) -> None:
-        """`width` asks for so many equal-width bins too; `collapsed` skips the exact stage, known to be outgrown."""
+        """`width` asks for this number of equal-width bins too; `collapsed` skips the exact stage, known to be outgrown."""
         self._width = width
         self._pending: list[tuple[Floats, NDArray[np.uint8], Ints | None]] = []
         self._n_pending = 0

@@ -20,7 +20,7 @@ def verdict(c: Calibration) -> str:
     size = f"off by {_number(c.error.value)} (root mean square{_limits(c)})"
     if not tested and not c.error.low:
         return f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)}){_ruled_out(c)}."
-    if c.error.low == 0.0:  # the tests see a direction, and the size cannot be told from noise
+    if c.error.low == 0.0:  # the tests see a direction, and the size cannot be distinguished from noise
         said = f"Not calibrated, p {_p(c.p_value, True)}, but these rows cannot tell by how much: the error is between 0 and"
         return " ".join([f"{said} {_number(c.error.high)} (root mean square).", *_direction(c)])
     how_bad = "Slightly miscalibrated" if (c.error.high or 1.0) < 0.02 else "Not calibrated"

@@ -24,7 +24,7 @@ COLUMNS = ("label", "annotator", "stratum", "inclusion", "time")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something to label: its key, its text, what else is shown, and how it was drawn (empty: not told)."""
+    """Something to label: its key, its text, what else is shown, and how it was drawn (empty: not known)."""
 
     key: str
     text: str

@@ -137,7 +137,7 @@ class Drawn(Result):
     n_items: int
     n_labels: int
     n_drawn: int
-    half_width: float | None  # of the share's interval once these are labelled, about; not told of groups
+    half_width: float | None  # of the share's interval once these are labelled, about; None with groups
     strata: tuple[DrawnStratum, ...]
     rows: Any = None  # an Arrow table: all columns of the items, `stratum` and `inclusion`
     n_groups: int | None = None

@@ -22,7 +22,7 @@ Key = TypeVar("Key", np.int64, np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labelled items: cell (a number), probability, place on the grid, label, inclusion probability (NaN: not told)."""
+    """Labelled items: cell (a number), probability, place on the grid, label, inclusion probability (NaN: not known)."""
 
     cell: Ints
     y_prob: Floats

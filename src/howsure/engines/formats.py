@@ -1,4 +1,4 @@
-"""What kind of table a file is, told from its first bytes rather than its name."""
+"""What kind of table a file is, recognised by its first bytes rather than its name."""
 
 from __future__ import annotations
 

@@ -259,15 +259,15 @@ def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n
     wanted = np.flatnonzero(np.isin(heads, [*by_token, *agent_at])).tolist()
     alone = [t for t in agent_at if t not in set(heads[wanted].tolist())]
     tokens = [int(heads[m]) for m in wanted] + alone
-    told = [by_token.get(t, []) for t in tokens]
+    matches = [by_token.get(t, []) for t in tokens]
     return _Matter(
         np.array(wanted + [-1] * len(alone), dtype=np.int64),
         np.array(tokens, dtype=np.int64),
         [(int(resolved.starts[m]), int(resolved.ends[m])) for m in wanted] + [(t, t + 1) for t in alone],
-        np.array([min((e.actor for e in t), default=n_actors) for t in told], dtype=np.int64),
-        np.array([max((e.actor for e in t), default=-1) for t in told], dtype=np.int64),
+        np.array([min((e.actor for e in t), default=n_actors) for t in matches], dtype=np.int64),
+        np.array([max((e.actor for e in t), default=-1) for t in matches], dtype=np.int64),
         np.array([t in agent_at for t in tokens]),
-        told,
+        matches,
         [agent_at.get(t, []) for t in tokens],
     )
 

@@ -56,10 +56,10 @@ def explored(
     source = _source(settings)
     folder = None
     if work.folder is not None:
-        told = json.dumps(
+        identity = json.dumps(
             [__version__, settings["data"], settings["data_fingerprint"], settings["limit"], options], sort_keys=True
         )
-        folder = work.folder / f"explore-{question}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+        folder = work.folder / f"explore-{question}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
     def say(done: float, total: float | None, _: str = "") -> None:
         work(f"{question}, {samples} samples, temperature {temperature:g}: {done:,} of {total:,} documents")

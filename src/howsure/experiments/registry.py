@@ -108,8 +108,8 @@ class Work:
         """
         if self.folder is None:
             return make()
-        told = json.dumps([__version__, name, key], sort_keys=True, ensure_ascii=False)
-        path = self.folder / f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:12]}{suffix}"
+        identity = json.dumps([__version__, name, key], sort_keys=True, ensure_ascii=False)
+        path = self.folder / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}{suffix}"
         if path.exists():
             try:
                 return load(path)

@@ -95,7 +95,7 @@ def risk_layers(r: RiskCoverage) -> list[Spec]:
 
 
 def overlaid_layers(curves: dict[str, Calibration]) -> list[Spec]:
-    """Several models' curves in one picture, told apart by colour and shape."""
+    """Several models' curves in one picture, distinguished by colour and shape."""
     records = [{**b, "model": name} for name, c in curves.items() for b in c.bins.to_dict()]
     colour = coloured("model", list(curves), title=None, legend={"orient": "top", "symbolLimit": 50})
     numbers = (("mean_prob", "mean q"), ("mean_true", "observed"), ("low", "from"), ("high", "to"))

@@ -94,7 +94,7 @@ def agree(
     rng : Generator, int or None
         Seeds the simulation of labels needed.
     progress : callable
-        Told the iteration of EM and the most there may be.
+        Called with the iteration of EM and the largest number of iterations.
 
     Returns
     -------

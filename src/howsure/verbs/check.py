@@ -62,7 +62,7 @@ def check(
     y_prob : array of probabilities, shape (n,) or (n, K)
         The probability that the model gave to 1; or to each of K classes, `y_true` holding the number of the class.
     bins : int, "width:K", "isotonic" or None
-        The bins drawn: of so many rows each, K of equal width, or the blocks of the isotonic fit. By default the
+        The bins drawn: with this number of rows each, K of equal width, or the blocks of the isotonic fit. By default the
         number of rows of least leave-one-out risk. The error is estimated on bins of its own.
     curve : str
         A curve without bins too: "kernel", "local-linear" (both also ":logit"), "kernel-bootstrap",

@@ -115,8 +115,8 @@ def count(
     generator = _validate.generator(rng)
     half = None if until is None else _half_width(until)
     if y_prob is not None:
-        told = {"labels": labels, "key": key, "date": date, "by": by, "formula": formula, "where": where}
-        for name, value in told.items():
+        named = {"labels": labels, "key": key, "date": date, "by": by, "formula": formula, "where": where}
+        for name, value in named.items():
             if value is not None:
                 raise InputError(f"`{name}` is for tables; with arrays, `cells` says what to count in.")
         found = _from_arrays(y, y_prob, cells, design, groups, _validate.scale(scale, logits=logits), positive)
@@ -250,8 +250,8 @@ def _from_arrays(
     if groups is not None:
         group = np.unique(extra["groups"].astype(str), return_inverse=True)[1].astype(np.uint64) + np.uint64(1)
     tally = tally_of(q, labels, labelled, code, names, inclusion, group)
-    told = "random" if isinstance(design, str) else None if design is None else "known inclusion probabilities"
-    return Tallied(tally, names, np.arange(len(names)), layout, told, (), "arrays", grouped=groups is not None)
+    named = "random" if isinstance(design, str) else None if design is None else "known inclusion probabilities"
+    return Tallied(tally, names, np.arange(len(names)), layout, named, (), "arrays", grouped=groups is not None)
 
 
 def tallied(source: Any, asked: Asked, engine: Engine) -> Tallied:

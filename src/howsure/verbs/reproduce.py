@@ -77,8 +77,8 @@ def reproduce(
             raise InputError(f"cannot write to {out}: it is in the corpus {corpus.folder}. Choose another folder.")
     folder = make_folder(str(out))
     work = Work(tell, folder / "models")
-    anew = again or not found.kept or settings["rng"] is None
-    kept = None if anew else _kept(folder / f"{name}.json", settings)
+    fresh = again or not found.kept or settings["rng"] is None
+    kept = None if fresh else _kept(folder / f"{name}.json", settings)
     made = kept or replace(found.run(settings, generator, work), version=__version__)
     return replace(made, cached=kept is not None, files=_written(made, folder, kept is not None))
 

@@ -48,7 +48,7 @@ def split(
     parts : mapping of name to weight, or "train=8,dev=1,test=1"
         Proportions; by default these. With `date`, the earliest part first.
     folds : int
-        So many equal parts instead, for cross-validation.
+        Number of equal parts instead, for cross-validation.
     groups, date, stratify : array, shape (n,); or a column's name
         What must stay together (document, author); what must not be later in an earlier part; whose values
         are to be in proportion in every part.

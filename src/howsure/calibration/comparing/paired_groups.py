@@ -153,7 +153,7 @@ class PairedSquares:
 
 @dataclass(frozen=True, slots=True)
 class PairedSquaresLook:
-    """Sees `PairedSquares`, given what the first look told; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
+    """The second pass: `PairedSquares`, given the sums of the first; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
 
     pairs: tuple[tuple[int, int], ...]
     weighings: tuple[Weighing, ...]

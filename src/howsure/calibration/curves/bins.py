@@ -178,7 +178,7 @@ def _finish(
 
 
 def with_effective_rows(bins: Bins, effective_n: Floats, confidence_level: float) -> Bins:
-    """The same bins, their intervals as wide as so many independent rows would make them."""
+    """The same bins, with the width that intervals of this number of independent rows have."""
     b = bins
     return _bounded(b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob, effective_n, b.rule, confidence_level)
 

@@ -175,7 +175,7 @@ def score_decomposition(
         "brier", "log" and "spherical" are there by name. Any pair is checked: p g1(x) + (1 - p) g2(x) must have its
         only maximum at x = p.
     bins : int, "isotonic", "values" or None
-        Bins of so many rows, the blocks of the isotonic fit, or one for each value of q; by default of the size of
+        Bins of this number of rows, the blocks of the isotonic fit, or one for each value of q; by default of the size of
         least leave-one-out risk.
 
     Returns

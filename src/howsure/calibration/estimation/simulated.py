@@ -18,7 +18,7 @@ from howsure.kernels.cells import Floats, Ints
 SEED = 20150917
 LOTS = 32
 FEW = 499  # simulations; that settles a p-value above `CLEAR`
-MANY, DRAWS = 4_999, 160_000  # simulations where it does not, or fewer to stay within so many draws
+MANY, DRAWS = 4_999, 160_000  # simulations where it does not, or fewer to stay within this number of draws
 PATHS = 1_999  # of normal steps
 CLEAR = 0.2
 REACH = 10  # simulations at least as extreme, below which a tail bound may say more

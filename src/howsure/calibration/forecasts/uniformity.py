@@ -20,7 +20,7 @@ from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.calibration.forecasts.pit import CELLS
 from howsure.kernels.cells import Floats, Ints
 
-EXACT_ROWS = 300_000  # γ of more rows is γ of so many: it has converged
+EXACT_ROWS = 300_000  # γ of more rows is γ of this number: it has converged
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class Squares:
 
 @dataclass(frozen=True, slots=True)
 class SquaresLook:
-    """Sees `Squares`, given what the first look told; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
+    """The second pass: `Squares`, given the sums of the first; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
 
     joined: Ints
     size: Floats
@@ -199,7 +199,7 @@ class SquaresLook:
         residual = x[:, POSITIVE] - self.base * x[:, ROWS] - slope * away
         below = total_spread - spread - away**2 / others
         above = -(cross - slope * spread) - away * residual / others
-        # q that does not vary without the group leaves the slope open: as far off as it can be told.
+        # q that does not vary without the group leaves the slope open: as far off as can be known.
         return above / np.maximum(below, 1e-9 * total_spread)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from howsure.engines.spark.table import SparkTable
 
 ROWS_AT_ONCE = 1 << 17  # batches of Spark's are joined up to this
-MEMORY = 1 << 32  # of DuckDB, for so many rows
+MEMORY = 1 << 32  # bytes for DuckDB with this many rows
 FEW_PIECES = 16  # that the driver adds up alone
 _WIRE = {"uint64": ("bigint", pa.int64()), "uint8": ("tinyint", pa.int8())}  # Spark has no unsigned numbers
 _SQL = {

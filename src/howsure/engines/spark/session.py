@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
-ATTEMPTS = 4  # of a task; a local master makes one unless told otherwise
+ATTEMPTS = 4  # of a task; a local master makes one by default
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 REACHED_WITHIN = 10.0  # seconds, for the master of a standalone cluster
@@ -136,7 +136,7 @@ def java_version() -> tuple[str, int]:
 
 
 def check_spark(master: str | None) -> str | None:
-    """Complains, before any work, about what can be told without starting Spark; returns the master as Spark takes it."""
+    """Complains, before any work, about what can be known without starting Spark; returns the master as Spark takes it."""
     for package in ("pyspark", "pandas"):  # mapInArrow asks for pandas, and never calls it
         try:
             __import__(package)
@@ -188,7 +188,7 @@ def _driver_memory() -> str:
 def _started(master: str) -> Any:
     from pyspark import SparkContext
 
-    logging.getLogger("py4j").addHandler(logging.NullHandler())  # a broken connection is told by its exception
+    logging.getLogger("py4j").addHandler(logging.NullHandler())  # a broken connection raises its own exception
     _check_reachable(master)
     with tempfile.TemporaryFile(prefix="howsure-spark-") as log:  # the JVM has a handle of its own
         if SparkContext._gateway is None:

@@ -71,7 +71,7 @@ def contrast(units: Units, metric: str, positive: int | None, a: int = 0, b: int
 
 
 def _collapsed(count: Ints, table: Any) -> tuple[Ints, Any]:
-    """Equal rows once, with their counts added; the commonest last. Rows are told apart by a random 64-bit sum."""
+    """Equal rows once, with their counts added; the commonest last. Rows are compared by a random 64-bit sum."""
     keys = np.random.default_rng(20150917).integers(-(2**62), 2**62, table.shape[1])
     whole = table.astype(np.int64)
     with np.errstate(over="ignore"):

@@ -87,7 +87,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         "figures": (Figure("2", f"{title}.", curve_panels(c.calibrations, title=title)),),
         "tables": (_table(c, models, settings, rng),),
         "notes": (
-            f"Training, dev and test are apart by time: {', '.join(f'{n:,}' for n in sizes)} tweets, half of them positive. "
+            f"Training, dev and test are split by time: {', '.join(f'{n:,}' for n in sizes)} tweets, half of them positive. "
             "Smoothing and regulariser have the best F1 on dev. The paper has 100,000 tweets of 2014 and 2015 in each part.",
             "Negative tweets had a sad emoticon here; in the paper any tweet without a smiley is negative.",
             f"Algorithms 1 and 2 with bins of {settings['bin_size']} rows, the least of the paper's, as there are fewer tweets than "
@@ -149,7 +149,7 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
         judged(e.low, e.high, above=low) for pair in ends.values() for e, low in zip(pair, (True, False), strict=True)
     ]
     sizes = [pair[0].value - pair[1].value for pair in ends.values()]
-    told = "; ".join(f"{n} {shown(a, 3)} below ½ and {shown(b, 3)} above" for n, (a, b) in ends.items())
+    said = "; ".join(f"{n} {shown(a, 3)} below ½ and {shown(b, 3)} above" for n, (a, b) in ends.items())
     extreme = Finding(
         "Both are underconfident at the lower end and overconfident at the upper, naive Bayes more so.",
         "§4.1.2, figure 2",
@@ -158,7 +158,7 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
         else "undecided"
         if "undecided" in signs
         else "confirmed",
-        f"Mean height of the curve above the diagonal (above 0 is underconfident by §3.3): {told}. By our word for it, too extreme, a slope below 1: naive Bayes {shown(first, 3)} ({leaning(bayes)}), logistic regression "
+        f"Mean height of the curve above the diagonal (above 0 is underconfident by §3.3): {said}. By our word for it, too extreme, a slope below 1: naive Bayes {shown(first, 3)} ({leaning(bayes)}), logistic regression "
         f"{shown(second, 3)} ({leaning(logistic)}).",
         {f"slope {n}": s.value for n, s in zip(c.q, slopes, strict=True) if s is not None},
         "both, drawn only",

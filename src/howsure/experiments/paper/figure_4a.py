@@ -141,7 +141,7 @@ def findings(
         most_verdict(count),
         f"On {count.second} of {count.n} tags the CRF is better calibrated, on {count.second_significant} significantly; the HMM on "
         f"{count.first}, significantly on {count.first_significant}. By intervals of Algorithm 2 that do not overlap, as far as "
-        f"can be told what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant} (tokens "
+        f"can be known what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant} (tokens "
         "taken for independent, p-values not adjusted, and bins so large that they see less of an error). "
         + also(with_classes),
         {
@@ -182,10 +182,10 @@ def _by_pseudocount(hmms: Sequence[Tried], noun: Answered) -> str:
     """Whether the answer on NN hangs on the HMM's pseudocount."""
     if not hmms:
         return ""
-    told = ", ".join(f"{t.error.value:.4f} with {t.setting:g}" for t in hmms)
+    listed = ", ".join(f"{t.error.value:.4f} with {t.setting:g}" for t in hmms)
     paper = ", ".join(f"{t.paper_error:.4f}" for t in hmms)
     return (
-        f" By the HMM's pseudocount: {told} (by Algorithm 1 {paper}; CRF {noun.paper[1].value:.4f}). The thesis itself prints 0.035 against 0.019 for "
+        f" By the HMM's pseudocount: {listed} (by Algorithm 1 {paper}; CRF {noun.paper[1].value:.4f}). The thesis itself prints 0.035 against 0.019 for "
         "the same question."
     )
 

@@ -273,7 +273,7 @@ def costs(rows: list[Row]) -> Finding:
     pairs = [(m, _of(rows, m, "no temperature"), _of(rows, m, "error costs")) for m in ("predicted", "gold")]
     worse = all((b.error.value or 0.0) > (a.error.value or 0.0) for _, a, b in pairs)
     apart = all((b.error.low or 0.0) > (a.error.high or 0.0) for _, a, b in pairs)
-    told = "; ".join(
+    said = "; ".join(
         f"{'found' if m == 'predicted' else 'gold'} mentions {_estimate(a.error)} without, {_estimate(b.error)} with"
         for m, a, b in pairs
     )
@@ -283,7 +283,7 @@ def costs(rows: list[Row]) -> Finding:
         "beyond paper §5",
         "extended",
         f"They make it {'worse' if worse else 'no worse'} calibrated. Costs (3 for a new entity that is none, 1 for a wrong link, 0.1 for a link where there is none) move probability away from costly answers "
-        f"by design. Debiased error: {told}. {'The intervals do not overlap. ' if apart else ''}Plain likelihood is the default here.",
+        f"by design. Debiased error: {said}. {'The intervals do not overlap. ' if apart else ''}Plain likelihood is the default here.",
         numbers,
         paper="no claim",
         ours="; ".join(

@@ -362,7 +362,7 @@ def narrow(laid: list[Cell], sharp: list[Cell], flat: list[Cell]) -> Finding:
 
 def gold(held: dict[str, Coverage]) -> Finding:
     """Bands against what people counted."""
-    told = "; ".join(
+    said = "; ".join(
         f"{q}: {c.held} of {c.cells} gold counts ({c.held / c.cells:.0%}), of the reachable ones {c.reachable_held} of {c.reachable_cells} ({c.reachable_held / c.reachable_cells:.0%})"
         for q, c in held.items()
     )
@@ -372,7 +372,7 @@ def gold(held: dict[str, Coverage]) -> Finding:
         "Are the bands of coreference also bands of what people count? (The paper claims them for coreference only.)",
         "beyond paper §6.1",
         "extended",
-        f"They are {'' if share >= 0.9 else 'not '}here. The paper had no labels. MUC has: which organisation did it, document by document. The 95% bands hold {told}; reachable are events that "
+        f"They are {'' if share >= 0.9 else 'not '}here. The paper had no labels. MUC has: which organisation did it, document by document. The 95% bands hold {said}; reachable are events that "
         "get any probability at all. The bands are of coreference alone: of another verb, or an agent that the parse does not show, they know nothing, and they "
         "are not intervals for what people would count. docs/studies/muc-study.md says where events are lost.",
         {

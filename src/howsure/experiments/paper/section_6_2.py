@@ -77,20 +77,20 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     """Doubts of both questions; errors where people have said who did it."""
     asked = ("attack",) if settings["data"] == "nyt" or settings["quick"] else ("attack", "violence")
     found = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked}
-    told = {q: doubts(e) for q, e in found.items()}
+    doubted = {q: doubts(e) for q, e in found.items()}
     errors: dict[str, list[Range]] = {}
     if settings["data"] == "muc":
         for q, e in found.items():
             required, optional = gold_pairs(q)
             errors[q] = ranges(proposed_pairs(e, required, optional))
-    both = [d for ds in told.values() for d in ds]
+    both = [d for ds in doubted.values() for d in ds]
     return {
         "findings": findings(both, errors),
         "figures": (_figure(errors),) if errors else (),
-        "tables": (_kinds(both), *([_errors(errors)] if errors else []), _nearest(told)),
+        "tables": (_kinds(both), *([_errors(errors)] if errors else []), _nearest(doubted)),
         "notes": (
             f"Near ½ is {0.5 - NEAR:g} to {0.5 + NEAR:g}, sure is {SURE:g} and more. {len(both):,} answers with a probability above 0 "
-            f"({', '.join(f'{q}: {len(ds):,}' for q, ds in told.items())}).",
+            f"({', '.join(f'{q}: {len(ds):,}' for q, ds in doubted.items())}).",
             "Read the documents themselves with `howsure top FOLDER --uncertain`; no text of a corpus is kept here.",
         ),
         "data": {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}[settings["data"]],
@@ -156,8 +156,8 @@ def near(d: Doubt) -> bool:
     return abs(d.probability - 0.5) <= NEAR
 
 
-def _kinds(told: list[Doubt]) -> Table:
-    close, sure = [d for d in told if near(d)], [d for d in told if d.probability >= SURE]
+def _kinds(doubted: list[Doubt]) -> Table:
+    close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
     rows = []
     for i, kind in enumerate(KINDS):
         counts = [sum(d.kinds[i] for d in group) for group in (close, sure)]
@@ -182,10 +182,10 @@ def _share(e: Estimate) -> str:
     return f"{e.value:.2f}" + ("" if e.low is None else f" [{e.low:.2f}, {e.high:.2f}]")
 
 
-def _nearest(told: dict[str, list[Doubt]]) -> Table:
+def _nearest(doubted: dict[str, list[Doubt]]) -> Table:
     rows = tuple(
         (d.document, q, d.actor, f"{d.probability:.3f}", d.links, f"{d.hinge:.2f}", d.sentences, d.rivals)
-        for q, ds in told.items()
+        for q, ds in doubted.items()
         for d in ds[:SHOWN]
         if near(d)
     )
@@ -211,9 +211,9 @@ def _figure(errors: dict[str, list[Range]]) -> Figure:
     return Figure("errors", caption + ", with 95% intervals over documents.", share_panels(records, title=caption, y_title="one-best is wrong"))  # fmt: skip
 
 
-def findings(told: list[Doubt], errors: dict[str, list[Range]]) -> tuple[Finding, ...]:
+def findings(doubted: list[Doubt], errors: dict[str, list[Range]]) -> tuple[Finding, ...]:
     """The claims in the paper's order."""
-    return wrong_where_unsure(errors), hangs_on_links(told), many_actors(told)
+    return wrong_where_unsure(errors), hangs_on_links(doubted), many_actors(doubted)
 
 
 def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
@@ -228,7 +228,7 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     rs = errors["violence" if "violence" in errors else "attack"]
     middle, yes, no = rs[2], rs[-1], rs[0]
     shares = [0.0 if r.wrong is None else r.wrong.value for r in (middle, yes, no)]
-    told = ", ".join(
+    doubted = ", ".join(
         f"{name} {s:.0%} of {r.n}"
         + ("" if r.wrong is None or r.wrong.low is None else f" [{r.wrong.low:.0%}, {r.wrong.high:.0%}]")
         for name, r, s in zip(
@@ -240,7 +240,7 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
         claim,
         "paper §6.2",
         "extended",
-        f"The one-best answer is wrong: {told} (MUC's keys). "
+        f"The one-best answer is wrong: {doubted} (MUC's keys). "
         + (
             "Near ½ it is wrong more often than on either side."
             if all(apart)
@@ -266,10 +266,10 @@ def _above(a: Range, b: Range) -> bool:
     return a.wrong.low > b.wrong.high
 
 
-def hangs_on_links(told: list[Doubt]) -> Finding:
+def hangs_on_links(doubted: list[Doubt]) -> Finding:
     """Does a single link decide?"""
 
-    close, sure = [d for d in told if near(d)], [d for d in told if d.probability >= SURE]
+    close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
     linked, decided = sum(d.links > 0 for d in close), sum(d.hinge >= HINGE for d in close)
     pronouns = sum(d.pronoun for d in close)
     easy = sum(d.links > 0 for d in sure)
@@ -300,10 +300,10 @@ def hangs_on_links(told: list[Doubt]) -> Finding:
     )
 
 
-def many_actors(told: list[Doubt]) -> Finding:
+def many_actors(doubted: list[Doubt]) -> Finding:
     """Do many actors in a document make doubt?"""
 
-    close, sure = [d for d in told if near(d)], [d for d in told if d.probability >= SURE]
+    close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
     shares = [sum(d.rivals > 0 for d in g) / len(g) if g else 0.0 for g in (close, sure)]
     return Finding(
         "Such documents are difficult because they name many countries, and mentions of one are clustered with another's.",

@@ -34,15 +34,15 @@ def misprint(stepped: list[Curve]) -> Finding:
     """t(p) above ½."""
     of = [c.population for c in _uncalibrated(stepped)]
     printed = [p.squared_error_as_printed for p in of]
-    mended = [p.squared_error for p in of]
-    ratio = max(a / b for a, b in zip(printed, mended, strict=True))
+    clipped = [p.squared_error for p in of]
+    ratio = max(a / b for a, b in zip(printed, clipped, strict=True))
     return Finding(
         "t(p) = min(0, p + k) above ½.",
         "thesis §4.3.1",
         _verdict(ratio < 1.01),
         f"A misprint: min(0, p + k) is 0 for every p above ½, which would make θ² up to {max(printed):.2g}, up to {ratio:.0f} times "
-        f"as large. With min(1, p + k), used here, θ² lies between {min(mended):.2g} and {max(mended):.2g}.",
-        {"largest_ratio": ratio, "largest_printed": max(printed), "largest_mended": max(mended)},
+        f"as large. With min(1, p + k), used here, θ² lies between {min(clipped):.2g} and {max(clipped):.2g}.",
+        {"largest_ratio": ratio, "largest_printed": max(printed), "largest_clipped": max(clipped)},
         paper="min(0, p + k)",
         ours="min(1, p + k)",
     )
@@ -133,7 +133,7 @@ def unpredictable(stepped: list[Curve]) -> Finding:
         "moves with the bin size. t(p) jumps from -k to +k at ½; the one bin across ½ averages the two away, losing up to "
         "4k² n₋n₊/(n₋+n₊) of N S with n₋ and n₊ rows on either side, and as β grows its edges sweep over ½. At worst "
         f"({worst.population}, β = {size:,}) the score is to be expected at {min(least):.0%} of θ². Chance plays a small part: with "
-        f"labels drawn anew, the score's standard deviation is on average {np.mean(chance_off):.1%} of its expectation, against "
+        f"labels drawn again, the score's standard deviation is on average {np.mean(chance_off):.1%} of its expectation, against "
         f"{np.mean(chance_perfect):.0%} for PERFECT, which is a sum of a few squares of noise. (In absolute terms it is larger: "
         f"{absolute:.1e} against {absolute_perfect:.1e}.)",
         {

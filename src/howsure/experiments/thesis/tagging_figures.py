@@ -116,8 +116,8 @@ def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: 
     near = near_best(tried) if tried else []
     hmm = calibrations[HMM].error
     sides = {hmm is not None and t.error.value < hmm.value for t in near}
-    told = ", ".join(f"l2 = {t.setting:g} (accuracy on dev {t.on_dev:.4f}) {shown(t.error)}" for t in near)
-    hangs = f" That hangs on the regulariser: {told}." if len(sides) > 1 else ""
+    settings = ", ".join(f"l2 = {t.setting:g} (accuracy on dev {t.on_dev:.4f}) {shown(t.error)}" for t in near)
+    hangs = f" That hangs on the regulariser: {settings}." if len(sides) > 1 else ""
     v, d = _values(calibrations), pair.error_squared
     ratio = v[HMM] / v[BASIC] if v[BASIC] else float("inf")
     numbers = {HMM: v[HMM], BASIC: v[BASIC], "difference of squares": d.value}

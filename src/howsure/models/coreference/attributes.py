@@ -84,7 +84,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
                 children[h].append(i)
     sentences = document.sentence_of()
     said = [d.get("speaker", "") for d in document.sentence_metadata] or [""] * document.n_sentences
-    told = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences
+    addressees = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences
     at = mention_heads(document, mentions)
     made: dict[str, list[object]] = {f.name: [] for f in fields(Attributes)[4:]}  # after start, end, head, sentence
     for m, h in zip(mentions, at.tolist(), strict=True):
@@ -130,7 +130,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             ),
             "inside": "+".join(sorted({b for b in bases if b in ("acl", "appos", "conj", "nmod", "advcl")})) or "none",
             "speaker": said[s].lower(),
-            "addressee": told[s].lower(),
+            "addressee": addressees[s].lower(),
             "names": frozenset(w.lower() for w in capital if w.lower() not in IGNORED and w.lower() not in TITLES),
             "initials": "".join(w[0] for w in capital).lower(),
         }

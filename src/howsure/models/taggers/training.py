@@ -158,7 +158,7 @@ def adagrad(
     for epoch in range(1, max_epochs + 1):
         order = rng.permutation(n)
         loss = 0.0
-        if epoch == 2 * since:  # the mean begins anew at passes 2, 4, 8 …
+        if epoch == 2 * since:  # the mean starts again at passes 2, 4, 8 …
             total[:], steps, since = 0.0, 0, epoch
         for a in range(0, n, batch):
             sentences = np.sort(order[a : a + batch])

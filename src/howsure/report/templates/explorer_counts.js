@@ -201,11 +201,11 @@ const howsure = { counts: (() => {
       return difference(onlyA, onlyB);
     };
     const inA = byPeriod(eventsA, periods), inB = byPeriod(eventsB, periods);
-    const told = (l) => ({ p_more: above(l, 0), p_fewer: below(l, 0), difference: mean(l) });
+    const summary = (l) => ({ p_more: above(l, 0), p_fewer: below(l, 0), difference: mean(l) });
     const dated = (x) => x.day !== null;
     return {
-      all: told(law(eventsA.filter(dated), eventsB.filter(dated))),
-      periods: periods.map((_, i) => told(law(inA[i], inB[i]))),
+      all: summary(law(eventsA.filter(dated), eventsB.filter(dated))),
+      periods: periods.map((_, i) => summary(law(inA[i], inB[i]))),
     };
   }
 

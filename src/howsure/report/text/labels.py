@@ -248,7 +248,7 @@ def _crowd(a: Agreement, c: Crowd) -> str:
     if rest > 0:
         lines.append(f"  … {rest:,} more (--json lists all)")
     if c.n_unclear:
-        lines.append(f"  {c.n_unclear:,} more labelled too little to be told from chance")
+        lines.append(f"  {c.n_unclear:,} more labelled too little to distinguish from chance")
     return "\n".join(lines)
 
 

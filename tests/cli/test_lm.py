@@ -71,6 +71,10 @@ def test_correct(folder, capsys, tmp_path):
     status, out, _ = said(capsys, "correct", folder / "lm.npz", typed, "--errors", folder / "pairs.tsv")
     assert status == 0
     assert out == "The fox saw a hen\nthe old fox left\n"
+    # Counts of edits ship: no list of errors is needed.
+    status, out, _ = said(capsys, "correct", folder / "lm.npz", typed, "--json")
+    assert [line["text"] for line in json.loads(out)] == ["The fox saw a hen", "the old fox left"]
+    assert json.loads(out)[0]["corrections"][0]["candidates"][0]["word"] == "fox"
 
 
 def test_maximum_likelihood_takes_a_dev_text_and_says_that_it_is_impossible(folder, capsys, tmp_path):

@@ -37,6 +37,14 @@ def test_json_is_the_result(table, capsys):
     assert made["spread"]["width"] == "overconfident"
 
 
+def test_draws_are_read_by_the_engine_that_is_named(table, capsys):
+    said = []
+    for engine in ([], ["--engine", "memory"], ["--memory", "1GB"]):
+        assert run(["check", str(table), "--draws", "s_*", "--true", "y", "--json", *engine]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0] == said[1] == said[2]
+
+
 def test_page_and_plot_are_written(table, tmp_path, capsys):
     page, plot = tmp_path / "a.html", tmp_path / "a.svg"
     assert run(["check", str(table), "--draws", "s_*", "--html", str(page), "--plot", str(plot)]) == 0

@@ -37,6 +37,8 @@ TABLES = {
     ("recalibrate fit", "out"): "recalibrate fit IN --prob q --true y -o OUT",
     ("recalibrate apply", "out"): "recalibrate apply saved.json IN --prob q -o OUT",
     ("classify train", "out"): "classify train logistic IN -o OUT",
+    ("classify cv", "html"): "classify cv naive-bayes IN --strength 1 --html OUT",
+    ("classify cv", "plot"): "classify cv naive-bayes IN --strength 1 --plot OUT",
     ("classify check", "html"): "classify check model.npz IN --html OUT",
     ("classify check", "plot"): "classify check model.npz IN --plot OUT",
     ("classify apply", "out"): "classify apply model.npz IN -o OUT",
@@ -50,6 +52,14 @@ FILES = {
         "lm train t.txt --vocabulary IN -o OUT",
         "lm train t.txt --dev IN -o OUT",
     ],
+    ("lm study", "html"): [
+        "lm study IN --html OUT",
+        "lm study t.txt --dev IN --html OUT",
+        "lm study t.txt --test IN --html OUT",
+    ],
+    ("lm study", "plot"): ["lm study IN --plot OUT"],
+    ("tagger cv", "html"): ["tagger cv hmm IN --html OUT"],
+    ("tagger cv", "plot"): ["tagger cv hmm t.txt IN --plot OUT"],
     ("lm check", "html"): ["lm check IN t.txt --html OUT", "lm check lm.npz IN --html OUT"],
     ("tagger train", "out"): [
         "tagger train crf IN -o OUT",

@@ -106,8 +106,9 @@ def test_classify_cv(texts, method, capsys, tmp_path):
     assert 0.8 < made["score"]["ceiling"]["accuracy"]["value"] < 0.97
     assert made["calibration"]["n_groups"] == 16
     assert b"second annotator" in page.read_bytes()
-    assert run([*command, "--strength", "1"]) == 0
-    assert max(len(line) for line in capsys.readouterr().out.split("\n")) <= 80
+    assert run([*command, "--strength", "1", "--plot", str(tmp_path / "cv.svg")]) == 0
+    assert (tmp_path / "cv.svg").read_bytes().startswith(b"<svg")
+    assert max(len(line) for line in capsys.readouterr().out.split("\n") if "Written" not in line) <= 80
 
 
 def test_the_strength_is_chosen_inside_each_fold(texts):

@@ -119,6 +119,38 @@ class CrossValidation(Result):
         last = {"fold": "average", "trained_on": None, "tested_on": n, "accuracy": self.accuracy.value}
         return [*rows, last | {"baseline": self.baseline_accuracy}]
 
+    def layers(self) -> list[dict[str, Any]]:
+        """Accuracy and baseline of each fold; the average's interval as a band."""
+        rows = [
+            {"fold": str(f.fold), "accuracy": value, "of": name}
+            for f in self.folds
+            for name, value in ((self.method, f.accuracy), ("baseline", f.baseline))
+        ]
+        y = {"type": "quantitative", "scale": {"zero": False}, "title": "accuracy"}
+        band = {"low": self.accuracy.low, "high": self.accuracy.high}
+        return [
+            {
+                "data": {"values": [band]},
+                "mark": {"type": "rect", "opacity": 0.15},
+                "encoding": {"y": {"field": "low", **y}, "y2": {"field": "high"}},
+            },
+            {
+                "data": {"values": rows},
+                "mark": {"type": "point", "filled": True, "size": 60},
+                "encoding": {
+                    "x": {"field": "fold", "type": "ordinal", "sort": None, "axis": {"labelAngle": 0}},
+                    "y": {"field": "accuracy", **y},
+                    "color": {"field": "of", "type": "nominal", "title": None, "sort": None},
+                },
+            },
+        ]
+
+    def figure(self) -> dict[str, Any]:
+        """The picture of `--plot`."""
+        from howsure.plots.vega import SCHEMA
+
+        return {"$schema": SCHEMA, "background": "white", "width": 420, "height": 240, "layer": self.layers()}
+
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
     to_html = drawn_by("howsure.report.pages.table_page")
 

@@ -42,14 +42,14 @@ def test_the_rule_to_be_maximised_has_minus_signs(p):
     assert first == pytest.approx(-((p - q) ** 2))
 
 
-def test_too_extreme_at_both_ends_is_overconfident():
+def test_too_low_and_too_high_at_the_two_ends_is_too_extreme():
     rng = np.random.default_rng(0)
     q = rng.beta(0.5, 0.5, 20_000)
     y = rng.random(len(q)) < 0.5 + 0.6 * (q - 0.5)  # q below p at the lower end, above it at the upper
     low = q < 0.3
     assert y[low].mean() > q[low].mean()
     assert y[~low & (q > 0.7)].mean() < q[~low & (q > 0.7)].mean()
-    assert "overconfident" in howsure.check(y, q).verdict
+    assert "too extreme" in howsure.check(y, q).verdict
 
 
 def test_algorithm_2_does_not_hold_the_truth():

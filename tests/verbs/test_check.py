@@ -1,10 +1,12 @@
 """`howsure.check` on arrays: what it accepts, refuses and says."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import howsure
@@ -98,8 +100,8 @@ def test_one_row_one_class_and_short_bins_are_explained():
 @pytest.mark.parametrize(
     ("power", "shift", "said"),
     [
-        (0.6, 0.0, "too extreme: overconfident"),
-        (1.6, 0.0, "not extreme enough: underconfident"),
+        (0.6, 0.0, "They are too extreme."),
+        (1.6, 0.0, "They are too timid: too near the base rate."),
         (1.0, 1.0, "too low by"),
     ],
 )
@@ -109,7 +111,7 @@ def test_verdict_names_the_direction(power, shift, said):
     p = 1 / (1 + np.exp(-(power * np.log(q / (1 - q)) + shift)))
     c = howsure.check(rng.random(len(q)) < p, q)
     assert said in c.verdict
-    assert ("confident" in c.verdict) == (c.bias.extremity is not None)
+    assert "confident" not in c.verdict
 
 
 def test_verdict_where_the_size_cannot_be_told():
@@ -152,3 +154,40 @@ def test_check_loads_no_heavy_part():
         "assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("sure", "right", "word"), [(0.65, 0.8, "underconfident"), (0.8, 0.65, "overconfident")])
+def test_overconfident_is_confidence_above_accuracy(sure, right, word):
+    """Whatever the slope is: here q tells nothing, so that it is far below 1."""
+    rng = np.random.default_rng(3)
+    q = np.clip(rng.normal(sure, 0.05, 3000), 0.51, 0.99)
+    y = rng.random(3000) < right
+    probs = np.where(y[:, None], np.c_[1 - q, q], np.c_[q, 1 - q])  # the predicted class is right where y is
+    classes = howsure.check(np.ones(3000, int), probs).top
+    named = howsure.check(pa.table({"confidence": q, "correct": y}))
+    for c in (classes, named):
+        assert c.confidence == word
+        assert c.to_dict()["bias"]["confidence"] == word
+        assert f"The model is {word}: confidence is {q.mean():.3f} on average, accuracy {y.mean():.3f}." in c.verdict
+        assert c.bias.extremity == "too extreme"
+    plain = howsure.check(y, q)
+    assert plain.confidence is None
+    assert "confident" not in plain.verdict
+
+
+def test_the_verdict_names_all_regions():
+    """Five regions of known direction: each that is found lies inside one that is named."""
+    rng = np.random.default_rng(7)
+    q = rng.random(40_000)
+    for shifts in ([0.1, -0.1], [0.1, 0, 0.1], [0.1, 0, 0.1, 0, 0.1], [-0.1, 0.1, -0.1, 0.1], [0.1, 0, 0, 0, -0.1]):
+        p = np.clip(q + np.array(shifts)[np.minimum((q * len(shifts)).astype(int), len(shifts) - 1)], 0, 1)
+        c = howsure.check(rng.random(len(q)) < p, q)
+        for side in ("too high", "too low"):
+            found = [r for r in c.bias.regions if r.direction == side]
+            said = re.search(
+                rf"{side} ((?:between|at) .*?)(?:, (?:mostly )?too|\.(?: |$)| and (?:mostly )?too)", c.verdict
+            )
+            spans = said[1].split(" and between") if said else []
+            named = [tuple(map(float, re.findall(r"\d[\d.]*(?:e-\d+)?", span))) for span in spans]
+            assert bool(found) == bool(said)
+            assert all(any(n[0] - 5e-4 <= r.from_prob and r.to_prob <= n[-1] + 5e-4 for n in named) for r in found)

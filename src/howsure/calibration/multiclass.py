@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,7 @@ def analyse_classes(
     right = (predicted == y).astype(np.uint8)
     top_sketch = sketch_rows(right, probs[items, predicted])
     top = _analysed(right, probs[items, predicted], top_sketch, groups, bins, confidence_level, rng, source)
+    top = replace(top, of_predicted=True)
     per_class = []
     for c in range(k):
         q = np.ascontiguousarray(probs[:, c])

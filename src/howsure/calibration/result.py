@@ -42,8 +42,8 @@ class Bias(Record):
 
     @property
     def extremity(self) -> str | None:
-        """ "overconfident" (too extreme) or "underconfident", when the interval of the slope leaves out 1."""
-        return None if self.slope is None else _side(self.slope, 1.0, "overconfident", "underconfident")
+        """ "too extreme" or "too timid" (too near the base rate), when the interval of the slope leaves out 1."""
+        return None if self.slope is None else _side(self.slope, 1.0, "too extreme", "too timid")
 
 
 def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:
@@ -118,6 +118,7 @@ class Calibration(Result):
     slices: Sequence[Slice] = ()  # a tuple unless there are very many
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
+    of_predicted: bool = False  # q is the probability of the predicted class, y whether it is right
 
     def __repr__(self) -> str:
         error = "error not estimated" if self.error is None else f"error={self.error!r}"
@@ -128,6 +129,15 @@ class Calibration(Result):
     def p_value(self) -> float | None:
         """Of the combined test of perfect calibration."""
         return self.tests[0].p_value if self.tests else None
+
+    @property
+    def confidence(self) -> str | None:
+        """ "overconfident" or "underconfident": the confidence in what is predicted is clearly above, or below, accuracy.
+
+        None where neither is clear, and of probabilities that are not those of a predicted class.
+        """
+        words = {"too high": "overconfident", "too low": "underconfident"}
+        return words.get(self.bias.direction or "") if self.of_predicted else None
 
     @property
     def verdict(self) -> str:
@@ -145,6 +155,8 @@ class Calibration(Result):
         if self.band is not None:
             for record, low, high in zip(made["bins"], *(side.tolist() for side in self.band), strict=True):
                 record["band_low"], record["band_high"] = low, high
+        if self.of_predicted:
+            made["bias"]["confidence"] = self.confidence
         if self.by is not None:
             made |= {"by": self.by, "slices": plain(self.slices)}
         return made | {"notes": list(self.notes)}

@@ -1,7 +1,8 @@
 """The verdict in words, before any table.
 
-"Too high" and "too low" compare q with the observed frequency; "overconfident" and "underconfident" only ever mean
-too extreme and not extreme enough.
+"Too high" and "too low" compare q with the observed frequency; "overconfident" and "underconfident" are said of the
+probability of the predicted class alone, confidence above or below accuracy; a slope below 1 is "too extreme", above 1 "too
+timid". The glossary has the same words.
 """
 
 from __future__ import annotations
@@ -33,33 +34,45 @@ def verdict(c: Calibration) -> str:
 def _direction(c: Calibration) -> list[str]:
     said = []
     gap, where = c.bias.gap.value, _where(c)
-    if c.bias.direction:
+    if c.confidence:
+        sure = f"confidence is {_number(c.base_rate + gap)} on average, accuracy {_number(c.base_rate)}"
+        said.append(f"The model is {c.confidence}: {sure}." + (f" The probabilities are {where}." if where else ""))
+    elif c.bias.direction:
         said.append(
             f"They are {c.bias.direction} by {_number(abs(gap))} on average" + (f", {where}." if where else ".")
         )
     elif where:
         said.append(f"They are {where}.")
-    if c.bias.extremity == "overconfident":
-        said.append("They are too extreme: overconfident.")
-    elif c.bias.extremity == "underconfident":
-        said.append("They are not extreme enough: underconfident.")
+    if c.bias.extremity == "too extreme":
+        said.append("They are too extreme.")
+    elif c.bias.extremity == "too timid":
+        said.append("They are too timid: too near the base rate.")
     return said
 
 
 def _where(c: Calibration) -> str:
-    """The largest region on each side, by rows times gap."""
-    best: dict[str, tuple[float, Region]] = {}
+    """All regions of each side, the side of more weight (rows times gap) first; of more than two, from where to where."""
+    sides: dict[str, list[Region]] = {}
     for region in c.bias.regions:
-        weight = region.n * abs(region.mean_prob - region.mean_true)
-        if region.direction not in best or weight > best[region.direction][0]:
-            best[region.direction] = (weight, region)
-    parts = [
-        f"{direction} between {_number(r.from_prob)} and {_number(r.to_prob)}"
-        if r.from_prob != r.to_prob
-        else f"{direction} at {_number(r.from_prob)}"
-        for direction, (_, r) in sorted(best.items(), key=lambda item: -item[1][0])
-    ]
-    return " and ".join(parts)
+        sides.setdefault(region.direction, []).append(region)
+
+    def weight(found: list[Region]) -> float:
+        return sum(r.n * abs(r.mean_prob - r.mean_true) for r in found)
+
+    parts = []
+    for direction, found in sorted(sides.items(), key=lambda item: -weight(item[1])):
+        if len(found) > 2:
+            hull = f"between {_number(found[0].from_prob)} and {_number(found[-1].to_prob)}"
+            parts.append(f"mostly {direction} {hull}")
+        else:
+            parts.append(f"{direction} {' and '.join(_span(r) for r in found)}")
+    return (", " if any(" and between" in p or " and at" in p for p in parts) else " and ").join(parts)
+
+
+def _span(r: Region) -> str:
+    if r.from_prob == r.to_prob:
+        return f"at {_number(r.from_prob)}"
+    return f"between {_number(r.from_prob)} and {_number(r.to_prob)}"
 
 
 def _ruled_out(c: Calibration) -> str:

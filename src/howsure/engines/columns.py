@@ -72,6 +72,11 @@ TEXT_NAMES = ["text", "texts", "body", "tweet", "sentence", "content", "document
 MOST_WORDS = 40  # spellings of yes and no in one column
 
 
+def tells_right(true: str) -> bool:
+    """Whether a column of labels, by its name, tells if what was predicted is right."""
+    return re.sub(r"[^a-z]", "", true.lower()) in ("correct", "iscorrect")
+
+
 def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Column, Column]:
     """The columns of the label and of its probability, named or guessed."""
     p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "--prob", skip={true})

@@ -188,5 +188,5 @@ def shown(e: Estimate | None, digits: int = 4) -> str:
 
 
 def leaning(c: Calibration) -> str:
-    """Too extreme, not extreme enough, or neither, by the slope's interval."""
-    return c.bias.extremity or "neither over- nor underconfident"
+    """Too extreme, too timid, or neither, by the slope's interval."""
+    return c.bias.extremity or "neither too extreme nor too timid"

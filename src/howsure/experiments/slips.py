@@ -53,9 +53,9 @@ SLIPS = (
     Slip(
         "paper §3.3 and §4.1.2",
         "Above the diagonal a model is underconfident, below it overconfident; Naive Bayes is therefore underconfident where q is low and overconfident where it is high.",
-        "q < p at a low q is too extreme, which is overconfidence too: the model is overconfident at both ends. Here “too low” and “too high” speak of q against p, "
-        "and “overconfident” means too far from the base rate.",
-        "tests/experiments/test_slips.py::test_too_extreme_at_both_ends_is_overconfident",
+        "q < p at a low q and q > p at a high one are the same fault: too extreme. Here “too low” and “too high” speak of q against p, "
+        "“too extreme” of the slope, and “overconfident” of the predicted class alone: confidence above accuracy.",
+        "tests/experiments/test_slips.py::test_too_low_and_too_high_at_the_two_ends_is_too_extreme",
     ),
     Slip(
         "paper §5.3",

@@ -239,6 +239,10 @@ def _check_rows(
         raise InputError("there are no rows to check" + (": --where kept none." if rows.where else "."))
     clusters = None if items.groups is None else scored.clusters(0, filing(sketch, bins, level))
     whole = _calibration(sketch, bins, level, rng, curve, rows.name, clusters)
+    if items.from_file:
+        from howsure.engines.columns import tells_right
+
+        whole = replace(whole, of_predicted=tells_right(items.true))
     if whole.n_groups == 1:
         raise InputError(f"all rows are in one group of `{items.groups}`; intervals need two groups at least.")
     whole = replace(whole, notes=(*rows.notes, *_all_below(sketch, items.scale), *whole.notes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,8 @@ def _contest(
     if scored is not None:
         calibrations, pairs = compared(scored, level, rng)
         n_groups = calibrations[0].n_groups
+        if wanted.positive is None:  # not, with `positive`, whether the item is positive
+            calibrations = tuple(replace(c, of_predicted=True) for c in calibrations)
         calibration = Comparison(scored.models, calibrations, pairs, level, n_groups, source=source)
     return Contest(
         wanted.metric,

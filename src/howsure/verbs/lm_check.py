@@ -75,7 +75,13 @@ def check_language(
         said = f"All words at {n_sampled:,} of {len(places):,} places, drawn at random (seeded), to keep to {events:,} events."
         every = replace(every, notes=(*every.notes, said))
     return LanguageCalibration(
-        name, text, float(right.mean()), replace(top, by="frequency in training"), every, len(places), n_sampled
+        name,
+        text,
+        float(right.mean()),
+        replace(top, by="frequency in training", of_predicted=True),
+        every,
+        len(places),
+        n_sampled,
     )
 
 

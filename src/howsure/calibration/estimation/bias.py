@@ -26,8 +26,7 @@ class Region(Record):
 def calibration_slope(sketch: Sketch) -> tuple[float, float] | None:
     """Slope of the least-squares line of y on q, and its standard error; None if q or y does not vary.
 
-    1 is right; below 1, q is too extreme (too far from the base rate: overconfident); above 1, not extreme enough
-    (underconfident). b = 1 + Σ(q - q̄)e / Σ(q - q̄)², with the heteroscedasticity-robust variance
+    1 is right; below 1, q is too extreme (too far from the base rate); above 1, too timid. b = 1 + Σ(q - q̄)e / Σ(q - q̄)², with the heteroscedasticity-robust variance
     N/(N-2) Σ (q - q̄)² r² / (Σ(q - q̄)²)², r the residual from the line.
     """
     n = sketch.n

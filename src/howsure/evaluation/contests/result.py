@@ -157,7 +157,7 @@ def _state(k: Calibration) -> str:
     if k.p_value > 1.0 - k.confidence_level and not k.error.low:
         beyond = "" if k.error.high is None else f" (an RMS error above {k.error.high:.3f} is ruled out)"
         return f"not found to be wrong{beyond}"
-    ways = [x for x in (k.bias.direction, k.bias.extremity) if x]
+    ways = [x for x in (k.confidence or k.bias.direction, k.bias.extremity) if x]
     how = " and ".join(ways) if ways else "off"
     return f"{how} (RMS error {k.error.value:.3f}, p {p_text(k.p_value)})"
 

@@ -248,8 +248,8 @@ _MEANINGS = [
     ),
     (
         "slope of y on q",
-        "1 is right. Below 1 the probabilities are too extreme (overconfident): moving from 0.2 to 0.8 moves the "
-        "frequency by less. Above 1 they are not extreme enough (underconfident).",
+        "1 is right. Below 1 the probabilities are too extreme: moving from 0.2 to 0.8 moves the "
+        "frequency by less. Above 1 they are too timid: too near the base rate.",
         "Σ(q - q̄)(y - ȳ) / Σ(q - q̄)²",
     ),
     (

@@ -1,5 +1,6 @@
 """Raw English text to sentences, tags, dependencies and entities: a small spaCy pipeline of our own that ships with the package."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,17 +11,10 @@ if TYPE_CHECKING:
 __all__ = ["original_text", "parse", "with_coreference"]
 
 
+_LAZY = {"parse": "parsing", "original_text": "tokens", "with_coreference": "coreference"}
+
+
 def __getattr__(name: str) -> Any:
-    if name == "parse":
-        from howsure.english.parsing import parse
-
-        return parse
-    if name == "original_text":
-        from howsure.english.tokens import original_text
-
-        return original_text
-    if name == "with_coreference":
-        from howsure.english.coreference import with_coreference
-
-        return with_coreference
-    raise AttributeError(f"module 'howsure.english' has no attribute {name!r}")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'howsure.english' has no attribute {name!r}")
+    return getattr(import_module(f"howsure.english.{_LAZY[name]}"), name)

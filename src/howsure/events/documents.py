@@ -17,9 +17,9 @@ from howsure.corpora.document import Document
 from howsure.errors import InputError
 from howsure.events.lexicons import Lexicon
 from howsure.events.rules import RULES, Agent, AgentRule, Evidence, agents, evidence, span_heads
+from howsure.kernels.cells import Ints
 from howsure.posteriors.antecedents import AntecedentPosterior
 
-Ints = NDArray[np.int64]
 LEAST_CHAIN = 0.01  # chains below this probability are not reported one by one
 LEAST_CONDITIONED = 0.05  # and what hangs on a link is computed from this probability on
 LARGEST_CONDITIONED = 2_000  # mentions; beyond, what hangs on a link is not computed

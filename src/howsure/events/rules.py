@@ -11,14 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.corpora.document import Document
 from howsure.errors import InputError
 from howsure.events.lexicons import Lexicon
-
-Ints = NDArray[np.int64]
+from howsure.kernels.cells import Ints
 
 # A word of the lexicon describes a mention when it is its head, or depends on its head by one of these relations;
 # subtypes (nmod:poss, nmod:of) included.

@@ -8,17 +8,16 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._result import Record
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.kernels.poisson_binomial import poisson_binomial
 from howsure.posteriors.answers import CountLaw
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 MOST = 20_000
-Floats = NDArray[np.float64]
 LEVELS = (0.5, 0.8, 0.95)
 NORMAL = 1.96  # the paper's m ± 1.96 s
 

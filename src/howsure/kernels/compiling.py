@@ -38,7 +38,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 @inlined
-def mix(x):
+def mix(x: Any) -> Any:
     """A hash of a 64-bit number (the last steps of splitmix64): what samplers draw from."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

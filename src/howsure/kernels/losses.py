@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from howsure.kernels.cells import Floats
+
 MOST_STEPS = 100
 HATS = 15
 

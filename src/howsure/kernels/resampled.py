@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.kernels.cells import Ints
 from howsure.kernels.threads import cores
 
-Ints = NDArray[np.int64]
 Floats32 = NDArray[np.float32]
 
 COMPILED_FROM = 300  # cells; below, NumPy's binomials are quick enough that nothing need be compiled

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure.kernels import lbfgs_compiled
+from howsure.kernels.cells import Floats
 
-Floats = NDArray[np.float64]
 Loss = Callable[[Floats], tuple[float, Floats]]
 
 ENOUGH, CURVED = 1e-4, 0.9  # the Wolfe conditions

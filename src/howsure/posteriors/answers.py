@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from howsure.kernels.cells import Floats, Ints
+
 _ROUNDING = 1e-12  # so that a level reached exactly counts as reached
 
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.coreference import antecedents as kernels
 from howsure.kernels.coreference.antecedents import first_members, largest_expected_f
 from howsure.kernels.poisson_binomial import poisson_binomial
 from howsure.posteriors.answers import CountLaw
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 COMPILED_FROM = 500_000  # draws; below, NumPy is done before a compiled kernel is loaded
 COMPILED_PAIRS_FROM = 120  # mentions
 MATRIX_PRODUCTS_FROM = 2_000  # mentions; from there BLAS on large blocks is fastest

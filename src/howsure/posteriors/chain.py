@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.posteriors import chain_spans
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain_passes import (
@@ -24,9 +25,6 @@ from howsure.posteriors.chain_passes import (
     pair_parts,
     sample_of,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains import log_space as chains
 from howsure.kernels.threads import cores, for_each, portions
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 COMPILE_FROM = 4_000_000  # tokens × T², padding included: below this NumPy is done before Numba would be loaded
 LOADED_FROM = 20_000
 PART = 4_096  # tokens of a streamed part

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain_passes import Chain, Messages
 
@@ -80,10 +81,6 @@ def log_weight(chain: Chain, codes: NDArray[np.integer]) -> Floats:
     per_token[codes < 0] = -np.inf
     made: Floats = np.add.reduceat(per_token, first) if len(first) else np.zeros(0)
     return made
-
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def kinds(tags: tuple[str, ...]) -> list[str]:

@@ -20,6 +20,7 @@ from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.evaluation.model_checks import CorefCheck, SampledPairs
+from howsure.kernels.cells import Floats
 from howsure.models.coreference.attributes import KINDS
 from howsure.models.coreference.features import features
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
@@ -29,7 +30,6 @@ from howsure.verbs.check import check
 
 DECODERS = ("minimum-risk", "best")
 LEAST_SHOWN = 0.05
-Floats = NDArray[np.float64]
 BY = ("mention-type", "distance")
 GROUPS = np.array(["nominal", "proper", "other", *["pronoun"] * (len(KINDS) - 3)])
 SENTENCES = (1, 2, 4, 8, 16)

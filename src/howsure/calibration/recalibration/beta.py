@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
-from howsure.kernels.losses import Floats, logistic_fit, logistic_loss
+from howsure.kernels.cells import Floats
+from howsure.kernels.losses import logistic_fit, logistic_loss
 
 
 class Beta(Recalibrator):

@@ -19,7 +19,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.folds import random_folds
 from howsure.calibration.recalibration.gain import MeanGain, impossible_share
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 INNER_FOLDS = 5
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 ENDS = 1000  # units at either end that are kept as they are when there are many; those between are pooled
 SHARED = sqrt(

@@ -9,7 +9,7 @@ from howsure import _validate
 from howsure.calibration.recalibration.folds import INNER_FOLDS
 from howsure.calibration.recalibration.platt import platt_line
 from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 CANDIDATES = (2, 3, 5, 8, 12, 20, 32, 50, 80)
 FEWEST_ROWS = 20  # a bin, of those tried

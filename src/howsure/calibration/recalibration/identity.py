@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 
 class Identity(Recalibrator):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from howsure.calibration.recalibration.folds import INNER_FOLDS
 from howsure.calibration.recalibration.platt import platt_line
 from howsure.calibration.recalibration.recalibrator import Recalibrator, log_odds, sigmoid
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 
 class Isotonic(Recalibrator):

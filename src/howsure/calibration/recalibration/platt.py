@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, sigmoid
-from howsure.kernels.losses import Floats, logistic_fit, temperature_loss
+from howsure.kernels.cells import Floats
+from howsure.kernels.losses import logistic_fit, temperature_loss
 
 
 class Platt(Recalibrator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 MANY_ROWS = 50_000  # up to here rows are used as they are
 CELLS_PER_UNIT = 128

@@ -19,7 +19,7 @@ from howsure._validate import Origin
 from howsure.calibration.recalibration.folds import inner_folds
 from howsure.calibration.recalibration.pooling import MANY_ROWS, pooled
 from howsure.errors import InputError
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 FORMAT, VERSION = "howsure recalibrator", 1
 # Log-odds and log-probabilities are clipped here, in and out: q = 0 and 1 count as 1e-13 and 1 - 1e-13.

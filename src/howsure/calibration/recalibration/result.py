@@ -9,7 +9,7 @@ from howsure._result import Result, drawn_by
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.choosing import MethodScore
 from howsure.calibration.recalibration.recalibrator import Recalibrator
-from howsure.kernels.losses import Floats
+from howsure.kernels.cells import Floats
 
 SIZE_UNCLEAR = " That there is a gain is clear, its size is not: the interval allows for gains being reported only when they are clear."
 

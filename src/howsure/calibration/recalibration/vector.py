@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.calibration.recalibration.platt import softmax
 from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
-from howsure.kernels.losses import Floats, vector_loss
+from howsure.kernels.cells import Floats
+from howsure.kernels.losses import vector_loss
 
 
 class Vector(Recalibrator):

@@ -113,14 +113,8 @@ def dawid_skene(
     ----------
     Dawid & Skene, Maximum likelihood estimation of observer error-rates using the EM algorithm, 1979.
     """
-    from scipy.sparse import csr_array
-
-    n_items, n_annotators, k = len(ratings.items), len(ratings.annotators), len(ratings.labels)
-    answers = csr_array(
-        (np.ones(len(ratings.item)), (ratings.item, ratings.annotator * k + ratings.label)),
-        shape=(n_items, n_annotators * k),
-    )
-    turned = csr_array(answers.T)
+    n_annotators, k = ratings.n_annotators, len(ratings.labels)
+    answers, turned = _answers(ratings)
     votes = np.asarray(ratings.counts.todense())
     posterior = votes / votes.sum(axis=1, keepdims=True)
     extra = max(smoothing / k, 1e-12)  # logs of nothing at all would be infinite
@@ -153,6 +147,16 @@ def dawid_skene(
     )
 
 
+def _answers(ratings: Ratings) -> tuple[Any, Any]:
+    """Ones at (item, annotator and label), and the same turned round."""
+    from scipy.sparse import csr_array
+
+    k = len(ratings.labels)
+    where = ratings.item, ratings.annotator * k + ratings.label
+    made = csr_array((np.ones(ratings.n_labels), where), shape=(ratings.n_items, ratings.n_annotators * k))
+    return made, csr_array(made.T)
+
+
 def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.Generator) -> Floats:
     """P(true label) of each item, averaged over the models that the ratings leave possible, (items, labels).
 
@@ -160,14 +164,8 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
     labels given a model and a model given true labels, in turn, from the fitted posterior on. Its prior has one label for each
     answer, and one more for the right answer: annotators are more often right than not.
     """
-    from scipy.sparse import csr_array
-
-    n_items, n_annotators, k = len(ratings.items), len(ratings.annotators), len(ratings.labels)
-    answers = csr_array(
-        (np.ones(len(ratings.item)), (ratings.item, ratings.annotator * k + ratings.label)),
-        shape=(n_items, n_annotators * k),
-    )
-    turned = csr_array(answers.T)
+    n_items, n_annotators, k = ratings.n_items, ratings.n_annotators, len(ratings.labels)
+    answers, turned = _answers(ratings)
     before = 1.0 + np.eye(k)
     posterior, total = fitted.posterior, np.zeros((n_items, k))
     for sweep in range(WARM_UP + SWEEPS):

@@ -40,6 +40,18 @@ class Ratings:
             f"{len(self.labels)} classes)"
         )
 
+    @property
+    def n_labels(self) -> int:
+        return len(self.label)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def n_annotators(self) -> int:
+        return len(self.annotators)
+
     @cached_property
     def per_item(self) -> Ints:
         """How many ratings each item has."""

@@ -68,6 +68,10 @@ class Crowd:
 class Agreement(Result):
     """How far annotators agree, beyond chance. Made by `howsure.agree`."""
 
+    SHOWN = """verdict n_labels=ratings.n_labels n_items=ratings.n_items n_pairable_items=n_pairable
+        n_annotators=ratings.n_annotators n_groups labels=ratings.labels confidence_level left_out observed_agreement=observed
+        coefficients pairs confused_labels=confused disputed_items=disputed notes crowd=crowd_data"""
+
     ratings: Ratings
     n_pairable: int  # items with two labels or more
     observed: Estimate | None
@@ -113,31 +117,12 @@ class Agreement(Result):
         """Agreement beside chance, what α allows, and what became of the crowd."""
         return " ".join([_agreement(self), *([] if self.crowd is None else _crowd(self.crowd))])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints."""
-        r = self.ratings
-        made: dict[str, Any] = {
-            "verdict": self.verdict,
-            "n_labels": len(r.label),
-            "n_items": len(r.items),
-            "n_pairable_items": self.n_pairable,
-            "n_annotators": len(r.annotators),
-            "n_groups": self.n_groups,
-            "labels": list(r.labels),
-            "confidence_level": self.confidence_level,
-            "left_out": dict(self.left_out),
-            "observed_agreement": None if self.observed is None else self.observed.to_dict(),
-            "coefficients": [c.to_dict() for c in self.coefficients],
-            "pairs": [p.to_dict() for p in self.pairs],
-            "confused_labels": [c.to_dict() for c in self.confused],
-            "disputed_items": [d.to_dict() for d in self.disputed],
-            "notes": list(self.notes),
-            "crowd": None if self.crowd is None else self._crowd_dict(self.crowd),
-        }
-        return made
-
-    def _crowd_dict(self, crowd: Crowd) -> dict[str, Any]:
-        r, m = self.ratings, crowd.model
+    @property
+    def crowd_data(self) -> dict[str, Any] | None:
+        """The crowd's labels and what each annotator is worth, as plain data."""
+        if self.crowd is None:
+            return None
+        crowd, r, m = self.crowd, self.ratings, self.crowd.model
         place = {name: i for i, name in enumerate(r.annotators)}
         surest = m.posterior[np.arange(len(r.items)), m.label]
         rows = zip(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from howsure.kernels.cells import Floats, Ints
 
 GOLDEN = 0x9E3779B97F4A7C15
 MASK = (1 << 64) - 1

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
 from howsure.data import word_list
+from howsure.kernels.cells import Ints
 from howsure.models.coreference.mentions import CITATIONS, FEMALE, MALE, PERSON, PRONOUNS, TITLES, mention_heads
 
-Ints = NDArray[np.int64]
 KINDS = ("nominal", "proper", "other", *CITATIONS)
 DETERMINERS = {
     **dict.fromkeys(["the"], "definite"),

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
 from howsure.data import word_list, word_rows
 from howsure.errors import InputError
-
-Ints = NDArray[np.int64]
+from howsure.kernels.cells import Ints
 
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
 # Pronoun → (citation form, gender, number, person). Gender: m, f, n (thing), a (a person, either), or "" unknown.

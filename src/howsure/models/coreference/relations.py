@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.kernels.cells import Ints
 from howsure.models.coreference.attributes import Attributes
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.uint8]
 
 MENTION_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 45, 70, 110, 170, 260])

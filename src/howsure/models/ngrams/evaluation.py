@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from howsure._result import Result, drawn_by, finite
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
-from howsure.models.ngrams.trie import Floats
 from howsure.models.ngrams.vocabulary import BOS, EOS, UNK
 
 LN2 = math.log(2.0)

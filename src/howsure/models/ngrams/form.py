@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.models.ngrams.trie import Floats, Trie
+from howsure.kernels.cells import Floats
+from howsure.models.ngrams.trie import Trie
 from howsure.models.ngrams.vocabulary import BOS, UNK
 
 HeldOut = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]

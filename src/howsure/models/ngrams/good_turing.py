@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure._result import Record
+from howsure.kernels.cells import Floats
 from howsure.models.ngrams.form import Counts, Estimate, empty, flat_children
-from howsure.models.ngrams.trie import Floats
 
 CUT_OFF = 5
 

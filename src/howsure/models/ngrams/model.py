@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from howsure._result import Result, drawn_by
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
-from howsure.models.ngrams.trie import Floats, Trie
+from howsure.models.ngrams.trie import Trie
 from howsure.models.ngrams.vocabulary import (
     BOS,
     EOS,

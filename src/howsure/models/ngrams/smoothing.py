@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.form import Counts, Estimate, HeldOut, count_of_counts, empty, flat_children
 from howsure.models.ngrams.good_turing import good_turing, simple_good_turing_model
-from howsure.models.ngrams.trie import Floats, in_parallel
+from howsure.models.ngrams.trie import in_parallel
 
 FALLBACK = (0.5, 1.0, 1.5)  # lmplz's, where counts of counts give none
 CUT_OFF = 5

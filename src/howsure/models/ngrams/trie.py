@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
 from howsure.models.ngrams.vocabulary import BOS, Ids
 from howsure.processes import Progress
 
 Shorts = NDArray[np.uint32]
-Floats = NDArray[np.float64]
 MEMORY = 2 << 30  # bytes of keys held at a time
 _BYTES_PER_KEY = 32  # a key, its count, and both again while runs are merged
 Run = tuple[NDArray[np.int64], NDArray[np.uint32]]

@@ -11,8 +11,8 @@ import numpy as np
 
 from howsure._result import Record, Result, drawn_by, finite
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.models.ngrams.model import LanguageModel
-from howsure.models.ngrams.trie import Floats
 from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, text_bytes
 
 LN2 = math.log(2.0)

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.threads import for_each
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.models.taggers.features import TEMPLATES, FeatureTable, TokenFeatures
 from howsure.posteriors.chain import ChainPosterior
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VERSION = 1
 ARRAYS: dict[str, Array | Names] = {

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Ints
 
 _RUN = re.compile(r"(.)\1{2,}")
 _EMOTICON = re.compile(
@@ -93,7 +94,6 @@ def unknown_class(word: str) -> str:
     return f"{form} {word[-3:].lower()}" if word[-1:].isalpha() and len(word) > 3 else form
 
 
-Ints = NDArray[np.int64]
 Form = Callable[[str], str]  # "" is no feature
 
 

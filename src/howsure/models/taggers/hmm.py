@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VERSION = 1
 ARRAYS: dict[str, Array | Names] = {

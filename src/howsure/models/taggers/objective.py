@@ -5,15 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains import crf_compiled
 from howsure.kernels.threads import cores
 from howsure.models.taggers.crf import WeightRows
 from howsure.models.taggers.features import TokenFeatures
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SHARES = 4  # fixed, so that the sums are the same on any number of threads
 

@@ -17,8 +17,6 @@ from howsure.errors import InputError
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior
 
-Floats = NDArray[np.float64]
-
 RANGE = (0.05, 20.0)
 
 

@@ -6,18 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
 from howsure.models.taggers.objective import CrfObjective
 from howsure.processes import Progress
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 After = Callable[[int, float, Floats], bool]  # of each iteration: number, loss and weights; whether to end there
 
 METHODS = ("lbfgs", "adagrad")

@@ -163,7 +163,7 @@ class Calibration(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the calibration curve on Matplotlib axes and return them."""
-        from howsure.plots.axes import draw_curve
+        from howsure.plots.curves import draw_curve
 
         return draw_curve(self, ax)
 

@@ -30,7 +30,7 @@ COMMANDS = {
     "reproduce": "reproduce",
     "split": "labels",
     "doctor": "reproduce",
-    "recalibrate": "recalibrate",
+    "recalibrate": "check",
     "classify": "classify",
     "tagger": "tagger",
     "coref": "coref",

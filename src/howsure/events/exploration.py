@@ -142,7 +142,7 @@ class Exploration(Result):
 
     def plot(self, *actors: str, every: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the actors' counts over time (by default the most frequent one's) on Matplotlib axes; returns them."""
-        from howsure.plots.axes import draw_timelines
+        from howsure.plots.timelines import draw_timelines
 
         chosen = [self.code(a) for a in actors] or [code for code, _ in self.totals()[:1]]
         if not chosen:

@@ -1,10 +1,13 @@
-"""Calibration curves, distributions of probabilities and of PIT values, and what abstaining gains, as Vega-Lite specifications."""
+"""Calibration curves, distributions of probabilities and of PIT values, and what abstaining gains: Vega-Lite, and on Matplotlib axes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from howsure.calibration.estimation.discrimination import HISTOGRAM_BINS
+from howsure.errors import MissingExtra
 from howsure.plots.vega import (
     BLUE,
     GREY,
@@ -22,12 +25,13 @@ from howsure.plots.vega import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.forecasts.result import ContinuousCalibration
     from howsure.calibration.multiclass import RiskCoverage
     from howsure.calibration.paper import PaperCalibration
     from howsure.calibration.result import Calibration
-
 
 X, Y = share("mean_prob", "predicted probability"), share("mean_true", "observed frequency")
 LIMITS = {"y": number("low"), "y2": {"field": "high"}}
@@ -205,3 +209,60 @@ def pit_figure(c: ContinuousCalibration) -> Spec:
         {"width": 420, "height": 200, "layer": ecdf_difference_layers(c)},
     ]
     return picture(f"spread {c.spread!r}, shift {c.shift!r}, n = {c.n:,}", vconcat=parts)
+
+
+def axes_of(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The axes given, or new ones of this size in inches."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtra("drawing needs Matplotlib: pip install 'howsure[plot]'.") from None
+    return pyplot.subplots(figsize=size)[1]
+
+
+def draw_curve(c: Calibration, ax: Axes | None = None) -> Axes:
+    """Observed frequency against probability, with intervals and the consistency band. Never calls `show`."""
+    ax = axes_of(ax, (5, 5))
+    b = c.bins
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
+    if c.band is not None:
+        ax.fill_between(b.mean_prob, *c.band, color="0.85", linewidth=0, zorder=0, label="if calibrated")
+    ax.errorbar(
+        b.mean_prob,
+        b.mean_true,
+        yerr=[b.mean_true - b.low, b.high - b.mean_true],
+        fmt="o-",
+        markersize=4,
+        linewidth=1,
+        elinewidth=1,
+        color="#0072B2",
+        label=f"observed ({100 * c.confidence_level:g}% intervals)",
+    )
+    if c.curve is not None:
+        ax.plot(c.curve.q, c.curve.p, color="#e0701a", linewidth=1.5, label=c.curve.kind)
+        ax.fill_between(c.curve.q, c.curve.low, c.curve.high, color="#e0701a", alpha=0.2, linewidth=0)
+        wide = c.curve.low_everywhere, c.curve.high_everywhere
+        ax.fill_between(c.curve.q, *wide, color="#e0701a", alpha=0.1, linewidth=0)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="predicted probability", ylabel="observed frequency", aspect="equal")
+    if c.error is not None:
+        ax.set_title(f"RMS calibration error {c.error!r}", fontsize="medium")
+    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    return ax
+
+
+def draw_pit(c: ContinuousCalibration, ax: Axes | None = None) -> Axes:
+    """Share of PIT values below each point less the point, with the simultaneous band. Never calls `show`."""
+    ax = axes_of(ax, (6, 4))
+    e = c.ecdf
+    points = np.concatenate([[0.0], e.points, [1.0]])
+    difference, low, high = (np.concatenate([[0.0], side, [0.0]]) for side in (e.difference, e.low, e.high))
+    ax.axhline(0.0, color="0.6", linewidth=1, zorder=1)
+    label = f"if calibrated ({c.confidence_level:.0%}, all points together)"
+    ax.fill_between(points, low, high, color="0.85", linewidth=0, zorder=0, label=label)
+    ax.plot(points, difference, color="#0072B2", linewidth=1.2, label="observed")
+    ax.set(xlim=(0, 1), xlabel="PIT: where y falls in its forecast", ylabel="share below, less PIT")
+    ax.set_title(f"spread {c.spread!r}, shift {c.shift!r}", fontsize="medium")
+    ax.legend(loc="best", frameon=False, fontsize="small")
+    return ax

@@ -5,10 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from howsure.errors import InputError
-from howsure.plots.vega import BLUE, GREY, ORANGE, SCHEMA, Spec, coloured, hover, layer, number, picture, points, share
+from howsure.plots.curves import axes_of
+from howsure.plots.vega import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PALETTE,
+    SCHEMA,
+    Spec,
+    coloured,
+    hover,
+    layer,
+    number,
+    picture,
+    points,
+    share,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
 
     from howsure.events.exploration import Exploration
 
@@ -136,3 +153,20 @@ def explorer_charts() -> dict[str, Spec]:
         "versus": _specification(104, [*versus, _chosen()]),
         "whole": _specification(66, [_chosen(BLUE), whole]),
     }
+
+
+def draw_timelines(timelines: Mapping[str, Sequence[Any]], ax: Axes | None = None) -> Axes:
+    """A line of means for each name with its bands, and the one-best counts, dashed; returns the axes."""
+    axes = axes_of(ax, (8, 3.4))
+    for i, (name, counts) in enumerate(timelines.items()):
+        colour = PALETTE[i % len(PALETTE)]
+        days = [c.start for c in counts]
+        for level, opacity in BANDS:
+            low, high = zip(*(c.intervals[int(level) / 100] for c in counts), strict=True)
+            axes.fill_between(days, low, high, color=colour, alpha=opacity, linewidth=0)
+        axes.plot(days, [c.best for c in counts], color=colour, linewidth=1, linestyle=(0, (3, 3)))
+        axes.plot(days, [c.mean for c in counts], color=colour, linewidth=2, marker="o", markersize=4, label=name)
+    axes.set_ylabel("documents")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    return axes

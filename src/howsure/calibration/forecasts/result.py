@@ -132,7 +132,7 @@ class ContinuousCalibration(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the ECDF difference and its band on Matplotlib axes and return them."""
-        from howsure.plots.axes import draw_pit
+        from howsure.plots.curves import draw_pit
 
         return draw_pit(self, ax)
 

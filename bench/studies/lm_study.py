@@ -293,14 +293,15 @@ Words alone, so the language model is the frequency in Brown. The channel is the
 misspelling of the lists measured here.
 
 {spelling}
-On words alone the learnt channel does no better than edit distance with frequency to break ties: about half of what is lost is words
+On words alone the learnt channel does little better than edit distance with frequency to break ties: about half of what is lost is words
 that Brown does not have or that are more than two edits away, and Brown's frequencies say little about which word is misspelt.
 
 ### In context
 
 Sentences are corrected as a whole (`howsure lm correct`): school children's writing (the Holbrook corpus), lines with a misspelt word, the trigram model
 of Brown. Errors of more than one word on either side are taken as corrected. {in_context}
-Context counts for more than words alone suggest: the power of 0.1 that isolated words would ask for corrects fewer errors and spoils more right words.
+Context counts for more than words alone suggest: the power of 0.1 that isolated words would ask for corrects fewer errors and spoils more right words. Three errors in four stay: more than
+two edits away, or another form of the same word, which the neighbours often allow.
 
 ## Are the probabilities right?
 

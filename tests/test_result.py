@@ -107,6 +107,12 @@ def exploration(folder):
     return howsure.explore(coref="simple", out=str(folder / "explored"))
 
 
+def cross_validation(folder):
+    from howsure.verbs.tagger import cv_tagger
+
+    return cv_tagger("hmm", str(folder / "train.tsv"), pseudocount=1.0, folds=2)
+
+
 def ratings():
     rng = np.random.default_rng(4)
     truth = ["xyz"[i % 3] for i in range(40)]
@@ -161,6 +167,10 @@ MAKERS = {
     "Split": lambda f: howsure.split(rows(), stratify="gold"),
     "Evaluation": lambda f: howsure.lm.perplexity(language_model(f), f / "train.txt"),
     "ModelComparison": lambda f: howsure.lm.compare(language_model(f), language_model(f, 1), f / "train.txt"),
+    "SentenceProbabilities": lambda f: howsure.lm.prob(language_model(f), ["the dog", "a cat"]),
+    "NextWords": lambda f: howsure.lm.next(language_model(f), "the"),
+    "SmoothingStudy": lambda f: howsure.lm.study(f / "train.txt", order=2, smoothings=["laplace", "witten-bell"]),
+    "CrossValidation": cross_validation,
     "LanguageCalibration": lambda f: howsure.lm.check(language_model(f), f / "train.txt"),
     "TaggerTraining": lambda f: howsure.train_tagger("hmm", str(f / "train.tsv"), dev=str(f / "test.tsv")),
     "TaggerCheck": lambda f: howsure.check_tagger(

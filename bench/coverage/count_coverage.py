@@ -379,6 +379,122 @@ def kept(part: str) -> Path:
     return ROOT / "build" / f"counts-{part}.json"
 
 
+def percent(value: float | None) -> str:
+    """A coverage for a table."""
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Markdown; numbers to the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def overall_table(rows: list[dict[str, Any]]) -> str:
+    """A population a line, coverage and width for each number of labels."""
+    made = []
+    for name in dict.fromkeys(r["population"] for r in rows):
+        mine = {r["n"]: r for r in rows if r["population"] == name}
+        first = next(iter(mine.values()))
+        cells = [f"{percent(mine[n]['coverage'])} / {mine[n]['width']:.2f}" if n in mine else "–" for n in LABELS]
+        made.append([name, f"{100 * first['share']:.2f}%", f"{first['corr']:.2f}", *cells])
+    low, high = min(rows, key=lambda r: r["coverage"]), max(rows, key=lambda r: r["coverage"])
+    wide = max(r["width"] for r in rows)
+    near = [r for r in rows if r["corr"] >= 0.7]
+    few, many = (max(r["width"] for r in near if (r["n"] <= 100) == small) for small in (True, False))
+    said = (
+        f"*All items together*, {rows[0]['draws']:,} samples a cell: coverage in % of the nominal 95% interval, and its width over that of Wilson's interval of as "
+        f"many random labels. Coverage is {percent(low['coverage'])}% ({low['population']}, n = {low['n']}) to {percent(high['coverage'])}%; the width is "
+        f"never above {wide:.3f}; where corr(q, y) ≥ 0.7 at most {few:.2f} for n ≤ 100 and {many:.2f} for n ≥ 200. Constants were chosen on {TUNING[0]}."
+    )
+    return said + "\n\n" + table(["population", "share", "corr(q, y)", *(f"n = {n}" for n in LABELS)], made)
+
+
+def cells_table(rows: list[dict[str, Any]]) -> str:
+    """A population a line."""
+    made = [
+        [
+            r["population"],
+            str(r["cells"]),
+            percent(r["coverage"]),
+            f"{percent(r['worst'])} ({r['worst_items']:,} items)",
+            f"{r['width']:.2f}",
+            percent(r["differences"]),
+            percent(r["doubled"]),
+            f"{percent(r['trend'])} (± {50 * r['trend_width']:.2f}, true {100 * r['trend_true']:+.2f})",
+        ]
+        for r in rows
+    ]
+    said = (
+        f"*Cells*, {rows[0]['n']} labels, {rows[0]['draws']} samples each: coverage in % of the cells' intervals on average and of the worst cell, mean width over that "
+        "of Wilson's interval of random labels in each cell, coverage of differences from the cell before, of the doubled period's difference, and of the trend "
+        "(points a period). Tweets' cells are files in no order; a small one is unlike all others, and a sample of 200 holds none or one of its labels: its interval "
+        "rests on the other files and misses."
+    )
+    head = ["population", "cells", "cells held", "worst", "width", "differences", "doubled", "trend"]
+    return said + "\n\n" + table(head, made)
+
+
+def stopping_table(rows: list[dict[str, Any]]) -> str:
+    """A population a line."""
+    made = [
+        [r["population"], f"±{r['half_width']}", percent(r["coverage"]), f"{r['labels']:.0f}", str(r["labels_only"])]
+        for r in rows
+    ]
+    said = f"*Stopping* in batches of 20 as soon as the interval is narrow enough, {rows[0]['draws']:,} runs."
+    return said + "\n\n" + table(["population", "wanted", "coverage", "labels", "labels alone would take"], made)
+
+
+def groups_table(rows: list[dict[str, Any]]) -> str:
+    """A population a line."""
+    made = [
+        [r["population"], str(r["documents"]), percent(r["coverage"]), f"{r['width']:.3f}", percent(r["items_alone"])]
+        for r in rows
+    ]
+    said = (
+        f"*Whole documents* of 8 items drawn at random, {rows[0]['draws']} samples each: neighbours in the population, or sorted so that the items of a document are "
+        "alike. Last column: coverage if the items are taken as drawn one by one."
+    )
+    return said + "\n\n" + table(["population", "documents", "coverage", "width", "as single items"], made)
+
+
+def peers_table(rows: list[dict[str, Any]]) -> str:
+    """A population and number of labels a line."""
+    names = ["labels only", "sum of q", "ppi_py", "truescore", "howsure"]
+
+    def shown(x: dict[str, float]) -> str:
+        return f"{percent(x['coverage'])} / {x['width']:.2f}"
+
+    made = [[f"{r['population']}, n = {r['n']}", *(shown(r[name]) for name in names)] for r in rows]
+    times = ", ".join(f"{name} {np.median([r[name]['milliseconds'] for r in rows]):.2f} ms" for name in names[2:])
+    said = (
+        f"*Beside others*, {rows[0]['draws']:,} samples each: coverage in % and width over Wilson's. ppi_py (PPI++, tuned λ) and truescore (its t interval) get random "
+        f"labels, as they ask for; howsure its own design. Median processor time of an interval: {times} (howsure's many at once)."
+    )
+    return said + "\n\n" + table(["", *names], made)
+
+
+TABLES: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    "overall": overall_table,
+    "cells": cells_table,
+    "stopping": stopping_table,
+    "groups": groups_table,
+    "peers": peers_table,
+}
+
+
+def write() -> None:
+    """Put the tables of all parts that were run into docs/evidence/theory.md."""
+    page = ROOT / "docs" / "evidence" / "theory.md"
+    begin, end = "<!-- counts: begin -->", "<!-- counts: end -->"
+    before, rest = page.read_text().split(begin)
+    there = [TABLES[part](json.loads(kept(part).read_text())) for part in TABLES if kept(part).exists()]
+    page.write_text(before + begin + "\n\n" + "\n\n".join(there) + "\n\n" + end + rest.split(end)[1])
+
+
 if __name__ == "__main__":
-    for part in [a for a in sys.argv[1:] if not a.startswith("--")] or list(PARTS):
+    named = [a for a in sys.argv[1:] if not a.startswith("--")]
+    for part in named if named or "--write" in sys.argv else list(PARTS):
         kept(part).write_text(json.dumps(PARTS[part](), indent=1))
+    if "--write" in sys.argv:
+        write()

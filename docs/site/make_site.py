@@ -26,10 +26,10 @@ import reference_pages  # noqa: E402
 
 # The order of the pages. Pages of docs/ that no section names go to the last one, so that none is lost.
 SECTIONS = {
-    "Start": ["tutorial", "tutorial-explore", "gallery/index"],
+    "Start": ["tutorial", "tutorial-explore", "tutorial-count", "gallery/index"],
     "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "mistakes", "faq"],
     "Guides": [
-        "check", "compare", "score", "agree", "split", "recalibrate", "classify", "tagger", "coref", "lm", "continuous",
+        "check", "compare", "count", "score", "agree", "split", "recalibrate", "classify", "tagger", "coref", "lm", "continuous",
         "english", "explore", "page", "scale", "doctor", "reproduce",
     ],
     "Reference": ["commands/index", "reference/index", "glossary", "cite"],

@@ -115,3 +115,28 @@ def test_cells_are_covered(shift):
         low, high = cell_counts(items, labelled, positive, in_time(np.arange(6)), n_draws=400, rng=rng).interval()
         held += ((low <= true) & (true <= high)).sum()
     assert held / (6 * n) > 0.93 - 3 * (0.07 * 0.93 / (3 * n)) ** 0.5  # cells of one table are not independent
+
+
+def sampled(seed, odd=None):
+    """A sample of 6 cells whose shares follow the strata, but for the cell `odd`."""
+    from howsure.counting.sample import stratified
+    from howsure.counting.tally import tally_of
+
+    rng = np.random.default_rng(seed)
+    q = rng.choice([0.05, 0.3, 0.8], 6_000)
+    cell = np.arange(6_000) % 6
+    y = rng.random(6_000) < np.where(cell == odd, 1 - q, q)
+    names = tuple((str(c),) for c in range(6))
+    return stratified(tally_of(q, y.astype(np.uint8), rng.random(6_000) < 0.06, cell, names)), names
+
+
+def test_held_out_labels_are_predicted_or_the_odd_cell_is_named():
+    from howsure.counting.checks import held_out
+
+    names = tuple("abcdef")
+    odd = held_out(sampled(1, odd=2)[0], exchangeable(6), names, np.random.default_rng(0))
+    assert odd.worst == "c"
+    assert odd.worst_p_value < 0.01
+    ps = [held_out(sampled(s)[0], exchangeable(6), names, np.random.default_rng(s)).p_value for s in range(2, 12)]
+    assert min(ps) > 0.001
+    assert max(ps) > 0.3

@@ -9,7 +9,8 @@ import numpy as np
 
 from howsure._result import finite
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.counting.cells import CellDraws, cell_counts, exchangeable, in_time
+from howsure.counting.cells import CellDraws, Effects, cell_counts, exchangeable, in_time
+from howsure.counting.checks import HeldOut, held_out
 from howsure.counting.clusters import clustered
 from howsure.counting.design import Strata
 from howsure.counting.regression import Groups, corrected_regression
@@ -55,17 +56,19 @@ def counts_of(
     if whole_groups and n < tally.n_items:
         found = clustered(sample, tally, level)
         sample, z, n_groups, groups = found.sample, found.z, found.n_groups, found.groups
-        said.append(
-            f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole; their items are alike, so that a label is worth "
-            f"{1 / found.design_effect:.2f} of one drawn alone."
+        alike = (
+            f"; a label is worth {1 / found.design_effect:.2f} of one drawn alone" if found.design_effect > 1 else ""
         )
+        said.append(f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole{alike}.")
     share = known_at_least(share_of_positives(sample.items.sum(1), sample.n, sample.k, level, z), n, k)
     alone = _labels_only(sample, np.ones(n, bool), share.n_items, level)
     assert alone is not None
     cells: tuple[CellCount, ...] = ()
-    trend = None
+    trend, check = None, None
     if layout.period is not None or layout.group is not None:
         draws = _draws(sample, layout, share, level, rng)
+        check = held_out(sample, _effects(sample, layout), _names(sample, layout), rng)
+        said += _check_warnings(check)
         cells = _cells(sample, layout, draws, level)
         said += _cell_warnings(sample, layout)
         if layout.period is not None and len(layout.periods) > 2:
@@ -85,6 +88,7 @@ def counts_of(
         layout.every,
         layout.by,
         n_groups=n_groups,
+        check=check,
         need=None if half_width is None else need(sample, share, half_width),
         notes=tuple(said),
         source=source,
@@ -169,20 +173,45 @@ def _labels_only(sample: Sample, mine: np.ndarray, n_items: int, level: float) -
 
 
 def _draws(sample: Sample, layout: Layout, total: Share, level: float, rng: np.random.Generator) -> CellDraws:
-    if layout.period is None:
-        effects = exchangeable(sample.items.shape[1])
-    else:
-        effects = in_time(layout.period, layout.group)
     return cell_counts(
         sample.items,
         sample.labelled,
         sample.positive,
-        effects,
+        _effects(sample, layout),
         effective=sample.effective,
         total=total,
         confidence_level=level,
         rng=rng,
     )
+
+
+def _effects(sample: Sample, layout: Layout) -> Effects:
+    return exchangeable(sample.items.shape[1]) if layout.period is None else in_time(layout.period, layout.group)
+
+
+def _names(sample: Sample, layout: Layout) -> tuple[str, ...]:
+    """Of the cells of the table."""
+    parts = []
+    for i in range(sample.items.shape[1]):
+        period = "" if layout.period is None else layout.periods[layout.period[i]]
+        group = "" if layout.group is None else layout.groups[layout.group[i]]
+        parts.append(", ".join(x for x in (period, group) if x))
+    return tuple(parts)
+
+
+def _check_warnings(check: HeldOut | None) -> list[str]:
+    if check is None:
+        return []
+    if check.worst_p_value < 0.01:
+        return [
+            f"{check.worst} leaves the curve that all cells share: its labels are not what the others predict "
+            f"(p = {check.worst_p_value:.2g}). Label more of it before you rely on its count."
+        ]
+    if check.p_value < 0.01:
+        return [
+            f"the cells' held-out labels are not what the model predicts (p = {check.p_value:.2g}): mind single cells."
+        ]
+    return []
 
 
 def _cells(sample: Sample, layout: Layout, draws: CellDraws, level: float) -> tuple[CellCount, ...]:

@@ -76,16 +76,16 @@ def _cells(c: Counts) -> str:
 
 
 def _section(title: str, cells: list[CellCount]) -> str:
-    width = min(max(len(x.name) for x in cells), 18)
+    width = min(max(len(x.name) for x in cells), 16)
     lines = [
         f"{title}; P(more): than {'in the period before' if cells[0].period else 'in all others'}",
-        f"  {'':<{width}} {'items':>8} {'labels':>6} {'count':>7}  {'share':<19} {'sum of q':>8} P(more)",
+        f"  {'':<{width}} {'items':>7} {'labels':>6} {'count':>7}  {'share':<20} {'sum of q':>8} P(more)",
     ]
     for x in cells[:MOST_CELLS]:
         more = "" if x.change is None else f"{x.change.p_more:.2f}"
         lines.append(
-            f"  {cut(x.name, width):<{width}} {x.n_items:>8,} {x.n_labels:>6,} {x.count.value:>7,.0f}  "
-            f"{_limits(x.share):<19} {x.raw:>8,.0f} {more:>7}".rstrip()
+            f"  {cut(x.name, width):<{width}} {x.n_items:>7,} {x.n_labels:>6,} {x.count.value:>7,.0f}  "
+            f"{_limits(x.share):<20} {x.raw:>8,.0f} {more:>7}".rstrip()
         )
     if len(cells) > MOST_CELLS:
         lines.append(f"  … {len(cells) - MOST_CELLS:,} more (--json lists all)")

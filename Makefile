@@ -10,6 +10,7 @@
 # make coref-study       docs/studies/coref-study.md
 # make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
 # make english-coref     train the coreference weights that ship, on automatic parses, and score them
+# make count-study     the tables of counts in docs/evidence/theory.md, and docs/tutorial-count.md (an hour)
 # make lm-study          docs/studies/lm-study.md
 # make muc-study         docs/studies/muc-study.md                  make stories  the embedded stories' parses, after a new model
 PYTHON ?= python3
@@ -23,7 +24,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: coref-study
 .PHONY: english-model english-scores english-coref
 .PHONY: muc-study stories
-.PHONY: lm-study
+.PHONY: lm-study count-study
 
 # A stamp per set of packages: a second run installs nothing, a changed pyproject.toml installs again.
 $(BIN)/python:
@@ -118,6 +119,10 @@ muc-study: $(VENV)/.test
 
 stories: $(VENV)/.test
 	$(BIN)/python bench/writers/write_stories.py
+
+count-study: $(VENV)/.test
+	$(BIN)/python bench/coverage/count_coverage.py overall stopping cells groups --write
+	$(BIN)/python bench/writers/write_count_tutorial.py
 
 lm-study: $(VENV)/.base
 	$(BIN)/python bench/studies/lm_study.py

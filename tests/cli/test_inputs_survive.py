@@ -28,6 +28,7 @@ TABLES = {
     ("count", "html"): "count IN --prob q --true y --html OUT",
     ("count", "plot"): "count IN --prob q --true y --plot OUT",
     ("count", "out"): "count IN --prob q --to-label 5 -o OUT",
+    ("label", "out"): "label IN --text text --key id -o OUT",
     ("score", "html"): "score IN --true y --pred pred --html OUT",
     ("score", "plot"): "score IN --true y --pred pred --plot OUT",
     ("agree", "html"): "agree IN --html OUT",

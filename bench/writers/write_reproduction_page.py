@@ -1,6 +1,8 @@
 """Write docs/evidence/reproduction.md, its figures, and seeds.md from the results in a folder of `howsure reproduce all`.
 
 python bench/writers/write_reproduction_page.py [FOLDER]        # reproduction/ unless named
+
+An experiment that the folder does not hold keeps its section and its row in the page as they are.
 """
 
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 
 from howsure.errors import InputError
 from howsure.experiments.overview import overview, page
+from howsure.experiments.registry import EXPERIMENTS
 from howsure.files import write_whole
 from howsure.verbs.reproduce import kept_results, left_out
 
@@ -38,8 +41,35 @@ def main(folder: str = "reproduction") -> None:
         write_whole(str(DOCS / "evidence" / "seeds.md"), page(items, command).encode())
     results = [r for r in results if r.name != "seeds"]
     absent = [said for said in left_out(results) if not said.startswith("seeds:")]
-    text = overview(results, absent, image=image, tables=True, command=command)
-    write_whole(str(DOCS / "evidence" / "reproduction.md"), text.encode())
+    page_file = DOCS / "evidence" / "reproduction.md"
+    text = merged(overview(results, [], image=image, tables=True, command=command), page_file.read_text(), absent)
+    write_whole(str(page_file), text.encode())
+
+
+def merged(new: str, old: str, absent: list[str]) -> str:
+    """The new page with the old one's rows and sections of the experiments that are absent, in the order of the sources."""
+    rows, sections = {}, {}
+    for name in EXPERIMENTS:
+        kept = old if any(said.startswith(f"{name}:") for said in absent) else new
+        rows[name], sections[name] = _row(kept, name), _section(kept, name)
+    head, rest = new.split("\n| [", 1)
+    tail = new[new.index("## Slips of the sources") :]
+    assert rest
+    columns = head.rsplit("\n", 1)[1].count("|")
+    filled = [row + "  |" * (columns - row.replace("\\|", "").count("|")) for row in rows.values() if row]
+    return "\n".join([head, *filled]) + "\n\n" + "\n\n".join(s for s in sections.values() if s) + "\n\n" + tail
+
+
+def _row(page: str, name: str) -> str:
+    return next((line for line in page.splitlines() if line.startswith(f"| [{name}](#{name})")), "")
+
+
+def _section(page: str, name: str) -> str:
+    start = page.find(f'<a id="{name}"></a>')
+    if start < 0:
+        return ""
+    ends = [page.find(mark, start + 1) for mark in ('<a id="', "## Slips of the sources")]
+    return page[start : min(e for e in ends if e > 0)].rstrip()
 
 
 def image(name: str) -> str:

@@ -38,7 +38,7 @@ FIELD = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)%?")
 ONLY_NUMBERS = re.compile(rf"{NUMBER.pattern}(?:(?:,|;| and) {NUMBER.pattern})*")
 WITHIN = re.compile(r"findings\.\d+")
-STATES = ("same", "not the same", "beside", "confirmed", "corrected", "differs", "undecided", "not tested")
+STATES = ("same", "not the same", "beside", "confirmed", "corrected", "differs", "undecided", "not tested", "extended")
 LACKING = ("not done", "not run", "failed")
 LONGEST = 1800  # seconds
 QUICK = 3  # commands
@@ -124,12 +124,11 @@ def _finding(filled: Sequence[Filled]) -> Finding:
     said = [f.state for f in filled]
     counts = {s: said.count(s) for s in (*STATES, *LACKING) if s in said}
     produced = sum(n for s, n in counts.items() if s not in LACKING)
-    wrong = counts.get("failed", 0) + counts.get("not the same", 0)
     gaps = [str(f.item.number) for f in filled if f.state in LACKING]
     return Finding(
-        "Every item of the sources is produced by a command.",
+        "Which items of the sources does a command produce?",
         "all sources",
-        "differs" if wrong else "confirmed" if produced == len(filled) else "undecided",
+        "extended",
         f"{produced} of {len(filled)} rows: " + ", ".join(f"{n} {s}" for s, n in counts.items()) + "."
         + (f" Without a number: {', '.join(gaps)}." if gaps else ""),
         dict(counts),

@@ -32,7 +32,7 @@ LEAST = 1e-3  # probability from which a span is asked about
 
 def settings(quick: bool) -> dict[str, Any]:
     """How much text, what is tried on dev, and the kinds of entities asked about: the commonest."""
-    full = {"sentences": [3_500, 800, 1_200], "iterations": 80, "l2": [0.1, 0.03], "kinds": 5}
+    full = {"sentences": [2_500, 500, 1_000], "iterations": 60, "l2": [0.1, 0.03], "kinds": 5}
     small = {"sentences": [150, 60, 80], "iterations": 15, "l2": [0.1], "kinds": 2}
     return {"quick": quick, "pseudocounts": [0.001, 0.01, 0.1, 1.0], "bin_size": 1_000, **(small if quick else full)}
 

@@ -137,7 +137,7 @@ def test_ordered_words_have_weighted_kappa():
         (["--annotators", "ann,bob", "--posteriors", "p.txt"], "cannot tell the format"),
         (["--annotators", "ann,bob", "--target", "2"], "`target` must lie"),
         (["--annotators", "ann,bob", "--where", "tweet = 'none'"], "--where kept none"),
-        ([], "name it with --"),
+        (["--item", "tweet", "--label", "ann"], "name it with --annotator"),
     ],
 )
 def test_bad_calls(frame, tmp_path, monkeypatch, arguments, message, capsys):
@@ -176,3 +176,43 @@ def test_many_numbers_are_not_classes():
     made = howsure.agree({c: (value + rng.integers(-2, 3, size=60)).tolist() for c in "abc"}, annotators="a,b,c")
     assert any("many numbers" in n for n in made.notes)
     assert made.coefficients[3].value > 0.95 > 0.5 > made.alpha.value
+
+
+def test_an_order_that_is_given_decides_how_agreement_is_judged():
+    rng = np.random.default_rng(2)
+    names = np.array(["never", "seldom", "often", "always"])
+    truth = rng.integers(0, 4, 300)
+    a, b = (names[np.clip(truth + rng.choice([-1, 0, 1], 300, p=[0.25, 0.5, 0.25]), 0, 3)] for _ in range(2))
+    columns = {"a": a.tolist(), "b": b.tolist()}
+    plain = howsure.agree(columns, annotators="a,b")
+    ordered = howsure.agree(columns, annotators="a,b", order=list(names))
+    assert plain.alpha is plain.coefficients[1]
+    assert ordered.alpha is ordered.coefficients[2]
+    assert ordered.alpha.value > plain.alpha.value + 0.3
+    assert f"ordinal α is {ordered.alpha.value:.2f} [" in ordered.verdict
+    assert "revise the guidelines" in plain.verdict
+
+
+def test_no_limit_of_a_difference_is_impossible():
+    from howsure.calibration.comparing.difference import mean_difference
+
+    wide = mean_difference(np.array([-1.0, 0.0, -1.0]), None, 0.99)
+    assert (wide.low, wide.high) == (-1.0, 1.0)
+    assert mean_difference(np.array([1.0, 1.0, 0.0]), None, 0.99, least=0.0).low == 0.0
+
+
+def test_wide_tables_are_found(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(
+        "item,text,ann,bob,cy\n" + "".join(f"{i},word {i},{'NV'[i % 2]},{'NV'[i % 3 == 0]},N\n" for i in range(30))
+    )
+    with pytest.raises(ValueError, match="named like an annotator"):  # cy says N only: one label is no evidence
+        howsure.agree(path)
+    path.write_text(
+        "item,text,ann,bob\n" + "".join(f"{i},word {i},{'NV'[i % 2]},{'NV'[i % 3 == 0]}\n" for i in range(30))
+    )
+    found, named = howsure.agree(path), howsure.agree(path, annotators="ann,bob")
+    assert found.verdict == named.verdict
+    assert found.notes[0] == "Read as a column per annotator: ann, bob; --annotators says otherwise."
+    with pytest.raises(ValueError, match="named like an annotator"):
+        howsure.agree({"item": [1, 2, 3], "score": [0.1, 0.2, 0.3], "x": ["a", "b", "c"]})

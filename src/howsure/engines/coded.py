@@ -5,7 +5,8 @@ Ratings are a row per label (item, annotator, label), or a column per annotator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from howsure.engines.columns import guessed_column, label_column, text_column
+from howsure.engines.columns import TEXT_NAMES, guessed_column, label_column, text_column
 from howsure.engines.items import items_from_table
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
@@ -23,6 +24,7 @@ from howsure.kernels.cells import Ints
 ITEM_NAMES = ["item", "items", "itemid", "id", "unit", "unitid", "task", "taskid", "question", "example", "origid"]
 ANNOTATOR_NAMES = ["annotator", "annotators", "annotatorid", "worker", "workerid", "rater", "raterid", "coder", "judge"]
 ANNOTATOR_NAMES += ["coderid", "judgeid", "user", "userid", "amtworkerids"]
+GOLD_NAMES = ["gold", "goldlabel", "truth", "true", "truelabel", "adjudicated", "final", "doc", "document", "split"]
 LABEL_NAMES = ["label", "labels", "rating", "response", "annotation", "answer", "value", "category", "class", "code"]
 
 
@@ -69,6 +71,30 @@ def long_ratings(
         left_out,
         table,
     )
+
+
+MOST_LABELS = 30  # of columns that are taken for annotators
+
+
+def annotators_columns(table: Table, taken: Collection[str | None], where: str | None) -> list[str] | None:
+    """The columns of a wide table that hold annotators' labels: all that are neither named like something else nor hold
+    many values, if they share labels; None where a column is named like an annotator, or there are not two of them."""
+
+    def plain(name: str) -> str:
+        return re.sub(r"[^a-z0-9]", "", name.lower())
+
+    if any(plain(c.name) in ANNOTATOR_NAMES for c in table.columns):
+        return None
+    other = {*ITEM_NAMES, *GOLD_NAMES, *TEXT_NAMES}
+    found: dict[str, set[str]] = {}
+    for c in table.columns:
+        if c.name in taken or plain(c.name) in other or c.is_nested or c.type.startswith(("DATE", "TIME", "DOUBLE")):
+            continue
+        values = {str(v) for v in table.values(f"CAST({quoted(c.name)} AS VARCHAR)", where, MOST_LABELS + 1)} - {"None"}
+        if values and len(values) <= MOST_LABELS:
+            found[c.name] = values
+    common = set.intersection(*found.values()) if found else set()
+    return list(found) if len(found) > 1 and len(common) > 1 else None
 
 
 def wide_ratings(

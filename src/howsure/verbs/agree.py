@@ -74,7 +74,8 @@ def agree(
     item, annotator, label : str
         Columns of a table with a row per label; guessed when named so.
     annotators : names of columns, or "a,b,c"
-        A column per annotator; empty cells are labels not given.
+        A column per annotator; empty cells are labels not given. Found where no column is named like an annotator and two
+        or more columns hold the same few labels.
     gold : str
         Column of the true label of each item, where it is known.
     groups : str
@@ -82,7 +83,8 @@ def agree(
     where : str
         SQL condition on the rows.
     order : labels, or "low,mid,high"
-        Their order, for weighted κ and ordinal α. Labels that are numbers have one.
+        Their order, for weighted κ and for ordinal α, by which agreement is then judged. Labels that are numbers have one
+        for the coefficients; give it to judge by them.
     smoothing : float
         Labels added to each row of an annotator's confusion matrix, spread evenly (see `dawid_skene`).
     reject_below : float
@@ -116,9 +118,8 @@ def agree(
     wanted = _validate.fraction(target, "target")
     extra = _validate.not_negative(smoothing, "smoothing")
     generator = _validate.generator(rng)
-    ratings = _read(labels, item, annotator, label, annotators, gold, groups, where, order)
+    ratings, notes = _read(labels, item, annotator, label, annotators, gold, groups, where, order)
     pairable = Pairable(ratings)
-    notes = []
     pairs: tuple[AnnotatorPair, ...] = ()
     if n_rating_pairs(ratings) <= MOST_ROWS:
         pairs = annotator_pairs(ratings, level)
@@ -145,6 +146,7 @@ def agree(
         level,
         tuple(notes),
         ratings.left_out,
+        order is not None and len(ratings.labels) > 2,
     )
 
 
@@ -158,8 +160,9 @@ def _read(
     groups: str | None,
     where: str | None,
     order: Sequence[str] | str | None,
-) -> Ratings:
-    from howsure.engines.coded import long_ratings, wide_ratings
+) -> tuple[Ratings, list[str]]:
+    """The ratings, and what to say of how they were read."""
+    from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
     from howsure.engines.tables import Table
 
     if isinstance(source, Mapping):
@@ -171,11 +174,16 @@ def _read(
     names = _listed(annotators)
     listed = _listed(order)
     with Table(source) as table:
+        notes = []
+        if names is None and annotator is None and label is None:
+            names = annotators_columns(table, {item, gold, groups}, where)
+            if names:
+                notes.append(f"Read as a column per annotator: {', '.join(names)}; --annotators says otherwise.")
         if names is None:
-            return long_ratings(table, item, annotator, label, gold, groups, where, listed)
+            return long_ratings(table, item, annotator, label, gold, groups, where, listed), []
         if annotator is not None or label is not None:
             raise InputError("--annotators names a column per annotator; leave --annotator and --label out.")
-        return wide_ratings(table, names, item, gold, groups, where, listed)
+        return wide_ratings(table, names, item, gold, groups, where, listed), notes
 
 
 def _listed(names: Sequence[str] | str | None) -> list[str] | None:

@@ -41,7 +41,7 @@ def score(
     groups : array, shape (n,); or a column's name
         What is dependent (documents, sentences): intervals allow for it.
     sentence : array, shape (n,); or a column's name
-        For `spans`: a new sentence begins where its value changes. Sentences are the clusters if there are no `groups`.
+        For `spans`: a new sentence begins where its value changes. Sentences are the groups if none are given.
     second : array, shape (n,); or a column's name
         A second annotator's labels; their score against the gold is the ceiling.
     spans : bool

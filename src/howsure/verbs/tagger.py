@@ -271,7 +271,7 @@ def check_tagger(
     kinds = posterior.span_kinds()
     return TaggerCheck(
         classes=classes,
-        accuracy=mean_difference(right, group, level).estimate,
+        accuracy=mean_difference(right, group, level, least=0.0).estimate,
         viterbi_accuracy=float(np.mean(posterior.best().tags[:, 0] == codes)),
         n_sentences=len(starts) - 1,
         groups=groups,

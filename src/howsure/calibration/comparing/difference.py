@@ -8,7 +8,7 @@ interval for θ_A - θ_B itself fails when one of them is near 0; the sign is th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -73,7 +73,8 @@ def row_differences(plan: Plan, sums: RowSums, level: float) -> tuple[Difference
 
     def mean(pair: int, what: int) -> Difference:
         value, variance = sums.mean_and_variance(plan, pair, what)
-        return _judged(value, variance / (total - 1.0), total - 1.0, level)
+        bound = inf if what == LOG_LOSS else 1.0
+        return _judged(value, variance / (total - 1.0), total - 1.0, level, -bound, bound)
 
     made = []
     for p, (i, j) in enumerate(plan.pairs):
@@ -111,7 +112,8 @@ def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[D
 
     def mean(pair: int, what: int) -> Difference:
         variance = few * float(squares.deltas[what, pair]) / totals.n_rows**2
-        return _judged(float(means[what, pair]), variance, degrees, level)
+        bound = inf if what else 1.0
+        return _judged(float(means[what, pair]), variance, degrees, level, -bound, bound)
 
     own = [product(i, i) for i in range(len(weighings))]
     made = []
@@ -124,29 +126,32 @@ def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[D
     return tuple(made)
 
 
-def mean_difference(delta: Floats, groups: Ints | None, confidence_level: float) -> Difference:
-    """The mean of a per-row difference, rows or groups independent."""
+def mean_difference(delta: Floats, groups: Ints | None, confidence_level: float, least: float = -1.0) -> Difference:
+    """The mean of a per-row difference between `least` and 1, rows or groups independent."""
     n = len(delta)
     mean = float(delta.mean())
     if groups is None:
         if n < 2:
             return Difference(mean, None, None, None)
-        return _judged(mean, float(np.var(delta, ddof=1)) / n, n - 1, confidence_level)
+        return _judged(mean, float(np.var(delta, ddof=1)) / n, n - 1, confidence_level, least)
     size, total = np.bincount(groups), np.bincount(groups, delta)
     size, total = size[size > 0], total[size > 0]
     g = len(size)
     if g < 2:
         return Difference(mean, None, None, None)
     variance = (1.0 - 1.0 / g) * float(np.sum(((total - mean * size) / (n - size)) ** 2))
-    return _judged(mean, variance, Balance.of(size / n).degrees, confidence_level)
+    return _judged(mean, variance, Balance.of(size / n).degrees, confidence_level, least)
 
 
-def _judged(value: float, variance: float, degrees: float, level: float) -> Difference:
-    """Against t of the given degrees of freedom."""
+def _judged(
+    value: float, variance: float, degrees: float, level: float, least: float = -1.0, most: float = 1.0
+) -> Difference:
+    """Against t of the given degrees of freedom; no limit lies beyond what the number can be."""
     from howsure.kernels.special import stdtr
 
     se = sqrt(max(variance, 0.0))
     if se == 0.0:
         return Difference(value, value, value, 1.0 if value == 0.0 else 0.0)
     half = student_quantile(0.5 + level / 2, degrees) * se
-    return Difference(value, value - half, value + half, 2.0 * float(stdtr(degrees, -abs(value) / se)))
+    low, high = max(value - half, min(least, value)), min(value + half, max(most, value))
+    return Difference(value, low, high, 2.0 * float(stdtr(degrees, -abs(value) / se)))

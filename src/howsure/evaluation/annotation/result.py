@@ -83,6 +83,7 @@ class Agreement(Result):
     confidence_level: float = 0.95
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    ordered: bool = False  # an order was given: agreement is judged by ordinal α
 
     def __repr__(self) -> str:
         return f"Agreement({self.alpha!r}, observed {self.observed!r}, {self.ratings!r})"
@@ -94,8 +95,8 @@ class Agreement(Result):
 
     @property
     def alpha(self) -> Coefficient:
-        """Krippendorff's α for labels without order."""
-        return self.coefficients[1]
+        """The α that agreement is judged by: for labels without order or, where one was given, ordinal."""
+        return self.coefficients[2 if self.ordered else 1]
 
     @property
     def shown_coefficients(self) -> tuple[Coefficient, ...]:
@@ -166,9 +167,13 @@ def _agreement(a: Agreement) -> str:
         return f"{who} have no item in common: agreement cannot be measured."
     alpha = a.alpha
     said = f"{who} agree on {_percent(a.observed.value)} of pairs of labels"
-    if alpha.value is None or alpha.expected is None:
+    if alpha.value is None:
         return f"{said}, but {alpha.reason}."
-    said += f", where chance alone gives {_percent(alpha.expected)}: Krippendorff's α is {alpha.value:.2f}"
+    if a.ordered:
+        said += f"; near misses counted by the order of the labels, Krippendorff's ordinal α is {alpha.value:.2f}"
+    else:
+        chance = "" if alpha.expected is None else f", where chance alone gives {_percent(alpha.expected)}"
+        said += f"{chance}: Krippendorff's α is {alpha.value:.2f}"
     if alpha.low is None or alpha.high is None:
         return f"{said}, on too few items for an interval."
     said += f" [{alpha.low:.2f}, {alpha.high:.2f}],"

@@ -25,7 +25,7 @@ MOST_LABELS = 20
 
 def score_text(s: Score) -> str:
     """Verdict first, then the averages, the classes, the matrix and the bounds."""
-    groups = in_groups(s.n_groups, "clusters" if s.spans else "groups")
+    groups = in_groups(s.n_groups)
     kind = "tokens" if s.spans else "rows"
     head = [
         f"{s.n:,} {kind}{groups}",
@@ -300,7 +300,7 @@ def _difference(d: Difference | None) -> str:
 
 def contest_text(c: Contest) -> str:
     """Verdict first, then the systems, the differences with their tests, and the power."""
-    groups = in_groups(c.n_groups, "clusters" if c.metric == "span-f1" else "groups")
+    groups = in_groups(c.n_groups)
     also = c.metric != "accuracy"
     head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy" if also else "")
     lines = [f"{c.n:,} rows{groups}", head.rstrip()]

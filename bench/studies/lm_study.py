@@ -223,7 +223,7 @@ def in_context(data, quick, say):
         "|---|---|---|---|---|",
     ]
     best, chosen = -1.0, 0.0
-    for weight in (0.1, 0.5, 0.75, 1.0, 1.25, 1.5):
+    for weight in (0.1, 0.5, 0.75, 1.0, 1.25):
         errors, right, others, kept = fixed(parts["dev"], weight)
         share = (right + kept) / (errors + others)
         if share > best:

@@ -2,11 +2,11 @@
 
     python bench/coverage/comparison_level.py --write       (1,000 simulations a row: about 15 minutes on 2 cores)
 
-Documents share a fifth of a latent normal; P(y = 1) is p ~ Beta(.3, .3), for `± .1` .1 + .8 Beta(2, 2). Sizes of
+Documents share a fifth of a latent normal; P(y = 1) is p ~ Beta(.3, .3), for `± .1` .1 + .8 Beta(2, 2), on heaps one of seven values. Sizes of
 documents: 50 rows each; Zipf (the k-th has a share in proportion to 1/k, 50 on average); one giant (half of all rows).
 Models: both calibrated (p itself, and p known only to the twentieth it falls in); equally wrong (logit × 1.4, and the
 factor below 1 with the same RMS error; or p + .1 and p - .1); and logit × 0.9⁻¹ against p for power. `--write` puts the
-table into docs/evidence/theory.md.
+rows that were run into the table of docs/evidence/theory.md.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from howsure.calibration.comparing.result import compare_rows
 
 THEORY = Path(__file__).parents[2] / "docs" / "evidence" / "theory.md"
 EDGES = np.linspace(0, 1, 21)
+HEAPS, SHARES = (0.1, 0.25, 0.5, 0.6, 0.75, 0.85, 0.9), (0.05, 0.1, 0.15, 0.2, 0.25, 0.15, 0.1)
 
 
 def truth():
@@ -43,7 +44,7 @@ def models(kind, p, means, factor):
         return p, means[np.clip(np.digitize(p, EDGES) - 1, 0, 19)]
     if kind == "equally wrong":
         return expit(1.4 * logit(p)), expit(factor * logit(p))
-    if kind == "± .1":
+    if kind.startswith("± .1"):
         return p + 0.1, p - 0.1
     return expit(logit(p) / 0.9), p
 
@@ -67,7 +68,10 @@ def rejections(job):
     n = len(g)
     count = np.zeros(2)
     for _ in range(replicates):
-        p = 0.1 + 0.8 * rng.beta(2, 2, n) if kind == "± .1" else rng.beta(0.3, 0.3, n).clip(1e-12, 1 - 1e-12)
+        if kind == "± .1 on heaps":
+            p = rng.choice(HEAPS, n, p=SHARES)
+        else:
+            p = 0.1 + 0.8 * rng.beta(2, 2, n) if kind == "± .1" else rng.beta(0.3, 0.3, n).clip(1e-12, 1 - 1e-12)
         latent = np.sqrt(0.2) * np.repeat(rng.normal(size=groups), size) + np.sqrt(0.8) * rng.normal(size=n)
         y = (ndtr(latent) < p).astype(np.uint8)
         a, b = models(kind, p, means, factor)
@@ -85,25 +89,33 @@ def jobs(replicates, means, factor):
     for k in ("equally wrong", "± .1"):
         listed += [(k, "50 rows each", g) for g in (5, 10, 20)]
         listed += [(k, d, g) for d in ("Zipf", "one giant") for g in (5, 20, 100)]
+    listed += [("± .1 on heaps", "rows", n) for n in (60, 200, 1_000)]
     return [(*job, replicates, i, means, factor) for i, job in enumerate(listed)]
+
+
+def merged(table, rows):
+    """The rows of a table with those that were run in place of the old ones, or after them."""
+    kept = {tuple(line.split(" | ")[:3]): line for line in table.splitlines() if line.count(" | ") == 5}
+    for line in rows:
+        kept[tuple(line.split(" | ")[:3])] = line
+    return list(kept.values())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--only", default="", help="rows whose name contains this; the others stay as they are")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     means, factor, theta = truth()
-    lines = [f"Percent of {args.replicates:,} simulations.", ""]
-    lines += ["| models | rows or documents | | clustered test rejects | ignoring documents |", "|---|---|---|---|---|"]
-    todo = jobs(args.replicates, means, factor)
+    rows = []
+    todo = [j for j in jobs(args.replicates, means, factor) if args.only in f"{j[0]} | {j[1]} | {j[2]} |"]
     with ProcessPoolExecutor(args.workers) as pool:
         for job, (with_groups, without) in zip(todo, pool.map(rejections, todo), strict=True):
             shown = "–" if job[1] == "rows" else f"{100 * with_groups:.1f}"
-            lines.append(f"| {job[0]} | {job[1]} | {job[2]} | {shown} | {100 * without:.1f} |")
-            print(lines[-1], flush=True)
-    lines += ["", f"Equally wrong: logit × 1.4 and × {factor:.4f}, RMS error {theta:.4f}; or p + .1 and p - .1."]
+            rows.append(f"| {job[0]} | {job[1]} | {job[2]} | {shown} | {100 * without:.1f} | {args.replicates:,} |")
+            print(rows[-1], flush=True)
     rng = np.random.default_rng(1)
     p = rng.beta(0.3, 0.3, 100_000).clip(1e-12, 1 - 1e-12)
     y, g = (rng.random(len(p)) < p).astype(np.uint8), np.arange(len(p)) // 50
@@ -113,7 +125,15 @@ def main():
     if args.write:
         begin, end = "<!-- comparison: begin -->", "<!-- comparison: end -->"
         head, rest = THEORY.read_text().split(begin)
-        THEORY.write_text(head + begin + "\n" + "\n".join(lines) + "\n" + end + rest.split(end)[1])
+        old, tail = rest.split(end)
+        lines = [
+            "Percent rejected.",
+            "",
+            "| models | rows or documents | | clustered test | ignoring documents | simulations |",
+        ]
+        lines += ["|---|---|---|---|---|---|", *merged(old, rows), ""]
+        lines += [f"Equally wrong: logit × 1.4 and × {factor:.4f}, RMS error {theta:.4f}; or p + .1 and p - .1."]
+        THEORY.write_text(head + begin + "\n" + "\n".join(lines) + "\n" + end + tail)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from comparison_level import sizes
 from interval_coverage import EPS, SHAPES, THEORY, TRUTHS, covers, document_effect_targets, population, targets
-from scipy.special import expit, logit, ndtr, stdtrit
+from scipy.special import expit, fdtrc, logit, ndtr, stdtr, stdtrit
 
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation import intervals
@@ -125,7 +125,75 @@ def unequal_cell(cell, replicates):
     return f"| {name} | {design} | {groups} | {c.effective_groups:.1f} | " + " | ".join(cols) + " |"
 
 
+def document_sums(design, groups, name, replicates, rng):
+    """Σe, Σe(1-2q) of each document and Σ(q - y) for many samples at once: (replicates, documents) each, and the documents' sizes."""
+    size = sizes(design, groups)
+    g, starts = np.repeat(np.arange(groups), size), np.r_[0, np.cumsum(size)[:-1]]
+    made, strength = [], float(name.split()[-1])
+    for first in range(0, replicates, max(1_000_000 // len(g), 1)):
+        k = min(max(1_000_000 // len(g), 1), replicates - first)
+        q, shared = rng.beta(0.3, 0.3, (k, len(g))).clip(EPS, 1 - EPS), rng.normal(size=(k, groups))[:, g]
+        if name.startswith("calibrated"):
+            y = ndtr(np.sqrt(strength) * shared + np.sqrt(1 - strength) * rng.normal(size=q.shape)) < q
+        else:
+            y = rng.random(q.shape) < expit(strength * logit(q) + float(name.split()[1]) * shared)
+        e = y - q
+        made.append([np.add.reduceat(x, starts, axis=1) for x in (e, e * (1 - 2 * q))])
+    first, second = (np.concatenate(x) for x in zip(*made, strict=True))
+    return first, second, size
+
+
+def level_cell(cell, replicates):
+    """Level of the score test, as it was (Hotelling) and is, by formulas of its own."""
+    design, groups, name = cell
+    first, second, size = document_sums(design, groups, name, replicates, seeded(cell))
+    u = np.stack([first, second], axis=2)
+    mean = u.mean(axis=1)
+    deviation = u - mean[:, None]
+    cov = np.einsum("rgi,rgj->rij", deviation, deviation) / (groups - 1)
+    t2 = groups * np.einsum("ri,rij,rj->r", mean, np.linalg.inv(cov), mean)
+    hotelling = fdtrc(2, groups - 2, t2 * (groups - 2) / (2 * (groups - 1)))
+    # The mean of q is near enough ½ here: Σe(1-2q) is -2 Σe(q - q̄).
+    t = np.abs(mean) * np.sqrt(groups / np.stack([cov[:, 0, 0], cov[:, 1, 1]], axis=1))
+    students = 4 * stdtr(groups - 1, -t.max(axis=1))
+    balanced = worth(size) >= groups / 2
+    now = students if balanced else hotelling
+    return f"| {name} | {design} | {groups} | score test rejects | {100 * np.mean(hotelling < 0.05):.1f} → {100 * np.mean(now < 0.05):.1f} |"
+
+
+def worth(size):
+    """The effective number of documents."""
+    h = size / size.sum()
+    beta = h**2 / (1 - h)
+    return 1 / (np.sum(h**2) + beta.sum() ** 2 - np.sum(beta**2)) + 1
+
+
+def gap_cell(cell, replicates):
+    design, groups, name = cell
+    first, _, size = document_sums(design, groups, name, replicates, seeded(cell))
+    want = document_effect_targets(float(name.split()[1]), float(name.split()[-1]))["gap"]
+    n, h = size.sum(), size / size.sum()
+    mean = -first.sum(axis=1) / n
+    u = -first - mean[:, None] * size
+    before = stdtrit(groups - 1, 0.975) * np.sqrt(groups / (groups - 1) * np.sum(u**2, axis=1)) / n
+    now = stdtrit(worth(size) - 1, 0.975) * np.sqrt((groups - 1) / groups * np.sum((u / (1 - h)) ** 2, axis=1)) / n
+    covered = [100 * np.mean(np.abs(mean - want) <= half) for half in (before, now)]
+    return f"| {name} | {design} | {groups} | gap covers | {covered[0]:.1f} → {covered[1]:.1f} |"
+
+
+AT_ONCE = [
+    *(("50 rows each", g, f"calibrated share {s}") for s in (0.1, 0.2, 0.3) for g in (5, 10, 20, 40)),
+    *((d, g, "calibrated share 0.3") for d in ("Zipf", "one giant") for g in (5, 20, 100)),
+    *((d, g, "sd 0.7 logit × 1.3") for d in ("50 rows each", "Zipf", "one giant") for g in (5, 20, 100)),
+]
+
+
+def at_once_cell(cell, replicates):
+    return (level_cell if cell[2].startswith("calibrated") else gap_cell)(cell, replicates)
+
+
 PARTS = {
+    "at-once": (AT_ONCE, at_once_cell, "| data | documents | | | before → now |"),
     "few": (FEW, few_cell, "| q | truth | n | gap | Brier | slope | length, gap | Brier | slope | has a slope |"),
     "unequal": (
         UNEQUAL,
@@ -144,7 +212,11 @@ def main():
     for part, (cells, run, head) in PARTS.items():
         if args.only not in (None, part):
             continue
-        lines = [f"Percent of {args.replicates:,} replicates and mean lengths, “before → now”.", "", head]
+        lines = [
+            f"Percent of {args.replicates:,} replicates{'' if part == 'at-once' else ' and mean lengths'}, “before → now”.",
+            "",
+            head,
+        ]
         lines.append("|---" * (head.count("|") - 1) + "|")
         for cell in cells:
             lines.append(run(cell, args.replicates))

@@ -24,6 +24,7 @@ from howsure.calibration.estimation.intervals import (
     squared_error_interval,
 )
 from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests, refuted_if
+from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.result import Bias, Calibration
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
@@ -142,7 +143,9 @@ class _Inferred:
 
 
 def _independent(sketch: Sketch, level: float) -> _Inferred:
-    gap, slope, brier = mean_gap_interval(sketch, level), slope_interval(sketch, level), brier_interval(sketch, level)
+    design = Design.of(sketch)
+    gap, slope = mean_gap_interval(sketch, level, design), slope_interval(sketch, level, design)
+    brier = brier_interval(sketch, level, design)
     if sketch.n < 2:
         return _Inferred(None, None, gap, slope, brier, (), None)
     r = ladder(sketch)

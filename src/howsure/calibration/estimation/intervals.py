@@ -199,18 +199,18 @@ def _ece_error(bins: BinSums) -> float:
     return sqrt(float(np.sum(w**2 * bins.variance / bins.n)) + max(between, 0.0) / bins.total)
 
 
-def mean_gap_interval(sketch: Sketch, confidence_level: float) -> Estimate:
+def mean_gap_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate:
     """Mean q less the base rate."""
     n = sketch.n
     gap = -float(np.sum(sketch.sum_e)) / n
     if n < 2:
         return Estimate(gap)
     variance = max((float(np.sum(sketch.sum_ee)) - n * gap**2) / (n - 1), 0.0)
-    low, high = tilted.gap_interval(Design.of(sketch), gap, variance, confidence_level)
+    low, high = tilted.gap_interval(design or Design.of(sketch), gap, variance, confidence_level)
     return Estimate(gap, max(low, -1.0), min(high, 1.0))
 
 
-def brier_interval(sketch: Sketch, confidence_level: float) -> Estimate:
+def brier_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate:
     """The Brier score; fourth powers to second order inside a cell."""
     n = sketch.n
     value = float(np.sum(sketch.sum_ee)) / n
@@ -219,20 +219,21 @@ def brier_interval(sketch: Sketch, confidence_level: float) -> Estimate:
     fourth = 0.0
     for label, side in enumerate(sketch.sides):
         size = np.where(sketch.upper == bool(label), side.mean, 1.0 - side.mean)  # |y - q|
-        fourth += float(np.sum(side.n * size**4 + 6.0 * size**2 * side.spread))
+        square = size * size
+        fourth += float(np.sum(square * (side.n * square + 6.0 * side.spread)))
     variance = max((fourth - n * value**2) / (n - 1), 0.0)
-    low, high = tilted.brier_interval(Design.of(sketch), value, variance, confidence_level)
+    low, high = tilted.brier_interval(design or Design.of(sketch), value, variance, confidence_level)
     return Estimate(value, max(low, 0.0), min(high, 1.0))
 
 
-def slope_interval(sketch: Sketch, confidence_level: float) -> Estimate | None:
+def slope_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate | None:
     """The slope of y on q; None if q or y does not vary."""
     found = calibration_slope(sketch)
     if found is None:
         return None
     slope, se = found
-    design = tilted.shifted(Design.of(sketch), sketch.n_positive / sketch.n)
-    return Estimate(slope, *tilted.slope_interval(design, slope, sketch.n * se**2, confidence_level))
+    moved = tilted.shifted(design or Design.of(sketch), sketch.n_positive / sketch.n)
+    return Estimate(slope, *tilted.slope_interval(moved, slope, sketch.n * se**2, confidence_level))
 
 
 def normal_quantile(p: float) -> float:

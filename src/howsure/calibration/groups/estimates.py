@@ -84,7 +84,7 @@ def score_test(m: Moments) -> PerfectionTest:
     """The groups' Σe and Σe(1-2q) against 0, from their spread over groups.
 
     Under H0 every group's mean is 0, whatever its size: a large group raises the statistic's variance and its estimate alike.
-    Two t-tests (Bonferroni) where groups are of similar size; Hotelling's T², which what rows share makes too sure of
+    Two t-tests (Bonferroni), of Σe and Σe(q - q̄), where groups are of similar size; Hotelling's T², which what rows share makes too sure of
     itself there, where they are not. The choice depends on the sizes alone.
     """
     from howsure.kernels.special import fdtrc, stdtr
@@ -93,7 +93,8 @@ def score_test(m: Moments) -> PerfectionTest:
     total, matrix = g * m.plan.score_mean, g / (g - 1) * m.squares.score
     statistic, rank, _ = quadratic_form(total, matrix)
     if rank == 2 and m.squares.rows.effective >= BALANCED * g:
-        t = float(np.max(np.abs(total) / np.sqrt(np.diag(matrix))))
+        slope = np.array([[1.0, 0.0], [2.0 * m.plan.mean_q - 1.0, 1.0]])  # Σe, and Σe(1-2q) about the mean q
+        t = float(np.max(np.abs(slope @ total) / np.sqrt(np.diag(slope @ matrix @ slope.T))))
         return PerfectionTest("score", t, min(4.0 * float(stdtr(g - 1, -t)), 1.0))
     if rank == 0 or g <= rank:  # groups all alike, or too few of them, say nothing of chance
         return PerfectionTest("score", 0.0, 1.0)

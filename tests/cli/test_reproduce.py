@@ -71,7 +71,7 @@ def test_json(tmp_path, capsys, monkeypatch):
     without = [name for name, e in EXPERIMENTS.items() if e.data is None]
     assert list(made) == [name for name in EXPERIMENTS if name not in without]
     assert [line.split()[2] for line in err.splitlines() if line.startswith("howsure: skipped: ")] == without
-    assert {f["verdict"] for f in made["synthetic"]["findings"]} <= {"confirmed", "corrected"}
+    assert {f["verdict"] for f in made["synthetic"]["findings"]} <= {"confirmed", "corrected", "extended"}
 
 
 @pytest.mark.parametrize(

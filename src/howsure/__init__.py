@@ -38,7 +38,7 @@ _PUBLIC = {  # the names of each module
     "verbs.check": "check",
     "verbs.check_continuous": "check_continuous",
     "verbs.check_paper": "check_paper",
-    "verbs.classify": "apply_classifier check_classifier train_classifier",
+    "verbs.classify": "apply_classifier check_classifier cv_classifier train_classifier",
     "verbs.compare": "compare",
     "verbs.coref": "check_coref resolve score_coref train_coref",
     "verbs.count": "count to_label",
@@ -50,7 +50,7 @@ _PUBLIC = {  # the names of each module
     "verbs.results": "page serve",
     "verbs.score": "score",
     "verbs.split": "split",
-    "verbs.tagger": "apply_tagger check_tagger train_tagger",
+    "verbs.tagger": "apply_tagger check_tagger cv_tagger train_tagger",
 }
 _LAZY = {name: f"howsure.{module}" for module, names in _PUBLIC.items() for name in names.split()}
 _MODULES = {"english": "howsure.english", "lm": "howsure.verbs.lm"}  # verbs with verbs of their own
@@ -87,6 +87,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.check_paper import check_paper as check_paper
     from howsure.verbs.classify import apply_classifier as apply_classifier
     from howsure.verbs.classify import check_classifier as check_classifier
+    from howsure.verbs.classify import cv_classifier as cv_classifier
     from howsure.verbs.classify import train_classifier as train_classifier
     from howsure.verbs.compare import compare as compare
     from howsure.verbs.coref import check_coref as check_coref
@@ -107,6 +108,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.split import split as split
     from howsure.verbs.tagger import apply_tagger as apply_tagger
     from howsure.verbs.tagger import check_tagger as check_tagger
+    from howsure.verbs.tagger import cv_tagger as cv_tagger
     from howsure.verbs.tagger import train_tagger as train_tagger
 
 

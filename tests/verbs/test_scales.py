@@ -39,15 +39,11 @@ def written(folder, name, columns, delimiter=","):
 
 
 def sources(columns, folder):
-    """One table as a file, an Arrow table, a pandas frame; `polars` where it is installed."""
+    """One table as a file, an Arrow table, a pandas and a polars frame."""
     import pandas as pd
+    import polars as pl
 
-    made = [written(folder, "rows.csv", columns), pa.table(columns), pd.DataFrame(columns)]
-    try:
-        import polars as pl
-    except ImportError:
-        return made
-    return [*made, pl.DataFrame(columns)]
+    return [written(folder, "rows.csv", columns), pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns)]
 
 
 def test_percentages_are_recognised_everywhere_and_said_to_be(rows, tmp_path):

@@ -119,7 +119,7 @@ class Items:
         )
 
     def settled(self, survey: Survey) -> tuple[Items, tuple[str, ...]]:
-        """How the rows that a survey saw are to be read, and what to say of it; an error if that cannot be told."""
+        """How the rows that a survey saw are to be read, and what to say of it; an error if that is unclear."""
         origin = Origin(self.true, from_file=self.from_file, numbered=survey.numbered)
         lost = survey.lost(self)
         if lost and self.missing == "error":

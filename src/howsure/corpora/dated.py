@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -14,8 +16,6 @@ from howsure.errors import InputError
 
 if TYPE_CHECKING:
     from howsure.corpora.document import Document
-import codecs
-import sys
 
 TEXT, ANNOTATED = (".txt", ".text", ".md"), (".conllu",)
 

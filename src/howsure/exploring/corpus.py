@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +19,10 @@ from howsure.corpora.document import Document
 from howsure.corpora.news import muc_texts, nitf_texts, reuters_texts
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
+from howsure.events.storage import part_name
 
 if TYPE_CHECKING:
     from howsure.engines.tables import Table
-import hashlib
-from dataclasses import field
-from datetime import date
-
-from howsure.events.storage import part_name
 
 DATE_NAMES = [
     "date",

@@ -11,25 +11,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from howsure.errors import InputError, MissingExtra
+from howsure._validate import BadRow
+from howsure.errors import HowsureError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-import uuid
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
-
-from howsure.errors import HowsureError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
 ATTEMPTS = 4  # of a task; a local master makes one by default
@@ -43,7 +36,7 @@ T = TypeVar("T")
 # A message may have several lines; Java's frames follow it, or its SQLSTATE, or nothing.
 _END = r"(?=\s*SQLSTATE: |\n\s*at |\n\n|\Z)"
 _OURS = re.compile(
-    rf"^\s*howsure\.(?:errors|_validate)\.(?:InputError|HowsureError|MissingExtra|BadRow): (.+?){_END}",
+    rf"^\s*howsure\.(?:errors|_validate)\.(InputError|HowsureError|MissingExtra|BadRow): (.+?){_END}",
     re.MULTILINE | re.DOTALL,
 )
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
@@ -332,7 +325,8 @@ def explained(error: BaseException) -> InputError:
         return error if isinstance(error, InputError) else InputError(str(error))
     text = str(error)
     if found := _OURS.findall(text):
-        return InputError(" ".join(found[-1].split()))
+        name, said = found[-1]
+        return BadRow(" ".join(said.split()), 0) if name == "BadRow" else InputError(" ".join(said.split()))
     if found := _MODULE.findall(text):
         name = found[-1].partition(".")[0]
         return InputError(f"the Python of Spark's executors has no {name}; install howsure there as here.")

@@ -56,7 +56,7 @@ def same(a, b, rel=1e-12, at=(), least=1e-15):
             same(x, y, rel, (*at, i), least)
     elif isinstance(a, float):
         # The combined statistic is 1/(πp) for small p, and rounding in a deviate is |log p| times as large in p.
-        tail = max(1.0, abs(math.log(abs(a)))) if at[-1:] == ("statistic",) and a else 1.0
+        tail = max(1.0, abs(math.log(math.pi * abs(a)))) if at[-1:] == ("statistic",) and a else 1.0
         assert math.isclose(a, b, rel_tol=rel * tail, abs_tol=least), (at, a, b)
     else:
         assert a == b, at

@@ -79,8 +79,8 @@ def test_positive_of_booleans(tmp_path, positive):
 def test_positive_with_arrays_is_checked():
     with pytest.raises(howsure.InputError, match="no label equals `positive` = '1'"):
         howsure.check([0, 1], [0.1, 0.9], positive="1")
-    with pytest.raises(howsure.InputError, match="missing or NaN in index 1"):
-        howsure.check(["a", None], [0.1, 0.9], positive="a")
+    with pytest.raises(howsure.InputError, match="1 of 2 rows has no `y_true`, the first of them index 1"):
+        howsure.check(["a", None], [0.1, 0.9], positive="a", missing="error")
 
 
 def test_frames_with_odd_columns():
@@ -88,8 +88,8 @@ def test_frames_with_odd_columns():
     assert howsure.check(frame).n == 2
     with pytest.raises(howsure.InputError, match="`groups` names one of its columns"):
         howsure.check(frame, groups=frame.y)
-    with pytest.raises(howsure.InputError, match="missing or NaN in index 1"):
-        howsure.check(pd.Series([True, pd.NA], dtype="boolean"), [0.1, 0.2])
+    left = howsure.check(pd.Series([True, pd.NA], dtype="boolean"), [0.1, 0.2])
+    assert (left.n, left.base_rate) == (1, 1.0)
 
 
 def test_large_group_numbers_are_kept_apart():

@@ -221,7 +221,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_run_goes_on_later(spark, many_stories, 
         assert time.monotonic() - pressed[0] < 50
     finally:
         signal.signal(signal.SIGINT, before)
-    assert capfd.readouterr().err == ""
+    assert capfd.readouterr().err == "howsure: stopped\n"
     assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
     howsure.explore(many_stories, out=tmp_path / "r", workers=1, **OPTIONS)
     assert contents(tmp_path / "r") == whole

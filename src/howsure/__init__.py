@@ -41,7 +41,7 @@ _PUBLIC = {  # the names of each module
     "verbs.classify": "apply_classifier check_classifier cv_classifier train_classifier",
     "verbs.compare": "compare",
     "verbs.coref": "check_coref resolve score_coref train_coref",
-    "verbs.count": "count to_label",
+    "verbs.count": "count",
     "verbs.doctor": "Diagnosis doctor",
     "verbs.explore": "explore",
     "verbs.parse": "parse",
@@ -51,6 +51,7 @@ _PUBLIC = {  # the names of each module
     "verbs.score": "score",
     "verbs.split": "split",
     "verbs.tagger": "apply_tagger check_tagger cv_tagger train_tagger",
+    "verbs.to_label": "to_label",
 }
 _LAZY = {name: f"howsure.{module}" for module, names in _PUBLIC.items() for name in names.split()}
 _MODULES = {"english": "howsure.english", "lm": "howsure.verbs.lm"}  # verbs with verbs of their own
@@ -95,7 +96,6 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.coref import score_coref as score_coref
     from howsure.verbs.coref import train_coref as train_coref
     from howsure.verbs.count import count as count
-    from howsure.verbs.count import to_label as to_label
     from howsure.verbs.doctor import Diagnosis as Diagnosis
     from howsure.verbs.doctor import doctor as doctor
     from howsure.verbs.explore import explore as explore
@@ -110,6 +110,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.tagger import check_tagger as check_tagger
     from howsure.verbs.tagger import cv_tagger as cv_tagger
     from howsure.verbs.tagger import train_tagger as train_tagger
+    from howsure.verbs.to_label import to_label as to_label
 
 
 def __getattr__(name: str) -> Any:

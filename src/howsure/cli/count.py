@@ -54,7 +54,7 @@ def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, *
       howsure count judged.parquet --prob p --labels labels.csv --key id --by model --until 0.02
     """
     from howsure.verbs.count import count as run_count
-    from howsure.verbs.count import to_label as draw
+    from howsure.verbs.to_label import to_label as draw
 
     if (to_label is not None and out is None) or (out is not None and to_label is None and given["until"] is None):
         raise InputError("--to-label says how many items to draw, and -o where to write them: give both.")

@@ -11,9 +11,7 @@ import numpy as np
 
 from howsure import _validate
 from howsure.counting.analysis import Layout, counts_of, regression_of
-from howsure.counting.design import Strata, allocation, spread
-from howsure.counting.result import Counts, Drawn, DrawnStratum
-from howsure.counting.sample import strata_of_places
+from howsure.counting.result import Counts
 from howsure.counting.tally import Cell, Tally, tally_of
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -266,8 +264,8 @@ def tallied(source: Any, asked: Asked, engine: Engine) -> Tallied:
                 rows.items, opened.roles, asked.date or "", opened.keyed, opened.labelled, opened.inclusion
             )
             tally = rows.rows.fold(work).in_order()
-            notes = [*rows.notes, *opened.notes, *_key_notes(tally, opened.keyed, str(source))]
-            cells, number, layout = _laid_out(tally.cells, asked, opened.roles)
+            notes = [*rows.notes, *opened.notes, *key_notes(tally, opened.keyed, str(source))]
+            cells, number, layout = laid_out(tally.cells, asked, opened.roles)
             columns = None
             if opened.terms:
                 columns = _design_matrix(tally, opened, asked)
@@ -367,7 +365,7 @@ def _terms(formula: str | None) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _key_notes(tally: Tally, keyed: KeyedLabels | None, source: str) -> list[str]:
+def key_notes(tally: Tally, keyed: KeyedLabels | None, source: str) -> list[str]:
     if keyed is None:
         return []
     times = np.bincount(tally.labels.key, minlength=len(keyed))
@@ -388,7 +386,7 @@ def _key_notes(tally: Tally, keyed: KeyedLabels | None, source: str) -> list[str
     ]
 
 
-def _laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple[tuple[Cell, ...], Ints, Layout]:
+def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple[tuple[Cell, ...], Ints, Layout]:
     """The cells to count in, of (period, group); the number of each cell of the tally among them; and their layout."""
     from howsure.events.timeline import all_periods, period_name
 
@@ -451,211 +449,3 @@ def _design_matrix(tally: Tally, opened: Opened, asked: Asked) -> tuple[Floats, 
     if np.linalg.matrix_rank(x) < x.shape[1]:
         raise InputError(f"--formula {asked.formula!r}: one column follows from the others; leave one out.")
     return x, names
-
-
-# -- which to label --------------------------------------------------------------------------------------------------
-
-ADDED = ("stratum", "inclusion")  # columns of a drawn table
-
-
-def to_label(
-    source: Any,
-    n: int,
-    *,
-    out: str | None = None,
-    prob: str | None = None,
-    true: str | None = None,
-    positive: Any = None,
-    labels: Any = None,
-    key: str | None = None,
-    date: str | None = None,
-    every: str = "month",
-    by: str | None = None,
-    groups: str | None = None,
-    where: str | None = None,
-    scale: str | None = None,
-    logits: bool = False,
-    rng: int = 0,
-    engine: Engine | str | None = None,
-) -> Drawn:
-    """Draw n items to label: those that tell most about how many are positive, with known probabilities.
-
-    Parameters
-    ----------
-    source : table
-        A path or a data frame with the column `prob`.
-    n : int
-        How many more to label.
-    out : path
-        Write the drawn rows there (.csv, .tsv, .jsonl or .parquet), with two more columns: `stratum`, and `inclusion`,
-        the probability with which the item was drawn. Their order is random, so that stopping early does no harm.
-    true, positive, labels, key
-        Labels that are there already, as for `count`: such items are not drawn again, and half of the weight of a stratum
-        follows what its labels say.
-    date, every, by
-        Draw evenly over these.
-    groups : a column's name
-        Draw whole groups (documents) at random, about n items in all.
-    rng : int
-        Seed.
-
-    Returns
-    -------
-    Drawn
-        `.rows` holds the drawn rows as an Arrow table.
-
-    Examples
-    --------
-    >>> import numpy as np, pyarrow as pa, howsure
-    >>> items = pa.table({"id": np.arange(2000), "p": np.random.default_rng(0).beta(0.3, 3, 2000)})
-    >>> howsure.to_label(items, 100, prob="p").rows.column_names
-    ['id', 'p', 'stratum', 'inclusion']
-    """
-    from howsure.engines.counted import DrawWork, TallyWork, mixed
-    from howsure.engines.engine import Engine, engine_of
-    from howsure.engines.items import is_table, open_table
-    from howsure.engines.writing import output, write_columns
-
-    wanted_n = _validate.count(n, "n")
-    if not is_table(source):
-        raise InputError("items to label are drawn from a table: give a path or a data frame.")
-    target = None if out is None else output(str(out))
-    chosen = engine_of(engine)
-    if chosen.kind == "memory":
-        chosen = Engine("files", memory=chosen.memory, skip_bad_files=chosen.skip_bad_files)
-    given = _validate.scale(scale, logits=logits)
-    asked = Asked(prob, true, positive, labels, key, date, every, by, None, "random", groups, where, given)
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
-    seed = int(rng)
-    with open_table(source, chosen) as table:
-        there = {c.name.lower() for c in table.columns}
-        for name in ADDED:
-            if name in there:
-                raise InputError(
-                    f"{table.name} has a column `{name}` already, which drawn tables add; rename it first."
-                )
-        opened = opened_items(table, asked, every_column=True, labels_needed=False)
-        with opened.rows as rows:
-            work = TallyWork(rows.items, opened.roles, date or "", opened.keyed, opened.labelled)
-            tally = rows.rows.fold(work).in_order()
-            if not tally.n_items:
-                raise InputError("there are no items to draw from.")
-            _key_notes(tally, opened.keyed, str(source))
-            of_place = strata_of_places(tally)
-            plan = _plan(tally, of_place, asked, opened, wanted_n, np.random.default_rng(seed))
-            drawing = DrawWork(
-                rows.items,
-                opened.roles,
-                date or "",
-                of_place,
-                plan.wanted,
-                None if opened.keyed is None else opened.keyed.keys,
-                opened.labelled,
-                seed,
-                len(table.columns),
-                plan.groups,
-            )
-            drawn = rows.rows.fold(drawing)
-            names = [c.name for c in table.columns]
-    import pyarrow as pa
-
-    if not len(drawn.stratum):
-        raise InputError("every item is labelled: there is nothing left to draw.")
-    order = np.argsort(mixed(drawn.row.astype(np.uint64), seed + 1), kind="stable")
-    whole = pa.concat_tables(drawn.rows).rename_columns(names).take(pa.array(order))
-    made = plan.strata(drawn.stratum)
-    texts = [f"{s.from_prob:.6g} to {s.to_prob:.6g}" for s in made]
-    inclusion = [s.inclusion if plan.groups is None else plan.inclusion for s in made]
-    at = drawn.stratum[order].tolist()
-    whole = whole.append_column("stratum", pa.array([texts[h] for h in at]))
-    whole = whole.append_column("inclusion", pa.array([inclusion[h] for h in at]))
-    if target is not None:
-        write_columns({name: whole.column(name) for name in whole.column_names}, target)
-    n_groups = None if plan.groups is None else len(plan.groups)
-    return Drawn(
-        tally.n_items,
-        len(tally.labels),
-        len(order),
-        plan.half_width(made) if plan.groups is None else None,
-        made,
-        whole,
-        n_groups,
-        None if out is None else str(out),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How many to draw of each stratum and cell; or which groups."""
-
-    now: Strata
-    low: Floats
-    high: Floats
-    wanted: dict[tuple[int, Cell], int]
-    groups: Any = None
-    inclusion: float = 1.0
-
-    def strata(self, stratum: Ints) -> tuple[DrawnStratum, ...]:
-        """What was drawn of each."""
-        n = np.bincount(stratum, minlength=len(self.now.items))
-        return tuple(
-            DrawnStratum(
-                float(self.low[h]),
-                float(self.high[h]),
-                int(self.now.items[h]),
-                int(self.now.labelled[h]),
-                int(n[h]),
-                float((self.now.labelled[h] + n[h]) / max(self.now.items[h], 1)),
-            )
-            for h in range(len(n))
-        )
-
-    def half_width(self, made: tuple[DrawnStratum, ...]) -> float:
-        """Of the share's interval, if labels come out as the model and the labels so far say."""
-        n = np.array([s.n_labels + s.n_drawn for s in made], np.float64)
-        p = (self.now.positive + 20 * self.now.mean_prob) / (self.now.labelled + 20)
-        size = self.now.items.astype(np.float64)
-        used = (size > 0) & (n > 0)
-        w = size / size.sum()
-        v = (w**2 * np.maximum(1 - n / np.maximum(size, 1), 0) * p * (1 - p) / np.maximum(n, 1))[used].sum()
-        return float(1.96 * np.sqrt(v))
-
-
-def _plan(tally: Tally, of_place: Ints, asked: Asked, opened: Opened, n: int, rng: np.random.Generator) -> _Plan:
-    h = int(of_place.max()) + 1
-    labels = tally.labels
-    size = np.bincount(of_place[tally.place], tally.n, h).astype(np.int64)
-    total = np.bincount(of_place[tally.place], tally.sum.astype(np.float64), h) / 2**32
-    have = np.bincount(of_place[labels.place], minlength=h)
-    positive = np.bincount(of_place[labels.place], labels.y, h).astype(np.int64)
-    now = Strata(size, total / np.maximum(size, 1), have, positive)
-    mean = (
-        np.bincount(tally.place, tally.sum.astype(np.float64))
-        / np.maximum(np.bincount(tally.place, tally.n), 1)
-        / 2**32
-    )
-    places = np.unique(tally.place)
-    low, high = np.full(h, np.inf), np.full(h, -np.inf)
-    np.minimum.at(low, of_place[places], mean[places])
-    np.maximum.at(high, of_place[places], mean[places])
-    if asked.groups is not None:
-        known = np.unique(labels.group)
-        free = np.setdiff1d(tally.groups, known)
-        m = min(len(free), max(2, round(n / (tally.n_items / len(tally.groups)))))
-        drawn = np.sort(rng.choice(free, m, replace=False))
-        return _Plan(now, low, high, {}, drawn, (m + len(known)) / len(tally.groups))
-    # Cells in order: periods in time, groups within them.
-    cells, number, _ = _laid_out(tally.cells, asked, opened.roles)
-    code = of_place[tally.place] * len(cells) + number[tally.cell]
-    items = np.bincount(code, tally.n, h * len(cells)).reshape(h, -1).astype(np.int64)
-    taken = np.bincount(of_place[labels.place] * len(cells) + number[labels.cell], minlength=h * len(cells)).reshape(
-        h, -1
-    )
-    back = {int(i): name for name, i in zip(tally.cells, number.tolist(), strict=True)}
-    wanted = {}
-    for stratum, some in enumerate(allocation(now, n)):
-        for cell, count_ in enumerate(spread(int(some), items[stratum] - taken[stratum], rng).tolist()):
-            if count_:
-                wanted[stratum, back[cell]] = count_
-    return _Plan(now, low, high, wanted)

@@ -51,7 +51,7 @@ env: $(VENV)/.base
 
 demo: $(VENV)/.base
 	@echo "Report: howsure-report.html (open it in a browser)"
-	@$(BIN)/howsure check --demo --by predicted --html howsure-report.html
+	@$(BIN)/howsure check --demo --groups document --by tag --html howsure-report.html
 	@$(BIN)/howsure explore
 
 test: $(VENV)/.test

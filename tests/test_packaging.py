@@ -77,7 +77,7 @@ def test_what_is_packed(built):
     names = zipfile.ZipFile(wheel).namelist()
     for name in (
         "py.typed",
-        "data/relations.csv",
+        "data/tags.csv.gz",
         "data/words.csv",
         "data/stories.conllu",
         "report/templates/base.html",
@@ -129,7 +129,7 @@ def test_version(home):
 def test_the_demo(home):
     done = howsure(home, "check", "--demo", "--html", "report.html")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Badly miscalibrated")
+    assert done.stdout.startswith("Not calibrated")
     assert (home / "report.html").stat().st_size > 100_000
 
 

@@ -121,3 +121,10 @@ def test_bands_hold(kind):
 def test_unknown_curve():
     with pytest.raises(howsure.InputError, match="unknown curve 'spline'; there are: kernel"):
         howsure.check([0, 1], [0.2, 0.8], curve="spline")
+
+
+def test_a_heap_that_is_its_own_neighbourhood():
+    rng = np.random.default_rng(2)
+    q = np.append(rng.uniform(0.5, 0.9, 300), np.ones(400))
+    curve = smooth_curve(sketch_rows((rng.random(700) < q).astype(np.uint8), q), "neighbours")
+    assert all(np.isfinite(getattr(curve, c)).all() for c in COLUMNS)

@@ -91,8 +91,9 @@ def smooth_curve(sketch: Sketch, kind: str, confidence_level: float = 0.95) -> C
         smoothing = float(best_neighbours(x, size, positive))
         p = neighbours(x, size, positive, grid, smoothing)
         inside = _among_nearest(x, size, grid, min(smoothing, max(MOST_NEIGHBOURS * n, 10.0)))
-        distance = x[None, :] - grid[:, None]
-        window = np.abs(inside * distance).max(axis=1, keepdims=True)
+        # Only those inside: where all of them are one point the window is 0, and others are infinitely many windows away.
+        distance = inside * (x[None, :] - grid[:, None])
+        window = np.abs(distance).max(axis=1, keepdims=True)
         hat = local_polynomial(inside, distance / np.maximum(window, 1e-300), size, 1)
         fitted = neighbours(x, size, positive, x, smoothing)
         own = _among_nearest(x, size, x, smoothing)

@@ -1,7 +1,7 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make docs   the site, in build/site
-# make lint   format, lint and type checks                   make coverage  the simulations of docs/evidence/theory.md (40 min)
+# make lint   format, lint and type checks                   make coverage  the simulations of docs/evidence/theory.md (hours)
 # make synthetic-docs    docs/evidence/synthetic.md and its figures
 # make reproduction-docs    every experiment, and docs/evidence/reproduction.md (an hour; what is done is not done again)
 # Studies on the corpora of HOWSURE_DATA:
@@ -79,6 +79,9 @@ bench: $(VENV)/.bench
 
 coverage: $(VENV)/.test
 	$(BIN)/python bench/coverage/interval_coverage.py --write
+	$(BIN)/python bench/coverage/few_and_unequal.py --write
+	$(BIN)/python bench/coverage/gate_rates.py --write
+	$(BIN)/python bench/coverage/comparison_level.py --write
 	$(BIN)/python bench/coverage/pit_coverage.py --write
 	$(BIN)/python bench/coverage/agreement_coverage.py --write
 	$(BIN)/python bench/coverage/curve_bands.py 200 --write

@@ -56,7 +56,7 @@ def sizes(design, groups):
     if design == "Zipf":
         share = 1 / np.arange(1, groups + 1)
         return np.maximum(1, np.round(50 * groups * share / share.sum())).astype(int)
-    return np.full(groups, 50)
+    return np.full(groups, int(design.split()[0]))  # so many rows each
 
 
 def rejections(job):

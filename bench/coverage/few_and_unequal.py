@@ -4,7 +4,7 @@
     python bench/coverage/few_and_unequal.py --only unequal
 
 Each cell is seeded by its name. `before` are the formulas that these replaced: Wald intervals of independent rows; with groups the sandwich
-with G/(G-1) and t of G-1 degrees of freedom. `--write` puts the tables that were run into docs/evidence/theory.md.
+with G/(G-1) and t of G-1 degrees of freedom, and Hotelling's T². `--write` puts the tables that were run into docs/evidence/theory.md.
 """
 
 import argparse
@@ -15,7 +15,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from comparison_level import sizes
-from interval_coverage import EPS, SHAPES, THEORY, TRUTHS, covers, document_effect_targets, population, targets
+from interval_coverage import (
+    EPS,
+    SHAPES,
+    THEORY,
+    TRUTHS,
+    before_groups,
+    before_means,
+    covers,
+    document_effect_targets,
+    population,
+    targets,
+)
+from scipy import stats
 from scipy.special import expit, fdtrc, logit, ndtr, stdtr, stdtrit
 
 from howsure.calibration.analysis import analyse, cluster_rows
@@ -42,10 +54,6 @@ def seeded(cell):
     return np.random.default_rng(zlib.crc32("|".join(map(str, cell)).encode()))
 
 
-def wald(value, variance):
-    return intervals.Estimate(value, value - 1.96 * np.sqrt(variance), value + 1.96 * np.sqrt(variance))
-
-
 def few_cell(cell, replicates):
     n, shape, truth = cell
     rng, p_of, grid = seeded(cell), TRUTHS[truth], population(shape)
@@ -57,13 +65,8 @@ def few_cell(cell, replicates):
         q = rng.beta(*SHAPES[shape], n)
         y = rng.random(n) < p_of(q)
         sketch = sketch_rows(y, q)
-        e = y - q
         line = calibration_slope(sketch)
-        before = {
-            "gap": wald(-e.mean(), max(e.var(ddof=1), 0.5 / n) / n),
-            "brier": wald(np.mean(e**2), np.var(e**2, ddof=1) / n),
-            "slope": line and wald(line[0], line[1] ** 2),
-        }
+        before = before_means(y, q, line)
         slopes += line is not None
         for j, (k, interval) in enumerate(kinds.items()):
             for i, found in enumerate((before[k], interval(sketch, 0.95))):
@@ -103,7 +106,7 @@ def unequal_cell(cell, replicates):
         else document_effect_targets(float(name.split()[1]), float(name.split()[-1]))
     )
     kinds = ("gap", "brier", "slope", "error", "ece")
-    cover, length, before, rejected = np.zeros(5), np.zeros(5), np.zeros((2, 3)), np.zeros(3)
+    cover, length, before, rejected = np.zeros(5), np.zeros(5), np.zeros((2, 4)), np.zeros(3)
     for _ in range(replicates):
         y, q, g = unequal_rows(design, groups, name, rng)
         sketch = sketch_rows(y, q)
@@ -117,88 +120,120 @@ def unequal_cell(cell, replicates):
             mean, half = sandwich(f, g)
             mean = mean if value is None else value
             before[:, j] += abs(mean - want[kinds[j]]) <= half, 2 * half
+        then = before_groups(sketch, y, q, g)
+        before[:, 3] += covers(then, want["error"]), then.high - then.low
         rejected += [t.p_value < 0.05 for t in c.tests]
     cover, length, before = 100 * cover / replicates, length / replicates, before / replicates
-    cols = [f"{100 * before[0, j]:.1f} → {cover[j]:.1f}" for j in range(3)] + [f"{v:.1f}" for v in cover[3:]]
-    cols += [f"{before[1, j]:.3f} → {length[j]:.3f}" for j in range(3)] + [f"{v:.3f}" for v in length[3:4]]
+    cols = [f"{100 * before[0, j]:.1f} → {cover[j]:.1f}" for j in range(4)] + [f"{cover[4]:.1f}"]
+    cols += [f"{before[1, j]:.3f} → {length[j]:.3f}" for j in range(4)] + [f"{length[4]:.3f}"]
     cols += [f"{100 * v / replicates:.1f}" for v in rejected]
     return f"| {name} | {design} | {groups} | {c.effective_groups:.1f} | " + " | ".join(cols) + " |"
 
 
+QS = {"": (0.3, 0.3), "rare": (0.2, 1.0), "even": (0.5, 0.5)}  # Beta laws of q
+
+
 def document_sums(design, groups, name, replicates, rng):
-    """Σe, Σe(1-2q) of each document and Σ(q - y) for many samples at once: (replicates, documents) each, and the documents' sizes."""
+    """By sample and document: Σe, Σe(q-q̄), Σe², Σ(q-q̄), Σ(q-q̄)², Σ(q-q̄)(y-ȳ), q̄ and ȳ the sample's. And the documents' sizes."""
     size = sizes(design, groups)
     g, starts = np.repeat(np.arange(groups), size), np.r_[0, np.cumsum(size)[:-1]]
-    made, strength = [], float(name.split()[-1])
-    for first in range(0, replicates, max(1_000_000 // len(g), 1)):
-        k = min(max(1_000_000 // len(g), 1), replicates - first)
-        q, shared = rng.beta(0.3, 0.3, (k, len(g))).clip(EPS, 1 - EPS), rng.normal(size=(k, groups))[:, g]
+    kind, _, law = name.partition(", ")
+    made, strength, at_once = [], float(kind.split()[-1]), max(1_000_000 // len(g), 1)
+    for first in range(0, replicates, at_once):
+        k = min(at_once, replicates - first)
+        q, shared = rng.beta(*QS[law], (k, len(g))).clip(EPS, 1 - EPS), rng.normal(size=(k, groups))[:, g]
         if name.startswith("calibrated"):
             y = ndtr(np.sqrt(strength) * shared + np.sqrt(1 - strength) * rng.normal(size=q.shape)) < q
         else:
-            y = rng.random(q.shape) < expit(strength * logit(q) + float(name.split()[1]) * shared)
-        e = y - q
-        made.append([np.add.reduceat(x, starts, axis=1) for x in (e, e * (1 - 2 * q))])
-    first, second = (np.concatenate(x) for x in zip(*made, strict=True))
-    return first, second, size
+            y = rng.random(q.shape) < expit(strength * logit(q) + float(kind.split()[1]) * shared)
+        e, x = y - q, q - q.mean(axis=1, keepdims=True)
+        columns = (e, e * x, e * e, x, x * x, x * (y - y.mean(axis=1, keepdims=True)))
+        made.append(np.stack([np.add.reduceat(c, starts, axis=1) for c in columns]))
+    return np.concatenate(made, axis=1), size
 
 
-def level_cell(cell, replicates):
-    """Level of the score test, as it was (Hotelling) and is, by formulas of its own."""
-    design, groups, name = cell
-    first, second, size = document_sums(design, groups, name, replicates, seeded(cell))
-    u = np.stack([first, second], axis=2)
+def worth(share):
+    """The effective number of documents, by their shares (along the last axis)."""
+    beta = share**2 / (1 - share)
+    return 1 / (np.sum(share**2, axis=-1) + beta.sum(axis=-1) ** 2 - np.sum(beta**2, axis=-1)) + 1
+
+
+def level(sums, size):
+    """How often the score test rejects: Hotelling's T², and as it is."""
+    groups = len(size)
+    u = np.stack(list(sums[:2]), axis=2)
     mean = u.mean(axis=1)
     deviation = u - mean[:, None]
     cov = np.einsum("rgi,rgj->rij", deviation, deviation) / (groups - 1)
     t2 = groups * np.einsum("ri,rij,rj->r", mean, np.linalg.inv(cov), mean)
     hotelling = fdtrc(2, groups - 2, t2 * (groups - 2) / (2 * (groups - 1)))
-    # The mean of q is near enough ½ here: Σe(1-2q) is -2 Σe(q - q̄).
     t = np.abs(mean) * np.sqrt(groups / np.stack([cov[:, 0, 0], cov[:, 1, 1]], axis=1))
-    students = 4 * stdtr(groups - 1, -t.max(axis=1))
-    balanced = worth(size) >= groups / 2
-    now = students if balanced else hotelling
-    return f"| {name} | {design} | {groups} | score test rejects | {100 * np.mean(hotelling < 0.05):.1f} → {100 * np.mean(now < 0.05):.1f} |"
+    now = 4 * stdtr(groups - 1, -t.max(axis=1)) if worth(size / size.sum()) >= groups / 2 else hotelling
+    return [np.mean(p < 0.05) for p in (hotelling, now)]
 
 
-def worth(size):
-    """The effective number of documents."""
-    h = size / size.sum()
-    beta = h**2 / (1 - h)
-    return 1 / (np.sum(h**2) + beta.sum() ** 2 - np.sum(beta**2)) + 1
+def held(value, want, u, without, share, influence=None):
+    """How often an interval of a mean over rows, or of the slope, covers: the sandwich, and the jackknife as it is."""
+    groups = u.shape[1]
+    before = stdtrit(groups - 1, 0.975) * np.sqrt(
+        groups / (groups - 1) * np.sum((u if influence is None else influence) ** 2, axis=1)
+    )
+    now = stdtrit(worth(share) - 1, 0.975) * np.sqrt((groups - 1) / groups * np.sum(without**2, axis=1))
+    return [np.mean(np.abs(value - want) <= half) for half in (before, now)]
 
 
-def gap_cell(cell, replicates):
+def at_once_cell(cell, replicates):
     design, groups, name = cell
-    first, _, size = document_sums(design, groups, name, replicates, seeded(cell))
-    want = document_effect_targets(float(name.split()[1]), float(name.split()[-1]))["gap"]
+    sums, size = document_sums(design, groups, name, replicates, seeded(cell))
     n, h = size.sum(), size / size.sum()
-    mean = -first.sum(axis=1) / n
-    u = -first - mean[:, None] * size
-    before = stdtrit(groups - 1, 0.975) * np.sqrt(groups / (groups - 1) * np.sum(u**2, axis=1)) / n
-    now = stdtrit(worth(size) - 1, 0.975) * np.sqrt((groups - 1) / groups * np.sum((u / (1 - h)) ** 2, axis=1)) / n
-    covered = [100 * np.mean(np.abs(mean - want) <= half) for half in (before, now)]
-    return f"| {name} | {design} | {groups} | gap covers | {covered[0]:.1f} → {covered[1]:.1f} |"
+    kind, _, law = name.partition(", ")
+    grid = population("Beta(.3,.3)") if not law else stats.beta.ppf((np.arange(400_000) + 0.5) / 400_000, *QS[law])
+    if name.startswith("calibrated"):
+        want = targets(grid, grid)
+    else:
+        want = document_effect_targets(float(kind.split()[1]), float(kind.split()[-1]))
+    e, _, ee, x, xx, xy = sums
+    found = {}
+    for k, s in (("gap", -e), ("Brier", ee)):
+        mean = s.sum(axis=1) / n
+        u = (s - mean[:, None] * size) / n
+        found[k] = held(mean, want[k.lower()], u, u / (1 - h), h)
+    total = xx.sum(axis=1, keepdims=True)
+    slope = xy.sum(axis=1, keepdims=True) / total
+    y = e + x  # Σ(y - ȳ) but for a constant a row
+    residual = y - size * y.sum(axis=1, keepdims=True) / n - slope * x
+    others = n - size
+    without = -(xy - slope * xx + x * residual / others) / (total - xx - x**2 / others)
+    found["slope"] = held(slope[:, 0], want["slope"], without, without, xx / total, (xy - slope * xx) / total)
+    found["rejected"] = level(sums, size) if name.startswith("calibrated") else None
+    cols = ["–" if v is None else f"{100 * v[0]:.1f} → {100 * v[1]:.1f}" for v in found.values()]
+    return f"| {name} | {design} | {groups} | " + " | ".join(cols) + " |"
 
 
 AT_ONCE = [
     *(("50 rows each", g, f"calibrated share {s}") for s in (0.1, 0.2, 0.3) for g in (5, 10, 20, 40)),
+    *(
+        (f"{m} rows each", g, f"calibrated share 0.4, {q}")
+        for q in ("rare", "even")
+        for m in (50, 150)
+        for g in (5, 10, 20, 40)
+    ),
     *((d, g, "calibrated share 0.3") for d in ("Zipf", "one giant") for g in (5, 20, 100)),
     *((d, g, "sd 0.7 logit × 1.3") for d in ("50 rows each", "Zipf", "one giant") for g in (5, 20, 100)),
 ]
 
 
-def at_once_cell(cell, replicates):
-    return (level_cell if cell[2].startswith("calibrated") else gap_cell)(cell, replicates)
-
-
 PARTS = {
-    "at-once": (AT_ONCE, at_once_cell, "| data | documents | | | before → now |"),
+    "at-once": (
+        AT_ONCE,
+        at_once_cell,
+        "| data | documents | | gap covers | Brier covers | slope covers | score test rejects |",
+    ),
     "few": (FEW, few_cell, "| q | truth | n | gap | Brier | slope | length, gap | Brier | slope | has a slope |"),
     "unequal": (
         UNEQUAL,
         unequal_cell,
-        "| data | documents | | worth | gap | Brier | slope | RMS error | ECE | length, gap | Brier | slope | RMS error | combined | excess error | score |",
+        "| data | documents | | worth | gap | Brier | slope | RMS error | ECE | length, gap | Brier | slope | RMS error | ECE | combined | excess error | score |",
     ),
 }
 

@@ -1,17 +1,20 @@
 """Do the intervals cover, and do the tests hold their level? A simulation on the grid of docs/evidence/theory.md.
 
-    make coverage                                   (1,000 replicates a cell: about 40 minutes on 2 cores)
-    python bench/coverage/interval_coverage.py --replicates 100       (a quick look)
+    make coverage                                   (1,000 replicates a cell: about two hours of one core)
+    python bench/coverage/interval_coverage.py --replicates 250       (a quick look)
 
-Every cell is seeded by its own name, so results do not depend on the number of workers; finished cells are kept in
-bench/data/coverage.jsonl and a stopped run goes on from there. `--only family` runs the families alone. `--write` puts the tables that are complete into docs/evidence/theory.md.
+A cell is simulated in parts, each seeded by the cell's name and the part's number, so results do not depend on the number of workers. Finished parts are
+kept in bench/data/coverage.jsonl; a stopped run goes on from there, and the tables say how many replicates they hold. What is compared with
+earlier formulas is compared on the first part. `--only family` runs the families alone. `--write` puts the tables that are complete into docs/evidence/theory.md.
 """
 
 import argparse
 import json
 import os
 import zlib
+from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -21,8 +24,9 @@ from scipy import stats
 from scipy.special import expit, logit, ndtr
 
 from howsure.calibration import paper
-from howsure.calibration.analysis import analyse, drawn_starts, filing
+from howsure.calibration.analysis import analyse, cluster_rows, drawn_starts, filing
 from howsure.calibration.estimation import intervals, perfection
+from howsure.calibration.estimation.bias import calibration_slope
 from howsure.calibration.estimation.estimate import MOST_BINS, bin_count, estimation_bins, nested_bins, null_spread
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups import estimates as clustered
@@ -35,8 +39,8 @@ STORE = ROOT / "bench" / "data" / "coverage.jsonl"
 THEORY = ROOT / "docs" / "evidence" / "theory.md"
 SIZES = (500, 2_000, 33_306, 200_000)
 SHAPES = {"Beta(.3,.3)": (0.3, 0.3), "Beta(.05,.5)": (0.05, 0.5), "Beta(2,2)": (2, 2), "grid of 11": None}
-PAPER = 200  # replicates of Algorithm 2, which stays as published
-MOST = {200_000: 400}  # replicates of a cell of this size
+PART = 250  # replicates simulated at a time
+LARGE = {200_000: 50}  # the same for samples of this size
 EPS = 1e-15
 
 
@@ -102,6 +106,7 @@ def draw(shape, n, rng):
     return rng.integers(0, 11, n) / 10 if SHAPES[shape] is None else rng.beta(*SHAPES[shape], n)
 
 
+@lru_cache
 def population(shape):
     """A fine, even grid over the distribution of q."""
     if SHAPES[shape] is None:
@@ -123,55 +128,78 @@ def covers(estimate, target):
     return estimate.low - 1e-9 <= target <= estimate.high + 1e-9
 
 
-def independent_cell(n, shape, truth, replicates):
-    rng = np.random.default_rng(zlib.crc32(f"{n}|{shape}|{truth}".encode()))
-    p_of = TRUTHS[truth]
-    grid = population(shape)
-    want = targets(grid, p_of(grid))
-    hits = dict.fromkeys((*want, "error before", "algorithm 2", "bins", "band"), 0)
-    rejections = dict.fromkeys((*TESTS, "combined before"), 0)
-    n_bins = length = length_before = 0
-    for i in range(replicates):
+def wald(value, variance):
+    half = 1.96 * np.sqrt(variance)
+    return Estimate(value, value - half, value + half)
+
+
+def before_means(y, q, line):
+    """The gap, the Brier score and the slope as value ± 1.96 standard errors."""
+    e, n = y - q, len(q)
+    return {
+        "gap": wald(-e.mean(), max(e.var(ddof=1), 0.5 / n) / n),
+        "brier": wald(np.mean(e**2), np.var(e**2, ddof=1) / n),
+        "slope": line and wald(line[0], line[1] ** 2),
+    }
+
+
+@lru_cache
+def wanted(kind, *cell):
+    """What a cell's intervals should cover."""
+    if kind == "independent":
+        _, shape, truth = cell
+        grid = population(shape)
+        return targets(grid, TRUTHS[truth](grid))
+    if kind == "family":
+        shape, truth = cell[1:]
+        grid = FAMILY_SHAPES[shape](4_000_000, np.random.default_rng(7))
+        if shape == "heaps":
+            grid = np.repeat(SAID, np.rint(100 * SHARE).astype(int))
+        return targets(grid, FAMILY_TRUTHS[truth](grid))
+    name = cell[0]
+    if name == "mention pairs":
+        return mention_pair_targets()
+    if name.startswith("calibrated"):
+        grid = population("Beta(.3,.3)")
+        return targets(grid, grid)
+    return document_effect_targets(float(name.split()[1]), float(name.split()[-1]))
+
+
+def record(sums, found, want, prefix=""):
+    """Count intervals that cover, and add up their lengths."""
+    for k, e in found.items():
+        sums[f"{prefix}{k}"] += e is None or covers(e, want[k])  # no slope, no claim: one class only
+        sums[f"{prefix}length {k}"] += 0.0 if e is None else e.high - e.low
+
+
+def independent_cell(n, shape, truth, replicates, rng, chance, first):
+    p_of, want, sums = TRUTHS[truth], wanted("independent", n, shape, truth), Counter()
+    for _ in range(replicates):
         q = draw(shape, n, rng)
         p = p_of(q)
         y = rng.random(n) < p
         sketch = sketch_rows(y, q)
-        c = analyse(sketch, rng=rng if truth == "calibrated" else None)
-        found = {
-            "error": c.error,
-            "ece": c.ece,
-            "gap": c.bias.gap,
-            "brier": c.brier_interval,
-            "slope": c.bias.slope,
-        }
-        for k, e in found.items():
-            hits[k] += e is None or covers(e, want[k])  # no slope, no claim: one class only
-        length += c.error.high - c.error.low
-        error, _, p_value = before(sketch)
-        hits["error before"] += covers(error, want["error"])
-        length_before += error.high - error.low
-        rejections["combined before"] += p_value < 0.05
-        if i < PAPER:
-            a2 = paper.calibration_interval(y, q, BETA[n], 1_000, rng)
-            hits["algorithm 2"] += covers(a2, want["error"])
+        c = analyse(sketch, rng=chance if truth == "calibrated" else None)
+        record(
+            sums,
+            {"error": c.error, "ece": c.ece, "gap": c.bias.gap, "brier": c.brier_interval, "slope": c.bias.slope},
+            want,
+        )
+        if first:
+            error, ece, p_value = before(sketch)
+            then = {"error": error, "ece": ece, **before_means(y, q, calibration_slope(sketch))}
+            record(sums, then, want, "before ")
+            sums["before rejects combined"] += p_value < 0.05
+            sums["algorithm 2"] += covers(paper.calibration_interval(y, q, BETA[n], 1_000, chance), want["error"])
         for t in c.tests:
-            rejections[t.name] += t.p_value < 0.05
+            sums[f"rejects {t.name}"] += t.p_value < 0.05
         drawn = parts(sketch, drawn_starts(sketch, c.bins, None), c.bins.from_prob).of(q) % len(c.bins)
         mean_p = np.bincount(drawn, p) / c.bins.n
-        hits["bins"] += int(np.sum((c.bins.low <= mean_p + 1e-9) & (mean_p <= c.bins.high + 1e-9)))
+        sums["bins"] += np.sum((c.bins.low <= mean_p + 1e-9) & (mean_p <= c.bins.high + 1e-9))
         if c.band is not None:
-            hits["band"] += int(
-                np.sum((c.band[0] <= c.bins.mean_true + 1e-12) & (c.bins.mean_true <= c.band[1] + 1e-12))
-            )
-        n_bins += len(c.bins)
-    cover = {k: v / replicates for k, v in hits.items()}
-    cover["algorithm 2"] = hits["algorithm 2"] / min(replicates, PAPER)
-    cover["bins"], cover["band"] = hits["bins"] / n_bins, hits["band"] / n_bins
-    return {
-        "kind": "independent", "n": n, "shape": shape, "truth": truth, "replicates": replicates, "target": want["error"],
-        "cover": cover, "reject": {k: v / replicates for k, v in rejections.items()}, "length": length / replicates,
-        "length before": length_before / replicates,
-    }  # fmt: skip
+            sums["band"] += np.sum((c.band[0] <= c.bins.mean_true + 1e-12) & (c.bins.mean_true <= c.band[1] + 1e-12))
+        sums["drawn"] += len(c.bins)
+    return sums
 
 
 def before(sketch):
@@ -199,33 +227,21 @@ def before(sketch):
     )
 
 
-def family_cell(n, shape, truth, replicates):
-    """One cell of the families: RMS error, ECE and the combined test, beside what they were."""
-    rng = np.random.default_rng(zlib.crc32(f"{n}|{shape}|{truth}".encode()))
-    p_of = FAMILY_TRUTHS[truth]
-    grid = FAMILY_SHAPES[shape](4_000_000, np.random.default_rng(7))
-    if shape == "heaps":
-        grid = np.repeat(SAID, np.rint(100 * SHARE).astype(int))
-    want = targets(grid, p_of(grid))
-    kinds = ("error", "ece", "error before", "ece before")
-    hits, length, rejected = dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0.0), {"combined": 0, "before": 0}
-    bins = 0
+def family_cell(n, shape, truth, replicates, rng, chance, first):
+    """One part of a cell of the families: RMS error, ECE and the combined test, beside what they were."""
+    p_of, want, sums = FAMILY_TRUTHS[truth], wanted("family", n, shape, truth), Counter()
     for _ in range(replicates):
         q = FAMILY_SHAPES[shape](n, rng)
         sketch = sketch_rows(rng.random(n) < p_of(q), q)
         c = analyse(sketch)
-        error, ece, p = before(sketch)
-        for kind, e in zip(kinds, (c.error, c.ece, error, ece), strict=True):
-            hits[kind] += covers(e, want[kind.split()[0]])
-            length[kind] += (e.high - e.low) / replicates
-        rejected["combined"] += c.p_value < 0.05
-        rejected["before"] += p < 0.05
-        bins += c.resolution.bins
-    return {
-        "kind": "family", "n": n, "shape": shape, "truth": truth, "replicates": replicates, "target": want["error"],
-        "cover": {k: v / replicates for k, v in hits.items()}, "length": length, "bins": bins / replicates,
-        "reject": {k: v / replicates for k, v in rejected.items()},
-    }  # fmt: skip
+        record(sums, {"error": c.error, "ece": c.ece}, want)
+        sums["rejects combined"] += c.p_value < 0.05
+        sums["resolution"] += c.resolution.bins
+        if first:
+            error, ece, p = before(sketch)
+            record(sums, {"error": error, "ece": ece}, want, "before ")
+            sums["before rejects combined"] += p < 0.05
+    return sums
 
 
 def document_effect(groups, size, sd, truth, rng):
@@ -266,6 +282,7 @@ def mention_pairs(groups, rng, strength=0.8):
     return ys, qs, gs
 
 
+@lru_cache
 def mention_pair_targets():
     """The truth of `mention_pairs`, from 60,000 documents by the clustered estimate, whose bias is none."""
     rng = np.random.default_rng(1)
@@ -282,44 +299,63 @@ def mention_pair_targets():
     }
 
 
-def clustered_cell(name, groups, replicates):
-    rng = np.random.default_rng(zlib.crc32(f"{name}|{groups}".encode()))
+def before_groups(sketch, y, q, g):
+    """RMS error of rows in groups as it was: bins of one resolution, G/(G-1) and t of G-1 degrees of freedom."""
+    bins = estimation_bins(sketch, bin_count(sketch.n), heaps=False)
+    groups, n = g.max() + 1, len(q)
+    b = np.searchsorted(sketch.mean_q[bins.starts], q, side="right") - 1
+    s, m = np.zeros((groups, len(bins.n))), np.zeros((groups, len(bins.n)))
+    np.add.at(s, (g, b), y - q)
+    np.add.at(m, (g, b), 1.0)
+    alone = np.sum(m**2, axis=0) >= bins.n**2  # one group only: left out
+    s, m = s[:, ~alone], m[:, ~alone]
+    size = m.sum(axis=0)
+    a = size / n / (size**2 - np.sum(m**2, axis=0))
+    d = s.sum(axis=0) / size
+    t = float(np.sum(a * (s.sum(axis=0) ** 2 - np.sum(s**2, axis=0))))
+    r, f = s - d * m, groups / (groups - 1)
+    c, d2 = f * r.T @ r, float(np.sum(size * d**2)) / n
+    root = np.sqrt(a)
+    matrix = root[:, None] * c * root
+    square = float(np.sum(matrix**2))
+    v0 = max(
+        2 * (square - f**2 * np.sum((r**2 @ a) ** 2)),
+        2 * np.sum(np.diag(matrix) ** 2) - 2 * f**2 * np.sum((a * r**2) ** 2),
+    )
+    v0 = max(v0, 1e-3 * square)
+    third = 8 * float(np.sum(matrix * (matrix @ matrix))) * min(1.0, v0 / (2 * square)) ** 1.5
+    z, cd = stats.t.ppf(0.975, groups - 1), c @ d
+    between = f * np.sum((m @ (d**2 - d2)) ** 2) / (n * d2) ** 2
+    law = intervals.Law(
+        v0, 4 * float(d @ cd) / (n**2 * d2), min(between, 0.5 / z**2), third, 24 * float((a * cd / n) @ (cd / n)) / d2
+    )
+    straight = intervals.Law(law.variance0, law.variance1, law.variance2, 0.0, 0.0)
+    low = intervals.solve(lambda x: law.quantile(x, z), t)
+    return Estimate(t, low, intervals.solve(lambda x: straight.quantile(x, -z), max(t, 0.0))).sqrt()
+
+
+def clustered_cell(name, groups, replicates, rng, chance, first):
+    want, sums = wanted("clustered", name, groups), Counter()
     if name == "mention pairs":
-        want = mention_pair_targets()
         make = lambda: mention_pairs(groups, rng)  # noqa: E731
     elif name.startswith("calibrated"):
-        share = float(name.split()[-1])
-        grid = population("Beta(.3,.3)")
-        want = targets(grid, grid)
-        make = lambda: calibrated_documents(groups, 50, share, rng)  # noqa: E731
+        make = lambda: calibrated_documents(groups, 50, float(name.split()[-1]), rng)  # noqa: E731
     else:
-        sd, truth = float(name.split()[1]), float(name.split()[-1])
-        want = document_effect_targets(sd, truth)
-        make = lambda: document_effect(groups, 50, sd, truth, rng)  # noqa: E731
-    hits = dict.fromkeys(("error", "gap", "brier", "slope", "unclustered error", "unclustered gap"), 0)
-    rejections = dict.fromkeys(("combined", "excess error", "score", "unclustered combined"), 0)
+        make = lambda: document_effect(groups, 50, float(name.split()[1]), float(name.split()[-1]), rng)  # noqa: E731
     for _ in range(replicates):
         y, q, g = make()
         sketch = sketch_rows(y, q)
-        builder = ClusterBuilder(filing(sketch, None, 0.95))
-        builder.add(g.astype(np.uint64), y.view(np.uint8), q)
-        c, alone = analyse(sketch, clusters=builder.finish()), analyse(sketch)
-        for k, e in (
-            ("error", c.error),
-            ("gap", c.bias.gap),
-            ("brier", c.brier_interval),
-            ("slope", c.bias.slope),
-        ):
-            hits[k] += covers(e, want[k])
-        hits["unclustered error"] += covers(alone.error, want["error"])
-        hits["unclustered gap"] += covers(alone.bias.gap, want["gap"])
+        c = analyse(sketch, clusters=cluster_rows(sketch, y.view(np.uint8), q, g, None, 0.95))
+        now = {"error": c.error, "gap": c.bias.gap, "brier": c.brier_interval, "slope": c.bias.slope}
+        record(sums, {**now, "ece": c.ece} if "ece" in want else now, want)
         for t in c.tests:
-            rejections[t.name] += t.p_value < 0.05
-        rejections["unclustered combined"] += alone.p_value < 0.05
-    return {
-        "kind": "clustered", "name": name, "groups": groups, "replicates": replicates, "target": want["error"],
-        "cover": {k: v / replicates for k, v in hits.items()}, "reject": {k: v / replicates for k, v in rejections.items()},
-    }  # fmt: skip
+            sums[f"rejects {t.name}"] += t.p_value < 0.05
+        if first:
+            alone = analyse(sketch)
+            record(sums, {"error": alone.error, "gap": alone.bias.gap}, want, "alone ")
+            record(sums, {"error": before_groups(sketch, y, q, g)}, want, "before ")
+            sums["alone rejects combined"] += alone.p_value < 0.05
+    return sums
 
 
 CLUSTERED = [
@@ -340,17 +376,33 @@ def cells():
         yield ("clustered", name, groups)
 
 
-def run_cell(cell, replicates):
+def simulated(cell, part):
+    """One part of a cell."""
     kind, *rest = cell
-    return {"independent": independent_cell, "family": family_cell, "clustered": clustered_cell}[kind](
-        *rest, replicates
-    )
+    run = {"independent": independent_cell, "family": family_cell, "clustered": clustered_cell}[kind]
+    seed = zlib.crc32("|".join(map(str, rest)).encode())
+    rng, chance = np.random.default_rng([seed, part]), np.random.default_rng([seed, part, 1])
+    sums = run(*rest, LARGE.get(cell[1], PART), rng, chance, part == 0)
+    return {"cell": cell, "part": part, "sums": {k: float(v) for k, v in sums.items()}}
 
 
-def key(result):
-    if result["kind"] != "clustered":
-        return (result["kind"], result["n"], result["shape"], result["truth"])
-    return ("clustered", result["name"], result["groups"])
+class Found:
+    """What was counted in the parts of a cell."""
+
+    def __init__(self, cell, parts):
+        self.cell, self.parts = cell, parts
+        self.size = LARGE.get(cell[1], PART)
+        self.replicates = self.size * len(parts)
+        self.target = wanted(*cell)["error"]
+        self.sums = sum((Counter(p) for p in parts.values()), Counter())
+
+    def share(self, key, of=None):
+        """Of all replicates, or of `of`."""
+        return self.sums[key] / (self.sums[of] if of else self.replicates)
+
+    def first(self, key):
+        """Mean over the first part."""
+        return self.parts[0].get(key, 0.0) / self.size
 
 
 def percent(values):
@@ -359,142 +411,170 @@ def percent(values):
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
 
 
-def family_table(families):
+def counted(found):
+    """How many replicates the cells have."""
+    low, high = min(r.replicates for r in found), max(r.replicates for r in found)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def family_table(found):
     """Steps, waves, heaps, rare events and few rows: each cell beside what it was."""
-    replicates = sorted({r["replicates"] for r in families})
     out = [
-        f"Percent of {' to '.join(f'{k:,}' for k in replicates[:: max(len(replicates) - 1, 1)])} replicates (150 to 300 in rows that were not run again), mean lengths, and rejections at 5% by the combined test (its level where θ = 0), each "
+        f"Percent of {counted(found)} replicates ({PART} of what was before), mean lengths, and rejections at 5% by the combined test (its level where θ = 0), each "
         "“before → now”; before: bins of one resolution, limits from these alone. Bins: mean number now.",
         "",
         "| q | truth | n | θ | RMS error | ECE | length, RMS | length, ECE | rejected | bins |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for r in families:
-        c, w, t = r["cover"], r["length"], r["reject"]
-        cols = [
-            *(f"{100 * c[k + ' before']:.1f} → {100 * c[k]:.1f}" for k in ("error", "ece")),
-            *(f"{w[k + ' before']:.3f} → {w[k]:.3f}" for k in ("error", "ece")),
-            f"{100 * t['before']:.1f} → {100 * t['combined']:.1f}",
-            f"{r['bins']:.0f}",
-        ]
-        out.append(f"| {r['shape']} | {r['truth']} | {r['n']:,} | {r['target']:.3f} | " + " | ".join(cols) + " |")
+    for r in found:
+        _, n, shape, truth = r.cell
+        cols = [f"{100 * r.first('before ' + k):.1f} → {100 * r.share(k):.1f}" for k in ("error", "ece")]
+        cols += [f"{r.first('before length ' + k):.3f} → {r.share('length ' + k):.3f}" for k in ("error", "ece")]
+        cols += [f"{100 * r.first('before rejects combined'):.1f} → {100 * r.share('rejects combined'):.1f}"]
+        out.append(
+            f"| {shape} | {truth} | {n:,} | {r.target:.3f} | "
+            + " | ".join([*cols, f"{r.share('resolution'):.0f}"])
+            + " |"
+        )
     return "\n".join(out) + "\n"
 
 
-def tables(results):
-    """The tables of docs/evidence/theory.md, as Markdown."""
-    plain = [r for r in results if r["kind"] == "independent"]
-    grouped = [r for r in results if r["kind"] == "clustered"]
+NAMES = {
+    "error": "**RMS error (default)**", "before error": "RMS error before", "algorithm 2": "Algorithm 2, 1,000 samples", "ece": "ECE", "before ece": "ECE before",
+    "gap": "mean q - mean y", "slope": "slope", "brier": "Brier score", "bins": "a drawn bin's frequency (Clopper-Pearson)",
+    "band": "consistency band, if calibrated",
+}  # fmt: skip
+
+
+def grid_table(found):
+    """Coverage, lengths, levels and power on the main grid."""
+    of = {n: [r for r in found if r.cell[1] == n] for n in SIZES}
+    sizes = [n for n in SIZES if len(of[n]) == len(SHAPES) * len(TRUTHS)]
+    calibrated = {n: [r for r in of[n] if r.cell[3] == "calibrated"] for n in sizes}
+    wrong = {n: [r for r in of[n] if r.cell[3] != "calibrated"] for n in sizes}
+    said = ", ".join(f"{counted(of[n])} at n = {n:,}" for n in sizes)
     out = [
-        f"Percent of {plain[0]['replicates']:,} replicates ({plain[-1]['replicates']:,} at n = {SIZES[-1]:,}, {PAPER} of Algorithm 2); least and most over the 24 cells of each size.",
+        f"Percent of replicates: {said}; what was before and Algorithm 2 in the first {PART} ({LARGE[200_000]} at n = 200,000). Least and most over the 24 cells of each size.",
         "",
+        "| 95% interval of | " + " | ".join(f"n = {n:,}" for n in sizes) + " |",
+        "|---|" + "---|" * len(sizes),
     ]
-    names = {
-        "error": "**RMS error (default)**", "error before": "RMS error, one resolution", "algorithm 2": "Algorithm 2, 1,000 samples", "ece": "ECE", "gap": "mean q - mean y",
-        "slope": "slope", "brier": "Brier score", "bins": "a drawn bin's frequency (Clopper-Pearson)",
-    }  # fmt: skip
-    head = "| 95% interval of | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |"
-    out += [head, "|---|" + "---|" * len(SIZES)]
-    for k, label in names.items():
-        row = [percent([r["cover"][k] for r in plain if r["n"] == n]) for n in SIZES]
+    for k, label in NAMES.items():
+        if k == "band":
+            row = [percent([r.share(k, "drawn") for r in calibrated[n]]) for n in sizes]
+        elif k == "bins":
+            row = [percent([r.share(k, "drawn") for r in of[n]]) for n in sizes]
+        elif k in ("error", "ece", "gap", "slope", "brier"):
+            row = [percent([r.share(k) for r in of[n]]) for n in sizes]
+        else:
+            row = [percent([r.first(k) for r in of[n]]) for n in sizes]
         out.append(f"| {label} | " + " | ".join(row) + " |")
-    band = [percent([r["cover"]["band"] for r in plain if r["n"] == n and r["truth"] == "calibrated"]) for n in SIZES]
-    out.append("| consistency band, if calibrated | " + " | ".join(band) + " |")
-    worst = min(plain, key=lambda r: r["cover"]["error"])
-    out += ["", f"Least coverage of the RMS error: {100 * worst['cover']['error']:.1f}% at n = {worst['n']:,}, "
-            f"{worst['shape']}, {worst['truth']}."]  # fmt: skip
-    out += ["", "Mean length of the interval of the RMS error, beside that with bins of one resolution (mean of the cells' ratios): "
-            + "; ".join(
-                f"n = {n:,}: × {np.mean([r['length'] / r['length before'] for r in plain if r['n'] == n]):.2f}" for n in SIZES
-            ) + "."]  # fmt: skip
-    out += ["", "Tests at α = 5%: level (calibrated cells) and mean power (the others).", ""]
-    out += ["| test | " + " | ".join(f"level, n = {n:,}" for n in SIZES) + " | " + " | ".join(f"power, {n:,}" for n in SIZES) + " |",
-            "|---|" + "---|" * (2 * len(SIZES))]  # fmt: skip
+    for k, label in (("error", "the RMS error"), ("ece", "the ECE")):
+        worst = min((r for n in sizes for r in of[n]), key=lambda r: r.share(k))
+        above = sum(r.share(k) > 0.995 for n in sizes for r in of[n])
+        out += ["", f"Least coverage of {label}: {100 * worst.share(k):.1f}% at n = {worst.cell[1]:,}, {worst.cell[2]}, "
+                f"{worst.cell[3]}; above 99.5% in {above} of {sum(len(of[n]) for n in sizes)} cells."]  # fmt: skip
+    out += [
+        "",
+        "Mean length over that of the interval before, on the same samples (mean over cells; least and most).",
+        "",
+    ]
+    out += ["| interval of | " + " | ".join(f"n = {n:,}" for n in sizes) + " |", "|---|" + "---|" * len(sizes)]
+    for k in ("error", "ece", "gap", "slope", "brier"):
+        row = []
+        for n in sizes:
+            ratio = [r.first(f"length {k}") / r.first(f"before length {k}") for r in of[n]]
+            row.append(f"{np.mean(ratio):.2f} ({min(ratio):.2f}–{max(ratio):.2f})")
+        out.append(f"| {NAMES[k].strip('*')} | " + " | ".join(row) + " |")
+    out += [
+        "",
+        "Tests at α = 5%: level (calibrated cells) and mean power (the others; the combined test on the samples that the one before was run on).",
+        "",
+    ]
+    out += ["| test | " + " | ".join(f"level, n = {n:,}" for n in sizes) + " | " + " | ".join(f"power, {n:,}" for n in sizes) + " |",
+            "|---|" + "---|" * (2 * len(sizes))]  # fmt: skip
     for t in (TESTS[0], "combined before", *TESTS[1:]):
-        level = [percent([r["reject"][t] for r in plain if r["n"] == n and r["truth"] == "calibrated"]) for n in SIZES]
-        power = [
-            f"{100 * np.mean([r['reject'][t] for r in plain if r['n'] == n and r['truth'] != 'calibrated']):.0f}"
-            for n in SIZES
-        ]
+        k = "before rejects combined" if t == "combined before" else f"rejects {t}"
+        paired = t.startswith("combined")
+        level = [percent([r.first(k) if t == "combined before" else r.share(k) for r in calibrated[n]]) for n in sizes]
+        power = [f"{100 * np.mean([r.first(k) if paired else r.share(k) for r in wrong[n]]):.1f}" for n in sizes]
         out.append(f"| {t} | " + " | ".join(level + power) + " |")
-    out += [
+    return "\n".join(out) + "\n"
+
+
+def groups_table(found):
+    """Coverage, lengths, levels and power with documents of one size."""
+    out = [
+        f"Percent of {counted(found)} replicates ({PART} of what ignores groups and of what was before).",
         "",
-        "Groups: coverage of the cluster-robust intervals, beside the intervals that ignore the groups.",
-        "",
+        "| data | groups | RMS error | ignoring groups | length (before) | ECE | mean q - y | ignoring groups | slope | Brier |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    out += [
-        "| data | groups | RMS error | ignoring groups | mean q - y | ignoring groups | slope | Brier |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for r in grouped:
-        c = r["cover"]
-        cols = [c["error"], c["unclustered error"], c["gap"], c["unclustered gap"], c["slope"], c["brier"]]
-        out.append(f"| {r['name']} | {r['groups']} | " + " | ".join(f"{100 * v:.1f}" for v in cols) + " |")
+    for r in found:
+        length = f"{r.first('length error'):.3f} ({r.first('before length error'):.3f})"
+        cols = [f"{100 * v:.1f}" for v in (r.share("error"), r.first("alone error"))]
+        cols += [length, f"{100 * r.share('ece'):.1f}" if "ece" in wanted(*r.cell) else "–"]
+        cols += [f"{100 * v:.1f}" for v in (r.share("gap"), r.first("alone gap"), r.share("slope"), r.share("brier"))]
+        out.append(f"| {r.cell[1]} | {r.cell[2]} | " + " | ".join(cols) + " |")
     out += ["", "Tests on groups, share rejected at 5% (the first rows are calibrated: their level).", ""]
     out += [
         "| data | groups | combined | excess error | score | combined, ignoring groups |",
         "|---|---|---|---|---|---|",
     ]
-    for r in sorted(grouped, key=lambda r: not r["name"].startswith("calibrated")):
-        c = r["reject"]
-        cols = [c["combined"], c["excess error"], c["score"], c["unclustered combined"]]
-        out.append(f"| {r['name']} | {r['groups']} | " + " | ".join(f"{100 * v:.1f}" for v in cols) + " |")
+    for r in sorted(found, key=lambda r: not r.cell[1].startswith("calibrated")):
+        cols = [r.share(f"rejects {t}") for t in TESTS[:3]] + [r.first("alone rejects combined")]
+        out.append(f"| {r.cell[1]} | {r.cell[2]} | " + " | ".join(f"{100 * v:.1f}" for v in cols) + " |")
     return "\n".join(out) + "\n"
+
+
+TABLES = {
+    "coverage": ("independent", grid_table),
+    "groups": ("clustered", groups_table),
+    "families": ("family", family_table),
+}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=1_000)
-    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--only", default="", help="cells whose name contains one of these, separated by commas")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true", help="put the tables into docs/evidence/theory.md")
     args = parser.parse_args()
     STORE.parent.mkdir(parents=True, exist_ok=True)
-    done = {}
-    if STORE.exists():
-        for line in STORE.read_text().splitlines():
-            r = json.loads(line)
-            if r["replicates"] >= min(args.replicates, MOST.get(r.get("n"), args.replicates)):
-                done[key(r)] = r
-    todo = [c for c in cells() if c not in done and args.only in str(c)]
-    todo.sort(key=lambda c: c[2] * 50 if c[0] == "clustered" else c[1])
+    done = defaultdict(dict)
+    for line in STORE.read_text().splitlines() if STORE.exists() else ():
+        r = json.loads(line)
+        done[tuple(r["cell"])][r["part"]] = r["sums"]
+    todo = [
+        (c, k)
+        for k in range(-(-args.replicates // PART))
+        for c in cells()
+        if k not in done[c] and any(o in str(c) for o in args.only.split(","))
+    ]
+    todo.sort(key=lambda job: (job[1], job[0][2] * 50 if job[0][0] == "clustered" else job[0][1]))
     with ProcessPoolExecutor(args.workers) as pool, STORE.open("a") as store:
-        waiting = {pool.submit(run_cell, c, min(args.replicates, MOST.get(c[1], args.replicates))): c for c in todo}
+        waiting = [pool.submit(simulated, *job) for job in todo]
         for i, future in enumerate(as_completed(waiting), 1):
             r = future.result()
-            done[key(r)] = r
+            done[tuple(r["cell"])][r["part"]] = r["sums"]
             store.write(json.dumps(r) + "\n")
             store.flush()
             print(
-                f"{i}/{len(todo)} {key(r)} error {100 * r['cover']['error']:.1f} combined {100 * r['reject']['combined']:.1f}",
+                f"{i}/{len(todo)} {r['cell']} {r['part']} error {r['sums']['error']:.0f} combined {r['sums']['rejects combined']:.0f}",
                 flush=True,
             )
-    for mark, kinds, table in (
-        ("coverage", ("independent", "clustered"), tables),
-        ("families", ("family",), family_table),
-    ):
-        wanted = [c for c in cells() if c[0] in kinds]
-        found = [done[c] for c in wanted if c in done]
-        if not found or (len(found) < len(wanted) and mark == "coverage"):
+    for mark, (kind, table) in TABLES.items():
+        listed = [c for c in cells() if c[0] == kind]
+        found = [Found(c, done[c]) for c in listed if 0 in done[c]]
+        if not found or (len(found) < len(listed) and kind != "independent"):
             continue
         made = table(found)
         print(made)
         if args.write:
             begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
             head, rest = THEORY.read_text().split(begin)
-            old, tail = rest.split(end)
-            if mark == "families":
-                made = with_old_rows(made, old)
-            THEORY.write_text(head + begin + "\n" + made + end + tail)
-
-
-def with_old_rows(table, old):
-    """A table of families with the old table's rows for cells that were not run."""
-    lines = table.splitlines()
-    rows = {tuple(line.split(" | ")[:3]): line for line in lines if line.count(" | ") == 9 and "θ" not in line}
-    kept = [line for line in old.splitlines() if line.count(" | ") == 9 and "θ" not in line]
-    merged = [rows.pop(tuple(line.split(" | ")[:3]), line) for line in kept]
-    return "\n".join([*lines[:4], *merged, *rows.values()]) + "\n"
+            THEORY.write_text(head + begin + "\n" + made + end + rest.split(end)[1])
 
 
 if __name__ == "__main__":

@@ -245,12 +245,12 @@ class SketchBuilder:
     give each its own and add the sketches.
     """
 
-    def __init__(self, width: int | None = None, *, collapsed: bool = False) -> None:
-        """`width` asks for this number of equal-width bins too; `collapsed` skips the exact stage, known to be outgrown."""
+    def __init__(self, width: int | None = None) -> None:
+        """`width` asks for this number of equal-width bins too."""
         self._width = width
         self._pending: list[tuple[Floats, NDArray[np.uint8], Ints | None]] = []
         self._n_pending = 0
-        self._compiled = _CompiledState(width, collapsed=True) if collapsed else None
+        self._compiled: _CompiledState | None = None
 
     def add(
         self,
@@ -295,22 +295,19 @@ class SketchBuilder:
 class _CompiledState:
     """The tables that the compiled kernels fill: distinct values first, fixed cells once there are too many."""
 
-    def __init__(self, width: int | None, *, collapsed: bool = False) -> None:
+    def __init__(self, width: int | None) -> None:
         from howsure.kernels import cells_compiled
 
         cells_compiled.compile_all()
         self._kernels = cells_compiled
-        slots = 0 if collapsed else _HASH_SLOTS
-        self._slots: Ints | None = np.full(slots, cells_compiled.EMPTY)
-        self._slot_counts = np.zeros((slots, 2), np.int64)
+        self._slots: Ints | None = np.full(_HASH_SLOTS, cells_compiled.EMPTY)
+        self._slot_counts = np.zeros((_HASH_SLOTS, 2), np.int64)
         self._used = 0
         self._table: Ints | None = None  # (2 N_CELLS, 4)
         self._packed = np.zeros((0, 2), np.int64)
         self._n_packed = 0
         self._log_tail = 0
         self._widths = None if width is None else np.zeros((width, 2, 3), np.int64)
-        if collapsed:
-            self._collapse()
 
     def add(
         self, q: NDArray[Any], y: NDArray[np.uint8], weight: Ints | None, origin: Origin, scale: str | None
@@ -346,11 +343,6 @@ class _CompiledState:
         self._kernels.unpack(self._packed, self._table)
         self._n_packed = 0
 
-    @property
-    def outgrown(self) -> bool:
-        """Whether there were too many distinct values to stay exact."""
-        return self._slots is None
-
     def _distinct(self) -> tuple[Floats, Ints]:
         assert self._slots is not None
         full = np.flatnonzero(self._slots != self._kernels.EMPTY)
@@ -380,10 +372,3 @@ def sketch_rows(y: NDArray[Any], q: NDArray[Any]) -> Sketch:
     builder = SketchBuilder()
     builder.add(y, q)
     return builder.finish()
-
-
-def is_outgrown(y: NDArray[Any], q: NDArray[Any], origin: Origin = _HERE, *, scale: str | None = None) -> bool:
-    """Whether these rows alone have too many distinct probabilities for an exact sketch."""
-    state = _CompiledState(None)
-    state.add(q, _validate.labels(y, origin), None, origin, scale)
-    return state.outgrown

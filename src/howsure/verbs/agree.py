@@ -233,7 +233,7 @@ def _crowd(
     checked = None if ratings.gold is None else _against_gold(ratings, votes, model, level, rng)
     if checked is None:
         notes.append(
-            "The model's probabilities assume that annotators err independently of one another. Where hard items make them err together, "
+            "The model's probabilities allow for items that make annotators guess, but not for items that mislead most of them: there "
             "the probabilities are too high; gold labels would tell."
         )
     return Crowd(votes, model, judged, needed, without, reject_below, smoothing, checked), notes

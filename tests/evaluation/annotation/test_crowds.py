@@ -141,28 +141,64 @@ def test_snows_textual_entailment(corpora):
 
 
 def test_the_average_over_models_is_the_posterior_by_enumeration():
-    """Five items, two labels, three annotators: all 32 true labellings, each with its Dirichlet-multinomial probability."""
+    """Five items, two labels, three annotators: all true labellings, all sets of hard items, the annotators' laws integrated out.
+
+    Given both, an annotator's P(0 | true label) has a Beta law, and the likelihood is a polynomial in it: Gauss-Legendre is exact.
+    """
     from itertools import product
 
-    from scipy.special import gammaln
+    from scipy.special import betaln, gammaln
 
-    from howsure.evaluation.annotation.crowds import posterior_over_models
+    from howsure.evaluation.annotation.crowds import HARD, KNOWN, posterior_over_models
     from howsure.evaluation.annotation.ratings import made_ratings
 
     label = np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 1], [0, 0, 0]])
     item, annotator = (v.ravel() for v in np.indices(label.shape))
     names = [str(i) for i in range(5)]
     ratings = made_ratings(item, annotator, label.ravel(), items=names, annotators=["a", "b", "c"], labels=["0", "1"])
-    expected, total = np.zeros((5, 2)), 0.0
-    for true in product((0, 1), repeat=5):
-        t = np.array(true)
-        log_p = gammaln(np.bincount(t, minlength=2) + 1.0).sum()
-        for a in range(3):
-            for c in (0, 1):
-                counts = np.bincount(label[t == c, a], minlength=2) + np.where(np.arange(2) == c, 2.0, 1.0)
-                log_p += gammaln(counts).sum() - gammaln(counts.sum())
-        total += np.exp(log_p)
-        expected[np.arange(5), t] += np.exp(log_p)
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    x = (nodes + 1.0) / 2.0  # P(0 | true label); the prior's densities are 2x and 2(1-x)
+    expected = np.zeros((5, 2))
+    for hard in product((False, True), repeat=5):
+        h = np.array(hard)
+        known = np.where(h, KNOWN, 1.0)[:, None]
+        by_item = [np.where(label == c, 1.0, 0.0) for c in (0, 1)]
+        seen = [
+            known * (by_item[0][:, a, None] * x + by_item[1][:, a, None] * (1 - x)) + (1 - known) / 2 for a in range(3)
+        ]
+        share = betaln(HARD[0] + h.sum(), HARD[1] + 5 - h.sum())
+        for true in product((0, 1), repeat=5):
+            t = np.array(true)
+            p = np.exp(share + gammaln(np.bincount(t, minlength=2) + 1.0).sum())
+            for a in range(3):
+                p *= (
+                    weights
+                    @ (x * np.prod(seen[a][t == 0], axis=0))
+                    * (weights @ ((1 - x) * np.prod(seen[a][t == 1], axis=0)))
+                )
+            expected[np.arange(5), t] += p
+    expected /= expected.sum(axis=1, keepdims=True)
     fitted = dawid_skene(ratings)
     made = np.mean([posterior_over_models(ratings, fitted, np.random.default_rng(i)) for i in range(12)], axis=0)
-    assert made == pytest.approx(expected / total, abs=0.03)
+    assert made == pytest.approx(expected, abs=0.03)
+
+
+def test_answers_to_hard_items_make_the_average_less_sure():
+    """Half of the items are answered by guessing for the most part: what the average says is right that often, the fitted model's is not."""
+    from howsure.evaluation.annotation.crowds import posterior_over_models
+    from howsure.evaluation.annotation.ratings import made_ratings
+
+    rng = np.random.default_rng(4)
+    n, known = 400, np.array([0.8, 0.7, 0.6, 0.5, 0.4, 0.4])
+    true = rng.integers(0, 2, n)
+    share = np.where((np.arange(n) % 2 == 0)[:, None], 0.3 * known, known)
+    label = np.where(rng.random((n, 6)) < share, true[:, None], rng.integers(0, 2, (n, 6)))
+    item, annotator = (v.ravel() for v in np.indices(label.shape))
+    names = [f"{i:03}" for i in range(n)]
+    ratings = made_ratings(item, annotator, label.ravel(), items=names, annotators=list("abcdef"), labels=["0", "1"])
+    fitted = dawid_skene(ratings)
+    average = posterior_over_models(ratings, fitted, rng)
+    right = np.mean(average.argmax(axis=1) == true)
+    error = 2.5 * np.sqrt(right * (1 - right) / n)
+    assert abs(average.max(axis=1).mean() - right) < error
+    assert fitted.posterior.max(axis=1).mean() - np.mean(fitted.label == true) > error

@@ -19,6 +19,8 @@ from howsure.processes import Progress
 TOLERANCE = 1e-7
 MOST_AVERAGED = 2_000  # items up to which posteriors are averaged over models
 WARM_UP, SWEEPS = 50, 400
+HARD = (1.0, 3.0)  # Beta prior of the share of items that are hard for everybody
+KNOWN = 0.4  # share of the answers to a hard item that are no guesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +162,40 @@ def _answers(ratings: Ratings) -> tuple[Any, Any]:
 def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.Generator) -> Floats:
     """P(true label) of each item, averaged over the models that the ratings leave possible, (items, labels).
 
-    The fitted model is one of many when items are few, and its own posterior takes it for the truth. A Gibbs sampler draws true
-    labels given a model and a model given true labels, in turn, from the fitted posterior on. Its prior has one label for each
-    answer, and one more for the right answer: annotators are more often right than not.
+    The fitted model is one of many when items are few, and its own posterior takes it for the truth; it also knows no items that are hard
+    for everybody, on which annotators err together. Here a share h ~ Beta(1, 3) of the items is hard, and an answer to a hard item is a
+    guess with probability 0.6. A Gibbs sampler draws true labels, hard items and guesses given a model, and a model given those,
+    in turn, from the fitted posterior on. The prior of an annotator is worth three answers to each true label, one of
+    them right and two at random.
     """
     n_items, n_annotators, k = ratings.n_items, ratings.n_annotators, len(ratings.labels)
-    answers, turned = _answers(ratings)
-    before = 1.0 + np.eye(k)
-    posterior, total = fitted.posterior, np.zeros((n_items, k))
+    first = np.flatnonzero(np.diff(ratings.item, prepend=-1))
+    cell = ratings.annotator * k + ratings.label
+    before = 2.0 / k + np.eye(k)
+    true, share, total = _drawn(fitted.posterior, rng), HARD[0] / sum(HARD), np.zeros((n_items, k))
+    known = np.ones(ratings.n_labels, bool)  # answers that are no guesses
     for sweep in range(WARM_UP + SWEEPS):
-        true = np.eye(k)[np.sum(rng.random((n_items, 1)) > np.cumsum(posterior, axis=1)[:, :-1], axis=1)]
-        drawn = rng.standard_gamma((turned @ true).reshape(n_annotators, k, k) + before)  # annotator, label, true label
-        log_answered = np.log(drawn / drawn.sum(axis=1, keepdims=True))
-        prior = rng.standard_gamma(true.sum(axis=0) + 1.0)
-        posterior, _ = normalised(np.log(prior) + answers @ log_answered.reshape(n_annotators * k, k))
+        counts = np.bincount((cell * k + true[ratings.item])[known], minlength=n_annotators * k * k)
+        drawn = rng.standard_gamma(counts.reshape(n_annotators, k, k) + before)  # annotator, label, true label
+        prior = rng.standard_gamma(np.bincount(true, minlength=k) + 1.0)
+        given = (drawn / drawn.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[cell]  # P(answer | true label)
+        easy = np.log1p(-share) + np.add.reduceat(np.log(given), first)
+        hard = np.log(share) + np.add.reduceat(np.log(KNOWN * given + (1.0 - KNOWN) / k), first)
+        posterior, _ = normalised(np.concatenate([np.log(prior) + easy, np.log(prior) + hard], axis=1))
+        both = _drawn(posterior, rng)
+        true, is_hard = both % k, both >= k
+        share = rng.beta(HARD[0] + is_hard.sum(), HARD[1] + n_items - is_hard.sum())
+        likely = KNOWN * given[np.arange(len(given)), true[ratings.item]]
+        known = ~is_hard[ratings.item] | (rng.random(len(given)) * (likely + (1.0 - KNOWN) / k) < likely)
         if sweep >= WARM_UP:
-            total += posterior
+            total += posterior[:, :k] + posterior[:, k:]
     return total / SWEEPS
+
+
+def _drawn(p: Floats, rng: np.random.Generator) -> Ints:
+    """A column for each row of probabilities."""
+    made: Ints = np.sum(rng.random((len(p), 1)) > np.cumsum(p, axis=1)[:, :-1], axis=1)
+    return made
 
 
 def normalised(log_joint: Floats) -> tuple[Floats, Floats]:

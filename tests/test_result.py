@@ -3,6 +3,7 @@
 import importlib
 import json
 import pkgutil
+import re
 import sys
 from pathlib import Path
 
@@ -23,8 +24,8 @@ def rows(n=120):
 
     columns = {
         "y": (rng.random(n) < q).astype(int),
-        "q": q,
-        "r": 0.8 * q + 0.1,
+        "first": q,
+        "second": 0.8 * q + 0.1,
         "gold": gold,
         "one": np.where(rng.random(n) < 0.8, gold, "a"),
         "two": np.where(rng.random(n) < 0.6, gold, "b"),
@@ -85,7 +86,7 @@ def labelled(folder):
 def copied():
     from howsure.verbs.check import error_like
 
-    return error_like("hle", rows(400), prob="q", true="y")
+    return error_like("hle", rows(400), prob="first", true="y")
 
 
 def classifier_training(folder):
@@ -144,7 +145,7 @@ def counts():
 def reproduction():
     from howsure.experiments.result import Finding, Reproduction
 
-    finding = Finding(source="§1", claim="q is p", verdict="confirmed", said="It is.", numbers={})
+    finding = Finding(source="§1", claim="It holds", verdict="confirmed", said="It is.", numbers={})
     return Reproduction("tiny", "A claim", "that it holds", {}, (finding,))
 
 
@@ -154,16 +155,16 @@ def forecast():
 
 
 MAKERS = {
-    "Calibration": lambda f: howsure.check(rows(), prob="q", true="y", by="tag"),
+    "Calibration": lambda f: howsure.check(rows(), prob="first", true="y", by="tag"),
     "MulticlassCalibration": lambda f: classes(),
     "ContinuousCalibration": lambda f: forecast(),
     "Counts": lambda f: counts(),
-    "Drawn": lambda f: howsure.to_label(rows(), 20, prob="q"),
-    "Comparison": lambda f: howsure.compare(rows(), prob="q,r", true="y", by="tag"),
+    "Drawn": lambda f: howsure.to_label(rows(), 20, prob="first"),
+    "Comparison": lambda f: howsure.compare(rows(), prob="first,second", true="y", by="tag"),
     "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
     "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),
     "Agreement": lambda f: ratings(),
-    "Recalibration": lambda f: howsure.recalibrate(rows(), prob="q", true="y", method="platt"),
+    "Recalibration": lambda f: howsure.recalibrate(rows(), prob="first", true="y", method="platt"),
     "Split": lambda f: howsure.split(rows(), stratify="gold"),
     "Evaluation": lambda f: howsure.lm.perplexity(language_model(f), f / "train.txt"),
     "ModelComparison": lambda f: howsure.lm.compare(language_model(f), language_model(f, 1), f / "train.txt"),
@@ -177,7 +178,7 @@ MAKERS = {
         howsure.train_tagger("hmm", str(f / "train.tsv"), pseudocount=1.0).tagger, str(f / "test.tsv")
     ),
     "CopiedError": lambda f: copied(),
-    "PaperCalibration": lambda f: howsure.check_paper(rows(), prob="q", true="y", bin_size=20),
+    "PaperCalibration": lambda f: howsure.check_paper(rows(), prob="first", true="y", bin_size=20),
     "ScoreDecomposition": lambda f: howsure.score_decomposition([0, 1, 1], [0.2, 0.4, 0.9]),
     "ClassifierCheck": classifier,
     "ClassifierTraining": classifier_training,
@@ -190,7 +191,7 @@ MAKERS = {
     "Labelled": labelled,
     "Diagnosis": lambda f: howsure.doctor(),
     "Reproduction": lambda f: reproduction(),
-    "ParsedTexts": lambda f: howsure.english.result.ParsedTexts(tuple(stories()), "none"),
+    "ParsedTexts": lambda f: importlib.import_module("howsure.english.result").ParsedTexts(tuple(stories()), "none"),
 }
 
 
@@ -258,6 +259,47 @@ def test_pages_and_pictures(name, made, tmp_path):
         else:
             result.save(tmp_path / f"saved.{ending}")
             assert (tmp_path / f"saved.{ending}").read_bytes()[:15].lower().startswith(start)
+
+
+# What the house calls by one name: (what must not be said, what is meant by it elsewhere and may be).
+NOT_SAID = {
+    "squared calibration error": (
+        r"squared error",
+        r"squared calibration error|Mean squared error of the probabilities",
+    ),
+    "groups": (r"cluster\w*", r"cluster-robust|clusterings?|Clustering"),
+    "positive favours the first": (r"negative favours|first less second", r"^$"),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_one_word_for_one_thing(name, made):
+    result = made(name)
+    texts = [result.verdict, repr(result), result.to_text()]
+    if type(result).to_html is not Result.to_html:
+        texts.append(re.sub(r"<(script|style)\b.*?</\1>", "", result.to_html().decode(), flags=re.DOTALL))
+    for text in texts:
+        for meant, (wrong, allowed) in NOT_SAID.items():
+            said = set(re.findall(wrong, re.sub(allowed, "", text)))
+            assert not said, f"{said}: {meant}"
+        q = re.search(r"(?<![\w.{])q(?!\w)", text)  # a symbol, introduced before or where it first stands
+        assert q is None or "robabilit" in text[: q.end()], text[max(0, q.start() - 60) : q.end() + 20]
+    for line in re.findall(r"^.*= [\d.]+ miscalibration.*$", result.to_text(), re.M):
+        assert "discrimination" in line
+
+
+def test_positive_favours_the_first_in_all_comparisons(folder):
+    rng = np.random.default_rng(0)
+    p = rng.random(2_000)
+    y = rng.random(2_000) < p
+    right = np.where(rng.random(2_000) < 0.9, y, ~y)
+    for groups in (None, np.arange(2_000) // 10):
+        pair = howsure.compare(y, {"good": p, "bad": p**3}, groups=groups).pairs[0]
+        duel = howsure.compare(y, y_preds={"good": right, "bad": rng.random(2_000) < 0.5}, groups=groups, samples=100)
+        models = howsure.lm.compare(language_model(folder), language_model(folder, 1), folder / "train.txt")
+        found = [pair.error_squared.low, pair.brier.low, pair.log_loss.low, duel.duels[0].difference.low, models.low]
+        assert min(found) > 0
+        assert "better calibrated than bad" in howsure.compare(y, {"good": p, "bad": p**3}, groups=groups).verdict
 
 
 def test_latex_escapes_names(made):

@@ -257,7 +257,7 @@ def section(setting, kinds, texts, found, reach, required, optional):
         )
     lines += [
         "",
-        "Paired, on the same pairs (negative favours the first):",
+        "Paired, on the same pairs (positive favours the first):",
         "",
         "| | squared calibration error | Brier score |",
         "|---|---|---|",

@@ -209,7 +209,7 @@ def compare_events(rows):
             {"hmm": np.ascontiguousarray(np.minimum(a, 1.0)), "crf": np.ascontiguousarray(np.minimum(b, 1.0))},
             group, 0.95, None,
         )  # fmt: skip
-        found.append((name, pairs[0].error_squared))
+        found.append((name, -pairs[0].error_squared))
     adjusted = benjamini_hochberg([d.p_value for _, d in found])
     better = {m: [0, 0] for m in ("HMM", "CRF")}
     for (_, d), p in zip(found, adjusted, strict=True):
@@ -291,7 +291,7 @@ def temperature():
             {"tempered": np.minimum(warm.marginals()[np.arange(len(gold)), predicted], 1.0), "plain": np.minimum(q, 1.0)},
             group, 0.95, None,
         )  # fmt: skip
-        yield f"| {label} | {fitted.temperature:.3f} | {whole!r} | {token!r} | {pairs[0].error_squared!r} |"
+        yield f"| {label} | {fitted.temperature:.3f} | {whole!r} | {token!r} | {-pairs[0].error_squared!r} |"
 
 
 def downstream():

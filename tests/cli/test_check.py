@@ -32,7 +32,7 @@ def shell(*arguments, stdin=None, **keywords):
 def test_verdict_first_then_numbers_bins_and_curve(table, capsys):
     assert run(["check", str(table)]) == 0
     out = capsys.readouterr().out
-    order = [out.index(s) for s in ("iscalibrat", "RMS error", "Bins:", "● bin")]
+    order = [out.index(s) for s in ("iscalibrat", "RMS error", "Bins of the probability q:", "● bin")]
     assert order == sorted(order)
     assert max(map(len, out.splitlines())) <= 80
 
@@ -62,7 +62,7 @@ def test_latex_is_escaped(table, capsys):
 def test_explain_names_every_number(table, capsys):
     assert run(["check", str(table), "--explain"]) == 0
     head, _, tail = capsys.readouterr().out.partition("What the numbers mean")
-    for name in re.findall(r"^  (\w[\w ?-]*?)  ", head.split("Bins:")[0], re.M):
+    for name in re.findall(r"^  (\w[\w ?-]*?)  ", head.split("Bins of the probability q:")[0], re.M):
         assert name == "rows" or f"  {name}\n" in tail, name
 
 

@@ -33,7 +33,7 @@ def test_engineer(run):
     (checked, compared, recalibrated), said = run("for_engineers")
     assert checked.bias.extremity == "too extreme"
     assert [s.name for s in checked.slices] == ["es", "en"]  # the worse one first, as the data were made
-    assert compared.pairs[0].error_squared.low > 0  # a is the worse one, clearly
+    assert compared.pairs[0].error_squared.high < 0  # a is the worse one, clearly
     assert recalibrated.error.value < checked.error.low
     assert "b is better calibrated than a" in said
 

@@ -108,7 +108,7 @@ def test_figure_3_is_what_check_and_compare_say(made, paper_contest):
     for name, p in q.items():
         assert found[name] == pytest.approx(howsure.check(y, p, groups=group).error.value, rel=1e-9)
     whole = howsure.compare(y, q, groups=group)
-    assert found["difference of squares"] == pytest.approx(whole.pairs[0].error_squared.value, rel=1e-9)
+    assert found["difference of squares"] == pytest.approx(-whole.pairs[0].error_squared.value, rel=1e-9)
     assert np.allclose(contest.sides[0].q.sum(axis=1), 1)
 
 

@@ -54,7 +54,7 @@ class MulticlassCalibration(Composite):
     accuracy: float
     top: Calibration  # is the probability of the predicted class right?
     pooled: Calibration  # all (item, class) events together, items (or groups) independent
-    class_wise: float  # root mean over the classes of their squared errors
+    class_wise: float  # root mean over the classes of their squared calibration errors
     per_class: tuple[Slice, ...]  # worst first
     risk_coverage: RiskCoverage
     brier: float  # Σ_k (y_k - q_k)², mean over items

@@ -1,6 +1,6 @@
 """Two models asked the same yes/no questions: on which is either better calibrated, and how surely?
 
-For each question the difference of squared errors has a cluster-robust test (sentences are what is independent), the
+For each question the difference of squared calibration errors has a cluster-robust test (sentences are what is independent), the
 p-values adjusted for the number of questions (Benjamini-Hochberg). Beside it stands what the paper did: the error of
 Algorithm 1 with the interval of Algorithm 2, which takes tokens for independent; two models differ where the intervals
 do not overlap.
@@ -53,7 +53,7 @@ class Answered:
 
     @property
     def better(self) -> int:
-        """0 or 1, the model of smaller squared error; the same rows in both is 1."""
+        """0 or 1, the model of smaller squared calibration error; the same rows in both is 1."""
         return int(self.difference.value >= 0)
 
     @property
@@ -84,14 +84,14 @@ def answered(
         assert a is not None
         assert b is not None
         first, second = (calibration_interval(x.y, q, bin_size, n_samples, rng) for q in x.q.values())
-        made.append(Answered(x.name, int(x.y.sum()), (a, b), (first, second), pairs[0].error_squared))
+        made.append(Answered(x.name, int(x.y.sum()), (a, b), (first, second), -pairs[0].error_squared))
     adjusted = benjamini_hochberg([m.difference.p_value for m in made])
     return tuple(replace(m, adjusted=p) for m, p in zip(made, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """Mean over the commonest questions: each model's RMS error, the paper's, and the difference of squared errors."""
+    """Mean over the commonest questions: each model's RMS error, the paper's, and the difference of squared calibration errors."""
 
     most: int
     errors: tuple[float, float]

@@ -123,7 +123,7 @@ def system_intervals(c: Contest) -> list[Spec]:
 
 def duel_intervals(c: Contest) -> list[Spec]:
     order = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DRAWN]
-    return [{"name": f"{d.a} − {d.b}", **d.difference.estimate.to_dict()} for d in order]
+    return [{"name": f"{d.a} against {d.b}", **d.difference.estimate.to_dict()} for d in order]
 
 
 def coefficient_layers(a: Agreement) -> list[Spec]:

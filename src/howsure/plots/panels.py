@@ -174,7 +174,7 @@ def score_panels(
         return {"datum": name, "type": "nominal", "scale": scale, "legend": legend}
 
     def drawn(mark: Spec, field: str, name: str, **more: Any) -> Spec:
-        y = number(field, "squared error", scale=y_scale, axis=y_axis)
+        y = number(field, "squared calibration error", scale=y_scale, axis=y_axis)
         return {"mark": mark, "encoding": {"x": x, "y": y, "color": series(name), **more}}
 
     ours = "debiased, 95% interval"

@@ -84,7 +84,7 @@ def classes_page(m: MulticlassCalibration) -> bytes:
 
 TEST_NOTES = {
     "combined": "Cauchy combination of the next two, p cut at ½ so that none cancels another; the headline.",
-    "excess error": "Is the debiased squared error larger than a calibrated model's would be? Any shape.",
+    "excess error": "Is the debiased squared calibration error larger than a calibrated model's would be? Any shape.",
     "score": "Is q shifted, or its slope wrong?",
     "Spiegelhalter": "Is the Brier score what it should be if q were right?",
     "Kolmogorov-Smirnov": "The largest cumulative difference between y and q.",

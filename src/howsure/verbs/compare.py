@@ -94,7 +94,7 @@ def compare(
 
     Notes
     -----
-    The difference of squared errors is tested, not of errors: when one error is near 0 the latter has no honest
+    The difference of squared calibration errors is tested, not of errors: when one error is near 0 the latter has no honest
     interval, and the sign is the same. Formulas and simulations: docs/evidence/theory.md.
 
     Examples
@@ -103,7 +103,7 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(4000)
     >>> made = howsure.compare(rng.random(4000) < p, {"right": p, "squared": p**2})
-    >>> made.pairs[0].error_squared.value < 0
+    >>> made.pairs[0].error_squared.value > 0  # a is better
     True
     """
     level = _validate.fraction(confidence_level, "confidence_level")

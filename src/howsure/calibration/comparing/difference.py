@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Difference(Record):
-    """A number of model A less that of model B, with its interval and the p-value of no difference."""
+    """By how much one thing exceeds another, with its interval and the p-value of no difference."""
 
     value: float
     low: float | None
@@ -37,6 +37,11 @@ class Difference(Record):
         limits = "" if self.low is None else f" [{self.low:+.4g}, {self.high:+.4g}], p = {self.p_value:.3g}"
         return f"{self.value:+.4g}{limits}"
 
+    def __neg__(self) -> Difference:
+        """The same, seen from the other side."""
+        low, high = (None if x is None else 0.0 - x for x in (self.high, self.low))
+        return Difference(0.0 - self.value, low, high, self.p_value)
+
     @property
     def estimate(self) -> Estimate:
         """The same without the p-value."""
@@ -45,7 +50,7 @@ class Difference(Record):
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Of two models: in squared error, Brier score and log loss (None where some row makes one infinite)."""
+    """Of two models, A less B: squared calibration error, Brier score and log loss (None where some row makes one infinite)."""
 
     error_squared: Difference
     brier: Difference

@@ -25,7 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pair(Record):
-    """Model `a` less model `b`: negative differences favour `a`."""
+    """By how much model `a` is better than model `b`: positive differences favour `a`, as in all comparisons.
+
+    All three are losses, so that a difference is what `b` has more of them.
+    """
 
     a: str
     b: str
@@ -34,7 +37,7 @@ class Pair(Record):
     log_loss: Difference | None  # None where some row makes a log loss infinite
 
     def __repr__(self) -> str:
-        return f"Pair({self.a} - {self.b}: squared error {self.error_squared!r})"
+        return f"Pair({self.a} - {self.b}: squared calibration error {self.error_squared!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Comparison(Result):
         for s in self.slices:
             if s.pair is None or s.pair.error_squared.value == 0:
                 continue
-            better = a if s.pair.error_squared.value < 0 else b
+            better = a if s.pair.error_squared.value > 0 else b
             made[better] += 1
             made[f"{better} significantly"] += s.adjusted_p_value is not None and s.adjusted_p_value < alpha
         return made
@@ -155,7 +158,7 @@ def compared(
         found = group_differences(plan, scored, level)
     names = scored.models
     return calibrations, tuple(
-        Pair(names[i], names[j], d.error_squared, d.brier, d.log_loss)
+        Pair(names[i], names[j], -d.error_squared, -d.brier, None if d.log_loss is None else -d.log_loss)
         for (i, j), d in zip(plan.pairs, found, strict=True)
     )
 

@@ -25,13 +25,13 @@ def verdict(c: Comparison) -> str:
 
 def _sentence(c: Comparison, p: Pair, errors: dict[str, float | None]) -> str:
     alpha = 1.0 - c.confidence_level
-    better, worse = (p.a, p.b) if p.error_squared.value < 0 else (p.b, p.a)
+    better, worse = (p.a, p.b) if p.error_squared.value > 0 else (p.b, p.a)
     numbers = f"RMS error {_number(errors[better])} against {_number(errors[worse])}"
     if p.error_squared.p_value is not None and p.error_squared.p_value < alpha:
         said = f"{better} is better calibrated than {worse}: {numbers} (p {_p(p.error_squared.p_value)})."
     else:
         said = f"No difference in calibration found: {numbers} (p {_p(p.error_squared.p_value)})."
-    lower, higher = (p.a, p.b) if p.brier.value < 0 else (p.b, p.a)
+    lower, higher = (p.a, p.b) if p.brier.value > 0 else (p.b, p.a)
     if p.brier.p_value is not None and p.brier.p_value < alpha:
         return f"{said} {lower} has the better Brier score, by {abs(p.brier.value):.4f} (p {_p(p.brier.p_value)})."
     return f"{said} Their Brier scores do not differ clearly ({lower} ahead of {higher} by {abs(p.brier.value):.4f})."

@@ -25,7 +25,7 @@ class SystemScore(Record):
 
 @dataclass(frozen=True, slots=True)
 class Duel(Record):
-    """System `a` less system `b`: a positive difference favours `a`. The first test is the one that counts."""
+    """By how much system `a` is better than system `b`: a positive difference favours `a`. The first test is the one that counts."""
 
     SHOWN = """a b effect_size=difference.value difference adjusted_p_value tests bootstrap power
         only_a_right=a_only only_b_right=b_only"""

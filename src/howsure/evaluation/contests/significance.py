@@ -1,7 +1,7 @@
 """Tests that two systems are alike: under that hypothesis their outputs on a unit could be swapped.
 
-For accuracy the law of the swapped difference is exact: S = Σ ±d_g, d_g being what A has right more than B in cluster
-g. With a row a cluster this is McNemar's exact test; with documents it is McNemar's test made cluster-robust.
+For accuracy the law of the swapped difference is exact: S = Σ ±d_g, d_g being what A has right more than B in group
+g. With a row a group this is McNemar's exact test; with documents it is McNemar's test made robust to groups.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def mcnemar(a_only: int, b_only: int) -> tuple[Test, Test]:
 
 
 def sign_flips(d: Ints, count: Ints) -> tuple[Test, Test] | None:
-    """The exact test and mid-p of Σ d = 0 when each of `count` clusters' d may change its sign; None where too long."""
+    """The exact test and mid-p of Σ d = 0 when each of `count` groups' d may change its sign; None where too long."""
     size, where = np.unique(np.abs(d), return_inverse=True)
     times = np.rint(np.bincount(where, count)).astype(np.int64)
     total = abs(int(d @ count))
     kept = size > 0
     size, times = size[kept], times[kept]
-    names = ("clustered McNemar, exact", "clustered McNemar, mid-p")
+    names = ("McNemar of groups, exact", "McNemar of groups, mid-p")
     if total == 0 or not len(size):
         return Test(names[0], 1.0), Test(names[1], 1.0)
     reach = int(size @ times)
@@ -90,12 +90,12 @@ def _convolved(law: Floats, step: Floats, stride: int) -> Floats:
 
 
 def cluster_z(d: Ints, count: Ints) -> Test:
-    """The same by the normal law: (Σd)² / Σd², McNemar's χ² where every cluster is a row."""
+    """The same by the normal law: (Σd)² / Σd², McNemar's χ² where every group is a row."""
     from howsure.kernels.special import ndtr
 
     spread = float((d.astype(np.float64) ** 2) @ count)
     z = float(d @ count) / sqrt(spread) if spread else 0.0
-    return Test("clustered McNemar, normal", 2.0 * float(ndtr(-abs(z))), z * z)
+    return Test("McNemar of groups, normal", 2.0 * float(ndtr(-abs(z))), z * z)
 
 
 def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | None = None) -> Test:
@@ -117,7 +117,7 @@ def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | N
     return Test("permutation", (1.0 + int(extreme.sum())) / (1.0 + samples))
 
 
-# The paired bootstrap: rows, or clusters, drawn again through their counts.
+# The paired bootstrap: rows, or groups, drawn again through their counts.
 #
 # The p-value is the share of resamples whose difference beats the observed one by as much again, δ(x⁽ⁱ⁾) >= 2δ(x): the
 # resamples centre on δ(x), not on 0. Two-sided it also counts δ(x⁽ⁱ⁾) <= 0: as far from δ(x) on the other side.
@@ -166,7 +166,7 @@ class Power(Record):
     """Power of a test on n rows, the difference and its spread being as observed.
 
     With σ0 and σ1 the standard deviations of a row's difference if the systems are alike and if they are not, both with
-    the design effect of clusters, power(n) = Φ((|δ|√n - z σ0) / σ1).
+    the design effect of groups, power(n) = Φ((|δ|√n - z σ0) / σ1).
     """
 
     SHOWN = "effect design_effect alpha rows_for_80_percent rows_for_90_percent"
@@ -175,7 +175,7 @@ class Power(Record):
     null_spread: float
     spread: float
     alpha: float = 0.05
-    design_effect: float | None = None  # of clusters, where it is known apart
+    design_effect: float | None = None  # of groups, where it is known apart
 
     def __repr__(self) -> str:
         needed = self.rows_needed()

@@ -58,7 +58,7 @@ class Compared:
     y: np.ndarray
     q: dict[str, Floats]
     calibrations: dict[str, Calibration]
-    pair: Pair  # naive Bayes less logistic regression
+    pair: Pair
     scores: tuple[SystemScore, ...]  # F1 of the positive class
     duel: Duel
 
@@ -120,7 +120,7 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
     assert logistic.error is not None
     f = [s.value for s in c.scores]
     gain = c.duel.difference
-    d = c.pair.error_squared
+    d = -c.pair.error_squared  # naive Bayes less logistic regression
     ratio = logistic.error.value / bayes.error.value if bayes.error.value else float("inf")
     higher = Finding(
         "Naive Bayes has a slightly higher F1.",
@@ -136,7 +136,7 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
         "§4.1.2, figure 2",
         "differs" if ratio >= 0.5 else judged(d.low, d.high),
         f"RMS error: naive Bayes {shown(bayes.error, 3)}, logistic regression {shown(logistic.error, 3)}, {ratio:.2f} times as much; "
-        f"difference of squared errors {d!r}.",
+        f"difference of squared calibration errors {d!r}.",
         {"naive Bayes": bayes.error.value, "logistic regression": logistic.error.value, "ratio": ratio},
         "0.105 against 0.041",
         f"{bayes.error.value:.3f} against {logistic.error.value:.3f}",

@@ -132,10 +132,10 @@ def lower(found: dict[str, tuple[Contest, Pooled]]) -> Finding:
     hmm, crf = errors["HMM"], errors["CRF"]
     assert hmm is not None
     assert crf is not None
-    d = p.pair.error_squared
+    d = -p.pair.error_squared  # HMM less CRF
     accuracies = {s.name: s.accuracy for s in made.sides}
     others = "; ".join(
-        f"{kind} HMM {shown(o.calibrations['HMM'].error)}, CRF {shown(o.calibrations['CRF'].error)}, {o.pair.error_squared!r}"
+        f"{kind} HMM {shown(o.calibrations['HMM'].error)}, CRF {shown(o.calibrations['CRF'].error)}, {-o.pair.error_squared!r}"
         for kind, (_, o) in found.items()
         if kind != PAPER
     )
@@ -143,7 +143,7 @@ def lower(found: dict[str, tuple[Contest, Pooled]]) -> Finding:
         "At the same accuracy the CRF's calibration error over all tags is lower than the HMM's.",
         "§4.2.2, figure 3",
         judged(d.low, d.high),
-        f"With the paper's pseudocount of 1: HMM {shown(hmm)}, CRF {shown(crf)}; difference of squared errors {d!r}, sentences counted together; "
+        f"With the paper's pseudocount of 1: HMM {shown(hmm)}, CRF {shown(crf)}; difference of squared calibration errors {d!r}, sentences counted together; "
         f"accuracy HMM {shown(accuracies['HMM'])}, CRF {shown(accuracies['CRF'])}. Otherwise: {others}.",
         {
             "HMM": hmm.value,

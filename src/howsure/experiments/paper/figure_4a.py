@@ -61,7 +61,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         "tables": (*tables, pseudocount_table(hmms, "is it NN?")),
         "notes": (
             f"Tags with fewer than {settings['least']} test tokens are left out. Significance: cluster-robust test of the "
-            "difference of squared errors, sentences independent, Benjamini-Hochberg at 5%.",
+            "difference of squared calibration errors, sentences independent, Benjamini-Hochberg at 5%.",
             "Algorithm 2's intervals take tokens for independent and add noise a second time; a model is counted there as "
             "significantly better where the two intervals do not overlap.",
         ),
@@ -118,11 +118,11 @@ def averages_table(means: list[Average]) -> Table:
     """Mean errors."""
     rows = tuple((f"{a.most} commonest", *a.errors, *a.paper, shown_difference(a.difference.value, a)) for a in means)
     columns = ("questions", "HMM, mean RMS error", "CRF", "HMM, Alg. 2", "CRF, Alg. 2")
-    return Table("averages", "Averages", (*columns, "HMM - CRF, mean squared error [95%]"), rows)
+    return Table("averages", "Averages", (*columns, "HMM - CRF, mean squared calibration error [95%]"), rows)
 
 
 def shown_difference(value: float, a: Average) -> str:
-    """A mean difference of squared errors with its interval."""
+    """A mean difference of squared calibration errors with its interval."""
     return f"{value:+.2e} [{a.difference.low:+.2e}, {a.difference.high:+.2e}]"
 
 
@@ -165,7 +165,7 @@ def findings(
                 "The two are about equally calibrated on NN.",
                 "§4.2.2, figure 4a",
                 alike(noun),
-                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared errors {d!r}"
+                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared calibration errors {d!r}"
                 + ("." if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}.")
                 + ("" if noun.significant else " No difference is shown, which does not show that there is none.")
                 + _by_pseudocount(hmms, noun),
@@ -216,7 +216,7 @@ def average_finding(means: list[Average], what: str, source: str) -> Finding:
     """Averages over the commonest questions: is the CRF better there too?"""
     said = "; ".join(
         f"over the {a.most} commonest {what} HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f} "
-        f"(mean squared error {shown_difference(a.difference.value, a)})"
+        f"(mean squared calibration error {shown_difference(a.difference.value, a)})"
         for a in means
     )
     side = [a.better for a in means]

@@ -189,7 +189,7 @@ def findings(
         ),
         (BASIC, ADVANCED, "Better features make the CRF better calibrated and more refined.", "thesis §4.1.2, of tags"),
     ):
-        d = pairs[first, second].error_squared
+        d = -pairs[first, second].error_squared
         briers = {n: named[n].brier.value or 0.0 for n in (first, second)}
         made.append(
             Finding(
@@ -197,7 +197,7 @@ def findings(
                 source,
                 judged(d.low, d.high),
                 f"Over {len(whole.y):,} spans, {int(whole.y.sum()):,} of them entities: {first} {shown(named[first].error)}, {second} "
-                f"{shown(named[second].error)}; difference of squared errors {d!r}. Brier score {briers[first]:.4f} and {briers[second]:.4f}; tag "
+                f"{shown(named[second].error)}; difference of squared calibration errors {d!r}. Brier score {briers[first]:.4f} and {briers[second]:.4f}; tag "
                 f"accuracy {accuracies[first]:.4f} and {accuracies[second]:.4f}.",
                 {first: errors[first], second: errors[second], "difference of squares": d.value},
                 "no number for entities",

@@ -118,7 +118,7 @@ def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: 
     sides = {hmm is not None and t.error.value < hmm.value for t in near}
     settings = ", ".join(f"l2 = {t.setting:g} (accuracy on dev {t.on_dev:.4f}) {shown(t.error)}" for t in near)
     hangs = f" That hangs on the regulariser: {settings}." if len(sides) > 1 else ""
-    v, d = _values(calibrations), pair.error_squared
+    v, d = _values(calibrations), -pair.error_squared  # HMM less CRF-Basic
     ratio = v[HMM] / v[BASIC] if v[BASIC] else float("inf")
     numbers = {HMM: v[HMM], BASIC: v[BASIC], "difference of squares": d.value}
     if np.isfinite(ratio):
@@ -127,7 +127,7 @@ def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: 
         claim,
         "thesis §4.1, figures 4.1 and 4.2" if "0.035" in paper else "thesis §4.2, figures 4.4 and 4.5",
         "undecided" if hangs else judged(d.low, d.high),
-        f"HMM {shown(hmm)}, CRF-Basic {shown(calibrations[BASIC].error)}; difference of squared errors {d!r}.{hangs}",
+        f"HMM {shown(hmm)}, CRF-Basic {shown(calibrations[BASIC].error)}; difference of squared calibration errors {d!r}.{hangs}",
         numbers,
         paper,
         f"{v[HMM]:.3f} against {v[BASIC]:.3f}",
@@ -143,8 +143,8 @@ def wsj_findings(
     """What the thesis says of newswire."""
     v = _values(calibrations)
     accuracies = {s.name: s.accuracy for s in made.sides}
-    d = pairs[BASIC, ADVANCED].error_squared
-    from_hmm = pairs[HMM, ADVANCED].error_squared
+    d = -pairs[BASIC, ADVANCED].error_squared
+    from_hmm = -pairs[HMM, ADVANCED].error_squared
     advanced = calibrations[ADVANCED]
     apart = {s.name: (s.q[:, (k := made.tags.index("NN"))] - s.q[:, k].mean()) ** 2 for s in made.sides}
     spread = {n: float(a.mean()) for n, a in apart.items()}
@@ -183,7 +183,7 @@ def wsj_findings(
         "thesis §4.1, figure 4.3",
         "confirmed" if abs(right.value - 0.96) < 0.015 and advanced.error.value < 0.03 else "differs",
         f"Accuracy {shown(right)}, RMS error {shown(advanced.error)}: against CRF-Basic {d!r}, against the HMM {from_hmm!r} (squared "
-        f"errors). The test of perfect calibration has p = {advanced.p_value:.2g}.",
+        f"calibration errors). The test of perfect calibration has p = {advanced.p_value:.2g}.",
         {"accuracy": right.value, "error": advanced.error.value, "CRF-Basic": v[BASIC], "HMM": v[HMM]},
         "accuracy 96%, score 0.018",
         f"accuracy {100 * right.value:.1f}%, error {advanced.error.value:.3f}",
@@ -199,7 +199,7 @@ def tweet_findings(
 ) -> tuple[Finding, ...]:
     """What the thesis says of tweets."""
     v = _values(calibrations)
-    d = pairs[BASIC, ADVANCED].error_squared
+    d = -pairs[BASIC, ADVANCED].error_squared
     right = next(s.accuracy for s in made.sides if s.name == ADVANCED)
     advanced = calibrations[ADVANCED]
     p = advanced.p_value
@@ -214,7 +214,7 @@ def tweet_findings(
         "Better features halve the miscalibration again.",
         "thesis §4.2, figures 4.5 and 4.6",
         judged(d.low, d.high),
-        f"CRF-Basic {shown(calibrations[BASIC].error)}, CRF-Advanced {shown(advanced.error)}; difference of squared errors {d!r}.",
+        f"CRF-Basic {shown(calibrations[BASIC].error)}, CRF-Advanced {shown(advanced.error)}; difference of squared calibration errors {d!r}.",
         {BASIC: v[BASIC], ADVANCED: v[ADVANCED], "difference of squares": d.value},
         "half",
         f"{v[BASIC]:.3f} to {v[ADVANCED]:.3f}",

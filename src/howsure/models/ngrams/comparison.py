@@ -20,7 +20,7 @@ PERMUTATIONS = 9_999
 
 @dataclass(frozen=True, slots=True)
 class ModelComparison(Result):
-    """A against B, in bits a word over the words that both know; negative favours A."""
+    """A against B, in bits a word over the words that both know; a positive difference favours A."""
 
     a: str
     b: str
@@ -44,11 +44,11 @@ class ModelComparison(Result):
         """The answer in words."""
         share = f"{self.better_sentences:,} of {self.sentences:,} sentences are likelier under {self.a}"
         if not math.isfinite(self.difference):
-            who = self.b if self.difference < 0 else self.a
+            who = self.b if self.difference > 0 else self.a
             return f"{who} gives some of these words probability 0: its perplexity is infinite; {share}."
         if self.p_value >= 0.05:
             return f"No clear difference between {self.a} and {self.b}: {abs(self.difference):.3f} bits a word, p = {self.p_value:.3f}; {share}."
-        better, worse = (self.a, self.b) if self.difference < 0 else (self.b, self.a)
+        better, worse = (self.a, self.b) if self.difference > 0 else (self.b, self.a)
         p = "< 0.001" if self.p_value < 0.001 else f"= {self.p_value:.3f}"
         return (
             f"{better} predicts better than {worse}, by {abs(self.difference):.3f} bits a word (p {p}): perplexity "
@@ -119,10 +119,10 @@ def compared(
     sum_a, sum_b = np.bincount(group, bits_a[kept]), np.bincount(group, bits_b[kept])
     n = int(kept.sum())
     with np.errstate(invalid="ignore"):
-        d = sum_a - sum_b
+        d = sum_b - sum_a
     d = np.where(np.isnan(d), 0.0, d)  # impossible under both
     value = (
-        float(sum_a.sum() / n - sum_b.sum() / n)
+        float(sum_b.sum() / n - sum_a.sum() / n)
         if np.isfinite(d).all()
         else float(np.sign(np.sum(np.sign(d)))) * math.inf
     )
@@ -138,7 +138,7 @@ def compared(
         low=None if half is None else value - half,
         high=None if half is None else value + half,
         p_value=sign_flip_p_value(np.clip(d, -1e6, 1e6), rng),
-        better_sentences=int((d < 0).sum()),
+        better_sentences=int((d > 0).sum()),
         confidence_level=confidence_level,
     )
 

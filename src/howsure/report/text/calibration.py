@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from howsure.evaluation.model_checks import LanguageCalibration
     from howsure.kernels.cells import Floats
 
+BIAS = "mean of the probability q less that of y (1: came true, 0: not)"
 MOST_BINS = 30
 MOST_SLICES = 40
 MOST_CLASSES = 60
@@ -32,12 +33,12 @@ def calibration_text(c: Calibration) -> str:
 
 def _numbers(c: Calibration) -> str:
     rows = [
-        ("rows", f"{c.n:,}{in_groups(c.n_groups)}{effective_text(c)}", f"base rate {c.base_rate:.4g}"),
+        ("rows", f"{c.n:,}", f"{in_groups(c.n_groups)}{effective_text(c)}; base rate {c.base_rate:.4g}".lstrip("; ")),
         ("RMS error", *_with_limits(c.error, c.confidence_level)),
         *([] if c.resolution is None else [("  seen in", f"{c.resolution.bins:,} bins", c.resolution.words)]),
         ("ECE", *_with_limits(c.ece, c.confidence_level)),
         ("largest bin error", f"{c.max_error:.4f}", ""),
-        ("mean q - mean y", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap)),
+        ("bias", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap, BIAS)),
     ]
     if c.bias.slope is not None:
         rows.append(("slope of y on q", f"{c.bias.slope.value:.3f}", _limits(c.bias.slope, "(below 1: too extreme)")))
@@ -49,7 +50,8 @@ def _numbers(c: Calibration) -> str:
                 (
                     name,
                     f"{score.value:.4f}",
-                    f"= {score.miscalibration:.4f} miscalibrated - {score.discrimination:.4f} + {score.uncertainty:.4f}",
+                    f"= {score.miscalibration:.4f} miscalibration - {score.discrimination:.4f} discrimination "
+                    f"+ {score.uncertainty:.4f} uncertainty",
                 )
             )
     if c.auc is not None:
@@ -78,7 +80,7 @@ def _limits(e: Estimate, said: str = "") -> str:
 def bins_table(c: Calibration) -> str:
     b = c.bins
     head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{100 * c.confidence_level:g}% interval':<17}"
-    lines = [filled(f"Bins: {b.rule}."), head.rstrip()]
+    lines = [filled(f"Bins of the probability q: {b.rule}."), head.rstrip()]
     shown = (
         range(len(b)) if len(b) <= MOST_BINS else [*range(MOST_BINS // 2), -1, *range(len(b) - MOST_BINS // 2, len(b))]
     )
@@ -136,7 +138,7 @@ def drawn_points(q: Floats, p: Floats, low: Floats, high: Floats) -> str:
             if grid[y][x] != "●":
                 grid[y][x] = "│"
         grid[row(float(p[i]))][x] = "●"
-    lines = ["observed   ● bin  │ its interval  · perfectly calibrated"]
+    lines = ["observed, against the probability q   ● bin  │ its interval  · calibrated"]
     for y, cells in enumerate(grid):
         label = {0: "1.0", (ROWS - 1) // 2: "0.5", ROWS - 1: "0.0"}.get(y, "")
         lines.append(f"  {label:>4} ┤{''.join(cells)}".rstrip())
@@ -181,7 +183,7 @@ def language_text(m: LanguageCalibration) -> str:
         ("places", f"{m.places:,}", "" if c.n_groups is None else f"in {c.n_groups:,} sentences"),
         ("predicted word right", f"{m.accuracy:.4f}", ""),
         ("RMS error", *_error(c)),
-        ("mean q - mean y", f"{c.bias.gap.value:+.4f}", ""),
+        ("bias", f"{c.bias.gap.value:+.4f}", BIAS),
     ]
     lines = [
         f"All words at {m.sampled_places:,} places, by how often a word was seen in training:",
@@ -219,7 +221,7 @@ def recalibration_text(r: Recalibration) -> str:
             f"  {m.method:<15} {m.log_loss:>9.4f} {m.brier:>9.4f} {m.gain.value:>+9.4f}  {interval:<20}{mark}".rstrip()
         )
     lines[1] = lines[1].rstrip()
-    fitted = filled(f"Fitted to all rows: {r.recalibrator!r}", hanging="  ")
+    fitted = filled(f"Fitted to all rows (probability q): {r.recalibrator!r}", hanging="  ")
     return joined([filled(r.verdict), "\n".join(lines), fitted, "\n".join(notes(r.notes))])
 
 
@@ -242,7 +244,7 @@ _MEANINGS = [
         "max over bins of |mean q - frequency|",
     ),
     (
-        "mean q - mean y",
+        "bias",
         "Positive: too high on average. A model can be right on average and wrong everywhere, so read it with the slope.",
         "(1/N) Σ (q - y)",
     ),
@@ -354,7 +356,11 @@ def paper_text(c: PaperCalibration) -> str:
     """Verdict first, then Algorithms 1 and 2 and Eq. 1, the same with ties shared, the bins and the curve."""
     loss = "infinite" if c.log_loss is None else f"{c.log_loss:.4f}"
     letter = [
-        ("rows", f"{c.n:,}", f"in {c.to_the_letter.n_bins:,} bins of β = {c.bin_size:,}; S = {c.n_samples:,} samples"),
+        (
+            "rows",
+            f"{c.n:,}",
+            f"in {c.to_the_letter.n_bins:,} bins of the probability, β = {c.bin_size:,}; S = {c.n_samples:,}",
+        ),
         *_paper_numbers(c.to_the_letter, "Algorithm 1", "Algorithm 2"),
         ("Brier score", f"{c.brier:.4f}", "L2"),
         ("log loss", loss, "Lℓ, in nats"),
@@ -382,7 +388,10 @@ def _paper_numbers(x: PaperNumbers, first: str, second: str) -> list[tuple[str, 
 def _paper_table(c: PaperCalibration) -> str:
     records = c.bins.to_dict()
     half = MOST_BINS // 2
-    lines = [f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"]
+    lines = [
+        "Bins: q̂ the mean probability, p̂ how often it came true",
+        f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se",
+    ]
     for i, r in enumerate(records):
         if len(records) > MOST_BINS and half <= i < len(records) - half:
             if i == half:

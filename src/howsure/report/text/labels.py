@@ -268,11 +268,11 @@ def comparison_text(c: Comparison) -> str:
         loss = "infinite" if k.log_loss.value is None else f"{k.log_loss.value:.4f}"
         lines.append(f"  {cut(name, 20):<20} {error} {k.bias.gap.value:>+8.4f} {k.brier.value:>7.4f} {loss:>9}")
     parts.append("\n".join(lines))
-    lines = ["Differences (first less second; negative favours the first)"]
+    lines = ["Differences: by how much the first is better (positive favours the first)"]
     for p in c.pairs:
-        lines.append(f"  {cut(p.a, 30)} - {cut(p.b, 30)}")
-        for label, d in (("squared error", p.error_squared), ("Brier score", p.brier), ("log loss", p.log_loss)):
-            lines.append(f"    {label:<14} {_difference(d)}")
+        lines.append(f"  {cut(p.a, 30)} against {cut(p.b, 30)}")
+        losses = {"squared calibration error": p.error_squared, "Brier score": p.brier, "log loss": p.log_loss}
+        lines += [f"    {label:<26} {_difference(d)}" for label, d in losses.items()]
     parts.append("\n".join(lines))
     if c.slices:
         a, b = (cut(m, 12) for m in c.models[:2])
@@ -310,7 +310,9 @@ def contest_text(c: Contest) -> str:
         lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}".rstrip())
     parts = [filled(printable(c.verdict)), "\n".join(lines)]
     shown = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DUELS] if len(c.duels) > 1 else c.duels
-    parts.append("\n".join(["Differences (first less second; positive favours the first)", *_duels(c, shown)]))
+    parts.append(
+        "\n".join(["Differences: by how much the first is better (positive favours the first)", *_duels(c, shown)])
+    )
     if len(c.duels) > MOST_DUELS:
         parts[-1] += f"\n  … {len(c.duels) - MOST_DUELS:,} more pairs (--json lists all)"
     if c.calibration is not None:
@@ -322,7 +324,7 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
     lines = []
     for d in duels:
         x = d.difference
-        lines.append(f"  {cut(d.a, 24)} - {cut(d.b, 24)}")
+        lines.append(f"  {cut(d.a, 24)} against {cut(d.b, 24)}")
         lines.append(f"    {'effect size δ(x)':<26} {x.value:+.4f}  {limits(x, '+.4f')}".rstrip())
         if d.a_only is not None:
             lines.append(f"    {'only one right':<26} first {d.a_only:,}, second {d.b_only:,}")
@@ -344,7 +346,7 @@ def _probabilities(c: Contest) -> list[str]:
     what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
     lines = [
         f"Probabilities {what}",
-        f"  {'':<20} {'RMS error':<25} {'mean q - y':>10}  {'calibrated?':<12} {'Brier':>6}",
+        f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}",
     ]
     for name, k in zip(c.calibration.models, c.calibration.calibrations, strict=True):
         error = "–" if k.error is None else repr(k.error)

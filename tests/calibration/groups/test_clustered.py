@@ -6,7 +6,6 @@ import pytest
 import howsure
 from howsure.calibration.analysis import filing
 from howsure.calibration.groups import estimates as clustered
-from howsure.calibration.groups import moments as group_moments
 from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.groups.moments import moments
 from howsure.calibration.sketch import sketch_rows
@@ -59,16 +58,6 @@ def test_groups_of_one_row_are_no_groups():
         assert a.high - a.low == pytest.approx(b.high - b.low, rel=0.02)
     assert each.error.high == pytest.approx(alone.error.high, rel=0.15)
     assert each.bins.effective_n == pytest.approx(each.bins.n, rel=0.02)
-
-
-@pytest.mark.parametrize("dense", [0.0, 2.0])
-def test_products_between_bins_by_blocks_of_groups_or_sparse(monkeypatch, dense):
-    monkeypatch.setattr(group_moments, "DENSE", dense)
-    monkeypatch.setattr(group_moments, "GROUPS_AT_ONCE", 7)
-    rng = np.random.default_rng(39)
-    x = rng.normal(size=(30, 5)) * (rng.random((30, 5)) < 0.4)
-    group, b = np.nonzero(x)
-    assert group_moments._gram(group, b, x[group, b], 30, 5) == pytest.approx(x.T @ x)
 
 
 def unequal(rng, n=400):

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from howsure.calibration.comparing.paired_rows import Plan, row_log_loss
 from howsure.calibration.groups.balance import Balance
+from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.grouping import Arranged, binned_sums, numbered, products
 
 Seen = TypeVar("Seen", covariant=True)
 
@@ -41,14 +43,14 @@ class PairedPiece:
     @staticmethod
     def of(plan: Plan, groups: NDArray[Any], ys: Sequence[NDArray[np.uint8]], qs: Sequence[Floats]) -> PairedPiece:
         """File rows; `groups` are numbers of any kind, one a row."""
-        ids, group = np.unique(groups, return_inverse=True)
+        ids, group = numbered(groups)
         g = len(ids)
         e = [y - q for y, q in zip(ys, qs, strict=True)]
         sides = []
-        for m, q, residual in zip(plan.models, qs, e, strict=True):
-            code, where = np.unique(group * len(m) + m.bins(q), return_inverse=True)
-            n = np.bincount(where, minlength=len(code)).astype(np.float64)
-            sides.append(Side(code // len(m), code % len(m), n, _sums(where, residual, len(code))))
+        for m, y, q in zip(plan.models, ys, qs, strict=True):
+            rows = Arranged.of(group, g, y, q)
+            filed = binned_sums(rows, m.bins(rows.q), SUM_Q + 1)
+            sides.append(Side(filed.group, filed.bin, filed.sums[ROWS], filed.sums[POSITIVE] - filed.sums[SUM_Q]))
         squares = [x**2 for x in e]
         losses = [
             None if m.log_loss is None else row_log_loss(y, q) for m, y, q in zip(plan.models, ys, qs, strict=True)
@@ -161,11 +163,9 @@ class PairedSquaresLook:
     means: Floats  # (2, P)
 
     def __call__(self, piece: PairedPiece) -> PairedSquares:
-        from scipy.sparse import csr_array
-
         g = len(piece.rows)
         h = piece.rows / self.n_rows
-        influence, weight, own, matrix = [], [], [], []
+        influence, weight, own, entries = [], [], [], []
         for side, w in zip(piece.sides, self.weighings, strict=True):
             others = w.n[side.bin] - side.n
             alone = others <= 0.0
@@ -176,14 +176,18 @@ class PairedSquaresLook:
             weight.append(np.bincount(side.group, (w.u[side.bin] - w.t) * side.n, g) / self.n_rows)
             own.append(_sums(side.group, w.a[side.bin] * r**2, g))
             weighted = np.sqrt(w.a[side.bin]) * r
-            matrix.append(csr_array((weighted, (side.group, side.bin)), shape=(g, len(w.d))))
+            entries.append((side.group, side.bin, weighted))
+
+        def between(i: int, j: int) -> Floats:
+            return products(entries[i], entries[j], g, len(self.weighings[i].d), len(self.weighings[j].d))
+
         every = np.stack(own)
         about = (piece.deltas - self.means[:, :, None] * piece.rows) / (1.0 - h)
         return PairedSquares(
             np.array([np.sum((influence[i] - influence[j]) ** 2) for i, j in self.pairs]),
             np.array([np.sum(((weight[i] - weight[j]) / (1.0 - h)) ** 2) for i, j in self.pairs]),
             every @ every.T,
-            tuple(tuple((x.T @ y).toarray() for y in matrix[i:]) for i, x in enumerate(matrix)),
+            tuple(tuple(between(i, j) for j in range(i, len(entries))) for i in range(len(entries))),
             np.sum(about**2, axis=2),
             Balance.of(h),
         )

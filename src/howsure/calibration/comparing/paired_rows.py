@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from howsure.calibration.estimation.estimate import bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
-from howsure.kernels.cells import Floats, Ints, cell_of
+from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.grouping import bins_of_cells
 
 STEP = 1 << 17  # rows worked on at once
 MOST_CELLS = 1 << 22  # pairs of bins summed in one array; above, those that occur are listed
@@ -58,7 +59,7 @@ class Binning:
 
     def bins(self, q: Floats) -> Ints:
         """The bin of each row."""
-        return np.searchsorted(self.first, cell_of(q)[0], side="right") - 1
+        return bins_of_cells(self.first, q)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from howsure.calibration.groups.clusters import POSITIVE, ROWS
 from howsure.calibration.groups.moments import Moments
 from howsure.kernels.cells import Floats
 
+ROUNDING = 1e-12  # what sums of floating-point numbers in another order may leave of a mean that is 0
 BALANCED = 0.5  # effective groups for each group, from which groups count as similar in size
 
 
@@ -54,7 +55,7 @@ def expected_error(m: Moments, rms_high: float, confidence_level: float) -> Esti
     """The debiased ECE on the bins of T, with the interval of independent rows and the groups' variances."""
     size, d, c = m.totals.n, m.plan.d, m.squares.r
     v = np.maximum(np.diag(c) / size**2, 0.5 / size**2)
-    side = np.sign(d)
+    side = np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
     linear = max(float(side @ c @ side), float(np.sum(size**2 * v)) * 1e-3) / m.n_rows**2
     variance = linear + _few(m) * m.squares.apart / m.n_rows**2
     t = student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees)

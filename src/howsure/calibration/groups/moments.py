@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from howsure.calibration.groups.balance import Balance
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, ClusterTable
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.grouping import products
 
 T = TypeVar("T")
 Seen = TypeVar("Seen", covariant=True)
-DENSE = 0.15  # share of the pairs of group and bin that occur from which a full matrix is faster
-GROUPS_AT_ONCE = 4096
 _NOBODY = np.iinfo(np.uint64).max
 
 
@@ -76,25 +75,27 @@ class TotalsLook:
     n_drawn: int
 
     def __call__(self, table: ClusterTable) -> Totals:
-        group, b, sums = table.by_group_and(self.joined[table.estimation])
+        filed = table.estimated(self.joined)
+        b, sums = filed.bin, filed.sums
         n_bins = int(self.joined.max()) + 1
         least = np.full(n_bins, _NOBODY)
         greatest = np.zeros(n_bins, np.uint64)
-        np.minimum.at(least, b, table.ids[group])
-        np.maximum.at(greatest, b, table.ids[group])
-        n, s = sums[:, ROWS], sums[:, POSITIVE] - sums[:, SUM_Q]
-        _, drawn, of_drawn = table.by_group_and(table.drawn)
+        named = table.ids[filed.group]
+        least[b[::-1]] = named[::-1]  # groups are in order, and the last to be written stays
+        greatest[b] = named
+        n, s = sums[ROWS], sums[POSITIVE] - sums[SUM_Q]
+        drawn, of_drawn = table.drawn.bin, table.drawn.sums
         return Totals(
             table.n_groups,
-            table.sums.sum(axis=0),
+            table.by_group.sum(axis=1),
             least,
             greatest,
             _sums(b, n, n_bins),
             _sums(b, n**2, n_bins),
             _sums(b, s, n_bins),
             _sums(b, s**2, n_bins),
-            _sums(drawn, of_drawn[:, ROWS], self.n_drawn),
-            _sums(drawn, of_drawn[:, POSITIVE], self.n_drawn),
+            _sums(drawn, of_drawn[ROWS], self.n_drawn),
+            _sums(drawn, of_drawn[POSITIVE], self.n_drawn),
             np.bincount(drawn, minlength=self.n_drawn),
         )
 
@@ -145,40 +146,41 @@ class SquaresLook:
     p_drawn: Floats
 
     def __call__(self, table: ClusterTable) -> Squares:
-        group, b, sums = table.by_group_and(self.joined[table.estimation])
-        n, s = sums[:, ROWS], sums[:, POSITIVE] - sums[:, SUM_Q]
+        filed = table.estimated(self.joined)
+        group, b, sums = filed.group, filed.bin, filed.sums
+        n, s = sums[ROWS], sums[POSITIVE] - sums[SUM_Q]
         left = np.maximum(1.0 - n / self.size[b], 0.0)
         r = np.divide(s - self.d[b] * n, np.sqrt(left), out=np.zeros(len(n)), where=left > 0.0)
         weighted_r, weighted_s = self.a[b] * r**2, self.a[b] * s**2
         g = table.n_groups
         x = table.by_group
-        h = x[:, ROWS] / self.sums[ROWS]
+        h = x[ROWS] / self.sums[ROWS]
         # Of a single group nothing is left without it; it has no interval anyway.
         without = np.maximum(1.0 - h, 1e-12)
         gap, brier = self.means[:2]
         plug_in = float(np.sum(self.size * np.abs(self.d))) / self.sums[ROWS]
-        score = scores(x) - self.score_mean
+        score = scores(x) - self.score_mean[:, None]
         spread, cross = spreads(x, self.mean_q, self.base)
-        total_spread = float(spreads(self.sums[None, :], self.mean_q, self.base)[0][0])
+        total_spread = float(spreads(self.sums, self.mean_q, self.base)[0])
         share = np.clip(spread / total_spread, 0.0, 1.0 - 1e-12) if total_spread > 0.0 else h
-        _, drawn, of_drawn = table.by_group_and(table.drawn)
-        part = of_drawn[:, ROWS] / self.drawn_n[drawn]
+        drawn, of_drawn = table.drawn.bin, table.drawn.sums
+        part = of_drawn[ROWS] / self.drawn_n[drawn]
         rest = np.maximum(1.0 - part, 1e-12)
-        residual = (of_drawn[:, POSITIVE] - self.p_drawn[drawn] * of_drawn[:, ROWS]) / rest
+        residual = (of_drawn[POSITIVE] - self.p_drawn[drawn] * of_drawn[ROWS]) / rest
         beta = np.where(part < 1.0, part**2 / rest, 0.0)
         columns = (np.where(part < 1.0, residual**2, 0.0), part**2, beta, beta**2)
         return Squares(
-            _gram(group, b, r, g, len(self.d)),
-            _gram(group, b, s, g, len(self.d)),
+            _squares((group, b, r), g, len(self.d)),
+            _squares((group, b, s), g, len(self.d)),
             _square(_sums(group, weighted_r, g)),
             _square(_sums(group, weighted_s, g)),
             _square(weighted_r),
             _square(weighted_s),
             _square(_sums(group, (self.d[b] ** 2 - self.d2) * n, g) / without),
             _square(_sums(group, (np.abs(self.d[b]) - plug_in) * n, g) / without),
-            score.T @ score,
-            _square((x[:, SUM_Q] - x[:, POSITIVE] - gap * x[:, ROWS]) / without),
-            _square((x[:, POSITIVE] - 2.0 * x[:, SUM_QY] + x[:, SUM_QQ] - brier * x[:, ROWS]) / without),
+            score @ score.T,
+            _square((x[SUM_Q] - x[POSITIVE] - gap * x[ROWS]) / without),
+            _square((x[POSITIVE] - 2.0 * x[SUM_QY] + x[SUM_QQ] - brier * x[ROWS]) / without),
             _square(self._slope_without(x, spread, cross, total_spread)),
             Balance.of(np.minimum(h, 1.0 - 1e-12)),
             Balance.of(np.minimum(share, 1.0 - 1e-12)),
@@ -192,11 +194,11 @@ class SquaresLook:
         (Σ_g(q - q̄))²/(N - n_g), and Σ(q - q̄) r, r the residuals from the line of all, in the same way.
         """
         if total_spread <= 0.0:
-            return np.zeros(len(x))
-        others = np.maximum(self.sums[ROWS] - x[:, ROWS], 1e-12)
-        away = x[:, SUM_Q] - self.mean_q * x[:, ROWS]
+            return np.zeros_like(spread)
+        others = np.maximum(self.sums[ROWS] - x[ROWS], 1e-12)
+        away = x[SUM_Q] - self.mean_q * x[ROWS]
         slope = float(self.means[2])
-        residual = x[:, POSITIVE] - self.base * x[:, ROWS] - slope * away
+        residual = x[POSITIVE] - self.base * x[ROWS] - slope * away
         below = total_spread - spread - away**2 / others
         above = -(cross - slope * spread) - away * residual / others
         # q that does not vary without the group leaves the slope open: as far off as can be known.
@@ -237,7 +239,7 @@ def moments(grouped: Grouped) -> Moments:
         a = (size / rows) / (size**2 - totals.nn)
         p_drawn = np.nan_to_num(totals.drawn_positive / totals.drawn_n)
     mean_q, base = sum_q / rows, positive / rows
-    spread, cross = (float(x[0]) for x in spreads(totals.sums[None, :], mean_q, base))
+    spread, cross = (float(x) for x in spreads(totals.sums, mean_q, base))
     brier = positive - 2.0 * float(totals.sums[SUM_QY]) + float(totals.sums[SUM_QQ])
     plan = SquaresLook(
         joined,
@@ -249,7 +251,7 @@ def moments(grouped: Grouped) -> Moments:
         mean_q,
         base,
         totals.sums,
-        scores(totals.sums[None, :])[0] / max(totals.n_groups, 1),
+        scores(totals.sums) / max(totals.n_groups, 1),
         np.maximum(totals.drawn_n, 1.0),
         p_drawn,
     )
@@ -257,15 +259,15 @@ def moments(grouped: Grouped) -> Moments:
 
 
 def scores(x: Floats) -> Floats:
-    """(Σe, Σe(1-2q)) of each row of sums."""
-    error = x[:, POSITIVE] - x[:, SUM_Q]
-    return np.stack([error, error - 2.0 * (x[:, SUM_QY] - x[:, SUM_QQ])], axis=1)
+    """(Σe, Σe(1-2q)) of each column of sums."""
+    error = x[POSITIVE] - x[SUM_Q]
+    return np.stack([error, error - 2.0 * (x[SUM_QY] - x[SUM_QQ])])
 
 
 def spreads(x: Floats, mean_q: float, base: float) -> tuple[Floats, Floats]:
-    """Σ(q - mean q)² and Σ(q - mean q)(y - base) of each row of sums."""
-    spread = x[:, SUM_QQ] - 2.0 * mean_q * x[:, SUM_Q] + x[:, ROWS] * mean_q**2
-    cross = x[:, SUM_QY] - base * x[:, SUM_Q] - mean_q * x[:, POSITIVE] + x[:, ROWS] * mean_q * base
+    """Σ(q - mean q)² and Σ(q - mean q)(y - base) of each column of sums."""
+    spread = x[SUM_QQ] - 2.0 * mean_q * x[SUM_Q] + x[ROWS] * mean_q**2
+    cross = x[SUM_QY] - base * x[SUM_Q] - mean_q * x[POSITIVE] + x[ROWS] * mean_q * base
     return spread, cross
 
 
@@ -289,21 +291,9 @@ def _two_groups_a_bin(least: NDArray[np.uint64], greatest: NDArray[np.uint64]) -
         number = (np.cumsum(begins) - 1)[number]
 
 
-def _gram(group: Ints, b: Ints, values: Floats, n_groups: int, n_bins: int) -> Floats:
-    """XᵀX for the sparse (G, B) matrix X of `values`, ordered by group."""
-    if len(values) < DENSE * n_groups * n_bins:
-        from scipy.sparse import csr_array
-
-        x = csr_array((values, (group, b)), shape=(n_groups, n_bins))
-        product: Floats = (x.T @ x).toarray()
-        return product
-    product = np.zeros((n_bins, n_bins))
-    for first in range(0, n_groups, GROUPS_AT_ONCE):
-        part = slice(*np.searchsorted(group, (first, first + GROUPS_AT_ONCE)))
-        block = np.zeros((min(GROUPS_AT_ONCE, n_groups - first), n_bins))
-        block[group[part] - first, b[part]] = values[part]
-        product += block.T @ block
-    return product
+def _squares(x: tuple[Ints, Ints, Floats], n_groups: int, n_bins: int) -> Floats:
+    """XᵀX for the sparse (G, B) matrix X of group, bin and value."""
+    return products(x, x, n_groups, n_bins, n_bins)
 
 
 def _sums(where: Ints, values: Floats, size: int) -> Floats:

@@ -1,0 +1,245 @@
+"""The same as `grouping`, compiled: rows are dealt out to their groups by counting, and each group is summed on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from howsure.kernels.cells import BASE_KEY, N_CELLS, OFFSET_BITS, Floats, Ints
+from howsure.kernels.compiling import kernel, ready
+from howsure.kernels.grouping import PORTIONS, Entries
+from howsure.kernels.threads import cores, portions
+
+STEP = 1 << 20
+FEW = 24  # numbers sorted by insertion
+
+
+@kernel
+def _number(groups, keys, slots, ids, number, begin, used):
+    """Number groups in order of appearance with the open-addressing table (keys, slots); stops where it is half full."""
+    mask = np.uint64(keys.size - 1)
+    for i in range(begin, groups.size):
+        g = groups[i]
+        mixed = g * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & mask)
+        while True:
+            if slots[slot] < 0:
+                if 2 * used >= keys.size:
+                    return i, used
+                keys[slot] = g
+                slots[slot] = used
+                ids[used] = g
+                used += 1
+                break
+            if keys[slot] == g:
+                break
+            slot = (slot + 1) & np.int64(mask)
+        number[i] = slots[slot]
+    return groups.size, used
+
+
+@kernel
+def _renumber(number, rank):
+    for i in range(number.size):
+        number[i] = rank[number[i]]
+
+
+@kernel
+def _bins(q, table, made):
+    for i in range(q.size):
+        x = q[i]
+        m = min(x, 1.0 - x)
+        cell = (np.float64(m).view(np.int64) >> OFFSET_BITS) - BASE_KEY + 2
+        if cell < 2:
+            cell = np.int64(m > 0.0)
+        cell += np.int64(x > 0.5) * (N_CELLS - 1 - 2 * cell)
+        made[i] = table[cell]
+
+
+@kernel
+def _deal(number, place, y, q, weight, y_made, q_made, weight_made):
+    """Rows in order of their group, as they come within it; `place` is where each group begins, and is moved on."""
+    for i in range(number.size):
+        g = number[i]
+        to = place[g]
+        place[g] = to + 1
+        y_made[to] = y[i]
+        q_made[to] = q[i]
+        if weight.size:
+            weight_made[to] = weight[i]
+
+
+@kernel
+def _count_pairs(starts, bins, first, after, n_bins, found):
+    """How many bins each of the groups first … after-1 occurs in."""
+    seen = np.full(n_bins, -1, np.int64)
+    for g in range(first, after):
+        n = 0
+        for k in range(starts[g], starts[g + 1]):
+            if seen[bins[k]] != g:
+                seen[bins[k]] = g
+                n += 1
+        found[g] = n
+
+
+@kernel
+def _sum_pairs(starts, bins, y, q, weight, first, after, n_bins, offsets, group, bin_, sums):
+    """Sums of the groups first … after-1 by bin, from `offsets` on."""
+    where = np.full(n_bins, -1, np.int64)
+    for g in range(first, after):
+        at = offsets[g]
+        n = 0
+        for k in range(starts[g], starts[g + 1]):
+            b = bins[k]
+            if where[b] < at:  # not seen in this group
+                where[b] = at + n
+                bin_[at + n] = b
+                n += 1
+        if n <= FEW:
+            for i in range(1, n):
+                b = bin_[at + i]
+                j = i
+                while j > 0 and bin_[at + j - 1] > b:
+                    bin_[at + j] = bin_[at + j - 1]
+                    j -= 1
+                bin_[at + j] = b
+        else:
+            bin_[at : at + n] = np.sort(bin_[at : at + n])
+        for i in range(n):
+            where[bin_[at + i]] = at + i
+            group[at + i] = g
+        for k in range(starts[g], starts[g + 1]):
+            to = where[bins[k]]
+            w = weight[k] if weight.size else 1.0
+            v = w * y[k]
+            x = q[k]
+            sums[0, to] += w
+            sums[1, to] += v
+            if sums.shape[0] > 2:
+                sums[2, to] += w * x
+            if sums.shape[0] > 3:
+                sums[3, to] += w * x * x
+                sums[4, to] += v * x
+
+
+@kernel
+def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, same, made):
+    """Adds XᵀY of the groups first … after-1; only its upper half where both are the same."""
+    for g in range(first, after):
+        for i in range(starts[g], starts[g + 1]):
+            v = values[i]
+            row = made[bins[i]]
+            for j in range(i if same else starts_y[g], starts_y[g + 1]):
+                row[bins_y[j]] += v * values_y[j]
+
+
+def _compiled() -> None:
+    def array(kind: str, order: str = "C") -> str:
+        return f"Array({kind}, 1, '{order}', readonly=True)"
+
+    ints, floats, labels = array("int64"), array("float64"), array("uint8", "A")
+    ready(
+        _number,
+        _renumber,
+        _bins,
+        _deal,
+        _count_pairs,
+        _sum_pairs,
+        _products,
+        signatures=(
+            f"UniTuple(int64, 2)({array('uint64')}, uint64[::1], int64[::1], uint64[::1], int64[::1], int64, int64)",
+            f"void(int64[::1], {ints})",
+            f"void({floats}, {ints}, int64[::1])",
+            f"void({ints}, int64[::1], {labels}, {floats}, {floats}, uint8[::1], float64[::1], float64[::1])",
+            f"void({ints}, {ints}, int64, int64, int64, int64[::1])",
+            f"void({ints}, {ints}, {labels}, {floats}, {floats}, int64, int64, int64, {ints}, "
+            "int64[::1], int64[::1], float64[:, ::1])",
+            f"void({ints}, {ints}, {floats}, {ints}, {ints}, {floats}, int64, int64, boolean, float64[:, ::1])",
+        ),
+    )
+
+
+def numbered(groups: Any) -> tuple[Any, Ints]:
+    """See `grouping.numbered`."""
+    _compiled()
+    groups = np.ascontiguousarray(groups)
+    size = 1 << 16
+    ids = np.zeros(size // 2, np.uint64)
+    number = np.zeros(len(groups), np.int64)
+    done = used = 0
+    while True:
+        keys, slots = np.zeros(size, np.uint64), np.full(size, -1, np.int64)
+        _number(ids[:used].copy(), keys, slots, ids, np.zeros(used, np.int64), 0, 0)
+        done, used = _number(groups, keys, slots, ids, number, done, used)
+        if done == len(groups):
+            break
+        size *= 8
+        ids = np.concatenate([ids, np.zeros(size // 2 - len(ids), np.uint64)])
+    order = np.argsort(ids[:used])
+    rank = np.zeros(used, np.int64)
+    rank[order] = np.arange(used)
+    _renumber(number, rank)
+    return ids[:used][order], number
+
+
+def bins(table: Ints, q: Floats) -> Ints:
+    """The bin table[c] of each probability, c its fixed cell."""
+    _compiled()
+    q, made = np.ascontiguousarray(q), np.zeros(len(q), np.int64)
+    _each(lambda a: _bins(q[a : a + STEP], table, made[a : a + STEP]), range(0, len(q), STEP))
+    return made
+
+
+def dealt(number: Ints, starts: Ints, y: Any, q: Floats, weight: Floats | None) -> tuple[Any, Floats, Floats | None]:
+    """Labels, probabilities and weights in order of the groups."""
+    _compiled()
+    weights = _weights(weight)
+    made = np.zeros(len(q), np.uint8), np.zeros(len(q)), np.zeros(len(weights))
+    _deal(*map(np.ascontiguousarray, (number, starts[:-1].copy(), y, q)), weights, *made)
+    return made[0], made[1], None if weight is None else made[2]
+
+
+def binned_sums(
+    starts: Ints, bins: Ints, y: Any, q: Floats, weight: Floats | None, n_sums: int
+) -> tuple[Ints, Ints, Floats]:
+    """See `grouping.binned_sums`."""
+    _compiled()
+    bins, q, weights = np.ascontiguousarray(bins), np.ascontiguousarray(q), _weights(weight)
+    cuts, n_bins, n_groups = _cuts(starts), int(bins.max(initial=0)) + 1, len(starts) - 1
+    found = np.zeros(n_groups, np.int64)
+    _each(lambda cut: _count_pairs(starts, bins, *cut, n_bins, found), cuts)
+    offsets = np.zeros(n_groups + 1, np.int64)
+    np.cumsum(found, out=offsets[1:])
+    k = int(offsets[-1])
+    group, bin_, sums = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((n_sums, k))
+    _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, group, bin_, sums), cuts)
+    return group, bin_, sums
+
+
+def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:
+    """See `grouping.products`."""
+    _compiled()
+    begins, begins_y = (np.searchsorted(e[0], np.arange(n_groups + 1)) for e in (x, y))
+    left, right = ((b, *map(np.ascontiguousarray, e[1:])) for b, e in ((begins, x), (begins_y, y)))
+    cuts = _cuts(begins)
+    made = np.zeros((len(cuts), n_x, n_y))
+    _each(lambda i: _products(*left, *right, *cuts[i], x is y, made[i]), range(len(cuts)))
+    total: Floats = made.sum(axis=0)
+    return total + np.triu(total, 1).T if x is y else total
+
+
+def _weights(weight: Floats | None) -> Floats:
+    return np.zeros(0) if weight is None else np.ascontiguousarray(weight)
+
+
+def _cuts(starts: Ints) -> list[tuple[int, int]]:
+    """Runs of groups with about as many rows each."""
+    return portions(starts, max(1, int(starts[-1]) // PORTIONS))
+
+
+def _each(work: Callable[[Any], None], over: Any) -> None:
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(work, over))

@@ -33,6 +33,7 @@ from scipy.special import expit, fdtrc, logit, ndtr, stdtr, stdtrit
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation import intervals
 from howsure.calibration.estimation.bias import calibration_slope
+from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.sketch import sketch_rows
 
 SHAPES |= {"rate 1e-3: Beta(1,999)": (1, 999), "rare: Beta(.05,5)": (0.05, 5), "skewed: Beta(.5,5)": (0.5, 5)}
@@ -66,10 +67,10 @@ def few_cell(cell, replicates):
         y = rng.random(n) < p_of(q)
         sketch = sketch_rows(y, q)
         line = calibration_slope(sketch)
-        before = before_means(y, q, line)
+        before, design = before_means(y, q, line), Design.of(sketch)
         slopes += line is not None
         for j, (k, interval) in enumerate(kinds.items()):
-            for i, found in enumerate((before[k], interval(sketch, 0.95))):
+            for i, found in enumerate((before[k], interval(sketch, 0.95, design))):
                 cover[i, j] += found is None or covers(found, want[k])  # no slope, no claim: one class only
                 length[i, j] += 0.0 if found is None else found.high - found.low
     shown = np.maximum([replicates, replicates, slopes], 1)

@@ -115,8 +115,12 @@ def dawid_skene(
     ----------
     Dawid & Skene, Maximum likelihood estimation of observer error-rates using the EM algorithm, 1979.
     """
+    from scipy.sparse import csr_array
+
     n_annotators, k = ratings.n_annotators, len(ratings.labels)
-    answers, turned = _answers(ratings)
+    where = ratings.item, ratings.annotator * k + ratings.label
+    answers = csr_array((np.ones(ratings.n_labels), where), shape=(ratings.n_items, n_annotators * k))
+    turned = csr_array(answers.T)
     votes = np.asarray(ratings.counts.todense())
     posterior = votes / votes.sum(axis=1, keepdims=True)
     extra = max(smoothing / k, 1e-12)  # logs of nothing at all would be infinite
@@ -147,16 +151,6 @@ def dawid_skene(
         iteration,
         converged,
     )
-
-
-def _answers(ratings: Ratings) -> tuple[Any, Any]:
-    """Ones at (item, annotator and label), and the same turned round."""
-    from scipy.sparse import csr_array
-
-    k = len(ratings.labels)
-    where = ratings.item, ratings.annotator * k + ratings.label
-    made = csr_array((np.ones(ratings.n_labels), where), shape=(ratings.n_items, ratings.n_annotators * k))
-    return made, csr_array(made.T)
 
 
 def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.Generator) -> Floats:

@@ -48,8 +48,8 @@ def test_difference_is_that_of_the_estimates():
     a, b = expit(1.5 * logit(p)), p
     (x, z), (pair,) = compare_rows(y, {"a": a, "b": b}, g, 0.95, None)
     assert pair.error_squared.value == pytest.approx(z.error_squared.value - x.error_squared.value, rel=1e-9)
-    assert pair.brier.value == pytest.approx(x.brier.value - z.brier.value)
-    assert pair.log_loss.value == pytest.approx(x.log_loss.value - z.log_loss.value)
+    assert pair.brier.value == pytest.approx(z.brier.value - x.brier.value)
+    assert pair.log_loss.value == pytest.approx(z.log_loss.value - x.log_loss.value)
 
 
 def test_mean_difference_is_the_paired_t_test():

@@ -77,6 +77,20 @@ def test_correct(folder, capsys, tmp_path):
     assert json.loads(out)[0]["corrections"][0]["candidates"][0]["word"] == "fox"
 
 
+def test_the_weight_of_context_is_chosen_on_errors_in_context(folder, capsys, tmp_path):
+    typed, dev = tmp_path / "typed.txt", tmp_path / "dev.tsv"
+    typed.write_text("The fxo saw a hne\n")
+    dev.write_text("teh old fxo left\tthe old fox left\nthe hne saw a fox\tthe hen saw a fox\n")
+    status, out, err = said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev)
+    assert (status, out) == (0, "The fox saw a hen\n")
+    assert err == f"howsure: the best weight on {dev} is 1.\n"
+    assert said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev, "--weight", "2")[0] == 2
+    dev.write_text("teh old\tthe\n")
+    status, _, err = said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "as many words typed as meant" in err
+
+
 def test_maximum_likelihood_takes_a_dev_text_and_says_that_it_is_impossible(folder, capsys, tmp_path):
     mle = ["--smoothing", "mle", "--dev", folder / "test.txt", "-o", tmp_path / "mle.npz"]
     status, out, _ = said(capsys, "train", folder / "train.txt", *mle, "--json")

@@ -8,6 +8,7 @@ import pytest
 
 import howsure
 from howsure.cli.application import run
+from howsure.corpora.tagged import read_tagged
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import fold_difference, fold_interval, pooled_interval
 from howsure.verbs.classify import cv_classifier
@@ -143,6 +144,28 @@ def test_tagger_cv_equals_training_by_hand(tmp_path):
         found = check_tagger(tagger, written(np.flatnonzero(part == f), tmp_path / "test.txt"))
         assert made.folds[f].accuracy == pytest.approx(found.accuracy.value)
     assert "Sentences are kept" in made.notes[0]
+
+
+def test_tagger_cv_has_baselines_and_a_ceiling(tmp_path):
+    rng = np.random.default_rng(5)
+    tags = rng.choice(["A", "B"], 120, p=[0.7, 0.3]).tolist()
+    other = [t if rng.random() < 0.9 else "C" for t in tags]
+    lines = [
+        f"w{i % 7}\t{t}\t{o}" + ("\n" if i % 4 == 3 else "") for i, (t, o) in enumerate(zip(tags, other, strict=True))
+    ]
+    path = tmp_path / "t.txt"
+    path.write_text("\n".join(lines) + "\n")
+    alone = cv_tagger("hmm", path, folds=3, column="2")
+    assert "No ceiling is known" in alone.verdict
+    assert alone.score.ceiling is None
+    made = cv_tagger("hmm", path, folds=3, column="2", second="3")
+    agreed = np.mean([t == o for t, o in zip(tags, other, strict=True)])
+    assert made.score.ceiling.accuracy.value == pytest.approx(agreed)
+    assert f"The ceiling, a second annotator, has {agreed:.3f}" in made.verdict
+    assert f"has {tags.count('A') / 120:.3f}." in made.verdict  # always A
+    documents = read_tagged(path, "2")
+    own = [d.with_(columns=d.columns | {"second": tuple(other)}) for d in documents]
+    assert cv_tagger("hmm", own, folds=3, second="second").score.ceiling.accuracy == made.score.ceiling.accuracy
 
 
 def test_tagger_cv_in_the_shell(tmp_path, capsys):

@@ -131,6 +131,23 @@ def test_best_and_k_best(case):
         assert len(np.unique(best.tags[starts[s] : starts[s + 1], :n], axis=1).T) == n
 
 
+def test_diverse_lists_are_greedy_with_a_penalty_on_shared_tags(case):
+    parts, starts, chain = case
+    made = chain.diverse_best(3, 0.7)
+    for s in range(len(LENGTHS)):
+        y, log_weight, p, _ = enumerated(parts, starts, s)
+        shared = np.zeros(len(y))
+        for k in range(3):
+            tags = made.tags[starts[s] : starts[s + 1], k]
+            at = int(np.flatnonzero(np.all(y == tags, axis=1))[0])
+            assert log_weight[at] - 0.7 * shared[at] == pytest.approx(np.max(log_weight - 0.7 * shared))
+            assert made.prob[s, k] == pytest.approx(p[at], abs=1e-12)
+            shared += np.sum(y == tags, axis=1)
+    assert np.all(chain.diverse_best(2, 0.0).tags[:, 0] == chain.diverse_best(2, 0.0).tags[:, 1])
+    with pytest.raises(InputError, match="penalty"):
+        chain.diverse_best(2, -1.0)
+
+
 def test_log_probability_of_a_sequence(case):
     parts, starts, chain = case
     y, log_weight, _, log_z = enumerated(parts, starts, 1)

@@ -204,19 +204,24 @@ def generate(deliver: Delivery, model: str, **given: Any) -> int:
     argument("text", "Text to correct; - for stdin.", "-"),
     option("errors", "Pairs to learn from: misspelling TAB word, a line each; counts of edits ship."),
     option("error_rate", "Share of words that are mistyped.", 0.05),
-    option("weight", "Power of the language model's probability.", 1.0),
+    option("weight", "Power of the language model's probability; 1 unless --dev chooses it.", kind=float),
+    option("dev", "Lines with errors to choose the weight on: typed TAB meant."),
     options.JSON,
 )
-def correct(deliver: Delivery, model: str, **given: Any) -> int:
+def correct(deliver: Delivery, model: str, text: str, **given: Any) -> int:
     """Correct spelling: the likeliest sentence given what was typed.
 
     Examples:
       echo "i wood like chinise fod" | howsure lm correct lm.npz
       howsure lm correct lm.npz typed.txt --errors pairs.tsv
+      howsure lm correct lm.npz typed.txt --dev lines.tsv
     """
     from howsure.verbs import lm as verbs
 
-    lines = verbs.corrected(model, **given)
+    channel = verbs.corrector(model, **given)
+    if given["dev"] is not None:
+        print(f"howsure: the best weight on {given['dev']} is {channel.weight:g}.", file=sys.stderr)
+    lines = verbs.corrected(channel, text)
     if deliver.as_json:
         say(json.dumps([{"text": t, "corrections": [c.to_dict() for c in cs]} for t, cs in lines], ensure_ascii=False))
     else:

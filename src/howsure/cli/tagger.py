@@ -57,15 +57,17 @@ def train(deliver: Delivery, kind: str, files: list[str], out: str, **given: Any
     option("l2", "CRF: regulariser.", 0.1),
     option("pseudocount", "HMM: pseudocount.", 0.1),
     option("groups", "What stays in one fold: sentence or document; documents where there are enough."),
+    option("second", "What to read as a second annotator's tags, as --column: the ceiling."),
     options.CONFIDENCE,
     *options.DELIVERY,
 )
 def cv(deliver: Delivery, kind: str, files: list[str], **given: Any) -> int:
-    """Cross-validate a tagger: accuracy over k folds, with baseline and calibration.
+    """Cross-validate a tagger: accuracy over k folds, with baselines, ceiling and calibration.
 
     Examples:
       howsure tagger cv hmm text.conllu --folds 10
       howsure tagger cv crf text.conllu --folds 5 --groups document --html cv.html
+      howsure tagger cv hmm columns.txt --column 2 --second 3
     """
     from howsure.verbs.tagger import cv_tagger
 

@@ -100,8 +100,13 @@ class CrossValidation(Result):
             f"allows for the training data that folds share.",
             f"The baseline ({self.baseline_name}) has {self.baseline_accuracy:.3f}: {self._against_baseline}.",
         ]
+        plain = self.score.baselines[0]
+        if self.what == "tokens":  # the baseline is not the commonest label already
+            said[-1] = f"{said[-1][:-1]}; {plain.name} has {plain.accuracy:.3f}."
         if self.score.ceiling is not None:
             said.append(f"The ceiling, a second annotator, has {_shown(self.score.ceiling.accuracy)}.")
+        else:
+            said.append("No ceiling is known: it takes a second annotator's labels (--second).")
         said.append(f"Of the predicted label's probability: {self.calibration.verdict}")
         return " ".join(said)
 

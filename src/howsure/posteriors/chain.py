@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -189,6 +189,18 @@ class ChainPosterior:
         """The k most probable sequences of each sentence, most probable first."""
         tags, weight = best_of_chain(self._chain, _validate.count(k, "k"))
         return Best(tags, weight - self.log_partition[:, None])
+
+    def diverse_best(self, k: int, penalty: float) -> Best:
+        """k sequences of each sentence that differ: each is the most probable one after `penalty` was subtracted from the log
+        potential of every tag that an earlier one has at its place (Gimpel et al. 2013, with Hamming distance).
+
+        The log probabilities are those of the posterior itself; with a penalty of 0 all k are the same.
+        """
+        scores, found = self._chain.scores.copy(), []
+        for _ in range(_validate.count(k, "k")):
+            found.append(best_of_chain(replace(self._chain, scores=scores), 1)[0][:, 0])
+            scores[np.arange(self.n_tokens), found[-1]] -= _validate.not_negative(penalty, "penalty")
+        return Best(np.stack(found, axis=1), np.stack([self.log_probability(tags) for tags in found], axis=1))
 
     def mbr_tags(self) -> Ints:
         """The tag of least expected error at each token: the largest marginal."""

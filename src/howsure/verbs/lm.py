@@ -333,9 +333,10 @@ def corrector(
     errors: str | Path | Sequence[tuple[str, str]] | None = None,
     *,
     error_rate: float = 0.05,
-    weight: float = 1.0,
+    weight: float | None = None,
+    dev: str | Path | Sequence[tuple[str, str]] | None = None,
 ) -> Corrector:
-    """A noisy-channel spelling corrector: `.line(text)`, `.word(typed)`.
+    """A noisy-channel spelling corrector: `.line(text)`, `.word(typed)`; `.weight` is the weight used.
 
     Parameters
     ----------
@@ -343,23 +344,28 @@ def corrector(
         What the channel learns from; by default counts of edits that ship.
     error_rate : float
         Share of words that are mistyped.
-    weight : float
-        Power of the language model's probability of the words in context.
+    weight : float or None
+        Power of the language model's probability of the words in context; 1 unless `dev` chooses it.
+    dev : (typed, meant) lines, or a file of them with a TAB between
+        Text with errors in context: the weight that gets most of its words right is used.
     """
-    from howsure.models.ngrams.spelling import Corrector, error_model
+    from howsure.models.ngrams.spelling import Corrector, error_model, tune_weight
 
-    pairs = None if errors is None else _pairs(errors) if isinstance(errors, str | Path) else list(errors)
-    learnt = None if pairs is None else error_model(pairs)
-    return Corrector(_model(model), learnt, error_rate=error_rate, weight=weight)
+    if weight is not None and dev is not None:
+        raise InputError("`weight` is either given or chosen on `dev`, not both.")
+    learnt = None if errors is None else error_model(_pairs(errors))
+    made = Corrector(_model(model), learnt, error_rate=error_rate, weight=1.0 if weight is None else weight)
+    if dev is not None:
+        tune_weight(made, _pairs(dev))
+    return made
 
 
-def corrected(
-    model: Any, text: Any, errors: str | Path | Sequence[tuple[str, str]] | None = None, **options: Any
-) -> list[tuple[str, list[Correction]]]:
-    """Each line of a text corrected as a whole, with what was changed in it; options as in `corrector`."""
+def corrected(model: Any, text: Any, **options: Any) -> list[tuple[str, list[Correction]]]:
+    """Each line of a text corrected as a whole, with what was changed in it; a corrector, or a model and its options."""
+    from howsure.models.ngrams.spelling import Corrector
     from howsure.models.ngrams.vocabulary import blocks
 
-    made = corrector(model, errors, **options)
+    made = model if isinstance(model, Corrector) else corrector(model, **options)
     return [made.line(line) for block in blocks(_source(text)) for line in block.decode().splitlines()]
 
 
@@ -398,8 +404,12 @@ def _words(vocabulary: Any) -> list[str] | None:
     return made
 
 
-def _pairs(path: str | Path) -> list[tuple[str, str]]:
+def _pairs(path: str | Path | Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What was typed and what was meant, from a file or as given."""
     from howsure.corpora.reading import numbered_lines
+
+    if not isinstance(path, str | Path):
+        return list(path)
 
     made = []
     for number, line in numbered_lines(path):
@@ -407,6 +417,6 @@ def _pairs(path: str | Path) -> list[tuple[str, str]]:
             continue
         cells = line.split("\t")
         if len(cells) != 2 or not all(c.strip() for c in cells):
-            raise InputError(f"{path}, line {number}: a misspelling, a TAB and the right word were expected.")
+            raise InputError(f"{path}, line {number}: what was typed, a TAB and what was meant were expected.")
         made.append((cells[0].strip(), cells[1].strip()))
     return made

@@ -120,6 +120,7 @@ def cv_tagger(
     rare: int = 1,
     max_iterations: int = 150,
     groups: str | None = None,
+    second: str | None = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
     progress: Progress | None = None,
@@ -127,7 +128,8 @@ def cv_tagger(
     """k-fold cross-validation of a tagger: train on k - 1 folds, tag the other, for each in turn.
 
     `groups` is what stays in one fold and is independent: "document" or "sentence"; by default documents, where there are
-    two a fold at least. The baseline gives each word its commonest tag in the training folds.
+    two a fold at least. The baseline gives each word its commonest tag in the training folds. `second` is what to read as the
+    tags of a second annotator, whose accuracy is the ceiling.
     """
     from collections import Counter, defaultdict
 
@@ -177,6 +179,7 @@ def cv_tagger(
         what="tokens",
         baseline="each word's commonest tag in the training folds",
         groups=of_sentence[sentence],
+        second=None if second is None else _column(text, second),
         confidence_level=confidence_level,
         notes=(f"{kept.capitalize()} are kept in one fold and taken as independent.",),
         progress=progress,
@@ -217,6 +220,13 @@ def tagged(source: Source, column: str | None) -> tuple[list[str], NDArray[np.in
     documents = _documents(source, column, need_tags=True)
     words, starts, of_document = sentences_of(documents)
     return words, starts, [t for d in documents for t in d.column("tag")], of_document
+
+
+def _column(source: Source, name: str) -> list[str]:
+    """Another column of the same tokens: of documents by its name, of files as `column` names it."""
+    documents = _documents(source, name, need_tags=True)
+    given = not isinstance(source, str | Path) and isinstance(source[0], Document)
+    return [t for d in documents for t in d.column(name if given else "tag")]
 
 
 def _documents(source: Source, column: str | None, *, need_tags: bool) -> list[Document]:

@@ -10,7 +10,7 @@ import howsure
 from howsure.corpora.reading import corpus_path
 from howsure.errors import InputError
 from howsure.models.ngrams import spelling
-from howsure.models.ngrams.spelling import Corrector, Place, error_model, shipped_errors
+from howsure.models.ngrams.spelling import Corrector, Place, error_model, shipped_errors, tune_weight
 from howsure.models.ngrams.training import trained
 
 # A text of our own about eating out.
@@ -48,6 +48,22 @@ def test_the_issue_sentences_come_out_right_with_what_ships(dinner):
     assert changes[0].candidates[0][1] > 0.5
     # By itself "wood" is a word, and stays.
     assert fix.word("wood").meant == "wood"
+
+
+def test_the_weight_with_most_words_right_is_chosen_the_nearest_to_1_of_several():
+    class Pretend:
+        weight = 1.0
+
+        def line(self, typed):
+            return (typed.replace("fod", "food") if self.weight in (0.25, 1.5, 2.0) else typed), []
+
+    channel = Pretend()
+    assert tune_weight(channel, [("Some fod", "some food"), ("it is", "it is")]) == 1.0
+    assert channel.weight == 1.5
+    assert tune_weight(channel, [("it was", "it is")]) == 0.5
+    assert channel.weight == 1.0
+    with pytest.raises(InputError, match="no lines"):
+        tune_weight(channel, [])
 
 
 def test_neighbours_correct_one_another(dinner):

@@ -268,6 +268,29 @@ class Corrector:
         return " ".join(made), changes
 
 
+WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+
+
+def tune_weight(channel: Corrector, lines: Sequence[tuple[str, str]]) -> float:
+    """Set the weight that gets most words of (typed, meant) lines right, of several the nearest to 1; the share right.
+
+    Words are compared in lower case; a line has as many words typed as meant, since the channel keeps words apart.
+    """
+    for typed, meant in lines:
+        if len(typed.split()) != len(meant.split()):
+            raise InputError(f"a line must have as many words typed as meant; got {typed!r} for {meant!r}.")
+    total = sum(len(typed.split()) for typed, _ in lines)
+    if total == 0:
+        raise InputError("there are no lines to choose the weight on.")
+    found = []
+    for weight in WEIGHTS:
+        channel.weight = weight
+        said = [(channel.line(typed)[0].lower().split(), meant.lower().split()) for typed, meant in lines]
+        found.append((sum(s == m for line in said for s, m in zip(*line, strict=True)), -abs(weight - 1.0), weight))
+    right, _, channel.weight = max(found)
+    return right / total
+
+
 def _log_sums(score: NDArray[np.float64], to: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """log Σ exp of the scores that go to each place."""
     top = np.full(size, -np.inf)

@@ -51,7 +51,7 @@ def test_compare(folder, capsys):
     status, out, _ = said(capsys, "compare", folder / "lm.npz", folder / "small.npz", folder / "train.txt", "--json")
     assert status == 0
     found = json.loads(out)
-    assert found["difference"] < 0
+    assert found["difference"] > 0
     assert found["p_value"] < 0.01
     status, out, _ = said(capsys, "compare", folder / "lm.npz", folder / "small.npz", folder / "train.txt")
     assert "predicts better" in " ".join(out.split())

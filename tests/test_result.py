@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import howsure
-from howsure._result import Record, Result, plain
+from howsure._result import Record, Result, csv_text, harmless, plain
 
 LINES = ["the fox saw a hen", "the hen saw the fox", "a fox met the hen", "the old fox left"] * 8
 
@@ -337,3 +337,12 @@ def test_plain_knows_arrays_and_dates():
         "a": [0, 1],
         "b": [1.0, "2020-01-02"],
     }
+
+
+def test_cells_that_begin_like_a_formula():
+    rows = [{"name": "=1+1", "n": -2}, {"name": "@x", "n": 3.5}, {"name": "a=b", "n": None}]
+    assert csv_text(rows) == "name,n\n'=1+1,-2\n'@x,3.5\na=b,\n"
+
+
+def test_control_characters_of_data_never_reach_the_terminal():
+    assert harmless("a\x1b[2Jb\x9bc\r\nd\te\rf\x00 ü\u3000") == "a�[2Jb�c\nd\te�f� ü\u3000"

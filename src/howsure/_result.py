@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -192,13 +193,18 @@ def printable(text: str) -> str:
     return "".join(ch if ch.isprintable() else "�" for ch in text)
 
 
+def harmless(text: str) -> str:
+    """Lines of text for a terminal, without control characters: what data and file names hold cannot move its cursor."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "�", text.replace("\r\n", "\n"))
+
+
 def finite(value: float | None) -> float | None:
     """A number as JSON can say it: None for infinite."""
     return value if value is not None and isfinite(value) else None
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV, with the columns of the first."""
+    """Rows as CSV for spreadsheets, with the columns of the first."""
     import csv
     import io
 
@@ -206,8 +212,13 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     if rows:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows([{k: unformulated(v) for k, v in row.items()} for row in rows])
     return file.getvalue()
+
+
+def unformulated(value: Any) -> Any:
+    """A cell that a spreadsheet shows and does not compute: text that begins like a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def _spread(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,6 +28,13 @@ except ImportError:  # Windows
 from howsure.errors import InputError
 
 SUFFIX = ".part"
+
+
+def standard_input() -> IO[bytes]:
+    """The bytes of standard input."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed.")
+    return sys.stdin.buffer
 
 
 def check_outputs(*paths: str | None, inputs: Iterable[object] = (), deep: bool = False) -> None:

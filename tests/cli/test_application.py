@@ -1,6 +1,8 @@
 """What holds for every command: Ctrl-C is never lost."""
 
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -35,3 +37,10 @@ def test_an_interrupt_in_a_destructor_is_not_lost(kind, monkeypatch):
             assert seen == [SystemError]
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_standard_input_that_is_closed():
+    code = "import sys; sys.stdin = None; from howsure.cli.application import run; sys.exit(run(sys.argv[1:]))"
+    for command in (["check", "-", "--prob", "p"], ["lm", "train", "-", "-o", "x.npz"], ["parse", "-"]):
+        done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (2, "howsure: standard input is closed.\n"), command

@@ -1,5 +1,6 @@
 """Odd names of files and columns, and tables that are not quite what they seem."""
 
+import gzip
 import os
 
 import numpy as np
@@ -96,3 +97,28 @@ def test_large_group_numbers_are_kept_apart():
     big = 2**60
     groups = np.array([big, big + 1, big, big + 1], dtype=object)
     assert howsure.check([0, 1, 1, 0], [0.1, 0.8, 0.7, 0.2], groups=groups).n_groups == 2
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow"])
+def test_a_repeated_name_is_refused_when_it_is_named(tmp_path, kind):
+    path = str(tmp_path / f"t.{kind}")
+    table = pa.table([[0.1, 0.9], [0, 1], [0.3, 0.8]], names=["p", "y", "p"])
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "arrow":
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    else:
+        with gzip.open(path, "wt") if kind == "csv.gz" else open(path, "w") as file:
+            file.write('p,"y",p\n.1,0,.3\n.9,1,.8\n')
+    with pytest.raises(
+        howsure.InputError, match=r"several columns called `p`: rename all but one\.$|duplicate field names"
+    ):
+        howsure.check(path, prob="p", true="y")
+
+
+def test_a_name_that_only_looks_repeated(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("p,y,p_1\n.1,0,.3\n.9,1,.8\n")
+    assert howsure.check(path, prob="p", true="y").bias.gap.value == pytest.approx(0.0)
+    assert howsure.check(path, prob="p_1", true="y").bias.gap.value == pytest.approx(0.05)

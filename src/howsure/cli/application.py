@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from howsure._result import harmless
 from howsure._version import __version__
 from howsure.cli.parser import Family
 from howsure.errors import HowsureError
@@ -84,5 +85,5 @@ def _interrupts_kept() -> Iterator[None]:
 
 
 def _complain(message: str) -> int:
-    print("howsure: " + " ".join(message.split()), file=sys.stderr)
+    print("howsure: " + harmless(" ".join(message.split())), file=sys.stderr)
     return 2

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from howsure._result import PLOTS, Result, json_text
+from howsure._result import PLOTS, Result, harmless, json_text
 from howsure.errors import InputError
 from howsure.files import check_outputs, write_whole
 
@@ -76,7 +76,7 @@ def say(text: str) -> None:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     try:
-        print(text, flush=True)
+        print(harmless(text), flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -12,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from howsure import files
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_text(path: str | Path, encoding: str = "utf-8") -> str:
 
 def standard_input(encoding: str = "utf-8") -> str:
     """The text of standard input."""
-    return decoded(sys.stdin.buffer.read(), "standard input", encoding)
+    return decoded(files.standard_input().read(), "standard input", encoding)
 
 
 def text_files(folder: str | Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-import sys
+import re
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from howsure import _validate
 from howsure.errors import HowsureError, InputError
+from howsure.files import standard_input
 
 _SNIFFED = 1 << 16
 MOST_NAMED = 5  # files in a message
@@ -36,8 +37,9 @@ def table_files(
     if pattern == "-":
         assert spool is not None
         path = Path(spool.name) / "standard-input"
+        given = standard_input()
         with path.open("wb") as copy:
-            while block := sys.stdin.buffer.read(1 << 20):
+            while block := given.read(1 << 20):
                 copy.write(block)
         return [_whole(recognise(path, "standard input"), "standard input")], []
     if not pattern:
@@ -144,6 +146,20 @@ def recognise(path: Path, name: str) -> TableFile:
     if not start:
         raise InputError(f"{name} is empty.")
     return TableFile(path, "json" if start[:1] in (b"{", b"[") else "csv", compression)
+
+
+def names_in(files: list[TableFile]) -> list[str]:
+    """The columns' names as the first file has them: DuckDB numbers those that repeat."""
+    if not files or files[0].kind not in ("csv", "parquet"):  # Arrow does not read names that repeat
+        return []
+    file = files[0]
+    if file.kind == "parquet":
+        import pyarrow.parquet as pq
+
+        return list(pq.read_schema(file.path).names)
+    head = _unpacked_head(file.path, file.compression or "detect", str(file.path))
+    line = head.removeprefix(b"\xef\xbb\xbf").splitlines()[0].decode(errors="replace")
+    return [name.strip().strip('"') for name in re.split(r"[,;\t|]", line)]
 
 
 def _unpacked_head(path: Path, compression: str, name: str) -> bytes:

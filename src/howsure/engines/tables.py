@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
-from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, table_files
+from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, names_in, table_files
 from howsure.errors import InputError
 
 BATCH_ROWS = 1 << 18
@@ -118,12 +118,14 @@ class Table:
 
     def column(self, name: str) -> Column:
         """The column of that name; case matters only when two names differ by it."""
+        if any(c.name == f"{name}_1" for c in self.columns) and names_in(self.files).count(name) > 1:
+            raise InputError(f"{self.name} has several columns called `{name}`: rename all but one.")
         for column in self.columns:
             if column.name == name:
                 return column
         same = [c for c in self.columns if c.name.lower() == name.lower()]
         if any(c.name.lower() == f"{name.lower()}_1" for c in self.columns) and same:
-            # Names that repeat, or differ only in case, are read as q and q_1: which is meant?
+            # Names that differ only in case are read as q and q_1: which is meant?
             raise InputError(
                 f"{self.name} has several columns called `{name}` but for upper and lower case; "
                 f"they are read as {', '.join(f'`{c.name}`' for c in self.columns)}: name one of these."

@@ -237,3 +237,10 @@ def test_edit_distances_are_those_of_a_recursion(model):
 def test_no_pairs_is_an_error():
     with pytest.raises(InputError, match="no pairs"):
         error_model([])
+
+
+def test_an_arpa_file_that_announces_more_than_it_can_hold(tmp_path):
+    path = tmp_path / "big.arpa"
+    path.write_text("\\data\\\nngram 1=34359738368\n\n\\1-grams:\n-1 a\n\n\\end\\\n")
+    with pytest.raises(InputError, match="announces 34,359,738,368 n-grams"):
+        read_arpa(path)

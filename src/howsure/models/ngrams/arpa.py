@@ -59,6 +59,8 @@ def read_arpa(path: str | Path) -> LanguageModel:
     )
     if not sizes:
         raise InputError(f"{path} is not an ARPA file: it has no \\data\\ section with n-gram counts.")
+    if (most := max(sizes)) > len(raw) // 4:  # a number, a tab, a word and the end of the line
+        raise InputError(f"{path} announces {most:,} n-grams of one order, more than a file of its size can hold.")
     data = np.frombuffer(raw, np.uint8)
     vocabulary = Vocabulary(max(1 << 10, sizes[0] + 8))
     levels = []

@@ -7,7 +7,6 @@ text, so numbers follow the first appearance of words whatever the number of cor
 from __future__ import annotations
 
 import gzip
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.files import standard_input
 from howsure.kernels.ngrams.choice import kernel
 from howsure.kernels.threads import cores
 from howsure.processes import Progress
@@ -206,7 +206,7 @@ def blocks(source: Any, *, lowercase: bool = False, progress: Progress | None = 
 def _file_blocks(path: str, lowercase: bool, progress: Progress | None) -> Iterator[bytes]:
     with ExitStack() as stack:
         if path == "-":
-            file, size, name = cast(IO[bytes], sys.stdin.buffer), 0, "standard input"
+            file, size, name = standard_input(), 0, "standard input"
         else:
             if not Path(path).exists():
                 raise InputError(f"there is no file {path}.")

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import howsure
 from howsure import InputError, files
+from howsure.files import only_run
 
 WRITER = """
 import sys, time
@@ -131,3 +133,19 @@ def test_leftovers_of_a_killed_run_are_removed_and_those_of_a_live_one_are_not(t
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(InputError, match=r"cannot write .*no/a: No such file"):
         files.write_whole(tmp_path / "no" / "a", b"x")
+
+
+def test_one_run_at_a_time_in_a_folder(tmp_path):
+    with (
+        only_run(tmp_path),
+        pytest.raises(InputError, match=r"another run is writing to .*: wait for it"),
+        only_run(tmp_path),
+    ):
+        pass
+    with only_run(tmp_path):
+        pass
+
+
+def test_explore_keeps_out_of_a_folder_that_another_run_writes_to(tmp_path):
+    with only_run(tmp_path), pytest.raises(InputError, match="another run is writing"):
+        howsure.explore(out=tmp_path, coref="none")

@@ -121,6 +121,25 @@ def make_folder(path: str) -> Path:
     return folder
 
 
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Keeps other runs out of a folder of results until the end; a run that is killed keeps nobody out."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"another run is writing to {folder}: wait for it, or choose another folder.") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file in one go."""
     try:

@@ -28,7 +28,7 @@ from howsure.exploring.running import (
     temporary_folder,
 )
 from howsure.exploring.spark import spark_corpus
-from howsure.files import check_output_folder, make_folder, remove_leftovers
+from howsure.files import check_output_folder, make_folder, only_run, remove_leftovers
 from howsure.processes import Progress
 
 
@@ -151,6 +151,7 @@ def explore(
         if out is not None:
             check_output_folder(str(out), inputs=[source, lexicon.path, verbs, metadata, model, coref])
         folder = temporary_folder() if out is None else make_folder(str(out))
+        ending.enter_context(only_run(folder))
         manifest = new_manifest(corpus, found, work, period, lexicon.name)
         for written in (folder, folder / "parts"):
             remove_leftovers(written)
@@ -159,7 +160,7 @@ def explore(
             return done
         place = Place(folder, work, n_workers, on_spark, master, manifest, found.parsed < found.n)
         timing = run_blocks(place, corpus, found, progress)
-    join_parts(folder, found.parts, manifest | {"complete": True} | failures(folder, found))
+        join_parts(folder, found.parts, manifest | {"complete": True} | failures(folder, found))
     return Exploration(folder, read_manifest(folder) or {}, timing)
 
 

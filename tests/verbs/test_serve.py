@@ -2,14 +2,19 @@
 
 import http.client
 import json
+import shutil
+import socket
+import struct
 import threading
 from datetime import date
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import howsure
 from howsure.cli.application import run
-from howsure.engines.result_documents import ResultDocuments
+from howsure.engines.result_documents import ResultDocuments, RowGroups
 from howsure.events.storage import read_table
 
 
@@ -159,7 +164,7 @@ def test_search_takes_wildcards_and_quotes_as_they_are(results):
 
 
 def test_pages_are_those_of_the_tables(results):
-    """DuckDB's rows against pyarrow's, by position."""
+    """Rows read by number against those of the whole tables."""
     table = read_table(results, "documents")
     chains = read_table(results, "chains")
     documents = ResultDocuments(results)
@@ -201,3 +206,42 @@ def test_too_many_documents_for_one_file(results, monkeypatch):
     monkeypatch.setattr(page, "MOST_DOCUMENTS", 5)
     with pytest.raises(howsure.InputError, match="howsure serve"):
         howsure.page(results)
+
+
+def test_results_that_are_damaged_while_they_are_served(results, tmp_path, capfd):
+    folder = tmp_path / "results"
+    shutil.copytree(results, folder)
+    made = howsure.serve(folder, port=0)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        path = folder / "documents.parquet"
+        path.write_bytes(b"\0" * path.stat().st_size)
+        connection = http.client.HTTPConnection(*made.server_address, timeout=20)
+        for _ in range(2):
+            connection.request("GET", f"/document?row={min(made.rows)}")
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (500, b"The results cannot be read.\n")
+        connection.request("GET", "/")  # the same connection serves on
+        assert connection.getresponse().status == 200
+        connection.close()
+        with socket.create_connection(made.server_address) as hung_up:
+            hung_up.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            hung_up.sendall(b"GET / HTT")
+    finally:
+        made.shutdown()
+        thread.join()
+        made.server_close()
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert all(line.startswith("howsure: ") for line in said)
+
+
+def test_rows_across_groups_of_rows(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": list(range(10))}), path, row_group_size=3)
+    read = RowGroups(str(path))
+    assert [r["a"] for r in read.rows(2, 8)] == [2, 3, 4, 5, 6, 7]
+    assert [r["a"] for r in read.rows(9, 12)] == [9]
+    assert read.rows(4, 4) == []
+    read.close()

@@ -149,7 +149,7 @@ def join_parts(folder: Path, names: Sequence[str], manifest: dict[str, Any]) -> 
     shutil.rmtree(folder / "parts", ignore_errors=True)
 
 
-def _grouped(folder: Path, names: Sequence[str], table: str, rows: int = 20_000) -> Iterator[pa.Table]:
+def _grouped(folder: Path, names: Sequence[str], table: str, rows: int = 1_000) -> Iterator[pa.Table]:
     """The parts' rows in tables of a fixed number of rows, whatever the parts' sizes."""
     kept: list[pa.Table] = []
     size = 0

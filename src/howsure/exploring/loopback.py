@@ -7,13 +7,17 @@ gets nothing), and refuses what another site asks for.
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+from howsure._result import harmless
 from howsure.errors import InputError
 
 ADDRESS = "127.0.0.1"
+THREADS = 64
 HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",  # the page has its own for the rest
     "X-Content-Type-Options": "nosniff",
@@ -25,19 +29,48 @@ HEADERS = {
 }
 
 
-class LoopbackServer(ThreadingHTTPServer):
-    """A page for this machine alone; `address` is where to open it. Close it with `server_close()`."""
+class LoopbackServer(HTTPServer):
+    """A page for this machine alone; `address` is where to open it. Close it with `server_close()`.
 
-    daemon_threads = True
+    Connections beyond `THREADS` wait for one that ends.
+    """
+
     allow_reuse_address = True
+    request_queue_size = 512
 
     def __init__(self, handler: type[LoopbackHandler], port: int) -> None:
+        self._open: set[Any] = set()
+        self._pool = ThreadPoolExecutor(THREADS)
         try:
             super().__init__((ADDRESS, port), handler)
         except OSError as error:
             raise InputError(
                 f"cannot listen on {ADDRESS}:{port}: {error.strerror or error}. Try another --port."
             ) from None
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        self._pool.submit(self._answer, request, client_address)
+
+    def _answer(self, request: Any, client_address: Any) -> None:
+        try:
+            self.finish_request(request, client_address)
+        except Exception:  # a thread must end well
+            self.handle_error(request, client_address)
+        finally:
+            self.shutdown_request(request)
+            self._open.discard(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Someone who hangs up is no error; anything else is a line of the log."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            complain(sys.exception())
+
+    def server_close(self) -> None:
+        super().server_close()
+        for request in list(self._open):  # they may wait for a browser's next request
+            self.shutdown_request(request)
+        self._pool.shutdown(cancel_futures=True)
 
     @property
     def address(self) -> str:
@@ -48,6 +81,11 @@ class LoopbackServer(ThreadingHTTPServer):
         """The names under which it may be asked."""
         port = self.server_address[1]
         return (f"{ADDRESS}:{port}", f"localhost:{port}") + ((ADDRESS, "localhost") if port == 80 else ())
+
+
+def complain(error: BaseException | None) -> None:
+    """One line of the log."""
+    print(f"howsure: {type(error).__name__}: {harmless(' '.join(str(error).split()))}", file=sys.stderr, flush=True)
 
 
 class Refused(Exception):
@@ -65,7 +103,7 @@ class LoopbackHandler(BaseHTTPRequestHandler):
     server_version = "howsure"
     sys_version = ""
     protocol_version = "HTTP/1.1"
-    timeout = 60
+    timeout = 10  # seconds that a connection may be silent
 
     def do_GET(self) -> None:
         try:
@@ -74,8 +112,11 @@ class LoopbackHandler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, kind, content)
         except Refused as refused:
             self._send(refused.status, "text/plain; charset=utf-8", f"{refused}\n".encode())
-        except (BrokenPipeError, ConnectionResetError):
+        except ConnectionError:
             self.close_connection = True
+        except Exception as error:  # whatever is wrong with the results
+            complain(error)
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", b"The results cannot be read.\n")
 
     do_HEAD = do_GET
 

@@ -147,7 +147,7 @@ class Exploration(Result):
         chosen = [self.code(a) for a in actors] or [code for code, _ in self.totals()[:1]]
         if not chosen:
             raise InputError("there are no events to draw.")
-        return draw_timelines({self.name(c): self.timeline(c, every) for c in chosen}, ax)
+        return draw_timelines({self.name(c): self.timeline(c, every) for c in chosen}, every or self.every, ax)
 
     @property
     def verdict(self) -> str:

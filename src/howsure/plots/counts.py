@@ -41,7 +41,7 @@ def _colour() -> dict[str, Any]:
         "type": "nominal",
         "title": None,
         "scale": {"domain": list(SERIES), "range": list(SERIES.values())},
-        "legend": {"orient": "top"},
+        "legend": {"orient": "top", "symbolOpacity": 1},
     }
 
 

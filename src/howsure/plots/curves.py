@@ -16,6 +16,8 @@ from howsure.plots.vega import (
     coloured,
     diagonal,
     hover,
+    interval_height,
+    interval_layers,
     layer,
     mark_at,
     number,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from howsure.calibration.result import Calibration
 
 X, Y = share("mean_prob", "predicted probability"), share("mean_true", "observed frequency")
+ROWS = "rows (√ scale)"
+COUNTS: Spec = {"labelExpr": "format(abs(datum.value), '~s')", "tickCount": 5, "grid": False}
 LIMITS = {"y": number("low"), "y2": {"field": "high"}}
 
 
@@ -69,11 +73,14 @@ def curve_layers(c: Calibration) -> list[Spec]:
 
 
 def histogram_layers(c: Calibration) -> list[Spec]:
-    """How q is distributed, by label; square-root scale, so that rare probabilities are seen beside common ones."""
+    """How q is distributed: what came true above the line, what did not below it.
+
+    The scale is that of square roots, so that rare probabilities are seen beside common ones.
+    """
     step = 1.0 / HISTOGRAM_BINS
     records = [
-        {"from": i * step, "to": (i + 1) * step, "rows": rows, "label": label}
-        for label, side in (("came true", c.positives), ("did not", c.negatives))
+        {"from": i * step, "to": (i + 1) * step, "rows": rows, "height": sign * rows, "label": label}
+        for label, side, sign in (("came true", c.positives, 1), ("did not", c.negatives, -1))
         for i, rows in enumerate(side.histogram.tolist())
         if rows
     ]
@@ -81,11 +88,11 @@ def histogram_layers(c: Calibration) -> list[Spec]:
     encoding = {
         "x": {"field": "from", "bin": {"binned": True}, "title": X["title"], "scale": X["scale"]},
         "x2": {"field": "to"},
-        "y": number("rows", "rows", scale={"type": "sqrt"}, stack=None),
+        "y": number("height", ROWS, scale={"type": "sqrt"}, stack=None, axis=COUNTS),
         "color": coloured("label", ["came true", "did not"], [BLUE, ORANGE], title=None, legend=legend),
         "tooltip": hover(("label", "label"), ("from", "q from", ".2f"), ("to", "to", ".2f"), ("rows", "rows", ",")),
     }
-    return [layer(records, "bar", encoding, binSpacing=1, opacity=0.55)]
+    return [layer(records, "bar", encoding, binSpacing=1), mark_at("y", 0)]
 
 
 def risk_layers(r: RiskCoverage) -> list[Spec]:
@@ -101,22 +108,67 @@ def risk_layers(r: RiskCoverage) -> list[Spec]:
 def overlaid_layers(curves: dict[str, Calibration]) -> list[Spec]:
     """Several models' curves in one picture, distinguished by colour and shape."""
     records = [{**b, "model": name} for name, c in curves.items() for b in c.bins.to_dict()]
-    colour = coloured("model", list(curves), title=None, legend={"orient": "top", "symbolLimit": 50})
+    colour = coloured(
+        "model", list(curves), title=None, legend={"orient": "top", "symbolLimit": 50, "symbolOpacity": 1}
+    )
     numbers = (("mean_prob", "mean q"), ("mean_true", "observed"), ("low", "from"), ("high", "to"))
     at = {"x": X, "y": Y, "color": colour}
     shape = {**colour, "scale": {"domain": list(curves)}}
     tooltip = hover(("model",), *((f, t, ".4f") for f, t in numbers))
     return [
         diagonal("q", "p"),
-        layer(records, "rule", {"x": X, **LIMITS, "color": colour}, opacity=0.5),
-        layer(records, "line", at, strokeWidth=1.3),
+        layer(records, "area", {"x": X, **LIMITS, "color": colour}, opacity=0.14),
+        layer(records, "line", at, strokeWidth=1.6),
         points(records, {**at, "shape": shape, "tooltip": tooltip}, 45),
     ]
 
 
+def distribution_layers(curves: dict[str, Calibration]) -> list[Spec]:
+    """How many rows each model gives which probability."""
+    records = []
+    for name, c in curves.items():
+        rows = (c.positives.histogram + c.negatives.histogram).tolist()
+        ends = zip([i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)], [*rows, rows[-1]], strict=True)
+        records += [{"model": name, "from": start, "rows": n} for start, n in ends]
+    encoding = {
+        "x": share("from", X["title"]),
+        "y": number("rows", ROWS, scale={"type": "sqrt"}, axis=COUNTS),
+        "color": coloured("model", list(curves), title=None, legend=None),
+        "tooltip": hover(("model",), ("from", "q from", ".2f"), ("rows", "rows", ",")),
+    }
+    return [layer(records, "line", encoding, interpolate="step-after", strokeWidth=1.6)]
+
+
+LOSSES = {"error_squared": "squared calibration error", "brier": "Brier score", "log_loss": "log loss"}
+
+
+def difference_charts(c: Comparison) -> dict[str, list[Spec]]:
+    """Of each loss, by how much the first model of each pair is better, with its interval; none that is infinite."""
+    made = {}
+    for field, name in LOSSES.items():
+        found = [(p, getattr(p, field)) for p in c.pairs]
+        records = [
+            {"name": f"{p.a} against {p.b}", **d.estimate.to_dict()}
+            for p, d in found
+            if d is not None and d.low is not None
+        ]
+        if records:
+            made[field] = interval_layers(records, f"{name}, {100 * c.confidence_level:g}% interval", zero=True)
+    return made
+
+
 def comparison_figure(c: Comparison) -> Spec:
-    """Several models' curves, of fixed size: for files."""
-    return picture(width=400, height=400, layer=overlaid_layers(c.by_model))
+    """Several models' curves, their distributions and differences, of fixed size: for files."""
+    curves = c.by_model
+    parts = [
+        {"width": 400, "height": 400, "layer": overlaid_layers(curves)},
+        {"width": 400, "height": 80, "layer": distribution_layers(curves)},
+        *(
+            {"width": 400, "height": interval_height(c.pairs), "layer": layers}
+            for layers in difference_charts(c).values()
+        ),
+    ]
+    return picture("Differences: positive favours the first" if c.pairs else None, vconcat=parts)
 
 
 def figure(c: Calibration) -> Spec:
@@ -124,7 +176,7 @@ def figure(c: Calibration) -> Spec:
     error = "" if c.error is None else f"RMS calibration error {c.error!r}, n = {c.n:,}"
     parts = [
         {"width": 380, "height": 380, "layer": curve_layers(c)},
-        {"width": 380, "height": 70, "layer": histogram_layers(c)},
+        {"width": 380, "height": 90, "layer": histogram_layers(c)},
     ]
     return picture(error, resolve={"legend": {"color": "independent"}}, vconcat=parts)
 

@@ -9,10 +9,14 @@ import numpy as np
 from howsure.plots.vega import (
     BLUE,
     GREY,
+    MOST_DRAWN,
     ORANGE,
+    VALUES,
     Spec,
     coloured,
     hover,
+    interval_height,
+    interval_layers,
     intervals,
     layer,
     number,
@@ -25,9 +29,7 @@ if TYPE_CHECKING:
     from howsure.evaluation.contests.result import Contest
     from howsure.evaluation.scores.result import Confusion, Score
 
-MOST_DRAWN = 40  # labels of a matrix, classes of a chart
 WITH_NUMBERS = 15  # labels up to which each cell shows its count
-VALUES = tuple((field, "", ".4f") for field in ("value", "low", "high"))
 
 
 def matrix_layers(c: Confusion) -> list[Spec]:
@@ -78,16 +80,6 @@ def class_layers(s: Score) -> list[Spec]:
     return intervals(records, y, x, hover(("label",), ("gold", "", ","), *VALUES))
 
 
-def interval_layers(records: list[Spec], title: str, *, zero: bool = False) -> list[Spec]:
-    """A point and its limits a line: `name`, `value`, `low`, `high`; `zero` draws where there is no difference."""
-    y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
-    x = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
-    layers = intervals(records, y, x, hover(("name",), *VALUES), size=70)
-    if zero:
-        layers.insert(0, layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3]))
-    return layers
-
-
 def score_figure(s: Score) -> Spec:
     """The matrix, or the types of spans, of fixed size: for files."""
     if s.confusion is not None:
@@ -110,10 +102,6 @@ def contest_figure(c: Contest) -> Spec:
         for r, title, zero in parts
     ]
     return picture(vconcat=drawn)
-
-
-def interval_height(rows: Any) -> int:
-    return 30 + 26 * min(len(rows), MOST_DRAWN)
 
 
 def system_intervals(c: Contest) -> list[Spec]:

@@ -59,10 +59,10 @@ def curve_panels(
 def _histogram(c: Calibration) -> list[Spec]:
     """The distribution by label, its legend out of the way of a panel's name."""
     layers = _bare(histogram_layers(c))
-    for each in layers:
+    for each in layers[:1]:
         e = each["encoding"]
         e["color"] = {**e["color"], "legend": {"orient": "bottom", "offset": 4}}
-        e["y"] = {**e["y"], "axis": {"tickCount": 4, "format": "~s"}}
+        e["y"] = {**e["y"], "axis": {**e["y"]["axis"], "tickCount": 4}}
     return layers
 
 

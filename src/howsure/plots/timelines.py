@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from howsure.errors import InputError
@@ -29,16 +30,36 @@ if TYPE_CHECKING:
 
     from howsure.events.exploration import Exploration
 
+STEP = {"interpolate": "step-after"}  # from the first days of periods
+MIDDLES = {"interpolate": "step"}  # from their middles
+# Every label has its year: alone on the first of January, below the month or the day elsewhere.
+YEAR = "utcFormat(datum.value, '%Y')"
+TIME_AXIS: Spec = {
+    "labelExpr": f"utcdate(datum.value) != 1 ? [utcFormat(datum.value, '%b %e'), {YEAR}] : "
+    f"utcmonth(datum.value) != 0 ? [utcFormat(datum.value, '%b'), {YEAR}] : {YEAR}",
+    "labelOverlap": True,
+    "grid": False,
+}
 BANDS = (("95", 0.12), ("80", 0.13), ("50", 0.15))
 
 
-def timeline_layers(timelines: dict[str, list[Spec]]) -> list[Spec]:
-    """A line of means for each actor with 50/80/95% bands, and its one-best counts, dashed."""
+def timeline_layers(timelines: dict[str, list[Spec]], every: str) -> list[Spec]:
+    """A line of means for each actor with 50/80/95% bands, and its one-best counts, dashed; a step for each period."""
+    from howsure.events.timeline import next_start
+
+    def during(count: Spec) -> Spec:
+        start = date.fromisoformat(count["start"])
+        end = next_start(start, every)
+        return {**count, "end": end.isoformat(), "middle": (start + (end - start) / 2).isoformat()}
+
+    timelines = {name: [during(count) for count in counts] for name, counts in timelines.items()}
     records = [{**count, "actor": name} for name, counts in timelines.items() for count in counts]
     names = list(timelines)
     legend = {"orient": "top", "symbolLimit": 50, "symbolOpacity": 1}
-    x = {"field": "start", "type": "temporal", "title": None, "axis": {"labelOverlap": True, "grid": False}}
+    x = {"field": "start", "type": "temporal", "title": None, "scale": {"type": "utc"}, "axis": TIME_AXIS}
     at: Spec = {"x": x, "y": number("mean"), "color": coloured("actor", names, title=None, legend=legend)}
+    # A period's numbers hold from its first day to the next one's: steps, the last of them to its own end.
+    steps = records + [{**counts[-1], "start": counts[-1]["end"], "actor": name} for name, counts in timelines.items()]
     tooltip = hover(
         ("actor",),
         ("period",),
@@ -52,12 +73,12 @@ def timeline_layers(timelines: dict[str, list[Spec]]) -> list[Spec]:
     shape = {**at["color"], "scale": {"domain": names}}
     return [
         *(
-            layer(records, "area", {**at, "y": low[level], "y2": {"field": f"high{level}"}}, opacity=opacity)
+            layer(steps, "area", {**at, "y": low[level], "y2": {"field": f"high{level}"}}, opacity=opacity, **STEP)
             for level, opacity in BANDS
         ),
-        layer(records, "line", {**at, "y": number("best")}, strokeWidth=1.2, strokeDash=[3, 3], opacity=0.9),
-        layer(records, "line", at, strokeWidth=2.2),
-        points(records, {**at, "shape": shape, "tooltip": tooltip}, 35),
+        layer(steps, "line", {**at, "y": number("best")}, strokeWidth=1.2, strokeDash=[3, 3], opacity=0.9, **STEP),
+        layer(steps, "line", at, strokeWidth=2.2, **STEP),
+        points(records, {**at, "x": {**x, "field": "middle"}, "shape": shape, "tooltip": tooltip}, 35),
     ]
 
 
@@ -69,10 +90,10 @@ def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> Spec:
     verbs = found.manifest["settings"]["verbs"]
     shown = ", ".join(verbs[:4]) + (", …" if len(verbs) > 4 else "")
     timelines = {found.name(c): [count.to_dict() for count in found.timeline(c)] for c in chosen}
-    return timeline_figure(timelines, f"Documents with an agent of: {shown} (per {found.every})")
+    return timeline_figure(timelines, f"Documents with an agent of: {shown} (per {found.every})", found.every)
 
 
-def timeline_figure(timelines: dict[str, list[Spec]], title: str) -> Spec:
+def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str) -> Spec:
     """The picture of fixed size, for files."""
     head = {
         "text": title,
@@ -82,7 +103,7 @@ def timeline_figure(timelines: dict[str, list[Spec]], title: str) -> Spec:
         "fontWeight": "normal",
         "subtitleColor": "#666",
     }
-    return {**picture(width=640, height=260, layer=timeline_layers(timelines)), "title": head}
+    return {**picture(width=640, height=260, layer=timeline_layers(timelines, every)), "title": head}
 
 
 # Opacities of 95, 80 and 50% bands; they lie over each other.
@@ -92,7 +113,7 @@ PAGE_BANDS = (("95", 0.16), ("80", 0.18), ("50", 0.22))
 def _x(field: str = "mid", **axis: Any) -> Spec:
     # `shown` is the part of time that the reader has zoomed to; times are UTC, so that a day is a day everywhere.
     scale = {"type": "utc", "domain": {"expr": "whole"}, "domainRaw": {"expr": "shown"}, "nice": False}
-    return {"field": field, "type": "temporal", "title": None, "scale": scale, "axis": {"grid": False, **axis}}
+    return {"field": field, "type": "temporal", "title": None, "scale": scale, "axis": {**TIME_AXIS, **axis}}
 
 
 def _chosen(fill: str = GREY) -> Spec:
@@ -130,24 +151,33 @@ def explorer_charts() -> dict[str, Spec]:
         return {"y": number(field, "documents", axis=axis), "color": colour}
 
     bands = [
-        named(f"{kind}{level}", mark, {**x, **counts(f"low{level}"), "y2": {"field": f"high{level}"}}, opacity=opacity)
-        for kind, mark, x in (("block", "rect", wide), ("run", "area", run))
+        named(
+            f"{kind}{level}",
+            mark,
+            {**x, **counts(f"low{level}"), "y2": {"field": f"high{level}"}},
+            opacity=opacity,
+            **look,
+        )
+        for kind, mark, x, look in (("block", "rect", wide, {}), ("run", "area", run, MIDDLES))
         for level, opacity in PAGE_BANDS
     ]
     lines = [
-        named("best", "line", run | counts("best"), strokeWidth=1.6, strokeDash=[4, 3]),
-        named("mean", "line", run | counts("mean"), strokeWidth=2.4),
+        named("best", "line", run | counts("best"), strokeWidth=1.6, strokeDash=[4, 3], **MIDDLES),
+        named("mean", "line", run | counts("mean"), strokeWidth=2.4, **MIDDLES),
         named("points", "point", {**run, **counts("mean"), "shape": spots}, filled=True, size=48, opacity=1),
     ]
     sure = share("from", "probability", axis={"values": [0, 0.5, 1], **ends})
     order = {"y": sure, "y2": {"field": "to"}, "color": who}
     versus = [
         named("blockversus", "rect", wide | order, "versus", opacity=0.85),
-        named("runversus", "area", run | order, "versus", opacity=0.85, interpolate="step"),
+        named("runversus", "area", run | order, "versus", opacity=0.85, **MIDDLES),
     ]
     bare = {"labels": False, "ticks": False, "domain": False, "grid": False, **ends}
     all_time = {"x": _x(), "y": number("mean", " ", stack=None, axis=bare), "color": colour}
-    whole = {"data": {"name": "counts"}, **layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2})}
+    whole = {
+        "data": {"name": "counts"},
+        **layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2}, **MIDDLES),
+    }
     return {
         "timeline": _specification(300, [_chosen(), *bands, *lines]),
         "versus": _specification(104, [*versus, _chosen()]),
@@ -155,17 +185,21 @@ def explorer_charts() -> dict[str, Spec]:
     }
 
 
-def draw_timelines(timelines: Mapping[str, Sequence[Any]], ax: Axes | None = None) -> Axes:
+def draw_timelines(timelines: Mapping[str, Sequence[Any]], every: str, ax: Axes | None = None) -> Axes:
     """A line of means for each name with its bands, and the one-best counts, dashed; returns the axes."""
+    from howsure.events.timeline import next_start
+
     axes = axes_of(ax, (8, 3.4))
     for i, (name, counts) in enumerate(timelines.items()):
         colour = PALETTE[i % len(PALETTE)]
-        days = [c.start for c in counts]
+        days = [*(c.start for c in counts), next_start(counts[-1].start, every)]
+        steps = [*counts, counts[-1]]
         for level, opacity in BANDS:
-            low, high = zip(*(c.intervals[int(level) / 100] for c in counts), strict=True)
-            axes.fill_between(days, low, high, color=colour, alpha=opacity, linewidth=0)
-        axes.plot(days, [c.best for c in counts], color=colour, linewidth=1, linestyle=(0, (3, 3)))
-        axes.plot(days, [c.mean for c in counts], color=colour, linewidth=2, marker="o", markersize=4, label=name)
+            low, high = zip(*(c.intervals[int(level) / 100] for c in steps), strict=True)
+            axes.fill_between(days, low, high, step="post", color=colour, alpha=opacity, linewidth=0)
+        dashed = {"color": colour, "linewidth": 1, "linestyle": (0, (3, 3))}
+        axes.plot(days, [c.best for c in steps], drawstyle="steps-post", **dashed)
+        axes.plot(days, [c.mean for c in steps], drawstyle="steps-post", color=colour, linewidth=2, label=name)
     axes.set_ylabel("documents")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)

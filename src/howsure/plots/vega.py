@@ -12,6 +12,10 @@ BLUE, ORANGE, GREY = "#1f83c4", "#e0701a", "#8a8a8a"  # after Okabe & Ito: colou
 PALETTE = ["#1f83c4", "#e0701a", "#009e73", "#cc79a7", "#b5a000", "#56b4e9", "#7a7a7a"]
 
 
+MOST_DRAWN = 40  # labels of a matrix, classes or systems of a chart
+VALUES = tuple((field, "", ".4f") for field in ("value", "low", "high"))
+
+
 Spec = dict[str, Any]
 
 
@@ -97,6 +101,21 @@ def intervals(records: list[Spec], y: Spec, x: Spec, tooltip: list[Spec], size: 
         layer(records, "rule", limits, color=BLUE, opacity=0.6, strokeWidth=2),
         points(records, middle, size, color=BLUE),
     ]
+
+
+def interval_layers(records: list[Spec], title: str, *, zero: bool = False) -> list[Spec]:
+    """A point and its limits a line: `name`, `value`, `low`, `high`; `zero` draws where there is no difference."""
+    y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    x = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
+    layers = intervals(records, y, x, hover(("name",), *VALUES), size=70)
+    if zero:
+        layers.insert(0, layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3]))
+    return layers
+
+
+def interval_height(rows: Any) -> int:
+    """Of a chart with an interval a line."""
+    return 30 + 26 * min(len(rows), MOST_DRAWN)
 
 
 def rendered(specification: dict[str, Any], suffix: str) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -77,12 +78,27 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(number=number, percent=lambda x: f"{100 * x:g}%", commas=lambda x: f"{x:,}")
+    environment.filters.update(headline=headline, statistic=statistic)
     return environment
 
 
 def number(value: float | None, places: int = 4) -> str:
     """A number for people; a dash where there is none."""
     return "–" if value is None else f"{value:.{places}f}"
+
+
+def headline(verdict: str) -> Markup:
+    """The first sentence as the heading, the others as a list below it."""
+    first, *rest = re.split(r"(?<=[.?])\s+", verdict.strip())
+    points = Markup("").join(Markup("<li>{}</li>").format(sentence) for sentence in rest)
+    return Markup("<h1>{}</h1>").format(first) + (Markup('<ul class="said">{}</ul>').format(points) if rest else "")
+
+
+def statistic(value: float | None) -> str:
+    """A test's statistic; beyond a million only that it is beyond."""
+    if value is None:
+        return "beyond measure"
+    return f"{value:.4g}" if abs(value) <= 1e6 else "> 1e6" if value > 0 else "< -1e6"
 
 
 @cache

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from howsure.plots.curves import (
+    LOSSES,
     curve_layers,
+    difference_charts,
+    distribution_layers,
     ecdf_difference_layers,
     histogram_layers,
     overlaid_layers,
@@ -17,18 +20,15 @@ from howsure.plots.curves import (
     risk_layers,
 )
 from howsure.plots.labels import (
-    MOST_DRAWN,
     annotator_layers,
     class_layers,
     coefficient_layers,
     confusion_layers,
     duel_intervals,
-    interval_height,
-    interval_layers,
     matrix_layers,
     system_intervals,
 )
-from howsure.plots.vega import chart
+from howsure.plots.vega import MOST_DRAWN, chart, interval_height, interval_layers
 from howsure.report.page import render
 from howsure.report.tables import html
 
@@ -48,7 +48,7 @@ def calibration_page(c: Calibration) -> bytes:
     """Everything about one calibration on one page."""
     charts = {
         "curve": chart(curve_layers(c), 420, "Calibration curve: observed frequency against predicted probability"),
-        "histogram": chart(histogram_layers(c), 110, "Distribution of predicted probabilities by label"),
+        "histogram": chart(histogram_layers(c), 150, "Distribution of predicted probabilities by label"),
     }
     return render("calibration.html", charts, c=c, source=c.source or "data", test_notes=TEST_NOTES)
 
@@ -74,7 +74,7 @@ def classes_page(m: MulticlassCalibration) -> bytes:
     c = m.top
     charts = {
         "curve": chart(curve_layers(c), 420, "Calibration curve of the predicted class's probability"),
-        "histogram": chart(histogram_layers(c), 110, "Distribution of the predicted class's probability"),
+        "histogram": chart(histogram_layers(c), 150, "Distribution of the predicted class's probability"),
         "risk": chart(risk_layers(m.risk_coverage), 220, "Accuracy against the share of items answered"),
     }
     # The page of one column, with the classes as its slices.
@@ -96,7 +96,7 @@ def language_page(m: LanguageCalibration) -> bytes:
     """A language model's calibration on one page: the predicted word, then all words by their frequency."""
     charts = {
         "curve": chart(curve_layers(m.top), 420, "Calibration curve of the predicted next word's probability"),
-        "histogram": chart(histogram_layers(m.top), 110, "Distribution of the predicted next word's probability"),
+        "histogram": chart(histogram_layers(m.top), 150, "Distribution of the predicted next word's probability"),
     }
     return render("language.html", charts, c=m.top, m=m, source=m.model or "the model", test_notes=TEST_NOTES)
 
@@ -107,7 +107,7 @@ def tagger_page(t: TaggerCheck) -> bytes:
     facts = {"log loss of the gold sequence, per token": f"{t.log_loss:.4f}", "sentences": f"{t.n_sentences:,}"}
     charts = {
         "curve": chart(curve_layers(c), 420, "Calibration curve of the predicted tag's probability"),
-        "histogram": chart(histogram_layers(c), 110, "Distribution of the predicted tag's probability"),
+        "histogram": chart(histogram_layers(c), 150, "Distribution of the predicted tag's probability"),
         "risk": chart(risk_layers(m.risk_coverage), 220, "Accuracy against the share of tokens answered"),
     }
     shown = replace(c, by="tag", slices=m.per_class)
@@ -132,7 +132,7 @@ def coref_page(k: CorefCheck) -> bytes:
         "curve": chart(
             curve_layers(c), 420, "Calibration curve: how often pairs corefer against the probability given"
         ),
-        "histogram": chart(histogram_layers(c), 110, "Distribution of pair probabilities by label"),
+        "histogram": chart(histogram_layers(c), 150, "Distribution of pair probabilities by label"),
     }
     return render("coref.html", charts, c=c, k=k, source=k.source or "data", test_notes=TEST_NOTES)
 
@@ -140,8 +140,16 @@ def coref_page(k: CorefCheck) -> bytes:
 def comparison_page(c: Comparison) -> bytes:
     """Everything about one comparison on one page."""
     curves = c.by_model
-    charts = {"curve": chart(overlaid_layers(curves), 420, "Calibration curves of the models compared")}
-    return render("comparison.html", charts, c=c, models=curves)
+    drawn = difference_charts(c)
+    charts = {
+        "curve": chart(overlaid_layers(curves), 420, "Calibration curves of the models compared"),
+        "distribution": chart(distribution_layers(curves), 110, "How many rows each model gives which probability"),
+        **{
+            name: chart(layers, interval_height(c.pairs), f"Difference of {LOSSES[name]}")
+            for name, layers in drawn.items()
+        },
+    }
+    return render("comparison.html", charts, c=c, models=curves, drawn={n: LOSSES[n] for n in drawn})
 
 
 def continuous_page(c: ContinuousCalibration) -> bytes:

@@ -170,17 +170,16 @@ def _figures(main: dict[str, Exploration], every: str) -> tuple[Figure, ...]:
         }
         what = "“attack”" if question == "attack" else "22 violent verbs, wide rules"
         caption = f"Documents per {every} with an agent of {what}"
-        specification = _with_years(timeline_figure(_rounded(lines), caption))
+        specification = _with_long_names(timeline_figure(_rounded(lines), caption, every))
         figures.append(
             Figure(f"6{letter}", f"{caption}: mean, 50, 80 and 95% bands, and one-best (dashed).", specification)
         )
     return tuple(figures)
 
 
-def _with_years(specification: dict[str, Any]) -> dict[str, Any]:
-    """Months alone would not say which year; names of organisations are long."""
+def _with_long_names(specification: dict[str, Any]) -> dict[str, Any]:
+    """Names of organisations are long."""
     for layer in specification["layer"]:
-        layer["encoding"]["x"]["axis"] = {"format": "%b %Y", "tickCount": 9, "grid": False, "labelOverlap": True}
         layer["encoding"]["color"]["legend"] |= {"labelLimit": 300}
     return specification
 

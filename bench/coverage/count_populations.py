@@ -132,7 +132,7 @@ def _tags(folder: Path) -> Iterator[Population]:
     from howsure.corpora.tagged import read_tagged, sentences_of
     from howsure.verbs.tagger import train_tagger
 
-    model = train_tagger("crf", [folder / "oct27.train", folder / "oct27.dev"], l2=0.5, max_iterations=60).tagger
+    model = train_tagger([folder / "oct27.train", folder / "oct27.dev"], l2=0.5, max_iterations=60).model
     documents = read_tagged(folder / "oct27.test")
     words, starts, _ = sentences_of(documents)
     marginals = model.posterior(words, starts).marginals()

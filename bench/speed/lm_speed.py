@@ -85,7 +85,7 @@ def built_kenlm(folder):
 
 def ours_train(text, model):
     """As a user runs it: a process of its own, from text to a file that `lm perplexity` maps."""
-    code = "import howsure, sys; m = howsure.lm.train(sys.argv[1], order=int(sys.argv[3])); howsure.lm.save(m, sys.argv[2])"
+    code = "import howsure, sys; m = howsure.lm.train(sys.argv[1], order=int(sys.argv[3])); m.save(sys.argv[2])"
     subprocess.run([sys.executable, "-c", code, str(text), str(model), str(ORDER)], check=True)
 
 

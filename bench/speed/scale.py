@@ -34,7 +34,8 @@ import json, sys, time
 import howsure
 source, out, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 began = time.perf_counter()
-made = howsure.explore(source, out=out, cache=False, **options)
+engine = howsure.Engine(master=options.pop("master", None))
+made = howsure.explore(source, out=out, cache=False, engine=engine, **options)
 print(json.dumps({"seconds": time.perf_counter() - began, "documents": made.manifest["n_documents"]}))
 """
 RUN = """
@@ -221,7 +222,7 @@ def explored(corpus: Path, folder: Path) -> dict:
     print(f"\nexplore, {len(texts):,} documents of MUC, 400 samples", flush=True)
     made: dict[str, dict] = {}
     first: dict[str, bytes] = {}
-    for name, options in (("2 processes", {"workers": 2}), (f"Spark, {MASTER}", {"engine": "spark", "master": MASTER})):
+    for name, options in (("2 processes", {"jobs": 2}), (f"Spark, {MASTER}", {"master": MASTER})):
         out = folder / f"explore-{len(made)}"
         shutil.rmtree(out, ignore_errors=True)
         made[name] = watched([EXPLORE, str(corpus), str(out), json.dumps(options)])

@@ -83,7 +83,7 @@ def perplexities(name, data, orders, say):
     for smoothing in SMOOTHINGS:
         cells = []
         for order in orders:
-            model = howsure.lm.train(train, order=order, smoothing=smoothing, min_count=2)
+            model = howsure.lm.train(train, order=order, smoothing=smoothing, min_count=2).model
             cells.append(cell(howsure.lm.perplexity(model, test, groups=groups)))
         lines.append(f"| {smoothing} | " + " | ".join(cells) + " |")
         say(lines[-1])
@@ -101,7 +101,7 @@ def across(corpora, say):
     words = [w for w, c in counts.items() if c >= 2]
     lines = ["| trained on ↓ tested on → | " + " | ".join(corpora) + " |", "|---|" + "---|" * len(corpora)]
     for name, (train, _, _) in corpora.items():
-        model = howsure.lm.train(train, order=3, vocabulary=words)
+        model = howsure.lm.train(train, order=3, vocabulary=words).model
         cells = [cell(howsure.lm.perplexity(model, test, groups=groups)) for _, test, groups in corpora.values()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
         say(lines[-1])
@@ -127,7 +127,7 @@ def generated(data, say):
     train = data[0]
     lines = ["| order | drawn text | longest run copied |", "|---|---|---|"]
     for order in (1, 2, 3, 4):
-        model = howsure.lm.train(train, order=order)
+        model = howsure.lm.train(train, order=order).model
         text = sampled(model, 30, rng=np.random.default_rng(order))
         copied = max(longest_copy(line, train) for line in text.split("\n"))
         lines.append(f"| {order} | {' / '.join(text.split(chr(10)))} | {copied} words |")
@@ -155,7 +155,7 @@ def wilson(k, n):
 
 def spelling(data, quick, say):
     """Words by themselves: the Wikipedia and aspell lists."""
-    model = howsure.lm.train(data[0] + data[1], order=1, smoothing="kneser-ney")
+    model = howsure.lm.train(data[0] + data[1], order=1, smoothing="kneser-ney").model
     known = set(model.vocabulary.words)
     lists = {"Wikipedia": misspellings("wikipedia.dat"), "aspell": misspellings("aspell.dat")}
     channel = Corrector(model)
@@ -204,7 +204,7 @@ def holbrook():
 
 def in_context(data, quick, say):
     """The weight of context: chosen on every other line of the Holbrook corpus, measured on the others."""
-    model = howsure.lm.train(data[0] + data[1], order=3, min_count=2)
+    model = howsure.lm.train(data[0] + data[1], order=3, min_count=2).model
     lines = holbrook()[: 40 if quick else None]
     parts = {"dev": lines[::2], "test": lines[1::2]}
 
@@ -249,7 +249,7 @@ def calibration(data, quick, folder, say):
     curves = {}
     for order in (2, 3):
         for smoothing in CHECKED:
-            model = howsure.lm.train(train, order=order, smoothing=smoothing, min_count=2)
+            model = howsure.lm.train(train, order=order, smoothing=smoothing, min_count=2).model
             made = howsure.lm.check(model, test, events=500_000 if quick else 1_000_000)
             c = made.top
             frequent = next(s.calibration for s in made.all_words.slices if s.name.startswith("seen 1000"))

@@ -100,7 +100,7 @@ def chosen(name):
     kept = KEPT / f"{name}.advanced.chosen.npz"
     if not kept.exists():
         paths = [corpus_path(name, f"en_ewt-ud-{part}.conllu") for part in ("train", "dev")]
-        train_tagger("crf", paths[0], dev=paths[1], features="advanced", max_iterations=150).tagger.save(kept)
+        train_tagger(paths[0], dev=paths[1], features="advanced", max_iterations=150).save(kept)
     return Crf.load(kept)
 
 

@@ -44,8 +44,9 @@ _PUBLIC = {  # the names of each module
     "verbs.count": "count",
     "verbs.doctor": "Diagnosis doctor",
     "verbs.explore": "explore",
+    "verbs.load": "load",
     "verbs.parse": "parse",
-    "verbs.recalibrate": "recalibrate",
+    "verbs.recalibrate": "apply_recalibrator recalibrate",
     "verbs.reproduce": "reproduce",
     "verbs.results": "page serve",
     "verbs.score": "score",
@@ -99,7 +100,9 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.doctor import Diagnosis as Diagnosis
     from howsure.verbs.doctor import doctor as doctor
     from howsure.verbs.explore import explore as explore
+    from howsure.verbs.load import load as load
     from howsure.verbs.parse import parse as parse
+    from howsure.verbs.recalibrate import apply_recalibrator as apply_recalibrator
     from howsure.verbs.recalibrate import recalibrate as recalibrate
     from howsure.verbs.reproduce import reproduce as reproduce
     from howsure.verbs.results import page as page

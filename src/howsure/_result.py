@@ -6,16 +6,19 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from functools import cache
 from importlib import import_module
 from math import isfinite
 from operator import attrgetter
 from pathlib import Path, PurePath
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from howsure.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PLOTS = (".svg", ".png", ".pdf")
 
@@ -103,8 +106,16 @@ class Result(Record):
         raise InputError(f"there is no page of a {type(self).__name__}.")
 
     def figure(self) -> dict[str, Any]:
-        """The picture of `--plot` as a Vega-Lite specification."""
-        raise InputError(f"there is no picture of a {type(self).__name__}.")
+        """The picture of `--plot` as a Vega-Lite specification: by default the main table's numbers."""
+        from howsure.plots.tables import table_figure
+
+        return table_figure(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw on Matplotlib axes and return them: by default the main table's numbers with their limits."""
+        from howsure.plots.tables import draw_table
+
+        return draw_table(self, ax)
 
     def headline(self) -> dict[str, str]:
         """The few numbers that stand above the picture in a notebook."""
@@ -118,8 +129,8 @@ class Result(Record):
     def save(self, path: str | Path) -> None:
         """Write the result, whole or not at all; the name's ending chooses the form.
 
-        `.json` holds everything, `.csv`, `.md` and `.tex` the main table, `.html` the page, `.txt` the text,
-        `.svg`, `.png` and `.pdf` the picture.
+        `.json` holds everything, and `howsure.load` opens it; `.csv`, `.md` and `.tex` hold the main table, `.html` the
+        page, `.txt` the text, `.svg`, `.png` and `.pdf` the picture.
         """
         from howsure.files import write_whole
 
@@ -128,7 +139,7 @@ class Result(Record):
     def as_file(self, suffix: str) -> bytes:
         """The bytes of the file that `save` writes under a name with this ending."""
         forms = {
-            ".json": lambda: json_text(self.to_dict()) + "\n",
+            ".json": lambda: json_text(self.to_dict() | {"howsure": self._saved()}) + "\n",
             ".csv": lambda: csv_text(_spread(self.table())),
             ".md": self.to_markdown,
             ".tex": self.to_latex,
@@ -148,6 +159,92 @@ class Result(Record):
     def level(self) -> float:
         """Confidence level of the intervals in the tables."""
         return float(getattr(self, "confidence_level", 0.95))
+
+    def _saved(self) -> dict[str, Any]:
+        """What a `SavedResult` needs beyond `to_dict`."""
+        try:
+            drawn = self.figure()
+        except InputError:
+            drawn = None
+        said = {"verdict": self.verdict, "text": self.to_text(), "table": plain(self.table()), "level": self.level}
+        return {"result": type(self).__name__, "version": 1, **said, "figure": plain(drawn)}
+
+
+class Limits(NamedTuple):
+    """A value of a saved table, with its limits."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedResult(Result):
+    """A result that `save` wrote to a `.json` file, read back: the same data, text, tables and picture."""
+
+    data: dict[str, Any]
+    about: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"SavedResult({self.about['result']}: {self.verdict})"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        return str(self.about["verdict"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return self.data
+
+    def table(self) -> list[dict[str, Any]]:
+        """The main table."""
+        return [{k: Limits(**v) if isinstance(v, dict) else v for k, v in row.items()} for row in self.about["table"]]
+
+    def to_text(self) -> str:
+        """What the shell printed."""
+        return str(self.about["text"])
+
+    def figure(self) -> dict[str, Any]:
+        """The picture as a Vega-Lite specification."""
+        return self.about["figure"] or Result.figure(self)
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals in the tables."""
+        return float(self.about["level"])
+
+    def _saved(self) -> dict[str, Any]:
+        return self.about
+
+    @classmethod
+    def of(cls, saved: Any, name: str) -> SavedResult:
+        """The result in the plain data of a file, or an error."""
+        about = saved.get("howsure") if isinstance(saved, dict) else None
+        wanted = {"result": str, "version": int, "verdict": str, "text": str, "table": list, "level": float}
+        if not isinstance(about, dict) or not all(isinstance(about.get(k), t) for k, t in wanted.items()):
+            raise InputError(f"{name} is not a result that howsure saved.")
+        if about["version"] != 1 or not all(
+            isinstance(row, dict)
+            and all(not isinstance(v, dict) or v.keys() == {"value", "low", "high"} for v in row.values())
+            for row in about["table"]
+        ):
+            raise InputError(f"{name} is a damaged result, or one of another version of howsure.")
+        return cls({k: v for k, v in saved.items() if k != "howsure"}, about)
+
+
+class Training(Result):
+    """What training gives: a `model`, and how it was made."""
+
+    __slots__ = ()
+    model: Any
+
+    def save(self, path: str | Path) -> None:
+        """Write the model, if the name ends in `.npz` (or `.arpa`, of a language model), else the result as any other."""
+        if Path(path).suffix.lower() in (".npz", ".arpa"):
+            self.model.save(path)
+        else:
+            Result.save(self, path)
 
 
 def drawn_by(path: str) -> Callable[..., Any]:

@@ -53,22 +53,22 @@ SCALES = {
     "logprob": (-np.inf, 1e-6),
 }
 MISSING = ("drop", "error")
-OTHER_SCALES = "For another scale pass --scale percent, logit or logprob (in Python, scale=)."
+OTHER_SCALES = "For another scale pass `scale=` with percent, logit or logprob."
 
 
 def scale(value: str | None, *, logits: bool = False) -> str | None:
     """The scale of probabilities; None where the numbers are to tell. `logits` is the older name of "logit"."""
     if value is not None and value not in SCALES:
-        raise InputError(f"`scale` must be one of {', '.join(SCALES)}; got {value!r}.")
+        raise InputError(f"`scale=` must be one of {', '.join(SCALES)}; got {value!r}.")
     if logits and value not in (None, "logit"):
-        raise InputError(f"`logits` and `scale` = {value!r} contradict each other; give one of them.")
+        raise InputError(f"`logits=True` and `scale={value!r}` contradict each other; give one of them.")
     return "logit" if logits else value
 
 
 def missing_rule(value: str) -> str:
     """What becomes of rows without a probability or a label."""
     if value not in MISSING:
-        raise InputError(f"`missing` must be drop or error; got {value!r}.")
+        raise InputError(f"`missing=` must be drop or error; got {value!r}.")
     return value
 
 
@@ -184,16 +184,14 @@ def recognised_scale(seen: Seen, origin: Origin) -> str:
         if seen.high > RATING:
             return "percent"
         raise BadRow(
-            f"{runs}: a rating is no probability. If it is a percentage, pass --scale percent; "
+            f"{runs}: a rating is no probability. If it is a percentage, pass `scale='percent'`; "
             "else divide it by its largest possible value first.",
             row,
         )
     if seen.high <= 0.0 and 2 * seen.outside > present:
-        raise BadRow(
-            f"{runs}: are these log-probabilities? Then pass --scale logprob (in Python, scale='logprob').", row
-        )
+        raise BadRow(f"{runs}: are these log-probabilities? Then pass `scale='logprob'`.", row)
     if seen.low < 0.0 and 2 * seen.outside > present:
-        raise BadRow(f"{runs}: are these logits (log-odds)? Then pass --scale logit (in Python, scale='logit').", row)
+        raise BadRow(f"{runs}: are these logits (log-odds)? Then pass `scale='logit'`.", row)
     how_many = "" if seen.outside == 1 else f", the first of {seen.outside:,} such rows of {present:,}"
     raise BadRow(
         f"`{origin.prob}` must lie in [0, 1]; got {value:.10g} in {origin.at(row)}{how_many}. {OTHER_SCALES}", row
@@ -271,8 +269,7 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
     if values.dtype.kind not in "fiu":
         example = f"; got {values[0]!r}" if len(values) else ""
         raise InputError(
-            f"`{origin.true}` must hold labels 0 and 1{example}. "
-            "Name the value that counts as 1 with --positive (in Python, positive=)."
+            f"`{origin.true}` must hold labels 0 and 1{example}. Name the value that counts as 1 with `positive=`."
         )
     if values.dtype.kind == "f" or values.dtype.byteorder == ">" or sys.byteorder == "big" or not len(values):
         with np.errstate(invalid="ignore"):
@@ -296,10 +293,7 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
 
 def no_label(name: str, got: float, at: str) -> str:
     """What is said of a label that is neither 0 nor 1."""
-    return (
-        f"`{name}` must be 0 or 1; got {got:.6g} in {at}. "
-        "Name the value that counts as 1 with --positive (in Python, positive=)."
-    )
+    return f"`{name}` must be 0 or 1; got {got:.6g} in {at}. Name the value that counts as 1 with `positive=`."
 
 
 def positives(y_true: Any, positive: Any) -> NDArray[Any]:
@@ -312,7 +306,7 @@ def positives(y_true: Any, positive: Any) -> NDArray[Any]:
     found = np.asarray(values == positive)
     if found.shape != values.shape or (len(values) and not found.any()):
         there = sorted({str(v) for v in values[:10_000].tolist()})
-        raise InputError(f"no label equals `positive` = {positive!r}.{nearest(str(positive), there)}")
+        raise InputError(f"no label equals `positive={positive!r}`.{nearest(str(positive), there)}")
     if missing is not None and missing.any():
         return np.where(missing, np.nan, found.astype(np.float64))
     return found.astype(bool)
@@ -445,13 +439,13 @@ def same_length(**arrays: NDArray[Any]) -> int:
 def fraction(value: float, name: str) -> float:
     """A confidence level: far enough from 0 and 1 to mean something."""
     if not (isinstance(value, int | float) and 0.01 <= value <= 0.9999):
-        raise InputError(f"`{name}` must lie between 0.01 and 0.9999; got {value!r}.")
+        raise InputError(f"`{name}=` must lie between 0.01 and 0.9999; got {value!r}.")
     return float(value)
 
 
 def bins(value: int | str | None) -> int | str | None:
     """`None`, a target bin size, "width:K" or "isotonic"; a digit string is a bin size."""
-    rule = "`bins` must be a whole bin size of 1 or more, 'width:K' or 'isotonic'"
+    rule = "`bins=` must be a whole bin size of 1 or more, 'width:K' or 'isotonic'"
     if value is None or value == "isotonic":
         return value
     if isinstance(value, str):
@@ -472,7 +466,7 @@ def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
         return np.random.default_rng(rng)
     if isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(rng)
-    raise InputError(f"`rng` must be a seed of 0 or more, or a numpy Generator; got {rng!r}.")
+    raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -520,7 +514,7 @@ def class_probabilities(values: NDArray[Any], origin: Origin, *, normalise: bool
         i = int(np.argmax(off))
         raise BadRow(
             f"`{origin.prob}` sums to {total[i]:.6g} in {origin.at(i)}, not to one; divide by the sum first "
-            "(howsure check has --normalise; in Python, normalise=True).",
+            "(`normalise=True` of `howsure.check` does).",
             origin.first + i,
         )
     off = np.abs(total - 1.0) > 1e-12
@@ -563,14 +557,14 @@ def importance(values: Any, name: str) -> NDArray[np.float64]:
 def not_negative(value: float, name: str) -> float:
     """A finite number of 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < np.inf:
-        raise InputError(f"`{name}` must be a number of 0 or more; got {value!r}.")
+        raise InputError(f"`{name}=` must be a number of 0 or more; got {value!r}.")
     return float(value)
 
 
 def count(value: int, name: str) -> int:
     """A whole number of 1 or more."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"`{name}` must be a whole number of 1 or more; got {value!r}.")
+        raise InputError(f"`{name}=` must be a whole number of 1 or more; got {value!r}.")
     return int(value)
 
 

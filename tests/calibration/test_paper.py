@@ -66,7 +66,7 @@ def test_shared_ties_do_not_depend_on_order():
 
 
 def test_check_paper_holds_both_versions_and_equation_one():
-    made = howsure.check_paper(TRUE, TENTHS, bin_size=100, n_samples=500)
+    made = howsure.check_paper(TRUE, TENTHS, bin_size=100, samples=500)
     a, b = made.to_the_letter, made.ties_shared
     assert a.calib_err == paper.calibration_error(TRUE, TENTHS, 100)
     assert b.calib_err == paper.calibration_error(TRUE, TENTHS, 100, ties="shared")
@@ -91,7 +91,7 @@ def test_one_value_of_q_in_a_bin_makes_equation_one_exact():
 def test_sides_of_the_diagonal_in_the_papers_words():
     q = np.repeat([0.2, 0.5, 0.8], 1000)
     y = np.concatenate([np.arange(1000) < 400, np.arange(1000) < 500, np.arange(1000) < 600])
-    made = howsure.check_paper(y, q, bin_size=1000, n_samples=10)
+    made = howsure.check_paper(y, q, bin_size=1000, samples=10)
     assert [b["side"] for b in made.table()] == ["underconfident", None, "overconfident"]
     assert (made.underconfident_rows, made.overconfident_rows) == (1000, 1000)
     assert "above the diagonal) in 33.3%" in made.verdict

@@ -106,7 +106,7 @@ def test_standard_input(table):
         (["check", "nothing.csv"], "there is no file 'nothing.csv'"),
         (["check", "TABLE", "--prob", "prbo"], "Did you mean `prob`"),
         (["check", "TABLE", "--prb", "x"], "No such option"),
-        (["check", "TABLE", "--bins", "ten"], "`bins` must be"),
+        (["check", "TABLE", "--bins", "ten"], "--bins must be"),
         (["check", "TABLE", "--confidence", "2"], "between 0.01 and 0.9999"),
         (["check", "TABLE", "--json", "--latex"], "cannot be combined"),
         (["check", "TABLE", "--where", "label = 1; drop table t"], "--where must be a single SQL expression"),
@@ -133,8 +133,8 @@ def test_control_characters_in_data_do_not_reach_the_terminal(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rng", "-1"], "seed of 0 or more"),
-        (["--bins", "²"], "`bins` must be"),
+        (["--seed", "-1"], "seed of 0 or more"),
+        (["--bins", "²"], "--bins must be"),
         (["--confidence", "1e-17"], "between 0.01 and 0.9999"),
         (["--fail-above", "nan"], "must lie in [0, 1]"),
         (["--fail-above", "0.1", "--gate", "above"], "must be one of shown-above, point, shown-below"),

@@ -69,7 +69,7 @@ def test_label_asks_undoes_resumes_and_reports(results, capsys, monkeypatch):
         (["explore", "--every", "fortnight"], "no period `fortnight`"),
         (["explore", "--verbs", "two words"], "--verbs takes lemmas"),
         (["explore", "--rules", "papr"], "Did you mean `paper`"),
-        (["explore", "--samples", "0"], "`samples` must be a whole number"),
+        (["explore", "--samples", "0"], "--samples must be a whole number"),
         (["explore", "--temperature", "0"], "temperature must be"),
         (["explore", "--actor", "NARNIA"], "no actor `NARNIA`"),
         (["explore", "--only", "NARNIA"], "no actor `NARNIA`"),

@@ -58,8 +58,8 @@ def test_compare(folder, capsys):
 
 
 def test_generate(folder, capsys):
-    _, once, _ = said(capsys, "generate", folder / "lm.npz", "--words", "12", "--rng", "1")
-    _, again, _ = said(capsys, "generate", folder / "lm.npz", "--words", "12", "--rng", "1")
+    _, once, _ = said(capsys, "generate", folder / "lm.npz", "--words", "12", "--seed", "1")
+    _, again, _ = said(capsys, "generate", folder / "lm.npz", "--words", "12", "--seed", "1")
     assert once == again
     assert len(once.split()) == 12
     assert set(once.split()) <= {w for line in LINES for w in line.split()}
@@ -146,7 +146,7 @@ def test_rank_adds_the_channel(folder, capsys, tmp_path):
         "acoustic",
         "--key",
         "utterance",
-        "--weight",
+        "--lm-weight",
         "0.5",
         "--json",
     )

@@ -90,7 +90,7 @@ def test_a_text_in_another_language_has_a_note(tmp_path, capsys):
         (["parse", "t.txt", "-o", "t.txt"], "it is the input"),
         (["parse", "t.txt", "-o", "no/where.conllu"], "there is no folder"),
         (["parse", "t.txt", "--cache", "x", "--no-cache"], "exclude each other"),
-        (["parse", "t.txt", "--jobs", "0"], "`jobs` must be"),
+        (["parse", "t.txt", "--jobs", "0"], "--jobs must be"),
         (["parse", "t.txt", "--model", "en_none"], "no pipeline"),
     ],
 )

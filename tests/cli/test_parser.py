@@ -1,12 +1,13 @@
 """How the shell reads arguments, and what --help says."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from howsure.cli.application import application, run
-from howsure.cli.parser import argument, command, option, read
+from howsure.cli.application import COMMANDS, WORDS, application, run
+from howsure.cli.parser import argument, command, option, read, summary
 from howsure.errors import InputError
 
 PARAMETERS = (
@@ -111,3 +112,118 @@ def test_nothing_heavy_is_loaded_for_help():
         "assert not {'numpy', 'rich', 'duckdb', 'pydantic', 'typer'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_commands_stand_in_groups_with_whole_summaries(capsys):
+    assert run([]) == 2
+    said = capsys.readouterr().out
+    assert run(["--help"]) == 0
+    assert capsys.readouterr().out == said
+    found = re.findall(r"^(\w+):$", said, re.MULTILINE)
+    assert found == ["Measure", "Repair", "Count", "Models", "Look"]
+    for (path, *rest), inner in ALL.items():
+        if not rest:
+            assert re.search(rf"^  {path} +{re.escape(summary(inner))}$", said, re.MULTILINE), path
+
+
+@pytest.mark.parametrize("path", [p for p, c in ALL.items() if hasattr(c, "commands")], ids=" ".join)
+def test_summaries_of_a_family_fit_their_line(path, capsys):
+    run([*path, "--help"])
+    said = capsys.readouterr().out
+    for name, inner in ALL[path].commands.items():
+        assert re.search(rf"^  {name} +{re.escape(summary(inner))}$", said, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [
+        ("ece", "check"),
+        ("brier", "check"),
+        ("calibration", "check"),
+        ("kappa", "agree"),
+        ("alpha", "agree"),
+        ("f1", "score"),
+        ("F1", "score"),
+        ("accuracy", "score"),
+        ("precision", "score"),
+        ("recall", "score"),
+        ("significance", "compare"),
+        ("perplexity", "lm perplexity"),
+        ("temperature", "recalibrate"),
+        ("prevalence", "count"),
+        ("ner", "tagger"),
+    ],
+)
+def test_words_of_the_field_lead_to_a_command(word, command, capsys):
+    assert run([word, "data.csv"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"howsure: {word} belongs to howsure {command}. Try 'howsure {command} --help'.\n"
+
+
+def test_each_word_leads_to_one_command_that_exists():
+    words = [word for listed in WORDS.values() for word in listed.split()]
+    assert len(words) == len(set(words))
+    assert not set(words) & set(COMMANDS)
+    assert all(tuple(command.split()) in ALL for command in WORDS)
+
+
+# Flags with two meanings, where both are what the field says: the order of labels and of n-grams.
+HOMONYMS = {"--order"}
+
+
+def flags():
+    """Every flag with the parameters that have it, by command."""
+    found = {}
+    for path, inner in ALL.items():
+        for p in getattr(inner, "options", ()):
+            for flag in p.flags:
+                found.setdefault(flag, {})[" ".join(path)] = p
+    return found
+
+
+def test_a_flag_means_the_same_in_every_command():
+    for flag, by in flags().items():
+        if flag not in HOMONYMS:
+            assert len({p.kind for p in by.values()}) == 1, flag
+            assert len({p.name for p in by.values()}) == 1, flag
+            assert len({p.flags for p in by.values()}) == 1, (
+                flag
+            )  # -o is --out's everywhere, and --out has it everywhere
+
+
+def test_one_thing_has_one_flag():
+    for name in {p.name for by in flags().values() for p in by.values()}:
+        mine = {p.flags for by in flags().values() for p in by.values() if p.name == name}
+        assert len(mine) == 1, (name, mine)
+    found = set(flags())
+    assert not found & {"--rng", "--workers", "--output", "--n-jobs", "--cores", "--no-sentences"}
+    for flag, kind in {"--seed": int, "--jobs": int, "--out": str, "--memory": str, "--confidence": float}.items():
+        assert {p.kind for p in flags()[flag].values()} == {kind}
+    # A seed is --seed and nothing else, processes are --jobs, and what is written by name is --out.
+    assert {p.name for by in flags().values() for p in by.values() if "Seed" in p.help} == {"rng"}
+    assert {p.name for by in flags().values() for p in by.values() if p.help.startswith("Processes")} == {"jobs"}
+
+
+def test_booleans_are_flags():
+    for by in flags().values():
+        for p in by.values():
+            assert (p.kind is bool) == isinstance(p.default, bool)
+            assert p.kind is bool or not re.search(r"\b(0 or 1|1 or 0|true or false)\b", p.help)
+
+
+def test_every_result_has_a_markdown_summary():
+    without = {
+        " ".join(p) for p, c in ALL.items() if hasattr(c, "options") and "markdown" not in {o.name for o in c.options}
+    }
+    # These print text, tags or an address, or write a file: no result.
+    assert without == {
+        "parse",
+        "page",
+        "serve",
+        "completion",
+        "reproduce",
+        "coref resolve",
+        "lm generate",
+        "lm correct",
+    }

@@ -58,7 +58,7 @@ def test_another_result_is_not_used(tmp_path, capsys, change):
         kept.write_text(json.dumps({**data, "version": "0.0.0"}))
     elif change == "damage":
         kept.write_text(kept.read_text()[:-9])
-    assert run([*QUICK, "--out", str(tmp_path), "--rng", "5" if change == "seed" else "0"]) == 0
+    assert run([*QUICK, "--out", str(tmp_path), "--seed", "5" if change == "seed" else "0"]) == 0
     assert capsys.readouterr().err == ""
     assert json.loads(kept.read_text())["settings"]["rng"] == (5 if change == "seed" else 0)
 

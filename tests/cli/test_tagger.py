@@ -57,7 +57,10 @@ def files(tmp_path_factory):
         )
         == 0
     )
-    assert run(["tagger", "train", "hmm", made["train"], "--dev", made["dev"], "--temperature", "-o", made["hmm"]]) == 0
+    assert (
+        run(["tagger", "train", "hmm", made["train"], "--dev", made["dev"], "--fit-temperature", "-o", made["hmm"]])
+        == 0
+    )
     return made
 
 
@@ -112,9 +115,7 @@ def test_check_counts_by_hand(files):
 
 def test_apply_to_parquet_and_check_that(files, tmp_path, capsys):
     out = str(tmp_path / "out.parquet")
-    assert (
-        run(["tagger", "apply", files["crf"], files["test"], "--marginals", out, "--best", "3", "--samples", "4"]) == 0
-    )
+    assert run(["tagger", "apply", files["crf"], files["test"], "--out", out, "--best", "3", "--samples", "4"]) == 0
     table = pq.read_table(out)
     q = np.stack([table[f"p_{t}"].to_numpy() for t in LEXICON], axis=1)
     np.testing.assert_allclose(q.sum(axis=1), 1.0)
@@ -173,7 +174,7 @@ def test_spans(tmp_path, capsys):
         (["train", "svm", "{train}", "-o", "{out}"], "hmm or crf"),
         (["train", "crf", "{empty}", "-o", "{out}"], "no sentences"),
         (["train", "crf", "{train}", "--features", "wrod", "-o", "{out}"], "Did you mean `word`"),
-        (["train", "crf", "{train}", "--temperature", "-o", "{out}"], "give --dev"),
+        (["train", "crf", "{train}", "--fit-temperature", "-o", "{out}"], "give --dev"),
         (["train", "crf", "{train}", "-o", "{train}"], "it is the input"),
         (["apply", "{crf}", "{test}", "--best", "-1"], "0 or more"),
     ],
@@ -202,16 +203,16 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, tmp_path, capsys, a
 def test_python_takes_documents(files):
     from howsure.corpora.tagged import read_tagged
 
-    made = train_tagger("hmm", read_tagged(files["train"]), pseudocount=0.01)
+    made = train_tagger(read_tagged(files["train"]), method="hmm", pseudocount=0.01)
     assert made.dev_accuracy is None
-    assert check_tagger(made.tagger, read_tagged(files["test"])).classes.n > 100
-    assert "TaggerCheck(accuracy=" in repr(check_tagger(made.tagger, files["test"]))
+    assert check_tagger(made.model, read_tagged(files["test"])).classes.n > 100
+    assert "TaggerCheck(accuracy=" in repr(check_tagger(made.model, files["test"]))
 
 
 @pytest.mark.corpus
 def test_a_slice_of_real_text(corpora):
-    made = train_tagger("hmm", corpora / "ark-tweets" / "oct27.train", dev=corpora / "ark-tweets" / "oct27.dev")
-    found = check_tagger(made.tagger, corpora / "ark-tweets" / "oct27.test", pairs=5)
+    made = train_tagger(corpora / "ark-tweets" / "oct27.train", method="hmm", dev=corpora / "ark-tweets" / "oct27.dev")
+    found = check_tagger(made.model, corpora / "ark-tweets" / "oct27.test", pairs=5)
     assert found.accuracy.value > 0.75
     assert len(found.per_pair) == 5
 

@@ -93,7 +93,7 @@ mentions = st.dictionaries(st.integers(0, 8), st.sampled_from("abcd"), max_size=
 @given(st.lists(st.tuples(mentions, mentions), min_size=1, max_size=3))
 def test_equals_the_definitions_with_sets(documents):
     pairs = [(list(k.items()), list(r.items())) for k, r in documents]
-    got = coreference_scores(pairs, n_bootstrap=0)
+    got = coreference_scores(pairs, samples=0)
 
     def ratio(metric, flip):
         terms = [oracle_recall(metric, *[entities(x) for x in (d[::-1] if flip else d)]) for d in pairs]

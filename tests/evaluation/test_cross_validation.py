@@ -134,13 +134,13 @@ def test_tagger_cv_equals_training_by_hand(tmp_path):
         to.write_text("\n\n".join("\n".join(f"{w}\t{t}" for w, t in sentences[i]) for i in which) + "\n")
         return str(to)
 
-    made = cv_tagger("hmm", written(range(40), path), folds=4, pseudocount=0.5, rng=7)
+    made = cv_tagger(written(range(40), path), method="hmm", folds=4, pseudocount=0.5, rng=7)
     part = howsure.split(40, folds=4, groups=[str(i) for i in range(40)], rng=7).part
     from howsure.verbs.tagger import check_tagger, train_tagger
 
     for f in range(4):
         rest = written(np.flatnonzero(part != f), tmp_path / "train.txt")
-        tagger = train_tagger("hmm", rest, pseudocount=0.5).tagger
+        tagger = train_tagger(rest, method="hmm", pseudocount=0.5).model
         found = check_tagger(tagger, written(np.flatnonzero(part == f), tmp_path / "test.txt"))
         assert made.folds[f].accuracy == pytest.approx(found.accuracy.value)
     assert "Sentences are kept" in made.notes[0]

@@ -38,8 +38,8 @@ def models(tmp_path_factory):
     (folder / "a.txt").write_text(SENTENCES)
     for kind in ("crf", "hmm"):
         train_tagger(
-            kind, folder / "a.txt", l2=1.0 if kind == "crf" else None, pseudocount=None if kind == "crf" else 1.0
-        ).tagger.save(folder / f"{kind}.npz")
+            folder / "a.txt", method=kind, l2=1.0 if kind == "crf" else None, pseudocount=None if kind == "crf" else 1.0
+        ).save(folder / f"{kind}.npz")
     rng = np.random.default_rng(0)
     about = {"method": "logistic", "tokens": "words"}
     TextClassifier(("a", "b", "c"), ("no", "yes"), rng.normal(size=(3, 2)), rng.normal(size=2), about).save(
@@ -48,7 +48,7 @@ def models(tmp_path_factory):
     weights = rng.normal(size=1 << 10).astype(np.float32)
     CorefModel(weights, frozenset(["dog", "river"]), templates(), settings={}).save(folder / "coref.npz")
     (folder / "b.txt").write_text("the dog sees the river\nthe river sings\na dog sings\n" * 3)
-    lm.save(lm.train(str(folder / "b.txt"), order=3), str(folder / "ngrams.npz"))
+    lm.train(str(folder / "b.txt"), order=3).save(folder / "ngrams.npz")
     return folder
 
 

@@ -46,16 +46,16 @@ def test_the_embedded_corpus_needs_no_spacy(found, tmp_path):
 
 def test_any_number_of_workers_gives_the_same_bytes(many_stories, tmp_path):
     for n in (1, 2, 3):
-        howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / str(n), workers=n)
+        howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / str(n), jobs=n)
     one, two, three = (contents(tmp_path / str(n)) for n in (1, 2, 3))
     assert one == two == three
 
 
 def test_killed_ten_times_and_resumed_gives_the_same_result(many_stories, tmp_path):
     whole, torn = tmp_path / "whole", tmp_path / "torn"
-    howsure.explore(many_stories, actors="stories", coref="simple", out=whole, workers=1)
+    howsure.explore(many_stories, actors="stories", coref="simple", out=whole, jobs=1)
     command = [sys.executable, "-m", "howsure", "explore", str(many_stories), "--actors", "stories"]
-    command += ["--coref", "simple", "--out", str(torn), "--workers", "2"]
+    command += ["--coref", "simple", "--out", str(torn), "--jobs", "2"]
     rng, kills = random.Random(0), 0
     wait = 0.8
     while kills < 10:
@@ -163,7 +163,7 @@ def test_ctrl_c_stops_quietly_and_the_run_goes_on_later(many_stories, tmp_path):
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
     code += "from howsure.cli.application import run; sys.exit(run(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "explore", str(many_stories), "--actors", "stories"]
-    command += ["--coref", "simple", "--out", str(tmp_path / "r"), "--workers", "2"]
+    command += ["--coref", "simple", "--out", str(tmp_path / "r"), "--jobs", "2"]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -296,13 +296,13 @@ def test_a_full_disk_says_so_and_keeps_what_is_done(many_stories, tmp_path, monk
 
     monkeypatch.setattr(storage.pq, "write_table", full)
     with pytest.raises(InputError, match=r"No space left on device\. What is done so far is kept"):
-        howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", workers=1)
+        howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", jobs=1)
     monkeypatch.setattr(storage.pq, "write_table", real)
     kept = sorted(p.name for p in (tmp_path / "r" / "parts").iterdir())
     assert len(kept) == 7
     assert not any(name.startswith(".") for name in kept)
-    howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", workers=1)
-    howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "s", workers=1)
+    howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", jobs=1)
+    howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "s", jobs=1)
     assert contents(tmp_path / "r") == contents(tmp_path / "s")
 
 
@@ -320,7 +320,7 @@ def spoilt(content, how):
 def test_a_damaged_part_is_never_counted_and_done_again(found, tmp_path, monkeypatch, how):
     from howsure.verbs import explore as verb
 
-    options = {"coref": "simple", "workers": 1}
+    options = {"coref": "simple", "jobs": 1}
 
     def stopped(*_):
         raise KeyboardInterrupt
@@ -362,7 +362,7 @@ def test_a_document_that_breaks_is_recorded_and_the_run_goes_on(tmp_path, monkey
         return real(document)
 
     monkeypatch.setattr(blocks, "detect_mentions", fragile)
-    made = howsure.explore(coref="simple", out=tmp_path / "r", workers=1)
+    made = howsure.explore(coref="simple", out=tmp_path / "r", jobs=1)
     assert made.manifest["failures"] == {"RuntimeError: no luck": 1}
     assert made.manifest["n_failed"] == 1
     assert "1 failed" in made.verdict

@@ -34,7 +34,7 @@ def contents(folder):
 def whole(many_stories, tmp_path_factory):
     """What the many stories give in this process."""
     folder = tmp_path_factory.mktemp("whole") / "r"
-    howsure.explore(many_stories, out=folder, workers=1, **OPTIONS)
+    howsure.explore(many_stories, out=folder, jobs=1, **OPTIONS)
     return contents(folder)
 
 
@@ -63,7 +63,7 @@ def tasks_that(monkeypatch):
 
 
 def test_the_stories_that_ship_give_the_same_bytes(spark, tmp_path):
-    howsure.explore(out=tmp_path / "memory", workers=1)
+    howsure.explore(out=tmp_path / "memory", jobs=1)
     made = howsure.explore(out=tmp_path / "spark", engine="spark")
     assert contents(tmp_path / "spark") == contents(tmp_path / "memory")
     assert made.timing["resolving"] > 0
@@ -82,9 +82,9 @@ def test_raw_text_parsed_on_the_executors_gives_the_same_bytes(spark, tmp_path):
         for i in range(70)
     ]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "wire.parquet")
-    howsure.explore(tmp_path / "wire.parquet", out=tmp_path / "memory", workers=1, cache=False)
+    howsure.explore(tmp_path / "wire.parquet", out=tmp_path / "memory", jobs=1, cache=False)
     made = howsure.explore(
-        tmp_path / "wire.parquet", out=tmp_path / "spark", engine="spark", master="local[2]", cache=False
+        tmp_path / "wire.parquet", out=tmp_path / "spark", engine=howsure.Engine("spark", "local[2]"), cache=False
     )
     assert contents(tmp_path / "spark") == contents(tmp_path / "memory")
     assert made.manifest["n_failed"] == 7
@@ -102,7 +102,7 @@ def test_a_table_that_spark_reads_gives_the_same_rows_ordered_by_id(spark, tmp_p
         pq.write_table(pa.Table.from_pylist(rows[k::3]), tmp_path / "wire" / f"{k}.parquet")
     pq.write_table(pa.Table.from_pylist(sorted(rows, key=lambda r: r["Doc ID"])), tmp_path / "wire.parquet")
     columns = {"id": "doc id", "where": "n < 60", "coref": "simple", "cache": False}
-    howsure.explore(tmp_path / "wire.parquet", out=tmp_path / "memory", workers=1, **columns)
+    howsure.explore(tmp_path / "wire.parquet", out=tmp_path / "memory", jobs=1, **columns)
     howsure.explore((tmp_path / "wire").as_uri(), out=tmp_path / "spark", engine="spark", **columns)
     assert contents(tmp_path / "spark") == contents(tmp_path / "memory")
 
@@ -159,7 +159,7 @@ def test_a_block_that_always_fails_is_one_line_and_the_run_goes_on_elsewhere(
     assert sorted(p.name for p in (tmp_path / "r").iterdir()) == ["manifest.json", "parts"]
     kept = {p.name[:6] for p in (tmp_path / "r" / "parts").iterdir()}
     assert {f"{i:06d}" for i in range(4)} <= kept <= {f"{i:06d}" for i in range(12) if i != 8}
-    made = howsure.explore(many_stories, out=tmp_path / "r", workers=1, **OPTIONS)
+    made = howsure.explore(many_stories, out=tmp_path / "r", jobs=1, **OPTIONS)
     assert made.timing["documents"] == 360 - sum(8 if k == "000011" else 32 for k in kept)
     assert contents(tmp_path / "r") == whole
 
@@ -223,7 +223,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_run_goes_on_later(spark, many_stories, 
         signal.signal(signal.SIGINT, before)
     assert capfd.readouterr().err == "howsure: stopped\n"
     assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
-    howsure.explore(many_stories, out=tmp_path / "r", workers=1, **OPTIONS)
+    howsure.explore(many_stories, out=tmp_path / "r", jobs=1, **OPTIONS)
     assert contents(tmp_path / "r") == whole
 
 
@@ -237,7 +237,7 @@ def test_a_session_of_its_own_says_nothing_on_the_terminal(spark, tmp_path):
 @needs_java
 def test_finished_results_need_no_session(tmp_path, monkeypatch):
     pytest.importorskip("pyspark")
-    howsure.explore(coref="simple", out=tmp_path / "r", workers=1)
+    howsure.explore(coref="simple", out=tmp_path / "r", jobs=1)
     monkeypatch.setattr(explore_spark, "session", lambda master: pytest.fail("a session was started"))
     howsure.explore(coref="simple", out=tmp_path / "r", engine="spark", every="month")
 
@@ -246,10 +246,9 @@ def test_finished_results_need_no_session(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--engine", "sparc"], "no engine `sparc` here. Did you mean `spark`?"),
-        (["--master", "local[2]"], "--master goes with --engine spark"),
-        (["--engine", "local", "--master", "yarn"], "--master goes with --engine spark"),
-        (["--engine", "spark", "--workers", "2"], "--workers is for the processes of this machine"),
+        (["--engine", "sparc"], "no engine 'sparc'. Did you mean `spark`?"),
+        (["--engine", "files", "--master", "yarn"], "--master goes with --engine spark"),
+        (["--engine", "spark", "--jobs", "2"], "--jobs is for the processes of this machine"),
         (["--engine", "spark", "--master", "locl"], "--master must be local[2], local[*]"),
     ],
 )

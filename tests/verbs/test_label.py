@@ -228,10 +228,12 @@ def results(tmp_path_factory):
 
 
 def test_documents_are_drawn_by_design_and_counted(results, tmp_path):
-    session = Labelling(results, actor="VAL", n=20, out=tmp_path / "labels.csv")
-    again = Labelling(results, actor="VAL", n=20, out=tmp_path / "labels.csv")
+    session = Labelling(results, actor="VAL", limit=20, out=tmp_path / "labels.csv")
+    again = Labelling(results, actor="VAL", limit=20, out=tmp_path / "labels.csv")
     assert session.answers.items == again.answers.items
-    assert Labelling(results, actor="VAL", n=20, seed=1, out=tmp_path / "x.csv").answers.items != session.answers.items
+    assert (
+        Labelling(results, actor="VAL", limit=20, rng=1, out=tmp_path / "x.csv").answers.items != session.answers.items
+    )
     assert "Valdoria" in session.question
     for i, item in enumerate(session.answers.items):
         session.answers.answer(item, i % 3 == 0)
@@ -245,7 +247,7 @@ def test_documents_are_drawn_by_design_and_counted(results, tmp_path):
 
 
 def test_all_documents_labelled_is_the_truth(results, tmp_path):
-    session = Labelling(results, actor="VAL", n=60, out=tmp_path / "labels.csv")
+    session = Labelling(results, actor="VAL", limit=60, out=tmp_path / "labels.csv")
     for i, item in enumerate(session.answers.items):
         session.answers.answer(item, i % 3 == 0)
     counts = session.result().counts

@@ -95,7 +95,7 @@ def test_rows_without_a_group_are_left_out_and_counted(tmp_path, capsys):
         (["--date", "label"], "must hold dates"),
         (["--date", "day", "--stratify", "label"], "exclude one another"),
         (["--date", "day", "--folds", "29"], "different dates"),
-        (["--rng", "-1"], "seed"),
+        (["--seed", "-1"], "seed"),
     ],
 )
 def test_bad_calls_write_nothing(table, tmp_path, arguments, message, capsys):

@@ -1,4 +1,4 @@
-"""May it ship? The calibration error held against a bound."""
+"""May it ship? The calibration error held against a bound, or a model against the one before it."""
 
 from __future__ import annotations
 
@@ -52,3 +52,45 @@ class Gate(Record):
         undecided = self.outcome == "undecided" and self.rule == "shown-above"
         decision = "fails" if self.fails else "undecided" if undecided else "passes"
         return f"{decision} by {self.rule}{estimate}: {shown}{limits}."
+
+
+@dataclass(frozen=True, slots=True)
+class Regression(Record):
+    """A model held against the first: is it shown to be worse?
+
+    `differences` are the model's numbers less the first's, oriented so that above 0 is worse. One whose interval lies
+    above 0 shows the model to be worse; when no interval reaches above 0, it is shown to be no worse.
+    """
+
+    SHOWN: ClassVar[str] = "model first differences outcome fails"
+
+    model: str
+    first: str
+    differences: dict[str, Estimate]
+
+    @property
+    def outcome(self) -> str:
+        """What the intervals show: "worse", "no worse" or "undecided"."""
+        found = self.differences.values()
+        if any(d.low is not None and d.low > 0 for d in found):
+            return "worse"
+        return "no worse" if all(d.high is not None and d.high <= 0 for d in found) else "undecided"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the model is shown to be worse."""
+        return self.outcome == "worse"
+
+    @property
+    def words(self) -> str:
+        """The decision and its reason."""
+        said = {
+            "worse": f"fails: {self.model} is shown to be worse than {self.first}",
+            "no worse": f"passes: {self.model} is shown to be no worse than {self.first}",
+            "undecided": f"undecided: these rows cannot tell whether {self.model} is worse than {self.first}",
+        }[self.outcome]
+        by = ", ".join(
+            f"{d.value:+.4f}{'' if d.low is None else f' [{d.low:+.4f}, {d.high:+.4f}]'} in {name}"
+            for name, d in self.differences.items()
+        )
+        return f"{said} (worse by {by})."

@@ -299,7 +299,7 @@ def _notes(n: int, bin_size: int, parted: int) -> tuple[str, ...]:
     if n < 2 * bin_size:
         said.append(
             f"{n:,} rows make one bin of {bin_size:,}: there is no curve. The paper's smallest bins have {LEAST_BIN_SIZE} rows; "
-            f"--bins {LEAST_BIN_SIZE} uses them."
+            f"`bin_size={LEAST_BIN_SIZE}` uses them."
         )
     elif bin_size < LEAST_BIN_SIZE:
         said.append(f"The paper uses bins of {LEAST_BIN_SIZE} rows at least, for its normal approximation.")
@@ -309,7 +309,7 @@ def _notes(n: int, bin_size: int, parted: int) -> tuple[str, ...]:
             "of the rows. With ties shared it does not; that version is ours."
         )
     said.append(
-        "Algorithm 1 counts sampling noise as miscalibration, and Algorithm 2 adds it a second time. `howsure check` without "
-        "--paper estimates the error without that noise."
+        "Algorithm 1 counts sampling noise as miscalibration, and Algorithm 2 adds it a second time. `howsure.check` "
+        "estimates the error without that noise."
     )
     return tuple(said)

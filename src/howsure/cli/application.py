@@ -15,34 +15,59 @@ from howsure._version import __version__
 from howsure.cli.parser import Family
 from howsure.errors import HowsureError
 
-# Each command, or family of commands, and the module where it stands.
-COMMANDS = {
-    "agree": "labels",
-    "check": "check",
-    "compare": "check",
-    "count": "count",
-    "score": "labels",
-    "explore": "explore",
-    "top": "explore",
-    "label": "count",
-    "page": "explore",
-    "serve": "explore",
-    "parse": "explore",
-    "reproduce": "reproduce",
-    "split": "labels",
-    "doctor": "reproduce",
-    "recalibrate": "check",
-    "classify": "classify",
-    "tagger": "tagger",
-    "coref": "coref",
-    "lm": "lm",
+# The commands in groups, each with the module where it stands.
+GROUPS = {
+    "Measure": {"check": "check", "compare": "check", "score": "labels", "agree": "labels"},
+    "Repair": {"recalibrate": "check"},
+    "Count": {"count": "count", "label": "count", "explore": "explore"},
+    "Models": {
+        "classify": "classify",
+        "tagger": "tagger",
+        "coref": "coref",
+        "lm": "lm",
+        "parse": "explore",
+        "split": "labels",
+    },
+    "Look": {
+        "top": "explore",
+        "page": "explore",
+        "serve": "explore",
+        "reproduce": "reproduce",
+        "doctor": "reproduce",
+        "completion": "completion",
+    },
+}
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
+# What people type for a command.
+WORDS = {
+    "check": "ace auc auroc brier calibration calibration-error confidence crps ece hosmer-lemeshow log-loss logloss mce "
+    "pit reliability spiegelhalter",
+    "compare": "ab bootstrap mcnemar p-value permutation significance ttest wilcoxon",
+    "score": "accuracy confusion f-score f1 fscore macro-f1 metrics precision recall seqeval",
+    "agree": "ac1 agreement alpha annotators cohen crowd dawid-skene fleiss gwet iaa kappa krippendorff scott",
+    "recalibrate": "beta calibrate isotonic platt scale temperature temperature-scaling",
+    "count": "how-many ppi prevalence quantification quantify share",
+    "label": "annotate annotation labelling",
+    "explore": "events timeline",
+    "split": "cv folds kfold train-test-split",
+    "classify": "classifier logistic naive-bayes sentiment",
+    "tagger": "chunk crf hmm ner pos tag",
+    "coref": "coreference",
+    "coref score": "b3 ceaf conll lea muc",
+    "lm": "kenlm kneser-ney language-model ngram ngrams",
+    "lm perplexity": "bits entropy perplexity ppl",
+    "lm correct": "spelling",
+    "parse": "conllu dependencies lemma spacy",
+    "page": "report",
+    "doctor": "install version",
+    "completion": "autocomplete complete",
 }
 
 
 def application(names: Iterable[str] = COMMANDS) -> Family:
     """The command line with these commands: a command alone is ready sooner than all of them."""
     commands = {name: getattr(import_module(f"howsure.cli.{COMMANDS[name]}"), name) for name in names}
-    return Family("How sure is your NLP model, and is it right to be?", commands)
+    return Family("How sure is your NLP model, and is it right to be?", commands, GROUPS)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -52,7 +77,11 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"howsure {__version__}")
         return 0
     try:
-        known = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+        first = arguments[0] if arguments else ""
+        meant = [command for command, words in WORDS.items() if first.lower() in words.split()]
+        if meant and first not in COMMANDS:
+            return _complain(f"{first} belongs to howsure {meant[0]}. Try 'howsure {meant[0]} --help'.")
+        known = [first] if first in COMMANDS else COMMANDS
         with _interrupts_kept():
             return application(known).run("", arguments)
     except HowsureError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from dataclasses import replace
 from typing import Any
 
@@ -121,17 +120,19 @@ def check(
     if fail_above is not None and result.error is None:
         raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
     judged = None if fail_above is None or result.error is None else Gate(result.error, fail_above, gate or RULES[0])
-    verdict = "" if judged is None else f"--fail-above {fail_above:g}: {judged.words}"
+    more = "" if judged is None else f"--fail-above {fail_above:g}: {judged.words}"
     data = result.to_dict() | ({} if copied is None else {"like": {like: copied.to_dict()}})
     data |= {} if judged is None else {"gate": judged.to_dict()}
     text = result.to_text() + ("" if copied is None else "\n" + copied.to_text())
     text += result.explanation() if explain else ""
-    text += f"\n{textwrap.fill(verdict, 80)}\n" if verdict else ""
-    deliver(result, data=data, text=text)
-    if judged is not None and judged.fails:
-        print(f"howsure: {verdict}", file=sys.stderr)
-        return 1
-    return 0
+    deliver(result, data=data, text=text, more=more)
+    return failed(more) if judged is not None and judged.fails else 0
+
+
+def failed(why: str) -> int:
+    """Say on standard error what failed, and the status of that."""
+    print(f"howsure: {why}", file=sys.stderr)
+    return 1
 
 
 @command(
@@ -151,23 +152,35 @@ def check(
     options.MISSING,
     options.WHERE,
     options.CONFIDENCE,
+    option(
+        "fail_if_worse",
+        "Exit with status 1 when a model is shown to be worse than the first: by the intervals of its calibration error and "
+        "Brier score; with --pred, of the metric.",
+        False,
+    ),
     *options.ENGINE,
     *options.DELIVERY,
 )
-def compare(deliver: Delivery, files: list[str], **given: Any) -> int:
-    """Is B better than A, is it better calibrated, and is its score better?
+def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: Any) -> int:
+    """Is B better than A: better calibrated, with a better score?
 
     Examples:
       howsure compare predictions.csv --true y --prob model_a,model_b
       howsure compare predictions.csv --true y --prob model_a,model_b --groups doc --by tag
       howsure compare a.csv b.csv --key id --html comparison.html
       howsure compare predictions.csv --true gold --pred a,b --prob pa,pb --metric macro-f1 --groups doc
+      howsure compare main.csv branch.csv --key id --fail-if-worse      (exit status 1 when branch is shown to be worse)
     """
     from howsure.verbs.compare import compare as run_compare
 
     with progress("reading") as moved:
         made = run_compare(files, progress=moved, **given)
-    return deliver(made)
+    if not fail_if_worse:
+        return deliver(made)
+    judged = made.regressions
+    more = " ".join(["--fail-if-worse:", *(r.words for r in judged)])
+    deliver(made, data=made.to_dict() | {"gate": [r.to_dict() for r in judged]}, more=more)
+    return failed(more) if any(r.fails for r in judged) else 0
 
 
 @command(
@@ -209,15 +222,15 @@ def fit(deliver: Delivery, file: str, out: str, **given: Any) -> int:
 
 
 @command(
-    argument("saved", "The JSON file that `howsure recalibrate fit` wrote."),
+    argument("model", "The JSON file that `howsure recalibrate fit` wrote."),
     replace(options.TABLE, reads=False),
     option("out", "The table to write: .csv, .tsv or .jsonl (and .gz), or .parquet.", flags="--out -o", required=True),
     option("prob", "Column of probabilities, or a glob, when named otherwise than where it was fitted."),
     option("name", "The new column; by default <prob>_recalibrated."),
     *options.ENGINE[:3],
-    replace(options.JSON, help="Print what was done as JSON."),
+    *options.PRINTED,
 )
-def apply(deliver: Delivery, saved: str, file: str, out: str, **given: Any) -> int:
+def apply(deliver: Delivery, model: str, file: str, out: str, **given: Any) -> int:
     """Add recalibrated probabilities to a table.
 
     The table may have any size; rows keep their order and the other columns stay as they are.
@@ -228,10 +241,7 @@ def apply(deliver: Delivery, saved: str, file: str, out: str, **given: Any) -> i
     """
     from howsure.verbs.recalibrate import apply_recalibrator
 
-    rows, names = apply_recalibrator(saved, file, out, **given)
-    shown = f"`{names[0]}`" if len(names) == 1 else f"`{names[0]}` and {len(names) - 1} more columns"
-    text = textwrap.fill(f"Written: {out}, {rows:,} rows with {shown}.", 80, break_long_words=False)
-    return deliver.say(text, {"rows": rows, "columns": names, "written": out})
+    return replace(deliver, outputs=())(apply_recalibrator(model, file, out, **given))
 
 
 recalibrate = family("Learn better probabilities, and apply them to new rows.", fit, apply)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +38,7 @@ EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and
         kind=float,
     ),
     options.WHERE,
-    options.JSON,
+    *options.PRINTED,
 )
 def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
     """Train a classifier on texts and labels.
@@ -49,12 +48,12 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
       howsure classify train naive-bayes tweets.csv --emoticons -o nb.npz
       howsure classify train ngrams passages.tsv --true author --dev dev.tsv -o who.npz
     """
-    from howsure.verbs.classify import train_classifier, training
+    from howsure.verbs.classify import train_classifier
 
     with progress("Training") as moved:
-        model, left_out = train_classifier(file, progress=moved, **given)
-    model.save(out)
-    return deliver(training(model, left_out))
+        made = train_classifier(file, progress=moved, **given)
+    made.save(out)
+    return deliver(made)
 
 
 @command(
@@ -78,7 +77,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
     *options.DELIVERY,
 )
 def cv(deliver: Delivery, file: str, **given: Any) -> int:
-    """Cross-validate a classifier: accuracy over k folds, with baseline, ceiling and calibration.
+    """Cross-validate: accuracy, baseline, ceiling and calibration.
 
     Examples:
       howsure classify cv logistic texts.tsv --folds 10
@@ -112,9 +111,9 @@ def check(deliver: Delivery, model: str, file: str, **given: Any) -> int:
       howsure classify check lr.npz test.tsv
       howsure classify check lr.npz test.tsv --groups author --html report.html
     """
-    from howsure.verbs.classify import check_classifier, load_classifier
+    from howsure.verbs.classify import check_classifier
 
-    return deliver(check_classifier(load_classifier(model), file, **given))
+    return deliver(check_classifier(model, file, **given))
 
 
 @command(
@@ -122,19 +121,17 @@ def check(deliver: Delivery, model: str, file: str, **given: Any) -> int:
     argument("file", "Texts: CSV, TSV, JSON lines, Parquet.", reads=True),
     replace(options.MODEL_OUT, help="The table to write."),
     TEXT,
-    options.JSON,
+    *options.PRINTED,
 )
 def apply(deliver: Delivery, model: str, file: str, out: str, text: str | None) -> int:
-    """Add a column `p_<class>` of probabilities for each class to a table.
+    """Add a column `p_<class>` for each class to a table.
 
     Examples:
       howsure classify apply lr.npz new.tsv -o new-with-probabilities.csv
     """
-    from howsure.verbs.classify import apply_classifier, load_classifier
+    from howsure.verbs.classify import apply_classifier
 
-    rows, names = apply_classifier(load_classifier(model), file, out, text=text)
-    said = textwrap.fill(f"Written: {out}, {rows:,} rows with {', '.join(names)}.", 80, break_long_words=False)
-    return deliver.say(said, {"rows": rows, "columns": names, "written": out})
+    return replace(deliver, outputs=())(apply_classifier(model, file, out, text=text))
 
 
-classify = family("Train text classifiers, and check whether their probabilities are right.", train, cv, check, apply)
+classify = family("Text classifiers: train, cross-validate, check, apply.", train, cv, check, apply)

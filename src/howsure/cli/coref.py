@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, in_shell, progress
 from howsure.cli.parser import argument, command, family, option
 
 
@@ -35,7 +35,7 @@ MODEL = argument("model", "The model that `howsure coref train` wrote.", reads=T
     option("epochs", "Passes over the documents.", 4),
     option("without", "Feature templates to leave out, comma-separated."),
     options.seed("the order of documents"),
-    options.JSON,
+    *options.PRINTED,
 )
 def train(deliver: Delivery, documents: str, out: str, without: str | None, **given: Any) -> int:
     """Train a mention-ranking model on documents with gold entities.
@@ -54,13 +54,13 @@ def train(deliver: Delivery, documents: str, out: str, without: str | None, **gi
 
 @command(
     replace(options.MODEL_OUT, help="Write here: .jsonl, or .conll for CoNLL-2012."),
-    replace(MODEL, required=False, help=f"{MODEL.help[:-1]}; with --text, the one that ships by default."),
+    replace(MODEL, required=False, help=f"{MODEL.help[:-1]}; with --raw, the one that ships by default."),
     replace(DOCUMENTS, required=False),
-    option("text", "Raw English instead of documents: a text file, a folder of them, or - for stdin.", reads="deep"),
+    option("raw", "Raw English instead of documents: a text file, a folder of them, or - for stdin.", reads="deep"),
     option("mentions", "gold or predicted; by default as trained, or found if none are given."),
     option("samples", "Sampled clusterings to add to each document.", 0),
     option("decoder", "minimum-risk or best (best antecedents).", "minimum-risk"),
-    option("rng", "Seed; a document's samples depend on it and the name.", 0),
+    options.seed("the samples, with each document's name"),
     replace(options.JSON, help="Print what was done as JSON."),
 )
 def resolve(
@@ -68,7 +68,7 @@ def resolve(
     out: str,
     model: str | None,
     documents: str | None,
-    text: str | None,
+    raw: str | None,
     mentions: str | None,
     **given: Any,
 ) -> int:
@@ -84,15 +84,15 @@ def resolve(
     from howsure.verbs.coref import resolve as run_resolve
     from howsure.verbs.coref import shipped_coref, write_resolved
 
-    if (documents is None) == (text is None) or (model is None and text is None):
-        raise InputError("give a model and documents, or raw text with --text.")
+    if (documents is None) == (raw is None) or (model is None and raw is None):
+        raise InputError("give a model and documents, or raw text with --raw.")
     failures: list[InputError] = []
     read: Any = documents
-    if text is not None:
+    if raw is not None:
         from howsure.verbs.parse import parsed
 
         with progress("parsing") as moved:
-            read = list(parsed(text, progress=moved))
+            read = list(parsed(raw, progress=moved))
         mentions = mentions or "predicted"
     made = run_resolve(model or shipped_coref(), read, mentions=mentions, failures=failures, **given)
     write_resolved(made, out)
@@ -106,20 +106,22 @@ def resolve(
     wrapped = textwrap.fill(said, 80, break_long_words=False, break_on_hyphens=False)
     deliver.say(wrapped, done | {"failed": [str(e) for e in failures]})
     for error in failures:
-        print("howsure: left out: " + " ".join(str(error).split()), file=sys.stderr)
+        print("howsure: left out: " + " ".join(in_shell(str(error)).split()), file=sys.stderr)
     return 2 if failures else 0
 
 
 @command(
     replace(DOCUMENTS, name="gold"),
     argument("system", "The same documents with predicted entities."),
-    option("n_bootstrap", "Number of resamples of documents for the intervals.", 1000, "--bootstrap"),
+    option("samples", "Resamples of documents for the intervals.", 1000),
     options.CONFIDENCE,
     options.seed("the bootstrap"),
     *options.PRINTED,
 )
 def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
-    """Score predicted against gold entities: MUC, B³, CEAF, BLANC, LEA, pairs and the CoNLL average.
+    """Score predicted against gold entities.
+
+    MUC, B³, CEAF, BLANC, LEA, pairs and the CoNLL average.
 
     Examples:
       howsure coref score gold.conll system.conll
@@ -135,13 +137,13 @@ def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
     DOCUMENTS,
     option("by", "Compare pairs by mention-type or distance."),
     option("mentions", "gold or predicted; by default as trained."),
-    option("samples", "Numbers of samples beside the exact answers.", "10,100,1000"),
+    option("sample_sizes", "Numbers of samples to compare with the exact answers.", "10,100,1000"),
     options.CONFIDENCE,
     options.seed("the samples"),
     *options.DELIVERY,
 )
-def check(deliver: Delivery, model: str, documents: str, samples: str, **given: Any) -> int:
-    """Check the calibration of "do these two mentions corefer?" and "is this mention new?".
+def check(deliver: Delivery, model: str, documents: str, sample_sizes: str, **given: Any) -> int:
+    """Are its probabilities of "same entity" and "new entity" right?
 
     Examples:
       howsure coref check coref.npz test/ --by mention-type --html report.html
@@ -150,11 +152,10 @@ def check(deliver: Delivery, model: str, documents: str, samples: str, **given: 
     from howsure.errors import InputError
     from howsure.verbs.coref import check_coref
 
-    if not all(t.isdecimal() and int(t) > 0 for t in options.listed(samples)):
-        raise InputError(f"--samples lists whole numbers with commas between; got {samples!r}.")
-    return deliver(check_coref(model, documents, samples=[int(t) for t in options.listed(samples)], **given))
+    sizes = options.listed(sample_sizes)
+    if not all(t.isdecimal() and int(t) > 0 for t in sizes):
+        raise InputError(f"--sample-sizes lists whole numbers with commas between; got {sample_sizes!r}.")
+    return deliver(check_coref(model, documents, sample_sizes=[int(t) for t in sizes], **given))
 
 
-coref = family(
-    "Coreference with probabilities: train, resolve, score, check calibration.", *(train, resolve, score, check)
-)
+coref = family("Coreference: train, resolve, score, check.", *(train, resolve, score, check))

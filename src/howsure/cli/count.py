@@ -37,12 +37,12 @@ BATCH = 100  # labels to draw at once with --until: the next batch follows what 
     options.WHERE,
     *options.SCALE,
     options.CONFIDENCE,
-    option("rng", "Seed of what is drawn.", 0, "--seed"),
+    options.seed("what is drawn"),
     *options.ENGINE,
     *options.DELIVERY,
 )
 def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, **given: Any) -> int:
-    """How many items are positive, from a model's probabilities and a few labels?
+    """How many items are positive, by probabilities and a few labels?
 
     The sum of probabilities is wrong wherever the model is. A few labels, drawn by design, correct it and tell how sure
     the number is: in all, in each period and in each group.
@@ -81,10 +81,10 @@ def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, *
     option("web", "Label on a page in the browser, served to this machine alone.", False),
     option("port", "With --web: the port on 127.0.0.1; 0 takes any that is free.", 8016),
     option("actor", "Of an exploration: whose events; by default the most frequent actor's."),
-    option("n", "Of an exploration: how many documents to label.", 40, "-n"),
-    options.seed("an exploration's sample", "seed"),
+    options.limit("Of an exploration: how many documents to label.", 40),
+    options.seed("an exploration's sample"),
     option("report", "Ask nothing: only show what the answers so far say.", False),
-    replace(options.JSON, help="Print what the answers say as JSON."),
+    *options.PRINTED,
 )
 def label(deliver: Delivery, file: str, show: str | None, web: bool, port: int, report: bool, **given: Any) -> int:
     """Label drawn items: y, n, u to undo, s to skip, q to stop.

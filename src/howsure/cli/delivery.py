@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,10 @@ from howsure.files import check_outputs, write_whole
 if TYPE_CHECKING:
     from howsure import Engine
     from howsure.processes import Progress
+
+
+PLAIN = re.compile(r"[\w.,:/…%+-]*(\[[\w*,]+\])?")  # needs no quotes to be understood
+COMMANDS_OF = {"to_label": "count --to-label"}  # functions that are options of a command
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class Delivery:
     inputs: Sequence[object] = ()
     deep: Sequence[object] = ()  # inputs that may be folders of folders
     typed: Sequence[str] = ()  # the flags of the options that were given
+    flags: Mapping[str, str] = field(default_factory=dict)  # of every parameter
 
     def __post_init__(self) -> None:
         forms = {"--json": self.as_json, "--markdown": self.markdown, "--latex": self.latex}
@@ -48,14 +56,22 @@ class Delivery:
             if flag in self.typed:
                 raise InputError(f"{flag} does not go with {beside}.")
 
-    def __call__(self, result: Result, *, data: dict[str, Any] | None = None, text: str | None = None) -> int:
-        """Print the result in the form asked for and write its files; `data` and `text` stand in for its own."""
+    def __call__(
+        self, result: Result, *, data: dict[str, Any] | None = None, text: str | None = None, more: str = ""
+    ) -> int:
+        """Print the result in the form asked for and write its files; `data` and `text` stand in for its own.
+
+        Markdown is a summary: the verdict and the main table. `more` is a sentence to end with.
+        """
         if self.as_json:
             said = json_text(result.to_dict() if data is None else data)
-        elif self.markdown or self.latex:
-            said = result.to_markdown() if self.markdown else result.to_latex()
+        elif self.latex:
+            said = result.to_latex()
+        elif self.markdown:
+            said = in_shell(f"{result.verdict}\n\n{result.to_markdown()}" + (f"\n{more}\n" if more else ""), self.flags)
         else:
             said = result.to_text() if text is None else text
+            said = in_shell(said + (f"\n{textwrap.fill(more, 80)}\n" if more else ""), self.flags)
         if self.html is not None:
             write_whole(self.html, result.to_html())
         if self.plot is not None:
@@ -69,6 +85,21 @@ class Delivery:
         """Print text or, if JSON is asked for, the data."""
         say(json_text(data) if self.as_json else text)
         return 0
+
+
+def in_shell(text: str, flags: Mapping[str, str] | None = None) -> str:
+    """What the library says in Python's words, in the shell's: `prob=` becomes --prob, `scale='logit'` --scale logit.
+
+    `flags` are those of the command's parameters, by name. `howsure.check` becomes `howsure check`.
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].strip("'\"")
+        flag = (flags or {}).get(name) or f"--{name.replace('_', '-')}"
+        return flag if value in ("", "True") else f"{flag} {value if PLAIN.fullmatch(value) else shlex.quote(value)}"
+
+    text = re.sub(r"`([a-z][a-z0-9_]*)=([^`\n]*)`", option, text)
+    return re.sub(r"`howsure\.([a-z_]+)`", lambda m: f"`howsure {COMMANDS_OF.get(m[1], m[1])}`", text)
 
 
 def say(text: str) -> None:

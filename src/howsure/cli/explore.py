@@ -7,14 +7,14 @@ import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, progress, say
 from howsure.cli.parser import argument, command, option
 
-if TYPE_CHECKING:
-    pass
+ENCODING = option("encoding", "Encoding of text files.", "utf-8")
+PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder.", reads="deep")
 
 
 @command(
@@ -29,26 +29,25 @@ if TYPE_CHECKING:
     option("actor", "Show these actors over time: IRN,IRQ; two are compared."),
     option("verbs", "Lemmas: attack,bomb; or violence; or a CSV file with a column lemma.", "attack", reads="deep"),
     option("every", "day, week, month, quarter or year.", "quarter"),
-    option("out", "Folder of the results; an interrupted run goes on there."),
+    option("out", "Folder of the results; an interrupted run goes on there.", flags="--out -o"),
     option("text", "Column of texts, in a table."),
     option("date", "Column of dates, in a table."),
     option("id", "Column of ids, in a table."),
     option("title", "Column of titles, in a table."),
-    option("where", "SQL condition on the rows of a table."),
+    options.WHERE,
     option("metadata", "CSV file with file and date, where dates are not in the files' names.", reads="deep"),
-    option("encoding", "Encoding of text files.", "utf-8"),
+    ENCODING,
     option("format", "text, table, reuters, muc, nitf or conllu."),
     option("rules", "paper, or wide: also subjects that a parse does not spell out.", "paper"),
     option("samples", "Clusterings drawn for each document.", 400),
-    options.seed("the draws", "seed"),
+    options.seed("the draws"),
     option("temperature", "Flatten (above 1) or sharpen the coreference posterior.", 1.0),
-    option("model", "Another English pipeline.", reads="deep"),
+    PIPELINE,
     option("coref", "Another coreference model; none and simple are baselines.", reads="deep"),
-    option("workers", "Processes; results do not depend on it.", kind=int),
-    option("engine", "spark: do the work on Spark; local (default): in processes of this machine."),
-    option("master", "Spark's master: local[2], spark://host:7077, yarn; all cores of this machine if none."),
-    option("cache", "Keep parses for the next run.", True),
-    option("again", "Do everything again.", False),
+    options.JOBS,
+    *options.ENGINE[:2],
+    *options.CACHE,
+    options.AGAIN,
     options.PLOT,
     option("csv_file", "Write the counts to this CSV file.", flags="--csv", writes=True),
     *options.PRINTED,
@@ -60,11 +59,12 @@ def explore(
     only: str | None,
     actor: str | None,
     out: str | None,
-    seed: int,
+    cache: str | None,
+    no_cache: bool,
     csv_file: str | None,
     **given: Any,
 ) -> int:
-    """How many documents per period describe an actor's attack, and how sure is that number?
+    """How many documents per period describe an event, and how sure?
 
     Examples:
       howsure explore
@@ -75,12 +75,13 @@ def explore(
     from howsure.verbs.explore import actor_lexicon
     from howsure.verbs.explore import explore as run_explore
 
+    kept = options.kept(cache, no_cache)
     lexicon, named, plot = actor_lexicon(actors, source), options.listed(actor), deliver.plot
     for name in named:
         lexicon.number(name)  # raises now, not after the work
     with progress("documents") as moved:
         found = run_explore(
-            source, actors=lexicon, only=options.listed(only), out=out, rng=seed, progress=moved, **given
+            source, actors=lexicon, only=options.listed(only), out=out, cache=kept, progress=moved, **given
         )
     if csv_file is not None:
         write_whole(csv_file, found.as_file(".csv"))
@@ -96,11 +97,11 @@ def explore(
     options.RESULTS,
     option("actor", "Only this actor."),
     option("uncertain", "The least certain first: nearest to one half.", False),
-    option("limit", "How many documents.", 10),
+    options.limit("How many documents.", 10),
     *options.PRINTED,
 )
 def top(deliver: Delivery, results: str, **given: Any) -> int:
-    """Documents by probability or uncertainty, with the sentences and the links behind them.
+    """Documents by probability, with the sentences and links behind.
 
     Examples:
       howsure top results/
@@ -113,12 +114,12 @@ def top(deliver: Delivery, results: str, **given: Any) -> int:
 
 @command(
     options.RESULTS,
-    option("out", "The file to write.", "events.html", "--out -o"),
+    replace(options.OUT, default="events.html"),
     option("actor", "Comma-separated actors to include."),
     replace(options.JSON, help="Print what was written as JSON."),
 )
 def page(deliver: Delivery, results: str, out: str, actor: str | None) -> int:
-    """One file with the counts, their bands and the documents behind them, to open in a browser.
+    """One file with counts, bands and documents, to open in a browser.
 
     Examples:
       howsure page results/ -o events.html
@@ -137,7 +138,7 @@ def page(deliver: Delivery, results: str, out: str, actor: str | None) -> int:
     replace(options.JSON, help="Print the address as JSON."),
 )
 def serve(deliver: Delivery, results: str, port: int) -> int:
-    """The page of howsure page from a server on this machine, for results of any size. Ctrl-C ends it.
+    """The same page from a server on this machine, for any size. Ctrl-C ends it.
 
     Examples:
       howsure serve results/
@@ -162,16 +163,15 @@ def serve(deliver: Delivery, results: str, port: int) -> int:
 
 @command(
     argument("source", "A text file, a folder of them, or - for standard input.", reads="deep"),
-    option("output", "Write CoNLL-U to this file instead of standard output.", flags="--output -o", writes=True),
-    option("model", "Another spaCy pipeline, by name or folder.", reads="deep"),
-    option("encoding", "Of the text files.", "utf-8"),
-    option("jobs", "Processes; one for each core if left out.", kind=int),
-    option("cache", "Folder that keeps parses for the next run; the user's cache folder if left out."),
-    option("no_cache", "Neither look up parses nor keep them.", False),
+    replace(options.OUT, help="Write CoNLL-U to this file instead of standard output."),
+    PIPELINE,
+    ENCODING,
+    options.JOBS,
+    *options.CACHE,
     replace(options.JSON, help="Print JSON: all columns or, with -o, a summary."),
 )
-def parse(deliver: Delivery, source: str, output: str | None, cache: str | None, no_cache: bool, **given: Any) -> int:
-    """From raw English text to sentences, tags, lemmas and dependencies.
+def parse(deliver: Delivery, source: str, out: str | None, cache: str | None, no_cache: bool, **given: Any) -> int:
+    """From raw English to sentences, tags, lemmas and dependencies.
 
     Needs spaCy (pip install "howsure[text]") and no download: the model ships. A run that was stopped goes on where it was:
     finished documents are in the cache.
@@ -181,22 +181,19 @@ def parse(deliver: Delivery, source: str, output: str | None, cache: str | None,
       howsure parse articles/ -o articles.conllu --jobs 4
       echo "Colourless green ideas sleep furiously." | howsure parse -
     """
-    from howsure.errors import InputError
     from howsure.files import whole_file
     from howsure.verbs.parse import ParseCount, conllu_text, document_dict, parsed
 
-    if cache is not None and no_cache:
-        raise InputError("--cache and --no-cache exclude each other.")
-    kept = False if no_cache else True if cache is None else cache
-    bar = output is not None or not sys.stdout.isatty()  # on a terminal the parses themselves show how far it is
+    kept = options.kept(cache, no_cache)
+    bar = out is not None or not sys.stdout.isatty()  # on a terminal the parses themselves show how far it is
     count = ParseCount()
     with progress("parsing") if bar else nullcontext() as moved:
         made = parsed(source, cache=kept, progress=moved, **given)
-        if output is not None:
-            with whole_file(output) as file:
+        if out is not None:
+            with whole_file(out) as file:
                 for document in count(made):
                     file.write(conllu_text(document).encode("utf-8"))
-            deliver.say(f"{count.verdict}\nWritten: {output}", count.to_dict())
+            deliver.say(f"{count.verdict}\nWritten: {out}", count.to_dict())
         elif deliver.as_json:
             documents = [document_dict(d) for d in count(made)]
             say(json.dumps({**count.to_dict(), "documents": documents}, allow_nan=False, ensure_ascii=False))

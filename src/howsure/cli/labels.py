@@ -49,14 +49,14 @@ def score(deliver: Delivery, file: str, **given: Any) -> int:
     options.WHERE,
     option("target", "Certainty wanted of an item's label.", 0.95),
     option("reject_below", "Reject annotators whose skill is below this even at its upper limit.", 0.4),
-    option("smoothing", "Labels added to each row of an annotator's confusion.", 1.0),
+    option("pseudocount", "Labels added to each row of an annotator's confusion.", 1.0),
     options.CONFIDENCE,
     options.seed("the simulation of labels needed"),
     option("posteriors", "Write each item's label probabilities (.csv, .tsv, .jsonl or .parquet).", writes=True),
     *options.DELIVERY,
 )
 def agree(deliver: Delivery, file: str, posteriors: str | None, **given: Any) -> int:
-    """Do the annotators agree beyond chance, where not, and whom can one trust?
+    """Do annotators agree beyond chance, and whom can one trust?
 
     Examples:
       howsure agree labels.csv --item item --annotator worker --label label --gold gold
@@ -91,7 +91,7 @@ def agree(deliver: Delivery, file: str, posteriors: str | None, **given: Any) ->
     *options.PRINTED,
 )
 def split(deliver: Delivery, file: str, **given: Any) -> int:
-    """Split a table so that no group and no later date is on both sides.
+    """Split a table so that no group or later date is on both sides.
 
     Examples:
       howsure split corpus.csv --groups author --parts train=8,dev=1,test=1 -o parts/

@@ -29,7 +29,7 @@ LOWERCASE = option("lowercase", "Read the text in lower case.", False)
         "modified-kneser-ney",
     ),
     UNITS,
-    option("no_sentences", "One long text: lines mean nothing.", False),
+    option("sentences", "A line is a sentence; if not, the text is one long stretch.", True),
     option("padding", "<s> before a sentence: one, or full (n-1).", "one"),
     LOWERCASE,
     option("min_count", "Words seen less often become <UNK>.", 1),
@@ -39,10 +39,10 @@ LOWERCASE = option("lowercase", "Read the text in lower case.", False)
     option("dev", "Text to tune on (lidstone, interpolated).", reads=True),
     option("alpha", "Lidstone's alpha; tuned by default.", kind=float),
     option("cut_off", "Largest count that good-turing and katz discount (5).", kind=int),
-    option("memory", "Gigabytes of keys to hold; the rest is spilled to disk.", 2.0),
-    options.JSON,
+    options.MEMORY,
+    *options.PRINTED,
 )
-def train(deliver: Delivery, text: list[str], out: str, no_sentences: bool, memory: float, **given: Any) -> int:
+def train(deliver: Delivery, text: list[str], out: str, **given: Any) -> int:
     """Learn a model from text.
 
     Examples:
@@ -56,14 +56,11 @@ def train(deliver: Delivery, text: list[str], out: str, no_sentences: bool, memo
 
     if not out.endswith((".npz", ".arpa")):
         raise InputError(f"a model is saved as .npz or .arpa; got {out}.")
-    if not memory > 0:
-        raise InputError(f"--memory must be above 0; got {memory:g}.")
     source = text[0] if len(text) == 1 else [Path(t) for t in text]
     with progress("training") as moved:
-        bytes_held = int(memory * (1 << 30))
-        model = verbs.train(source, sentences=not no_sentences, memory=bytes_held, progress=moved, **given)
-        verbs.save(model, out)
-    return deliver(verbs.trained(model, out))
+        made = verbs.train(source, progress=moved, **given)
+        made.save(out)
+    return deliver(made)
 
 
 @command(
@@ -113,10 +110,10 @@ def prob(deliver: Delivery, model: str, sentences: list[str] | None) -> int:
 @command(
     MODEL,
     argument("history", "The words before, in quotes.", "", required=False),
-    option("n", "How many words to show.", 10, "--words"),
+    option("words", "How many words.", 10),
     *options.PRINTED,
 )
-def next_(deliver: Delivery, model: str, history: str, n: int) -> int:
+def next_(deliver: Delivery, model: str, history: str, words: int) -> int:
     """Which words are likeliest to come next?
 
     Examples:
@@ -124,7 +121,7 @@ def next_(deliver: Delivery, model: str, history: str, n: int) -> int:
     """
     from howsure.verbs import lm as verbs
 
-    return deliver(verbs.next(model, history, n=n))
+    return deliver(verbs.next(model, history, words=words))
 
 
 @command(
@@ -132,8 +129,8 @@ def next_(deliver: Delivery, model: str, history: str, n: int) -> int:
     replace(options.TABLE, help=f"A table of hypotheses: {options.TABLE.help}"),
     option("text", "Column of texts."),
     option("channel", "Column of log p(signal | text), from an acoustic or translation model."),
-    option("keys", "Column of what the hypotheses are of (utterance).", flags="--key"),
-    option("weight", "Power of the language model's probability.", 1.0),
+    option("key", "Column that identifies the item (utterance) that hypotheses are of."),
+    option("weight", "Power of the language model's probability.", 1.0, "--lm-weight"),
     *options.PRINTED,
 )
 def rank(deliver: Delivery, model: str, file: str, **given: Any) -> int:
@@ -184,19 +181,19 @@ def compare(deliver: Delivery, a: str, b: str, text: str, **given: Any) -> int:
     option("temperature", "Below 1 sharper, above 1 flatter.", 1.0),
     option("top_k", "Number of likeliest words to draw from.", kind=int),
     option("history", "Words to go on from.", ""),
-    option("rng", "Seed.", kind=int),
+    options.seed("the words; another each time by default", None),
     options.JSON,
 )
 def generate(deliver: Delivery, model: str, **given: Any) -> int:
     """Draw text from a model.
 
     Examples:
-      howsure lm generate lm.npz --words 50 --rng 1
+      howsure lm generate lm.npz --words 50 --seed 1
     """
     from howsure.verbs import lm as verbs
 
     lines = [printable(line) for line in verbs.generate(model, **given).split("\n")]
-    return deliver.say("\n".join(lines), {"sentences": lines, "rng": given["rng"]})
+    return deliver.say("\n".join(lines), {"sentences": lines, "seed": given["rng"]})
 
 
 @command(
@@ -204,7 +201,7 @@ def generate(deliver: Delivery, model: str, **given: Any) -> int:
     argument("text", "Text to correct; - for stdin.", "-"),
     option("errors", "Pairs to learn from: misspelling TAB word, a line each; counts of edits ship."),
     option("error_rate", "Share of words that are mistyped.", 0.05),
-    option("weight", "Power of the language model's probability; 1 unless --dev chooses it.", kind=float),
+    option("weight", "Power of the language model's probability; 1 unless --dev chooses it.", None, "--lm-weight", float),
     option("dev", "Lines with errors to choose the weight on: typed TAB meant."),
     options.JSON,
 )
@@ -250,6 +247,6 @@ def check(deliver: Delivery, model: str, text: str, **given: Any) -> int:
 
 
 lm = family(
-    "N-gram language models: train, evaluate, use, and check their probabilities.",
+    "N-gram language models: train, evaluate, use, check.",
     *(train, study, perplexity, prob, next_, compare, generate, correct, rank, check),
 )

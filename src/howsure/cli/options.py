@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from howsure.cli.parser import Parameter, argument, option
+from howsure.errors import InputError
 
 # What is read
 TABLE = argument(
@@ -25,18 +26,26 @@ RESULTS = argument("results", "A folder that howsure explore has written.")
 
 # How it is done
 CONFIDENCE = option("confidence_level", "Confidence level of the intervals.", 0.95, "--confidence")
+MEMORY = option("memory", "A bound for memory, such as 1GB; the rest goes to the temporary folder.")
+JOBS = option("jobs", "Processes; one for each core by default. Results do not depend on it.", kind=int)
+CACHE = [
+    option("cache", "Folder that keeps parses for the next run; the user's cache folder by default."),
+    option("no_cache", "Neither look up parses nor keep them.", False),
+]
+AGAIN = option("again", "Do again what the folder already holds.", False)
 ENGINE = [
     replace(each, part_of="engine")
     for each in (
         option("engine", "Where the work runs: files (streamed, the default), memory or spark."),
         option("master", "Spark's master: local[2], spark://host:7077, yarn."),
-        option("memory", "A bound for memory, such as 1GB; the rest goes to the temporary folder."),
+        MEMORY,
         option("skip_bad_files", "Leave out files that cannot be read, and say so.", False),
     )
 ]
 
 # What is written
-MODEL_OUT = option("out", "Save the model to this .npz file.", None, "--out -o", required=True, writes=True)
+OUT = option("out", "The file to write.", None, "--out -o", writes=True)
+MODEL_OUT = replace(OUT, help="Save the model to this .npz file.", required=True)
 HTML, PLOT, JSON, MARKDOWN, LATEX = (
     replace(each, part_of="deliver")
     for each in (
@@ -51,9 +60,21 @@ PRINTED = JSON, MARKDOWN, LATEX
 DELIVERY = HTML, PLOT, *PRINTED
 
 
-def seed(what: str, name: str = "rng") -> Parameter:
+def seed(what: str, default: int | None = 0) -> Parameter:
     """The seed of what is random."""
-    return option(name, f"Seed of {what}.", 0)
+    return option("rng", f"Seed of {what}.", default, "--seed", int)
+
+
+def limit(help: str, default: int) -> Parameter:
+    """How many to show or to take."""
+    return option("limit", help, default, "--limit -n")
+
+
+def kept(cache: str | None, no_cache: bool) -> bool | str:
+    """Where parses are kept: a folder, or whether at all."""
+    if cache is not None and no_cache:
+        raise InputError("--cache and --no-cache exclude each other.")
+    return False if no_cache else True if cache is None else cache
 
 
 def listed(given: str | None) -> list[str]:

@@ -9,13 +9,14 @@ A command gets its values by the names of its parameters, and first the `Deliver
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from howsure.cli.delivery import Delivery, engine_from, say
-from howsure.errors import InputError
+from howsure.cli.delivery import Delivery, engine_from, in_shell, say
+from howsure.errors import HowsureError, InputError
 
 WIDTH = 80
 HELP = ("--help", "-h")
@@ -131,6 +132,14 @@ class Command:
             values, typed = read(self.parameters, arguments)
         except InputError as error:
             raise InputError(f"{error} Try 'howsure {path} --help'.") from None
+        flags = {p.name: p.flags[0] if p.flags else p.name.upper() for p in self.parameters}
+        try:
+            return self._call(values, typed, flags)
+        except HowsureError as error:
+            error.args = (in_shell(str(error), flags), *error.args[1:])
+            raise
+
+    def _call(self, values: dict[str, Any], typed: list[str], flags: dict[str, str]) -> int:
         inputs: list[object] = []
         deep: list[object] = []
         for p in (p for p in self.parameters if p.reads):
@@ -144,7 +153,7 @@ class Command:
         if "engine" in parts:
             values["engine"] = engine_from(**parts["engine"])
         outputs = tuple(values[p.name] for p in self.parameters if p.writes)
-        delivery = Delivery(**parts["deliver"], outputs=outputs, inputs=inputs, deep=deep, typed=typed)
+        delivery = Delivery(**parts["deliver"], outputs=outputs, inputs=inputs, deep=deep, typed=typed, flags=flags)
         return self.function(delivery, **values)
 
 
@@ -159,13 +168,17 @@ class Family:
 
     described: str
     commands: dict[str, Command | Family]
+    groups: Mapping[str, Iterable[str]] = field(default_factory=dict)  # names of commands by what they are for
 
     def help(self, path: str) -> str:
         """What `--help` prints."""
         usage = " ".join(["Usage: howsure", *path.split(), "COMMAND ..."])
-        rows = [(name, summary(inner)) for name, inner in self.commands.items()]
-        ending = "" if path else "\n\n  howsure --version prints the version; howsure COMMAND --help tells more."
-        return f"{usage}\n\n{_filled(self.described)}\n\n{_table('Commands', rows)}{ending}"
+        width = max(map(len, self.commands)) + 4
+        parts = [usage, _filled(self.described)]
+        for title, names in (self.groups or {"Commands": self.commands}).items():
+            parts.append(_table(title, [(name, summary(self.commands[name])) for name in names], width))
+        ending = [] if path else ["  howsure --version prints the version; howsure COMMAND --help tells more."]
+        return "\n\n".join([*parts, *ending])
 
     def run(self, path: str, arguments: Sequence[str]) -> int:
         """Run the command that the arguments name; without one, say what there is."""
@@ -186,8 +199,7 @@ def family(described: str, *commands: Command) -> Family:
 
 def summary(of: Command | Family) -> str:
     """The first sentence of a description, on one line."""
-    first, stop, _ = " ".join(of.described.split()).partition(". ")
-    return first + stop.strip()
+    return re.split(r"(?<=[.?]) ", " ".join(of.described.split()), maxsplit=1)[0]
 
 
 def read(parameters: Sequence[Parameter], arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
@@ -252,9 +264,9 @@ def _filled(paragraph: str, first: str = "  ", rest: str = "  ") -> str:
     )
 
 
-def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+def _table(title: str, rows: Sequence[tuple[str, str]], width: int = 0) -> str:
     """Terms with their definitions beside them; a long term stands above its definition."""
-    width = min(max(len(term) for term, _ in rows), 26) + 4
+    width = width or min(max(len(term) for term, _ in rows), 26) + 4
     lines = [f"{title}:"]
     for term, definition in rows:
         above = len(term) > width - 4

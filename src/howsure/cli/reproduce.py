@@ -14,16 +14,18 @@ from howsure.cli.parser import argument, command, option
 @command(
     argument("names", "Experiments, or `all`.", required=False, many=True),
     option("listed", "List the experiments.", False, "--list"),
-    option("out", "Folder for figures, page and data.", "reproduction"),
-    option("rng", "Seed.", 0),
-    option("again", "Compute again what the folder already holds.", False),
+    option("out", "Folder for figures, page and data.", "reproduction", "--out -o"),
+    options.seed("the experiments"),
+    options.AGAIN,
     option("quick", "A small version, to see that it runs.", False),
     options.JSON,
 )
 def reproduce(
     deliver: Delivery, names: list[str] | None, listed: bool, out: str, rng: int, again: bool, quick: bool
 ) -> int:
-    """Do the experiments of the paper and the thesis again: each claim confirmed or corrected.
+    """The experiments of the paper and the thesis, done again.
+
+    Each claim is confirmed or corrected.
 
     Examples:
       howsure reproduce --list
@@ -76,7 +78,7 @@ def _list(deliver: Delivery) -> int:
     return 0
 
 
-@command(option("thorough", "Also import everything and parse a sentence.", False), options.JSON)
+@command(option("thorough", "Also import everything and parse a sentence.", False), *options.PRINTED)
 def doctor(deliver: Delivery, thorough: bool) -> int:
     """What is installed, what is missing, and how to get it. Exit status 1 when the base is broken.
 

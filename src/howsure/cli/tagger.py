@@ -13,11 +13,12 @@ from howsure.cli.parser import argument, command, family, option
 FORMATS = "CoNLL-U, columns (word, tag) or Penn .pos."
 COLUMN = option("column", "What to read as tags: xpos (default), upos, entity of CoNLL-U; a column's number.")
 MODEL = argument("model", "The .npz file that `howsure tagger train` wrote.", reads=True)
+METHOD = argument("method", "hmm or crf.")
 BY = ("tag", "pair", "span")
 
 
 @command(
-    argument("kind", "hmm or crf."),
+    METHOD,
     argument("files", f"Training text: {FORMATS}", many=True, reads=True),
     options.MODEL_OUT,
     option("dev", "Held-out text, to choose --l2 or --pseudocount on.", reads=True),
@@ -27,12 +28,12 @@ BY = ("tag", "pair", "span")
     option("l2", "CRF: regulariser; chosen on --dev if not given.", kind=float),
     option("pseudocount", "HMM: pseudocount; 0 is maximum likelihood; chosen on --dev if not given.", kind=float),
     option("rare", "HMM: words seen this often or less count by shape and ending.", 1),
-    option("method", "CRF: lbfgs or adagrad (batches of 100).", "lbfgs"),
+    option("optimiser", "CRF: lbfgs or adagrad (batches of 100).", "lbfgs"),
     option("max_iterations", "CRF: passes over the text at most.", 150, "--iterations"),
-    option("temperature", "Fit a temperature on --dev and keep it.", False),
-    options.JSON,
+    option("fit_temperature", "Fit a temperature on --dev and keep it.", False),
+    *options.PRINTED,
 )
-def train(deliver: Delivery, kind: str, files: list[str], out: str, **given: Any) -> int:
+def train(deliver: Delivery, files: list[str], out: str, **given: Any) -> int:
     """Train a hidden Markov model or a conditional random field.
 
     Examples:
@@ -43,13 +44,13 @@ def train(deliver: Delivery, kind: str, files: list[str], out: str, **given: Any
     from howsure.verbs.tagger import train_tagger
 
     with progress("training") as moved:
-        made = train_tagger(kind, files, progress=moved, **given)
-    made.tagger.save(out)
+        made = train_tagger(files, progress=moved, **given)
+    made.save(out)
     return deliver(made, data=made.to_dict() | {"written": out})
 
 
 @command(
-    argument("kind", "hmm or crf."),
+    METHOD,
     argument("files", f"Tagged text: {FORMATS}", many=True, reads=True),
     option("folds", "Number of folds.", 10),
     COLUMN,
@@ -61,8 +62,8 @@ def train(deliver: Delivery, kind: str, files: list[str], out: str, **given: Any
     options.CONFIDENCE,
     *options.DELIVERY,
 )
-def cv(deliver: Delivery, kind: str, files: list[str], **given: Any) -> int:
-    """Cross-validate a tagger: accuracy over k folds, with baselines, ceiling and calibration.
+def cv(deliver: Delivery, files: list[str], **given: Any) -> int:
+    """Cross-validate: accuracy, baselines, ceiling and calibration.
 
     Examples:
       howsure tagger cv hmm text.conllu --folds 10
@@ -72,7 +73,7 @@ def cv(deliver: Delivery, kind: str, files: list[str], **given: Any) -> int:
     from howsure.verbs.tagger import cv_tagger
 
     with progress("cross-validating") as moved:
-        made = cv_tagger(kind, files, progress=moved, **given)
+        made = cv_tagger(files, progress=moved, **given)
     return deliver(made)
 
 
@@ -107,33 +108,28 @@ def check(deliver: Delivery, model: str, file: str, by: str, **given: Any) -> in
 @command(
     MODEL,
     argument("file", f"Text, tagged or not: {FORMATS}", reads=True),
-    option("marginals", "Write every tag's probability at every token to this .parquet file.", writes=True),
+    replace(options.OUT, help="Write everything, with each tag's probability at each token, to this .parquet file."),
     option("best", "Number of best tag sequences per sentence.", 1),
     option("samples", "Number of exact samples of tags per sentence.", 0),
     COLUMN,
     options.seed("the samples"),
-    replace(options.JSON, help="Print what was done, or the tags, as JSON."),
+    *options.PRINTED,
 )
-def apply(
-    deliver: Delivery, model: str, file: str, marginals: str | None, best: int, samples: int, **given: Any
-) -> int:
-    """Tag text: words with their most probable tag and its probability, or everything to a Parquet file.
+def apply(deliver: Delivery, model: str, file: str, out: str | None, best: int, samples: int, **given: Any) -> int:
+    """Tag text: each word's most probable tag, and how probable.
+
+    With -o, all tags' probabilities go to a Parquet file.
 
     Examples:
       howsure tagger apply crf.npz new.conllu
-      howsure tagger apply crf.npz new.conllu --marginals out.parquet --best 5 --samples 10
+      howsure tagger apply crf.npz new.conllu --best 5 --samples 10 -o out.parquet
     """
-    from howsure.errors import InputError
-    from howsure.verbs.tagger import apply_tagger, write_tags
+    from howsure.verbs.tagger import apply_tagger
 
-    if best < 0 or samples < 0:
-        raise InputError("--best and --samples must be 0 or more.")
-    table = apply_tagger(model, file, marginals=marginals is not None, best=best, samples=samples, **given)
-    if marginals is not None:
-        write_tags(table, marginals)
-        text = f"Written: {marginals}, {table.num_rows:,} tokens, {table.num_columns} columns."
-        return deliver.say(text, {"tokens": table.num_rows, "columns": table.column_names, "written": marginals})
-    rows = table.to_pylist()
+    made = apply_tagger(model, file, out, best=best, samples=samples, **given)
+    if out is not None or deliver.markdown or deliver.latex:
+        return replace(deliver, outputs=())(made)
+    rows = made.data.drop_columns([c for c in made.columns if c.startswith("p_")]).to_pylist()
     if deliver.as_json:
         say(json.dumps(rows, allow_nan=False, ensure_ascii=False))
         return 0
@@ -147,4 +143,4 @@ def apply(
     return 0
 
 
-tagger = family("Train a tagger, check whether its posterior is calibrated, apply it.", train, cv, check, apply)
+tagger = family("Taggers (HMM, CRF): train, cross-validate, check, apply.", train, cv, check, apply)

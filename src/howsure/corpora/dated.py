@@ -35,7 +35,7 @@ def decoded(raw: bytes, source: str, encoding: str = "utf-8") -> str:
         column = error.start - (raw.rfind(b"\n", 0, error.start) + 1) + 1
         raise InputError(
             f"{source}, line {line:,}: byte {column:,} of the line (0x{raw[error.start]:02x}) is not {encoding}. "
-            "Name the file's encoding with --encoding (in Python, encoding=), for example latin-1 or cp1252."
+            "Name the file's encoding with `encoding=`, for example latin-1 or cp1252."
         ) from None
 
 
@@ -184,7 +184,7 @@ def text_folder(
             what = (
                 "binary data, not text"
                 if b"\0" in raw
-                else f"not {encoding} text (byte {error.start:,}); convert it or name its --encoding"
+                else f"not {encoding} text (byte {error.start:,}); convert it or name its `encoding=`"
             )
             yield DatedText(id, "", day, title, undated, what)
             continue

@@ -322,7 +322,7 @@ def _warnings(sample: Sample, design: str) -> list[str]:
         h = int(np.argmax(short))
         made.append(
             f"{int(short.sum())} of {len(size)} strata have fewer than {FEW} labels (the first: {size[h]:,} items of "
-            f"probability {sample.low[h]:.3g} to {sample.high[h]:.3g}); label more of them with --to-label."
+            f"probability {sample.low[h]:.3g} to {sample.high[h]:.3g}); label more of them with `howsure.to_label`."
         )
     if design == "random" and len(size) > 1:
         expected = n * size / size.sum()

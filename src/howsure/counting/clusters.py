@@ -44,8 +44,8 @@ def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustere
     if part.any():
         i = int(np.argmax(part))
         raise InputError(
-            f"--groups says that whole groups were drawn, but {int(part.sum()):,} of {len(drawn):,} labelled groups have items "
-            f"without a label (one has {labelled[i]:,} of {size[i]:,}). Label them, or leave out --groups if items "
+            f"`groups=` says that whole groups were drawn, but {int(part.sum()):,} of {len(drawn):,} labelled groups have items "
+            f"without a label (one has {labelled[i]:,} of {size[i]:,}). Label them, or leave out `groups=` if items "
             "were drawn one by one."
         )
     m, every = len(drawn), len(tally.groups)

@@ -52,7 +52,7 @@ def long_ratings(
         "label": column(label, LABEL_NAMES, "label"),
     }
     if len({c.name for c in columns.values()}) < 3:
-        raise InputError("--item, --annotator and --label must be three columns.")
+        raise InputError("`item=`, `annotator=` and `label=` must be three columns.")
     rows = _rows(table, columns | _named(table, gold=gold, groups=groups), where)
     left_out: dict[str, int] = {}
     kept = np.ones(len(rows["item"]), bool)
@@ -112,8 +112,8 @@ def wide_ratings(
         raise InputError("each annotator's column may be named once.")
     if len(columns) < 2:
         raise InputError(
-            "agreement needs labels of two annotators at least: name their columns with --annotators a,b "
-            "(or, with a row per label, name --item, --annotator and --label)."
+            "agreement needs labels of two annotators at least: name their columns with `annotators='a,b'` "
+            "(or, with a row per label, name `item=`, `annotator=` and `label=`)."
         )
     raters = {f"label{i}": c for i, c in enumerate(columns)}
     rows = _rows(table, raters | _named(table, item=item, gold=gold, groups=groups), where)
@@ -163,7 +163,7 @@ def _rows(table: Table, columns: Mapping[str, Column], where: str | None) -> dic
         sql[role] = f"CASE WHEN isnan({name}) THEN NULL ELSE {text} END" if _is_float(column) else text
     rows = items_from_table(table, more=sql, where=where).held(*sql)
     if not rows or not len(rows[next(iter(sql))]):
-        raise InputError("there are no rows" + (": --where kept none." if where else f" in {table.name}."))
+        raise InputError("there are no rows" + (": `where=` kept none." if where else f" in {table.name}."))
     return rows
 
 
@@ -280,7 +280,7 @@ def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
         if bad:
             raise InputError(
                 f"`{column.name}` must hold dates such as 2024-05-31, or numbers; got {bad[0]!r}. "
-                "Name another column with --date, or correct these."
+                "Name another column with `date=`, or correct these."
             )
     order = _one(table, f"TRY_CAST({name} AS {kind})")
     missing = as_numpy(order.is_null()).astype(bool)
@@ -339,7 +339,7 @@ def read_texts(
     needed = columns[: 1 + labelled]
     kept = [i for i, row in enumerate(zip(*needed, strict=True)) if None not in row]
     if not kept:
-        why = ": --where kept none" if where else "" if not columns[0] else " that have a text and a label"
+        why = ": `where=` kept none" if where else "" if not columns[0] else " that have a text and a label"
         raise InputError(f"{table.name} has no rows{why}.")
     picked = [[column[i] for i in kept] for column in columns]
     return TextRows(

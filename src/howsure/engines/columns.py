@@ -79,7 +79,7 @@ def tells_right(true: str) -> bool:
 
 def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Column, Column]:
     """The columns of the label and of its probability, named or guessed."""
-    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "--prob", skip={true})
+    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "`prob=`", skip={true})
     t = label_column(table, true, skip={p.name})
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
@@ -90,12 +90,12 @@ def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Colu
 
 def label_column(table: Table, true: str | None, skip: set[str]) -> Column:
     """The column of labels, named or guessed."""
-    return table.column(true) if true else guessed_column(table, TRUE_NAMES, "label", "--true", skip)
+    return table.column(true) if true else guessed_column(table, TRUE_NAMES, "label", "`true=`", skip)
 
 
 def text_column(table: Table, text: str | None) -> str:
     """The name of the column of texts, given or guessed."""
-    return table.column(text).name if text else guessed_column(table, TEXT_NAMES, "text", "--text", ()).name
+    return table.column(text).name if text else guessed_column(table, TEXT_NAMES, "text", "`text=`", ()).name
 
 
 def guessed_column(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:
@@ -125,7 +125,7 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
     if positive is not None and column.type == "BOOLEAN":
         said = str(positive).lower()
         if said not in _validate.TRUE_WORDS + _validate.FALSE_WORDS:
-            raise InputError(f"`{column.name}` holds true and false, and --positive {str(positive)!r} is neither.")
+            raise InputError(f"`{column.name}` holds true and false, and `positive={str(positive)!r}` is neither.")
         return f"({name} = {'true' if said in _validate.TRUE_WORDS else 'false'})"
     if positive is not None:
         wanted = str(positive)
@@ -133,7 +133,7 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
             try:
                 number = float(wanted)
             except ValueError:
-                raise InputError(f"`{column.name}` holds numbers, and --positive {wanted!r} is not one.") from None
+                raise InputError(f"`{column.name}` holds numbers, and `positive={wanted!r}` is not one.") from None
             return f"({name} = {number!r})"
         return f"(CAST({name} AS VARCHAR) = {literal(wanted)})"
     if column.is_number:
@@ -146,7 +146,7 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
         plain = f"lower(trim(CAST({name} AS VARCHAR)))"
         return f"CAST(CASE WHEN {plain} IN ({ones}) THEN 1 WHEN {plain} IN ({zeros}) THEN 0 END AS DOUBLE)"
     shown = ", ".join(repr(v) for v in values[:6]) + (", …" if len(values) > 6 else "")
-    raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with --positive.")
+    raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with `positive=`.")
 
 
 def probability_sql(table: Table, column: Column, scale: str | None, where: str | None) -> str:
@@ -217,7 +217,7 @@ def text_sql(column: Column) -> str:
 def predicted_column(table: Table, true: str | None) -> Column:
     """The column that is named like a prediction."""
     names = ["pred", "preds", "prediction", "predicted", "ypred", "system", "output", "predictedlabel"]
-    return guessed_column(table, names, "prediction", "--pred", skip={true})
+    return guessed_column(table, names, "prediction", "`pred=`", skip={true})
 
 
 def is_classes(prob: str | Sequence[str]) -> bool:
@@ -231,18 +231,18 @@ def class_columns(table: Table, pattern: str | Sequence[str], skip: str | None =
     if not isinstance(pattern, str) or "," in pattern:
         names = [n.strip() for n in pattern.split(",")] if isinstance(pattern, str) else list(pattern)
         if len(set(names)) < max(len(names), 2):
-            raise InputError(f"--prob needs two columns at least, each named once; got {', '.join(names)}.")
+            raise InputError(f"`prob=` needs two columns at least, each named once; got {', '.join(names)}.")
         shared = next((i for i, c in enumerate(zip(*names, strict=False)) if len(set(c)) > 1), min(map(len, names)))
         start = max((i + 1 for i in range(shared) if not names[0][i].isalnum()), default=0)
         return {name[start:]: table.column(name) for name in names}
     if pattern.count("*") != 1:
-        raise InputError(f"--prob {pattern!r} must hold one * that stands for the class.")
+        raise InputError(f"`prob={pattern!r}` must hold one * that stands for the class.")
     wanted = re.compile("(.+)".join(re.escape(part) for part in pattern.split("*")))
     found = [(c, m[1]) for c in table.columns if c.name != skip and (m := wanted.fullmatch(c.name))]
     if len(found) < 2:
         there = _validate.nearest(pattern, [c.name for c in table.columns])
         raise InputError(
-            f"--prob {pattern!r} names {len(found)} of the columns of {table.name}; it takes two at least.{there}"
+            f"`prob={pattern!r}` names {len(found)} of the columns of {table.name}; it takes two at least.{there}"
         )
     return {name: column for column, name in found}
 
@@ -251,24 +251,24 @@ def forecast_columns(
     table: Table, true: str | None, draws: str | None = None, quantiles: str | None = None
 ) -> tuple[Column, list[Column], list[float] | None]:
     """Outcome, draws or quantiles that a glob names, and the quantiles' levels: the number at the end of each name."""
-    glob, option = (draws, "--draws") if draws is not None else (quantiles, "--quantiles")
+    glob, option = (draws, "draws") if draws is not None else (quantiles, "quantiles")
     assert glob is not None
     label = table.column(true).name if true else None
     found = [c.name for c in table.columns if fnmatchcase(c.name, glob) and c.name != label]
     if not found:
         hint = _validate.nearest(glob.strip("*?"), [c.name for c in table.columns])
-        raise InputError(f"no column of {table.name} matches {option} {glob!r}.{hint}")
+        raise InputError(f"no column of {table.name} matches `{option}={glob!r}`.{hint}")
     if label is None:
-        label = guessed_column(table, TRUE_NAMES, "outcome", "--true", skip=()).name
+        label = guessed_column(table, TRUE_NAMES, "outcome", "`true=`", skip=()).name
         found = [name for name in found if name != label]
     if len(found) < 2:
-        raise InputError(f"{option} {glob!r} names one column of {table.name}; two at least are needed.")
+        raise InputError(f"`{option}={glob!r}` names one column of {table.name}; two at least are needed.")
     if draws is not None:
         return table.column(label), [table.column(name) for name in found], None
     by_level = sorted((level_of(name), name) for name in found)
     for (one, a), (two, b) in pairwise(by_level):
         if one == two:
-            raise InputError(f"`{a}` and `{b}` are both the quantile of level {one:.6g}; --quantiles must name one.")
+            raise InputError(f"`{a}` and `{b}` are both the quantile of level {one:.6g}; `quantiles=` must name one.")
     return table.column(label), [table.column(name) for _, name in by_level], [level for level, _ in by_level]
 
 

@@ -77,7 +77,7 @@ def literal(value: str) -> str:
 @lru_cache(maxsize=64)
 def checked_condition(where: str) -> str:
     """`where` in parentheses, after making sure that it is one expression about one row, and nothing more."""
-    rule = '--where must be a single SQL expression, such as "length > 5"'
+    rule = '`where=` must be a single SQL expression, such as "length > 5"'
     try:
         duckdb.SQLExpression(where)
     except duckdb.Error as error:
@@ -115,7 +115,7 @@ def try_condition(connection: duckdb.DuckDBPyConnection, relation: str, conditio
         if seconds(f"{rows(FEW)} WHERE {condition}") > SLOW:
             opening = seconds(rows(FEW))
             if seconds(f"{rows(FEW)} WHERE {condition}") - opening > SLOW:
-                raise InputError(f"--where takes more than {SLOW:g} seconds for {FEW} rows; use a simpler one.")
+                raise InputError(f"`where=` takes more than {SLOW:g} seconds for {FEW} rows; use a simpler one.")
         seconds(f"{rows(ROWS)} WHERE {condition}")
 
 
@@ -129,9 +129,11 @@ def limited(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         with _little_memory():
             yield
     except duckdb.InterruptException:
-        raise InputError(f"--where takes more than {SECONDS:g} seconds for {ROWS:,} rows; use a simpler one.") from None
+        raise InputError(
+            f"`where=` takes more than {SECONDS:g} seconds for {ROWS:,} rows; use a simpler one."
+        ) from None
     except (duckdb.OutOfMemoryException, MemoryError):
-        raise InputError(f"--where needs more than {ROOM >> 30} GB of memory; use a simpler one.") from None
+        raise InputError(f"`where=` needs more than {ROOM >> 30} GB of memory; use a simpler one.") from None
     finally:
         timer.cancel()
 

@@ -74,7 +74,7 @@ def counted_items(
 def _day_sql(column: Column, every: str) -> str:
     name = quoted(column.name)
     if column.is_number:
-        raise InputError(f"`{column.name}` holds numbers, not dates; count by its values with --by {column.name}.")
+        raise InputError(f"`{column.name}` holds numbers, not dates; count by its values with `by='{column.name}'`.")
     day = name
     if column.type == "VARCHAR":
         day = f"coalesce(TRY_CAST({name} AS DATE), CAST(TRY_CAST({name} AS TIMESTAMP) AS DATE))"
@@ -479,7 +479,7 @@ class DrawWork(Work[DrawnRows]):
                 raise InputError(f"the key is missing in {self.items.origin(chunk).at(at)}; every item needs one.")
             number = hashed[as_numpy(encoded.indices)]
         elif chunk.first is None:
-            raise InputError("rows of Spark are not numbered: name the column that identifies an item with --key.")
+            raise InputError("rows of Spark are not numbered: name the column that identifies an item with `key=`.")
         else:
             number = np.arange(chunk.first, chunk.first + n, dtype=np.uint64)
         return mixed(number, self.seed)

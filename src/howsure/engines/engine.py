@@ -50,9 +50,9 @@ class Engine:
         if self.kind not in KINDS:
             raise InputError(f"there is no engine {self.kind!r}.{_validate.nearest(self.kind, KINDS)}")
         if self.master is not None and self.kind not in ("auto", "spark"):
-            raise InputError("--master goes with --engine spark.")
+            raise InputError("`master=` goes with `engine='spark'`.")
         if self.memory is not None and self.kind == "spark":
-            raise InputError("--memory bounds this process; Spark's is set by its own configuration.")
+            raise InputError("`memory=` bounds this process; Spark's is set by its own configuration.")
         if self.memory is not None:
             bound(self.memory)
 
@@ -83,10 +83,10 @@ def bound(memory: int | str) -> int:
     """A number of bytes, from 1GB or 1GiB."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?", str(memory).strip().upper())
     if match is None:
-        raise InputError(f"--memory must be a size such as 500MB or 4GB; got {memory!r}.")
+        raise InputError(f"`memory=` must be a size such as 500MB or 4GB; got {memory!r}.")
     size = int(float(match[1]) * _UNITS[match[2]])
     if size < LEAST_MEMORY:
-        raise InputError(f"--memory must be 256MB at least; got {memory}.")
+        raise InputError(f"`memory=` must be 256MB at least; got {memory}.")
     return size
 
 

@@ -211,7 +211,7 @@ def bad_files_error(bad: list[BadFile], n_files: int) -> InputError:
     are = "file" if len(bad) == 1 else "files"
     return InputError(
         f"{len(bad):,} of {n_files:,} {'files' if n_files > 1 else are} cannot be read: {named(bad)}. "
-        "--skip-bad-files leaves them out."
+        "`skip_bad_files=True` leaves them out."
     )
 
 

@@ -124,7 +124,7 @@ class Items:
         lost = survey.lost(self)
         if lost and self.missing == "error":
             first = min(s.first_missing for s in survey.columns.values() if s.first_missing is not None)
-            raise BadRow(f"{lost}, the first of them {origin.at(first)}; --missing drop leaves such rows out.", first)
+            raise BadRow(f"{lost}, the first of them {origin.at(first)}; `missing='drop'` leaves such rows out.", first)
         if survey.incomplete == survey.columns["y"].n:
             raise BadRow(f"{lost}: nothing is left.", 0)
         label, scales, said = survey.columns["y"], [], []
@@ -135,10 +135,10 @@ class Items:
             scales.append(self.scale or _validate.recognised_scale(seen, replace(origin, prob=name)))
             if scales[-1] == "percent" and self.scale is None:
                 said.append(
-                    f"`{name}` runs from {seen.low:.4g} to {seen.high:.4g}: read as percentages (--scale percent)."
+                    f"`{name}` runs from {seen.low:.4g} to {seen.high:.4g}: read as percentages (`scale='percent'`)."
                 )
         if lost:
-            said.append(f"{lost}: left out (--missing error refuses instead).")
+            said.append(f"{lost}: left out (`missing='error'` refuses instead).")
         return replace(self, scales=tuple(scales), leaves_out=bool(lost)), tuple(said)
 
     def group_ids(self, chunk: Chunk, what: str = "one", role: str = "groups") -> NDArray[np.uint64]:

@@ -226,7 +226,7 @@ class _Database:
             return self._connection.execute(sql)
         except duckdb.OutOfMemoryException as error:
             raise HowsureError(
-                f"the join does not fit in the memory allowed (--memory): {str(error).splitlines()[0]}"
+                f"the join does not fit in the memory allowed (`memory=`): {str(error).splitlines()[0]}"
             ) from None
         except (duckdb.IOException, OSError) as error:
             raise full(OSError(str(error).splitlines()[0]), str(self._folder)) from None

@@ -179,7 +179,7 @@ def labels_from_table(
     names = [c.name for c in columns]
     gold = label_column(table, true, skip=set(names))
     if len(set(names)) < len(names) or gold.name in names:
-        raise InputError("each --pred column may be named once, and none of them is --true.")
+        raise InputError("each `pred=` column may be named once, and none of them is `true=`.")
     texts = {"gold": gold} | {f"pred{i}": c for i, c in enumerate(columns)}
     if second is not None:
         texts["second"] = table.column(second)

@@ -67,7 +67,7 @@ def with_columns(
     if type(table) is not Table:
         from howsure.engines.spark.table import write_with_columns
 
-        _check_new(table, names, "name the new one with --name.")
+        _check_new(table, names, "name the new one with `name=`.")
         return write_with_columns(table, read, names, add, out, sql_type)
     return rewrite(table, [output(out)], read, names, add, sql_type=sql_type)
 
@@ -104,7 +104,7 @@ def rewrite(
     *,
     part: Ints | None = None,
     sql_type: str = "DOUBLE",
-    hint: str = "name the new one with --name.",
+    hint: str = "name the new one with `name=`.",
 ) -> int:
     """Copy the table with new columns, all rows to the one output or row i to output `part[i]`; returns the rows.
 

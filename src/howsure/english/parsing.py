@@ -36,7 +36,7 @@ SHORTEST = 200  # characters; shorter texts are parsed sooner than looked up
 # Below this many batches of text (of 20,000 characters each) the work is done before another process is up.
 FEW_BATCHES = 12
 AHEAD = 4  # batches in flight for each job
-LOST = "a parsing process ended before its work was done (out of memory?); fewer --jobs may help."
+LOST = "a parsing process ended before its work was done (out of memory?); fewer `jobs=` may help."
 
 
 @dataclass(frozen=True, slots=True)

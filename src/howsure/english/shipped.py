@@ -56,7 +56,7 @@ def model(name: str | None = None) -> Model:
     try:
         nlp = spacy.load(name, exclude=["ner"])
     except OSError:
-        raise InputError(f'spaCy has no pipeline "{name}" here; leave --model out for the one that ships.') from None
+        raise InputError(f'spaCy has no pipeline "{name}" here; leave `model=` out for the one that ships.') from None
     meta = nlp.meta
     version = f"{meta['lang']}_{meta['name']}-{meta['version']}-spacy{spacy.__version__}"
     return Model(nlp, version + (f"-{_content(Path(name))}" if Path(name).is_dir() else ""), nlp.tokenizer)

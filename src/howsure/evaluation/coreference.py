@@ -181,7 +181,7 @@ class CoreferenceScores(Result):
 def coreference_scores(
     documents: Sequence[tuple[Pairs, Pairs]],
     *,
-    n_bootstrap: int = 1000,
+    samples: int = 1000,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> CoreferenceScores:
@@ -191,7 +191,7 @@ def coreference_scores(
     ----------
     documents : sequence of (key, response)
         Each a sequence of (mention, entity), mentions being anything hashable, such as spans.
-    n_bootstrap : int
+    samples : int
         Number of resamples of the documents for percentile intervals; none are given for fewer than two documents.
 
     Notes
@@ -210,18 +210,18 @@ def coreference_scores(
     if not len(documents):
         raise InputError("there are no documents to score.")
     parts = np.stack([document_parts(key, response) for key, response in documents])
-    return scores_of_parts(parts, n_bootstrap=n_bootstrap, confidence_level=level, rng=rng)
+    return scores_of_parts(parts, samples=samples, confidence_level=level, rng=rng)
 
 
 def scores_of_parts(
-    parts: Floats, *, n_bootstrap: int = 1000, confidence_level: float = 0.95, rng: np.random.Generator | int | None = 0
+    parts: Floats, *, samples: int = 1000, confidence_level: float = 0.95, rng: np.random.Generator | int | None = 0
 ) -> CoreferenceScores:
     """Scores from the documents' terms, shape (documents, ratios, 4)."""
     n = len(parts)
     values = metric_values(parts.sum(axis=0)[None])[0]
     low = high = None
-    if n > 1 and n_bootstrap:
-        draws = _validate.generator(rng).multinomial(n, np.full(n, 1.0 / n), size=n_bootstrap).astype(np.float64)
+    if n > 1 and samples:
+        draws = _validate.generator(rng).multinomial(n, np.full(n, 1.0 / n), size=samples).astype(np.float64)
         drawn = metric_values(np.tensordot(draws, parts, axes=1))
         tail = (1.0 - confidence_level) / 2.0
         low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
@@ -241,7 +241,7 @@ def scores_of_parts(
             CoreferenceScore(name, None if is_average else three[0], None if is_average else three[1], three[2])
         )
     return CoreferenceScores(
-        tuple(made), n, int(mentions[1]), int(mentions[3]), confidence_level, n_bootstrap if n > 1 else 0, parts
+        tuple(made), n, int(mentions[1]), int(mentions[3]), confidence_level, samples if n > 1 else 0, parts
     )
 
 

@@ -133,7 +133,7 @@ def shipped_names(columns: Sequence[str]) -> list[str]:
 
 def actors(name: str) -> Lexicon:
     """A lexicon of actors: one of the package ("countries") or a CSV file with code, name and words."""
-    path = _lexicon_path(name, COLUMNS, "--actors")
+    path = _lexicon_path(name, COLUMNS, "`actors=`")
     found: dict[str, Actor] = {}
     owner: dict[str, str] = {}
     for line, row in _rows(path, COLUMNS):
@@ -157,7 +157,7 @@ def verbs(given: str | Sequence[str]) -> tuple[str, ...]:
     """Lemmas of verbs: "attack", "attack,bomb", a list, a lexicon of the package or a CSV file with a column lemma."""
     if isinstance(given, str):
         if given.endswith(".csv") or given in shipped_names(("lemma",)):
-            path = _lexicon_path(given, ("lemma",), "--verbs")
+            path = _lexicon_path(given, ("lemma",), "`verbs=`")
             lemmas = [row["lemma"] for _, row in _rows(path, ("lemma",))]
         else:
             lemmas = given.split(",")
@@ -165,10 +165,10 @@ def verbs(given: str | Sequence[str]) -> tuple[str, ...]:
         lemmas = list(given)
     made = tuple(sorted({v.strip().lower() for v in lemmas if v.strip()}))
     if not made:
-        raise InputError("--verbs names no verb.")
+        raise InputError("`verbs=` names no verb.")
     for verb in made:
         if not re.fullmatch(r"[^\W\d_]+(?:-[^\W\d_]+)*", verb):
-            raise InputError(f"--verbs takes lemmas, single words such as attack; got {verb!r}.")
+            raise InputError(f"`verbs=` takes lemmas, single words such as attack; got {verb!r}.")
     return made
 
 

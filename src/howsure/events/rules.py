@@ -83,7 +83,7 @@ class Evidence:
 def rule_set(name: str) -> tuple[AgentRule, ...]:
     """Rules by the name of their set."""
     if name not in RULES:
-        raise InputError(f"--rules: there is no set `{name}`.{_validate.nearest(name, RULES)}")
+        raise InputError(f"`rules=`: there is no set `{name}`.{_validate.nearest(name, RULES)}")
     return RULES[name]
 
 

@@ -25,7 +25,7 @@ NORMAL = 1.96  # the paper's m ± 1.96 s
 def check_period(every: str) -> str:
     """The name of a period."""
     if every not in PERIODS:
-        raise InputError(f"--every: there is no period `{every}`.{_validate.nearest(every, PERIODS)}")
+        raise InputError(f"`every=`: there is no period `{every}`.{_validate.nearest(every, PERIODS)}")
     return every
 
 
@@ -75,7 +75,7 @@ def all_periods(days: Sequence[date], every: str) -> list[date]:
         if len(made) == MOST:
             raise InputError(
                 f"the dates go from {min(days)} to {max(days)}: more than {MOST:,} periods of a {every}. "
-                "Is a date wrong? Otherwise choose a longer period with --every."
+                "Is a date wrong? Otherwise choose a longer period with `every=`."
             )
         made.append(next_start(made[-1], every))
     return made

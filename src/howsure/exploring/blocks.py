@@ -92,7 +92,7 @@ def coref_path(name: str | None) -> Path | str:
         shipped = Path(str(files("howsure.english"))) / "model" / "coref.npz"
         return shipped if shipped.is_file() else "simple"
     if not Path(name).is_file():
-        raise InputError(f"--coref: there is no file {name} (and {' and '.join(BASELINES)} are the baselines).")
+        raise InputError(f"`coref=`: there is no file {name} (and {' and '.join(BASELINES)} are the baselines).")
     return Path(name)
 
 

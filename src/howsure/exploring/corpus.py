@@ -69,7 +69,7 @@ class DocumentColumns:
 
         names = {"text": text_column(table, self.text)}
         names["date"] = (
-            table.column(self.date).name if self.date else guessed_column(table, DATE_NAMES, "date", "--date", ()).name
+            table.column(self.date).name if self.date else guessed_column(table, DATE_NAMES, "date", "`date=`", ()).name
         )
         for role, wanted, guesses in (("id", self.id, ID_NAMES), ("title", self.title, TITLE_NAMES)):
             found = wanted and table.column(wanted).name
@@ -98,17 +98,17 @@ def open_corpus(
     if source is None:
         return stories()
     if format is not None and format not in FORMATS:
-        raise InputError(f"--format: there is no format `{format}`.{_validate.nearest(format, FORMATS)}")
+        raise InputError(f"`format=`: there is no format `{format}`.{_validate.nearest(format, FORMATS)}")
     if not isinstance(source, str | Path):
         return Corpus("table", lambda: _table(source, columns))
     if is_address(source):
-        raise InputError(f"{source} is an address, which Spark alone reads: add --engine spark.")
+        raise InputError(f"{source} is an address, which Spark alone reads: add `engine='spark'`.")
     path = Path(source)
     kind = format or _kind(path)
     if kind != "text" and metadata is not None:
-        raise InputError("--metadata goes with a folder of text files.")
+        raise InputError("`metadata=` goes with a folder of text files.")
     if kind != "table" and columns != DocumentColumns():
-        raise InputError("--text, --date, --id, --title and --where name columns of a table; this is no table.")
+        raise InputError("`text=`, `date=`, `id=`, `title=` and `where=` name columns of a table; this is no table.")
     if kind == "reuters":
         return Corpus("reuters", lambda: reuters_texts(path))
     if kind == "muc":
@@ -123,7 +123,7 @@ def open_corpus(
     try:
         "".encode(encoding)
     except LookupError:
-        raise InputError(f"--encoding: there is no encoding {encoding!r}.") from None
+        raise InputError(f"`encoding=`: there is no encoding {encoding!r}.") from None
     if path.is_file():
         raise InputError(f"{path} is one text; give the folder that holds the texts.")
     dates = _dates(metadata) if metadata is not None else None
@@ -197,7 +197,7 @@ def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
     """File → (date, title) from a CSV file with the columns file and date, and perhaps title."""
     path = Path(metadata)
     if not path.is_file():
-        raise InputError(f"--metadata: there is no file {metadata}.")
+        raise InputError(f"`metadata=`: there is no file {metadata}.")
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -252,7 +252,7 @@ def census(corpus: Corpus) -> Census:
         digest = hashlib.blake2b(digest_size=8)
         for t in block:
             if t.id in seen:
-                raise InputError(f"two documents have the id {t.id!r}; ids are unique. Name another column with --id.")
+                raise InputError(f"two documents have the id {t.id!r}; ids are unique. Name another column with `id=`.")
             seen.add(t.id)
             digest.update(
                 f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0".encode("utf-8", "replace")

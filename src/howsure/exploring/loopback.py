@@ -45,7 +45,7 @@ class LoopbackServer(HTTPServer):
             super().__init__((ADDRESS, port), handler)
         except OSError as error:
             raise InputError(
-                f"cannot listen on {ADDRESS}:{port}: {error.strerror or error}. Try another --port."
+                f"cannot listen on {ADDRESS}:{port}: {error.strerror or error}. Try another `port=`."
             ) from None
 
     def process_request(self, request: Any, client_address: Any) -> None:

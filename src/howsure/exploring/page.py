@@ -27,7 +27,7 @@ def whole_page(found: Exploration, actors: Sequence[str] = ()) -> bytes:
     if len(rows) > MOST_DOCUMENTS:
         raise InputError(
             f"{len(rows):,} documents have events: more than {MOST_DOCUMENTS:,} do not fit in one page. "
-            f"Run `howsure serve {found.folder}` instead, or keep some actors with --actor."
+            f"Serve it with `howsure.serve` instead, or keep some actors with `actors=`."
         )
     wanted = {a["code"] for a in seen["actors"]}
     documents: list[tuple[int, dict[str, Any]]] = []

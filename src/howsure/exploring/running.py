@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from howsure import _validate
 from howsure._version import __version__
 from howsure.corpora.dated import DatedText
+from howsure.engines.engine import Engine
 from howsure.engines.spark.session import check_spark
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
@@ -84,7 +84,7 @@ def finished_results(folder: Path, manifest: dict[str, Any], again: bool) -> Exp
         if kept.get("version") != manifest["version"]:
             raise InputError(
                 f"{folder} holds results of howsure {kept.get('version')}, and this is {manifest['version']}: "
-                "choose another --out, or run it again from the start with --again."
+                "choose another `out=`, or run it again from the start with `again=True`."
             )
         old, new = dict(kept["settings"]), dict(manifest["settings"])
         if kept.get("complete"):
@@ -93,7 +93,7 @@ def finished_results(folder: Path, manifest: dict[str, Any], again: bool) -> Exp
         if differ:
             raise InputError(
                 f"{folder} holds a run with other settings ({differ[0]}: {old.get(differ[0])}, not {new[differ[0]]}): "
-                "choose another --out, or run it again from the start with --again."
+                "choose another `out=`, or run it again from the start with `again=True`."
             )
         if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
             if kept["settings"]["every"] != manifest["settings"]["every"]:
@@ -115,11 +115,10 @@ def failures(folder: Path, found: Census) -> dict[str, Any]:
     return {"n_failed": sum(reasons.values()), "failures": dict(kinds[:20])}
 
 
-ENGINES = ("local", "spark")
 FEW = 4  # blocks that are done before another process is up
 LOST = (
     "a process ended before its work was done (out of memory?). Run the same command again: it goes on "
-    "where it stopped; fewer --workers may help."
+    "where it stopped; fewer `jobs=` may help."
 )
 
 
@@ -129,7 +128,7 @@ class Place:
 
     folder: Path
     work: Work
-    workers: int | None
+    jobs: int | None
     on_spark: bool
     master: str | None
     manifest: dict[str, Any]
@@ -139,24 +138,20 @@ class Place:
         """What does the blocks that are missing."""
         if self.on_spark and n_missing:
             return OnSpark(self.folder, self.work, self.master, self.manifest, self.parses)
-        n = self.workers or (1 if n_missing <= FEW else cores())
+        n = self.jobs or (1 if n_missing <= FEW else cores())
         if n == 1:
             return Here(lambda block: write_block(self.folder, self.work, *block))
         setup = {"folder": str(self.folder), "work": self.work.to_dict()}
         return Pool("howsure.exploring.running:block_writer", setup, n, packed=_packed_block, lost=LOST)
 
 
-def check_engine(engine: str | None, master: str | None, workers: int | None) -> bool:
+def check_engine(engine: Engine, jobs: int | None) -> bool:
     """Whether the work goes to Spark."""
-    if engine not in (None, *ENGINES):
-        raise InputError(f"--engine: there is no engine `{engine}` here.{_validate.nearest(str(engine), ENGINES)}")
-    if engine != "spark":
-        if master is not None:
-            raise InputError("--master goes with --engine spark.")
+    if not engine.is_spark:
         return False
-    if workers is not None:
-        raise InputError("--workers is for the processes of this machine; with Spark, --master says how many.")
-    check_spark(master)
+    if jobs is not None:
+        raise InputError("`jobs=` is for the processes of this machine; with Spark, `master=` says how many.")
+    check_spark(engine.master)
     return True
 
 

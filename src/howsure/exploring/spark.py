@@ -67,14 +67,14 @@ class Blocks:
 def _check_same(expected: Blocks, model: str | None, coref: str | None) -> None:
     """Complains if an executor would compute something else than the driver: other code, other models."""
     try:
-        found = {"howsure": __version__, "--coref": coref_version(coref)}
+        found = {"howsure": __version__, "`coref=`": coref_version(coref)}
         if expected.model is not None:
             from howsure.english.shipped import model_version
 
-            found["--model"] = model_version(model)
+            found["`model=`"] = model_version(model)
     except HowsureError as error:
         raise InputError(f"on an executor of Spark: {error}") from None
-    wanted = {"howsure": expected.version, "--coref": expected.coref, "--model": expected.model}
+    wanted = {"howsure": expected.version, "`coref=`": expected.coref, "`model=`": expected.model}
     for what, value in found.items():
         if value != wanted[what]:
             raise InputError(f"an executor of Spark has another {what} ({value}, not {wanted[what]}).")
@@ -179,7 +179,7 @@ def spark_corpus(spark: SparkSession, address: str, columns: DocumentColumns) ->
             table.name = address
             names = columns.found(table)
         if "id" not in names:
-            raise InputError(f"{address}: documents that Spark reads need ids. Name their column with --id.")
+            raise InputError(f"{address}: documents that Spark reads need ids. Name their column with `id=`.")
         if columns.where is not None:
             with Table(empty_frame(frame)) as table:  # complains here, not on the executors
                 table.name = address

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure._result import Result, drawn_by
+from howsure._result import Training, drawn_by
 from howsure.corpora.tweet_tokens import TOKENIZERS
 from howsure.errors import InputError, MissingExtra
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
@@ -78,7 +78,7 @@ class TextClassifier:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassifierTraining(Result):
+class ClassifierTraining(Training):
     """A trained classifier, and how many rows had no text or no label."""
 
     model: TextClassifier | NgramClassifier
@@ -166,7 +166,7 @@ def fit_classifier(
         raise InputError(f'all training texts have one label, "{classes[0]}"; a classifier needs two at least.')
     known = vocabulary(texts, tokens, min_count)
     if not known:
-        raise InputError(f"no word occurs in {min_count} texts or more; lower --min-count.")
+        raise InputError(f"no word occurs in {min_count} texts or more; lower `min_count=`.")
     numbered = {c: i for i, c in enumerate(classes)}
     x, y = unigrams(texts, known, tokens), np.array([numbered[str(label)] for label in labels])
     x_dev, y_dev = None, None
@@ -220,7 +220,7 @@ def _fitted(method: str, x: csr_array, y: np.ndarray, n_classes: int, strength: 
         raise MissingExtra("training a classifier needs scikit-learn: pip install 'howsure[models]'.") from None
 
     if not 0.0 < strength < np.inf:
-        raise InputError(f"`strength` must be a number above 0; got {strength}.")
+        raise InputError(f"`strength=` must be a number above 0; got {strength}.")
     if method == "naive-bayes":
         bayes = BernoulliNB(alpha=strength, binarize=None).fit(x, y)
         present = bayes.feature_log_prob_.T  # log P(word | class)

@@ -58,7 +58,7 @@ def agree(
     groups: str | None = None,
     where: str | None = None,
     order: Sequence[str] | str | None = None,
-    smoothing: float = 1.0,
+    pseudocount: float = 1.0,
     reject_below: float = 0.4,
     target: float = 0.95,
     confidence_level: float = 0.95,
@@ -85,7 +85,7 @@ def agree(
     order : labels, or "low,mid,high"
         Their order, for weighted κ and for ordinal α, by which agreement is then judged. Labels that are numbers have one
         for the coefficients; give it to judge by them.
-    smoothing : float
+    pseudocount : float
         Labels added to each row of an annotator's confusion matrix, spread evenly (see `dawid_skene`).
     reject_below : float
         Annotators whose skill (0 chance, 1 perfect) is below this even at its upper limit are to be rejected.
@@ -116,7 +116,7 @@ def agree(
     level = _validate.fraction(confidence_level, "confidence_level")
     threshold = _validate.fraction(reject_below, "reject_below")
     wanted = _validate.fraction(target, "target")
-    extra = _validate.not_negative(smoothing, "smoothing")
+    extra = _validate.not_negative(pseudocount, "pseudocount")
     generator = _validate.generator(rng)
     ratings, notes = _read(labels, item, annotator, label, annotators, gold, groups, where, order)
     pairable = Pairable(ratings)
@@ -178,11 +178,11 @@ def _read(
         if names is None and annotator is None and label is None:
             names = annotators_columns(table, {item, gold, groups}, where)
             if names:
-                notes.append(f"Read as a column per annotator: {', '.join(names)}; --annotators says otherwise.")
+                notes.append(f"Read as a column per annotator: {', '.join(names)}; `annotators=` says otherwise.")
         if names is None:
             return long_ratings(table, item, annotator, label, gold, groups, where, listed), []
         if annotator is not None or label is not None:
-            raise InputError("--annotators names a column per annotator; leave --annotator and --label out.")
+            raise InputError("`annotators=` names a column per annotator; leave `annotator=` and `label=` out.")
         return wide_ratings(table, names, item, gold, groups, where, listed), notes
 
 

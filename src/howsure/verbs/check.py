@@ -236,7 +236,7 @@ def _check_rows(
     sketch = scored.sketch() if found is None or width else found.whole
     rows.check_positive(sketch.n_positive)
     if sketch.n == 0:
-        raise InputError("there are no rows to check" + (": --where kept none." if rows.where else "."))
+        raise InputError("there are no rows to check" + (": `where=` kept none." if rows.where else "."))
     clusters = None if items.groups is None else scored.clusters(0, filing(sketch, bins, level))
     whole = _calibration(sketch, bins, level, rng, curve, rows.name, clusters)
     if items.from_file:
@@ -253,7 +253,7 @@ def _all_below(sketch: Sketch, scale: str | None) -> tuple[str, ...]:
     """Log-odds of which none is above 0 are more often the logarithms of probabilities."""
     if scale != "logit" or sketch.n < FEW or sketch.mean_q.max() > 0.5:
         return ()
-    return ("No number is above 0: if these are log-probabilities, all of this is wrong; pass --scale logprob.",)
+    return ("No number is above 0: if these are log-probabilities, all of this is wrong; pass `scale='logprob'`.",)
 
 
 def _calibration(
@@ -298,9 +298,9 @@ def error_like(
     from howsure.calibration.estimation.copied import copied_error
 
     if kind != "hle":
-        raise InputError(f"--like knows hle; got {kind!r}.")
+        raise InputError(f"`like=` knows hle; got {kind!r}.")
     if str(source) == "-":
-        raise InputError("--like reads the rows again: give a file, not standard input.")
+        raise InputError("`like=` reads the rows again: give a file, not standard input.")
     from howsure.engines.items import open_table
 
     engine = _engine("files")
@@ -338,7 +338,7 @@ def _check_classes(
     from howsure.calibration.multiclass import analyse_classes
 
     if rows is None:
-        raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
+        raise InputError("there are no rows to check" + (": `where=` kept none." if where else "."))
     groups = None
     if rows.groups is not None:
         from howsure.engines.labelled import as_appearing

@@ -106,7 +106,7 @@ def check_continuous(
             raise InputError("`true` and `where` name parts of a table; with arrays leave them out.")
         sketch = _from_arrays(y_true, kind, given[kind], levels, generator)
     if sketch.n == 0:
-        raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
+        raise InputError("there are no rows to check" + (": `where=` kept none." if where else "."))
     notes = (_NO_CRPS,) if kind == "distribution" else ()
     return analyse_pit(sketch, kind, confidence_level=level, rng=generator, source=name, notes=notes)
 

@@ -16,7 +16,7 @@ def check_paper(
     y_prob: Any = None,
     *,
     bin_size: int = BIN_SIZE,
-    n_samples: int = N_SAMPLES,
+    samples: int = N_SAMPLES,
     rng: np.random.Generator | int | None = 0,
     scale: str | None = None,
     logits: bool = False,
@@ -36,7 +36,7 @@ def check_paper(
         The probability that the model gave to 1.
     bin_size : int
         β of Algorithm 1; the paper uses 5,000, and 200 at least.
-    n_samples : int
+    samples : int
         S of Algorithm 2.
     rng : Generator, int or None
         Seeds Algorithm 2.
@@ -65,8 +65,8 @@ def check_paper(
     >>> howsure.check_paper([0, 1, 0, 1], [0.2, 0.2, 0.6, 0.6], bin_size=2).to_the_letter.calib_err.__round__(4)
     0.2236
     """
-    if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 2:
-        raise InputError(f"`n_samples` must be a whole number of 2 or more; got {n_samples!r}.")
+    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 2:
+        raise InputError(f"`samples=` must be a whole number of 2 or more; got {samples!r}.")
     size = _validate.bins(bin_size)
     if not isinstance(size, int):
         raise InputError(f"Algorithm 1 has bins of a number of rows; got {bin_size!r}.")
@@ -81,7 +81,7 @@ def check_paper(
         _validate.same_length(y_true=y, y_prob=q)
     else:
         y, q, source = _table(y_true, prob, true, positive, where, scale, missing)
-    return analyse_paper(y, q, size, int(n_samples), generator, source)
+    return analyse_paper(y, q, size, int(samples), generator, source)
 
 
 def _table(
@@ -108,6 +108,6 @@ def _table(
     ):
         batch = rows.analysed(lambda found: found.collected())
         if batch is None:
-            raise InputError("there are no rows to check" + (": --where kept none." if where else "."))
+            raise InputError("there are no rows to check" + (": `where=` kept none." if where else "."))
         rows.check_positive(int(batch.ys[0].sum()))
         return batch.ys[0], batch.qs[0], rows.name

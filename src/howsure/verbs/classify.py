@@ -15,6 +15,8 @@ from howsure.evaluation.model_checks import ClassifierCheck
 from howsure.kernels.cells import Ints
 from howsure.models.classifiers import ClassifierTraining, TextClassifier
 from howsure.processes import Progress
+from howsure.verbs.applying import Applied, added, check_out
+from howsure.verbs.load import model_of
 
 if TYPE_CHECKING:
     from howsure.models.ngrams.classifier import NgramClassifier
@@ -38,8 +40,8 @@ def train_classifier(
     units: str = "characters",
     where: str | None = None,
     progress: Progress | None = None,
-) -> tuple[Classifier, int]:
-    """Train on a table of texts and labels; returns the classifier and the number of rows left out.
+) -> ClassifierTraining:
+    """Train on a table of texts and labels: the model, and the number of rows left out.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ def train_classifier(
     from howsure.models.classifiers import fit_classifier
 
     if emoticons and true is not None:
-        raise InputError("with --emoticons the labels come from the texts: leave --true out.")
+        raise InputError("with `emoticons=True` the labels come from the texts: leave `true=` out.")
     texts, labels, left_out, _ = _labelled(source, text, true, emoticons, where)
     held_out = None
     if dev is not None:
@@ -78,7 +80,7 @@ def train_classifier(
         units=units,
         progress=progress,
     )
-    return made, left_out
+    return ClassifierTraining(made, left_out)
 
 
 def cv_classifier(
@@ -115,7 +117,7 @@ def cv_classifier(
     texts, labels, left_out, columns = _labelled(source, text, true, emoticons, where, more)
     grouped = None if groups is None else [str(g) for g in columns[groups]]
     if folds < 2:
-        raise InputError(f"`folds` must be 2 or more; got {folds}.")
+        raise InputError(f"`folds=` must be 2 or more; got {folds}.")
     dealt = split(len(texts), folds=folds, groups=grouped, stratify=labels, rng=rng)
 
     def trained(train: Ints, test: Ints) -> tuple[Sequence[str], Any, Sequence[str]]:
@@ -155,13 +157,8 @@ def cv_classifier(
     )
 
 
-def training(model: Classifier, left_out: int) -> ClassifierTraining:
-    """What `train_classifier` returns, as a result."""
-    return ClassifierTraining(model, left_out)
-
-
 def check_classifier(
-    model: Classifier,
+    model: Classifier | ClassifierTraining | str | Path,
     source: Any,
     *,
     text: str | None = None,
@@ -183,15 +180,16 @@ def check_classifier(
 
     more = tuple(dict.fromkeys(c for c in (groups, by) if c is not None))
     texts, labels, left_out, columns = _labelled(source, text, true, emoticons, where, more)
-    unseen = sorted(set(labels) - set(model.classes))
+    used = _model(model)
+    unseen = sorted(set(labels) - set(used.classes))
     if unseen:
-        known = ", ".join(model.classes[:10])
+        known = ", ".join(used.classes[:10])
         raise InputError(f'the label "{unseen[0]}" was not in training, which had {known}.')
-    posterior = model.posterior(texts).tempered(temperature)
+    posterior = used.posterior(texts).tempered(temperature)
     grouped = None if groups is None else columns[groups]
     scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
-    if len(model.classes) == 2:
-        wanted = model.classes[1] if positive is None else positive
+    if len(used.classes) == 2:
+        wanted = used.classes[1] if positive is None else positive
         calibration = check(
             np.array([label == wanted for label in labels], dtype=np.uint8),
             posterior.label_is(wanted),
@@ -201,41 +199,41 @@ def check_classifier(
         )
         return ClassifierCheck(scored, calibration, wanted, left_out)
     if positive is not None or by is not None:
-        raise InputError("--positive and --by go with two classes; this model has more.")
+        raise InputError("`positive=` and `by=` go with two classes; this model has more.")
     calibration = check(
-        labels, posterior.marginals(), classes=model.classes, groups=grouped, confidence_level=confidence_level
+        labels, posterior.marginals(), classes=used.classes, groups=grouped, confidence_level=confidence_level
     )
     return ClassifierCheck(scored, calibration, None, left_out)
 
 
-def apply_classifier(model: Classifier, source: Any, out: str, *, text: str | None = None) -> tuple[int, list[str]]:
-    """Copy a table with a column `p_<class>` for each class; returns the number of rows and the new names."""
+def apply_classifier(
+    model: Classifier | ClassifierTraining | str | Path,
+    source: Any,
+    out: str | Path | None = None,
+    *,
+    text: str | None = None,
+) -> Applied:
+    """A table with a column `p_<class>` for each class: in memory or, with `out`, in a file, as a stream."""
     from howsure.engines.columns import text_column
     from howsure.engines.tables import Table
-    from howsure.engines.writing import output, with_columns
-    from howsure.files import check_outputs
 
-    check_outputs(out, inputs=[source])
-    output(out)  # a name that tells no format is refused before any work
-    names = [f"p_{c}" for c in model.classes]
+    check_out(out, [source])
+    used = _model(model)
+    names = [f"p_{c}" for c in used.classes]
     with Table(source) as table:
         column = table.column(text_column(table, text))
 
         def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
-            return list(np.ascontiguousarray(model.posterior(read[0].to_pylist()).marginals().T))
+            return list(np.ascontiguousarray(used.posterior(read[0].to_pylist()).marginals().T))
 
-        return with_columns(table, [column], names, add, out, "VARCHAR"), names
+        return added(table, [column], names, add, out, "VARCHAR")
 
 
-def load_classifier(path: str | Path) -> Classifier:
-    """A classifier that `howsure classify train` saved."""
-    from howsure.models.saved import model_kind
+def _model(given: Any) -> Classifier:
+    from howsure.models.ngrams.classifier import NgramClassifier
 
-    if model_kind(path) == "ngram-classifier":
-        from howsure.models.ngrams.classifier import NgramClassifier
-
-        return NgramClassifier.load(path)
-    return TextClassifier.load(path)
+    made: Classifier = model_of(given, TextClassifier, NgramClassifier)
+    return made
 
 
 def _labelled(

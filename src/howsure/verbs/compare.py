@@ -114,7 +114,7 @@ def compare(
 
         if by is not None or key is not None:
             raise InputError(
-                "--by and --key compare probabilities; with --pred give the systems as columns of one table."
+                "`by=` and `key=` compare probabilities; with `pred=` give the systems as columns of one table."
             )
         return compare_labels(
             y_true,
@@ -138,7 +138,7 @@ def compare(
         )
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:
-            raise InputError(f"--{name} is about labels: name the systems' columns with --pred a,b.")
+            raise InputError(f"`{name}=` is about labels: name the systems' columns with `pred='a,b'`.")
     from howsure.engines.scored import ScoredItems
 
     chosen = engine_of(engine)
@@ -216,12 +216,12 @@ def _from_tables(
     names = [p.strip() for p in prob.split(",")] if isinstance(prob, str) else list(prob or ())
     if len(tables) == 1:
         if len(names) < 2:
-            raise InputError("name the models' columns with --prob a,b (or give a file per model, and --key).")
+            raise InputError("name the models' columns with `prob='a,b'` (or give a file per model, and `key=`).")
         table = open_table(tables[0], engine)
         try:
             names = [table.column(p).name for p in names]
             if len(set(names)) < len(names):
-                raise InputError("each --prob column may be named once.")
+                raise InputError("each `prob=` column may be named once.")
             found = [pair_columns(table, name, true) for name in names]
             label, probs = found[0][0], [q for _, q in found]
             given: dict[str, Any] = {"groups": groups, "by": by, "where": where}
@@ -231,10 +231,10 @@ def _from_tables(
             table.close()
             raise
     if key is None:
-        raise InputError("files are compared item by item: name the column that identifies an item with --key.")
+        raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
     if where is not None:
-        raise InputError("--where works on one file; filter the files first.")
+        raise InputError("`where=` works on one file; filter the files first.")
     if len(names) > 1:
-        raise InputError("with a file per model, --prob names the one column that each of them has.")
+        raise InputError("with a file per model, `prob=` names the one column that each of them has.")
     join = Join(key, names[0] if names else None, true, positive, groups, by, scale)
     return joined_tables(tables, join, engine)

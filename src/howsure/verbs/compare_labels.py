@@ -139,9 +139,9 @@ def _metric(metric: str | None, positive: Any) -> str:
     if metric is None:
         return "accuracy" if positive is None else "f1"
     if metric not in METRICS:
-        raise InputError(f"`metric` {metric!r} is not known.{_validate.nearest(metric, METRICS)}")
+        raise InputError(f"`metric={metric!r}` is not known.{_validate.nearest(metric, METRICS)}")
     if metric == "f1" and positive is None:
-        raise InputError("F1 is of one class: name it with --positive (or take --metric macro-f1).")
+        raise InputError("F1 is of one class: name it with `positive=` (or take `metric='macro-f1'`).")
     return metric
 
 
@@ -151,11 +151,11 @@ def _names(given: Sequence[str] | str | None) -> list[str]:
 
 def _enough(preds: list[str], probs: list[str] | None) -> None:
     if len(preds) < 2:
-        raise InputError("name two systems' columns at least with --pred a,b (one system: howsure score).")
+        raise InputError("name two systems' columns at least with `pred='a,b'` (one system: `howsure.score`).")
     if probs is not None and len(probs) != len(preds):
-        raise InputError(f"--pred names {len(preds)} columns and --prob {len(probs)}; each system needs its own.")
+        raise InputError(f"`pred=` names {len(preds)} columns and `prob=` {len(probs)}; each system needs its own.")
     if probs is not None and len(set(probs)) < len(probs):
-        raise InputError("each --prob column may be named once.")
+        raise InputError("each `prob=` column may be named once.")
 
 
 def _field(rows: LabelSequences, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
@@ -163,7 +163,7 @@ def _field(rows: LabelSequences, metric: str, positive: Any) -> tuple[Field, tup
     right = tuple((p == rows.gold).astype(np.int64) for p in preds)
     if metric == "span-f1":
         if rows.new_sentence is None or rows.clusters is None:
-            raise InputError("spans need sentences: name their column with --sentence (or documents with --groups).")
+            raise InputError("spans need sentences: name their column with `sentence=` (or documents with `groups=`).")
         scheme, clusters, new = TagSet.of(rows.labels), rows.clusters, rows.new_sentence
         truth = spans_of(rows.gold, scheme, new)
         said = [spans_of(p, scheme, new) for p in preds]
@@ -203,7 +203,7 @@ def _positive(labels: tuple[str, ...], positive: Any) -> int | None:
         return None
     wanted = _label(positive)
     if wanted not in labels:
-        raise InputError(f"no label equals `positive` = {positive!r}.{_validate.nearest(wanted, labels)}")
+        raise InputError(f"no label equals `positive={positive!r}`.{_validate.nearest(wanted, labels)}")
     return labels.index(wanted)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Result
+from howsure._result import Training
 from howsure.calibration.result import Calibration
 from howsure.corpora.coreference import read_documents
 from howsure.corpora.coreference import source_files as source_files
@@ -27,6 +27,7 @@ from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_tempera
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
 from howsure.verbs.check import check
+from howsure.verbs.load import model_of
 
 DECODERS = ("minimum-risk", "best")
 LEAST_SHOWN = 0.05
@@ -38,7 +39,7 @@ SAMPLES = (10, 100, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class CorefTraining(Result):
+class CorefTraining(Training):
     """A trained model and how it does on the dev documents."""
 
     SHOWN = "verdict n_documents n_mentions mentions=model.mentions temperature training=model.settings dev"
@@ -58,7 +59,7 @@ class CorefTraining(Result):
         """The answer in words."""
         said = f"Trained on {self.n_mentions:,} {self.model.mentions} mentions in {self.n_documents:,} documents."
         if self.dev is None:
-            return said + " Without --dev the temperature is 1."
+            return said + " Without `dev=` the temperature is 1."
         return f"{said} On dev: {self.dev.verdict} Temperature {self.temperature:.3f}, fitted for the {self.objective}."
 
     def to_text(self) -> str:
@@ -140,7 +141,7 @@ def documents_of(source: Any, *, gold: bool = False) -> tuple[list[Document], li
 
 
 def train_coref(
-    train: Any,
+    source: Any,
     *,
     dev: Any = None,
     mentions: str = "gold",
@@ -155,7 +156,7 @@ def train_coref(
 
     Parameters
     ----------
-    train, dev : path, "gum:train" or "ontogum:train", or documents
+    source, dev : path, "gum:train" or "ontogum:train", or documents
         With gold mentions and, for the features, parses.
     mentions : "gold" or "predicted"
         What is clustered: the given mentions, or those found in the parses.
@@ -165,7 +166,7 @@ def train_coref(
         Train with error costs; usual, and bad for calibration.
     without : names of feature templates to leave out.
     """
-    documents, errors = documents_of(train, gold=True)
+    documents, errors = documents_of(source, gold=True)
     held = None if dev is None else documents_of(dev, gold=True)
     errors = [*errors, *(held[1] if held else [])]
     if errors:
@@ -191,7 +192,7 @@ def train_coref(
 
 
 def resolve(
-    model: CorefModel | str | Path,
+    model: CorefModel | CorefTraining | str | Path,
     documents: Any,
     *,
     mentions: str | None = None,
@@ -205,7 +206,7 @@ def resolve(
     With a list as `failures`, documents that cannot be resolved are added to it and the others go on; without, the
     first is an error.
     """
-    used = model if isinstance(model, CorefModel) else CorefModel.load(model)
+    used: CorefModel = model_of(model, CorefModel)
     if decoder not in DECODERS:
         raise InputError(f"a decoder is {' or '.join(DECODERS)}; got {decoder!r}.")
     if samples:
@@ -247,7 +248,7 @@ def score_coref(
     gold: Any,
     system: Any,
     *,
-    n_bootstrap: int = 1000,
+    samples: int = 1000,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> CoreferenceScores:
@@ -270,7 +271,7 @@ def score_coref(
     if extra:
         raise InputError(f'gold has no document "{sorted(extra)[0]}".')
     pairs = [(mention_pairs(k.mentions or ()), mention_pairs(by_name[k.name].mentions or ())) for k in keys]
-    return coreference_scores(pairs, n_bootstrap=n_bootstrap, confidence_level=confidence_level, rng=rng)
+    return coreference_scores(pairs, samples=samples, confidence_level=confidence_level, rng=rng)
 
 
 def shipped_coref() -> CorefModel:
@@ -303,22 +304,22 @@ class _Pairs:
 
 
 def check_coref(
-    model: CorefModel | str | Path,
+    model: CorefModel | CorefTraining | str | Path,
     documents: Any,
     *,
     by: str | None = None,
     mentions: str | None = None,
-    samples: Sequence[int] = SAMPLES,
+    sample_sizes: Sequence[int] = SAMPLES,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> CorefCheck:
     """How calibrated are the answers to "do these two mentions corefer?" and "is this mention new?"
 
     Over all pairs of mentions of each document, exact probabilities, documents as groups: pairs of one document are
-    not independent. `by` slices the pairs by "mention-type" or "distance". `samples` lists numbers of sampled
+    not independent. `by` slices the pairs by "mention-type" or "distance". `sample_sizes` lists numbers of sampled
     clusterings whose frequencies are set beside the exact probabilities.
     """
-    used = model if isinstance(model, CorefModel) else CorefModel.load(model)
+    used: CorefModel = model_of(model, CorefModel)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
     given, errors = documents_of(documents, gold=True)
@@ -349,7 +350,7 @@ def check_coref(
         pairs=whole,
         new=_newness(with_mentions, posteriors, gold, confidence_level),
         scores=scores_of(resolved, used, confidence_level=confidence_level),
-        sampling=_sampling(table, whole, posteriors, samples, rng, confidence_level),
+        sampling=_sampling(table, whole, posteriors, sample_sizes, rng, confidence_level),
         temperature=used.temperature,
         untempered=untempered,
         n_documents=len(with_mentions),
@@ -403,7 +404,7 @@ def _sampling(
     table: _Pairs,
     exact: Calibration,
     posteriors: Sequence[AntecedentPosterior],
-    samples: Sequence[int],
+    sample_sizes: Sequence[int],
     rng: np.random.Generator | int | None,
     level: float,
 ) -> tuple[SampledPairs, ...]:
@@ -411,7 +412,7 @@ def _sampling(
     from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
 
     rows = [SampledPairs(None, exact.error, exact.brier.value or 0.0, 0.0, 0.0)]
-    for n in samples:
+    for n in sample_sizes:
         seen = [pair_frequencies(p.samples(n, rng)) for p in posteriors]
         q = np.concatenate([s[np.tril_indices(len(s), -1)] for s in seen])
         made = _calibration(replace(table, q=q, by=None), confidence_level=level, rng=None)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from howsure.engines.tables import Table
 
 UNKNOWN = (
-    "how were the labelled items chosen? If at random from all items, say --design random; if with known probabilities, name "
-    "their column with --design; howsure count --to-label draws such a sample. If nobody knows, no method can tell what the "
+    "how were the labelled items chosen? If at random from all items, say `design='random'`; if with known probabilities, name "
+    "their column with `design=`; `howsure.to_label` draws such a sample. If nobody knows, no method can tell what the "
     "labelled items say about the others."
 )
 
@@ -145,7 +145,7 @@ def count(
 def _half_width(until: float) -> float:
     value = _validate.not_negative(until, "until")
     if not 0 < value < 0.5:
-        raise InputError(f"--until must be a half-width between 0 and 0.5, such as 0.02; got {until}.")
+        raise InputError(f"`until=` must be a half-width between 0 and 0.5, such as 0.02; got {until}.")
     return value
 
 
@@ -192,7 +192,7 @@ class Tallied:
             raise InputError(
                 f"no item is labelled, so that nothing tells how far the model can be believed: its probabilities sum to "
                 f"{share * self.tally.n_items:,.1f} of {self.tally.n_items:,} items ({share:.2%}). "
-                "Draw items to label with --to-label."
+                "Draw items to label with `howsure.to_label`."
             )
         if len(labels) == self.tally.n_items:
             return "all labelled"
@@ -296,11 +296,11 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
 
     check_period(asked.every)
     if asked.labels is not None and asked.key is None:
-        raise InputError("labels in a file of their own need --key: the column that identifies an item in both.")
+        raise InputError("labels in a file of their own need `key=`: the column that identifies an item in both.")
     column = (
         table.column(asked.prob)
         if asked.prob
-        else guessed_column(table, PROB_NAMES, "probability", "--prob", skip={asked.true, asked.key})
+        else guessed_column(table, PROB_NAMES, "probability", "`prob=`", skip={asked.true, asked.key})
     )
     keyed, true, inclusion, design = None, None, None, None
     notes: tuple[str, ...] = ()
@@ -439,7 +439,9 @@ def _design_matrix(tally: Tally, opened: Opened, asked: Asked) -> tuple[Floats, 
             try:
                 columns.append(np.array([float(v) for v in values]))
             except ValueError:
-                raise InputError(f"`{name}` is missing in some rows; every item needs a value for --formula.") from None
+                raise InputError(
+                    f"`{name}` is missing in some rows; every item needs a value for `formula=`."
+                ) from None
             names.append(name)
         else:
             for value in in_order(set(values))[1:]:
@@ -447,5 +449,5 @@ def _design_matrix(tally: Tally, opened: Opened, asked: Asked) -> tuple[Floats, 
                 names.append(f"{name}={value}")
     x = np.stack(columns, axis=1)
     if np.linalg.matrix_rank(x) < x.shape[1]:
-        raise InputError(f"--formula {asked.formula!r}: one column follows from the others; leave one out.")
+        raise InputError(f"`formula={asked.formula!r}`: one column follows from the others; leave one out.")
     return x, names

@@ -47,7 +47,7 @@ def cross_validated(
             progress(fold, k, f"fold {fold + 1}")
         train, test = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
         if not len(test):
-            raise InputError(f"fold {fold + 1} of {k} is empty: there is too little to divide. Take fewer --folds.")
+            raise InputError(f"fold {fold + 1} of {k} is empty: there is too little to divide. Take fewer `folds=`.")
         labels, probs, guesses = trained(train, test)
         said[test], sure[test], plain[test] = list(labels), probs, list(guesses)
         right, easy = (float((x[test] == truth[test]).mean()) for x in (said, plain))

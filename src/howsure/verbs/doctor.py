@@ -210,7 +210,7 @@ def _entry(name: str, said: str) -> str:
 PURPOSES = {
     "plot": "`.plot(ax=)` on Matplotlib axes",
     "models": "training text classifiers",
-    "text": "raw English text: parse, explore, coref resolve --text",
+    "text": "raw English text: parse, explore, coref resolve --raw",
     "spark": "tables larger than one machine",
     "crfsuite": "importing models of CRFsuite",
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure import _validate
+from howsure.engines.engine import Engine, engine_of
 from howsure.engines.spark.session import session
 from howsure.errors import InputError
 from howsure.events import lexicons
@@ -54,9 +55,8 @@ def explore(
     metadata: str | None = None,
     encoding: str = "utf-8",
     format: str | None = None,
-    workers: int | None = None,
-    engine: str | None = None,
-    master: str | None = None,
+    jobs: int | None = None,
+    engine: Engine | str | None = None,
     cache: bool | str = True,
     again: bool = False,
     progress: Progress | None = None,
@@ -93,11 +93,11 @@ def explore(
         Columns of a table, and an SQL condition.
     metadata, encoding, format
         For folders of text: a CSV file with file and date, the encoding; what the source is, where that is not plain.
-    workers : int or None
+    jobs : int or None
         Processes; by default one for each core, and this one alone for little work. Results do not depend on it.
-    engine, master : str or None
-        "spark" does the work on Spark: in the session that runs, or on a master ("local[2]", "spark://host:7077",
-        "yarn"; by default all cores of this machine). "local", the default, is processes of this machine.
+    engine : Engine or str
+        "spark" does the work on Spark: in the session that runs, or on the engine's master ("local[2]", "spark://host:7077",
+        "yarn"; by default all cores of this machine). All others are processes of this machine.
     cache : bool or str
         Whether (or where) parses are kept for the next run.
     again : bool
@@ -121,7 +121,7 @@ def explore(
     lexicon = lexicon.only(only) if only else lexicon
     rule_set(rules)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
-        raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
+        raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
     work = Work(
         tuple((a.code, a.name, a.words) for a in lexicon.actors),
         lexicons.verbs(verbs),
@@ -133,17 +133,18 @@ def explore(
         coref,
         cache,
     )
-    n_workers = None if workers is None else _validate.count(workers, "workers")
-    on_spark = check_engine(engine, master, n_workers)
+    chosen = engine_of(engine)
+    n_jobs = None if jobs is None else _validate.count(jobs, "jobs")
+    on_spark = check_engine(chosen, n_jobs)
     period = check_period(every)
     columns = DocumentColumns(text, date, id, title, where)
     with ExitStack() as ending:
         if on_spark and is_address(source):
             if metadata is not None:
-                raise InputError("--metadata goes with a folder of text files.")
+                raise InputError("`metadata=` goes with a folder of text files.")
             if format not in (None, "table"):
-                raise InputError(f"--format {format}: from an address, Spark reads tables (Parquet) alone.")
-            corpus = spark_corpus(ending.enter_context(session(master)), source, columns)
+                raise InputError(f"`format='{format}'`: from an address, Spark reads tables (Parquet) alone.")
+            corpus = spark_corpus(ending.enter_context(session(chosen.master)), source, columns)
         else:
             corpus = open_corpus(source, columns, metadata=metadata, encoding=encoding, format=format)
         found = census(corpus)
@@ -158,7 +159,7 @@ def explore(
         done = finished_results(folder, manifest, again)
         if done is not None:
             return done
-        place = Place(folder, work, n_workers, on_spark, master, manifest, found.parsed < found.n)
+        place = Place(folder, work, n_jobs, on_spark, chosen.master, manifest, found.parsed < found.n)
         timing = run_blocks(place, corpus, found, progress)
         join_parts(folder, found.parts, manifest | {"complete": True} | failures(folder, found))
     return Exploration(folder, read_manifest(folder) or {}, timing)

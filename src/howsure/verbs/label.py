@@ -35,7 +35,7 @@ class Labelling:
         Whose answers these are; several people may share a file.
     question : str
         What to ask of each item.
-    actor, n, seed
+    actor, limit, rng
         Of an exploration: whose events, how many documents, and the seed of the sample.
     """
 
@@ -50,17 +50,17 @@ class Labelling:
         annotator: str = "1",
         question: str | None = None,
         actor: str | None = None,
-        n: int = 40,
-        seed: int = 0,
+        limit: int = 40,
+        rng: int = 0,
     ) -> None:
         if not annotator.strip() or not annotator.isprintable():
-            raise InputError(f"--annotator must be a name; got {annotator!r}.")
+            raise InputError(f"`annotator=` must be a name; got {annotator!r}.")
         self._documents: Any = None
         if isinstance(source, str | Path) and (Path(source) / "manifest.json").is_file():
-            self._open_results(source, actor, _validate.count(n, "n"), seed, out, annotator)
+            self._open_results(source, actor, _validate.count(limit, "limit"), rng, out, annotator)
         else:
             if actor is not None:
-                raise InputError(f"--actor belongs to a folder that howsure explore has written; {source} is none.")
+                raise InputError(f"`actor=` belongs to a folder that howsure explore has written; {source} is none.")
             if (
                 isinstance(source, str | Path)
                 and not any(c in str(source) for c in "*?[")
@@ -161,7 +161,7 @@ def table_items(source: Any, key: str | None, text: str | None, show: Sequence[s
     with Table(source) as table:
         body = text_column(table, text)
         there = {c.name.lower(): c.name for c in table.columns}
-        named = table.column(key).name if key else guessed_column(table, ITEM_NAMES, "key", "--key", skip={body}).name
+        named = table.column(key).name if key else guessed_column(table, ITEM_NAMES, "key", "`key=`", skip={body}).name
         shown = [table.column(s).name for s in show]
         drawn = [there.get("stratum"), there.get("inclusion")]
         columns = [named, body, *drawn, *shown]
@@ -175,7 +175,7 @@ def table_items(source: Any, key: str | None, text: str | None, show: Sequence[s
                 items.append(Item(k, body_text, fields, stratum, inclusion))
                 if len(items) > MOST_ITEMS:
                     raise InputError(
-                        f"{table.name} has more than {MOST_ITEMS:,} rows: draw some with howsure count --to-label."
+                        f"{table.name} has more than {MOST_ITEMS:,} rows: draw some with `howsure.to_label`."
                     )
         if not items:
             raise InputError(f"{table.name} has no rows.")
@@ -187,5 +187,5 @@ def label_page(session: Labelling, *, port: int = 8016) -> Any:
     from howsure.exploring.label_server import LabelServer
 
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65_535:
-        raise InputError(f"`port` must be a number from 0 to 65535; got {port!r}.")
+        raise InputError(f"`port=` must be a number from 0 to 65535; got {port!r}.")
     return LabelServer(session.answers, session.question, port)

@@ -45,9 +45,9 @@ def train(
     dev: Any = None,
     alpha: float | None = None,
     cut_off: int | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     progress: Progress | None = None,
-) -> LanguageModel:
+) -> LanguageTraining:
     """A language model of a text.
 
     Parameters
@@ -76,15 +76,15 @@ def train(
         each occurrence in turn. With any smoothing, its perplexity is reported (infinite where a word has probability 0).
     alpha, cut_off
         Lidstone's α; the largest count that good-turing and katz discount.
-    memory : int
-        Bytes of keys to hold at a time; more are spilled to temporary files and merged.
+    memory : int or str
+        A bound for memory, in bytes or such as "1GB"; more is spilled to temporary files and merged.
     progress : callable
         Called with the share that is done of what is being done, 1.0, and what that is.
 
     Returns
     -------
-    LanguageModel
-        `.score`, `.distribution`, `.save`.
+    LanguageTraining
+        `.model`, with `.score` and `.distribution`; `.save("lm.npz")` writes it.
 
     References
     ----------
@@ -93,26 +93,29 @@ def train(
     Examples
     --------
     >>> import howsure
-    >>> model = howsure.lm.train(["I am Sam", "Sam I am", "I do not like green eggs and ham"], order=2, smoothing="mle")
+    >>> made = howsure.lm.train(["I am Sam", "Sam I am", "I do not like green eggs and ham"], order=2, smoothing="mle")
+    >>> model = made.model
     >>> round(float(model.distribution("I")[model.vocabulary.number("am")]), 3)
     0.667
     """
+    from howsure.engines.engine import bound
     from howsure.models.ngrams.evaluation import evaluated
+    from howsure.models.ngrams.model import LanguageTraining
     from howsure.models.ngrams.training import trained
     from howsure.models.ngrams.trie import MEMORY
 
     if padding not in ("one", "full"):
-        raise InputError(f"`padding` is one or full; got {padding!r}.")
+        raise InputError(f"`padding=` is one or full; got {padding!r}.")
     options: dict[str, Any] = {}
     if alpha is not None:
         if smoothing != "lidstone":
-            raise InputError("alpha goes with --smoothing lidstone.")
+            raise InputError("alpha goes with `smoothing='lidstone'`.")
         if not alpha > 0:
             raise InputError(f"alpha must be above 0; got {alpha:g}.")
         options["alpha"] = alpha
     if cut_off is not None:
         if smoothing not in ("good-turing", "katz"):
-            raise InputError("a cut-off goes with --smoothing good-turing or katz.")
+            raise InputError("a cut-off goes with `smoothing='good-turing'` or katz.")
         if cut_off < 1:
             raise InputError(f"the cut-off must be 1 or more; got {cut_off}.")
         options["cut_off"] = cut_off
@@ -131,7 +134,7 @@ def train(
         words=_words(vocabulary),
         closed=closed,
         dev=None if dev is None else _source(dev),
-        memory=MEMORY if memory is None else memory,
+        memory=MEMORY if memory is None else bound(memory),
         progress=progress,
         **options,
     )
@@ -140,34 +143,12 @@ def train(
         model.settings["dev_perplexity"] = finite(found.perplexity)
         if found.impossible:
             model.settings["notes"].append("On the dev text: " + found.verdict)
-    return model
+    return LanguageTraining(model)
 
 
 def load(path: str | Path) -> LanguageModel:
     """A saved model: `.npz`, or ARPA (`.arpa`)."""
-    from howsure.models.ngrams.arpa import read_arpa
-    from howsure.models.ngrams.model import LanguageModel
-
-    return read_arpa(path) if str(path).endswith(".arpa") else LanguageModel.load(path)
-
-
-def save(model: LanguageModel, path: str | Path) -> None:
-    """Write a model as `.npz`, or as ARPA if the name ends in `.arpa`."""
-    from howsure.models.ngrams.arpa import write_arpa
-
-    if str(path).endswith(".arpa"):
-        write_arpa(model, path)
-    elif str(path).endswith(".npz"):
-        model.save(path)
-    else:
-        raise InputError(f"a model is saved as .npz or .arpa; got {path}.")
-
-
-def trained(model: LanguageModel, path: str | Path) -> LanguageTraining:
-    """What training gave, written to `path`."""
-    from howsure.models.ngrams.model import LanguageTraining
-
-    return LanguageTraining(model, str(path))
+    return _model(path)
 
 
 def perplexity(model: Any, text: Any, *, groups: Any = None, confidence_level: float = 0.95) -> Evaluation:
@@ -226,11 +207,11 @@ def prob(model: Any, sentences: str | Sequence[str]) -> SentenceProbabilities:
     return sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
 
 
-def next(model: Any, history: str = "", *, n: int = 10) -> NextWords:
-    """The `n` likeliest words after a history, with their probabilities."""
+def next(model: Any, history: str = "", *, words: int = 10) -> NextWords:
+    """The likeliest words after a history, with their probabilities."""
     from howsure.models.ngrams.use import next_words
 
-    return next_words(_model(model), history, n)
+    return next_words(_model(model), history, words)
 
 
 def rank(
@@ -239,7 +220,7 @@ def rank(
     *,
     text: str | None = None,
     channel: Sequence[float] | str | None = None,
-    keys: Sequence[str] | str | None = None,
+    key: Sequence[str] | str | None = None,
     weight: float = 1.0,
 ) -> Ranking:
     """Hypotheses of a recogniser or translator by a noisy channel: channel + weight · log p(text).
@@ -247,10 +228,10 @@ def rank(
     Parameters
     ----------
     hypotheses : list of sentences, or a table (path or data frame)
-        Of a table, `text`, `channel` and `keys` are columns.
+        Of a table, `text`, `channel` and `key` are columns.
     channel : list of float, or a column's name
         Natural log of p(signal | text), from an acoustic, translation or error model; 0 if not given.
-    keys : list of str, or a column's name
+    key : list of str, or a column's name
         Which hypotheses compete: those of the same utterance. All of them, if not given.
     weight : float
         Power of the language model's probability.
@@ -263,9 +244,9 @@ def rank(
     from howsure.models.ngrams.use import ranked
 
     if isinstance(hypotheses, Sequence) and not isinstance(hypotheses, str):
-        texts, scores, named = list(hypotheses), channel, keys
+        texts, scores, named = list(hypotheses), channel, key
     else:
-        texts, scores, named = _hypotheses(hypotheses, text, channel, keys)
+        texts, scores, named = _hypotheses(hypotheses, text, channel, key)
     return ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
 
 
@@ -376,8 +357,12 @@ def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:
     return check_language(_model(model), _source(text), name=_name(model), text=_name(text), **options)
 
 
-def _model(model: Any) -> LanguageModel:
-    return load(model) if isinstance(model, str | Path) else model
+def _model(given: Any) -> LanguageModel:
+    from howsure.models.ngrams.model import LanguageModel
+    from howsure.verbs.load import model_of
+
+    found: LanguageModel = model_of(given, LanguageModel)
+    return found
 
 
 def _name(given: Any) -> str:

@@ -14,9 +14,11 @@ from howsure._validate import Origin
 from howsure.calibration.recalibration.choosing import contest
 from howsure.calibration.recalibration.identity import Identity
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
+from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.calibration.recalibration.result import Recalibration
 from howsure.engines.engine import engine_of
 from howsure.errors import InputError
+from howsure.verbs.applying import Applied, added, check_out
 
 if TYPE_CHECKING:
     from howsure.engines.engine import Engine
@@ -135,34 +137,37 @@ def recalibrate(
 
 
 def apply_recalibrator(
-    saved: str | Path,
+    model: Recalibration | Recalibrator | str | Path,
     source: Any,
-    out: str,
+    out: str | Path | None = None,
     *,
     prob: str | None = None,
     name: str | None = None,
     engine: Engine | str | None = None,
-) -> tuple[int, list[str]]:
-    """Copy a table with recalibrated probabilities added; returns the number of rows and the new columns' names.
+) -> Applied:
+    """A table with recalibrated probabilities added: in memory or, with `out`, in a file.
 
-    `saved` is a file written by `howsure recalibrate fit`; `prob` the column (or glob) if it is named otherwise than in
-    the table fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed; on Spark it is written as a folder
-    of Parquet files.
+    `model` is what `recalibrate` gave or saved; `prob` the column (or glob) if it is named otherwise than in the table
+    fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed; on Spark it is
+    written as a folder of Parquet files.
     """
     from howsure.engines.columns import is_classes
     from howsure.engines.items import open_table
-    from howsure.engines.writing import output, with_columns
-    from howsure.files import check_outputs
 
     chosen = engine_of(engine)
+    is_file = isinstance(model, (str, Path))
     if not chosen.is_spark:  # which writes to a new folder only
-        check_outputs(out, inputs=[saved, source])
-        output(out)  # a name that tells no format is refused before any work
-    data = read_saved(saved)
-    recalibrator = from_dict(data, str(saved))
+        check_out(out, [*([model] if is_file else []), source])
+    saved = str(model) if is_file else "the recalibrator"
+    data = (
+        read_saved(str(model)) if is_file
+        else model.saved() if isinstance(model, Recalibration)
+        else model.to_dict()  # type: ignore[union-attr]
+    )  # fmt: skip
+    recalibrator = from_dict(data, saved)
     wanted = prob or data.get("prob")
     if wanted is None:
-        raise InputError(f"{saved} does not say which column to recalibrate: name it with --prob.")
+        raise InputError(f"{saved} does not say which column to recalibrate: name it with `prob=`.")
     is_wide, scale = is_classes(wanted), data.get("scale") or ("logit" if data.get("logits") else None)
     with open_table(source, chosen) as table:
         if is_wide:
@@ -172,7 +177,7 @@ def apply_recalibrator(
             columns, fitted = list(wide.values()), data.get("classes")
             if len(columns) != recalibrator.n_classes_:
                 raise InputError(
-                    f"{saved} was fitted to {recalibrator.n_classes_} classes; --prob {wanted!r} names {len(columns)}."
+                    f"{saved} was fitted to {recalibrator.n_classes_} classes; `prob={wanted!r}` names {len(columns)}."
                 )
             if fitted is not None and list(wide) != fitted:
                 if sorted(wide) != sorted(fitted):
@@ -185,10 +190,10 @@ def apply_recalibrator(
             columns = [table.column(wanted)]
             if recalibrator.n_classes_ != 2:
                 raise InputError(
-                    f"{saved} was fitted to {recalibrator.n_classes_} classes; give a glob such as --prob 'p_*'."
+                    f"{saved} was fitted to {recalibrator.n_classes_} classes; give a glob such as `prob='p_*'`."
                 )
         if name is not None and is_wide:
-            raise InputError("--name is for one column; columns named by a glob become <column>_recalibrated.")
+            raise InputError("`name=` is for one column; columns named by a glob become <column>_recalibrated.")
         names = [name] if name is not None else [f"{c.name}_recalibrated" for c in columns]
 
         def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
@@ -202,7 +207,7 @@ def apply_recalibrator(
             made = recalibrator.transform(_validate.class_probabilities(p, origin))
             return list(np.ascontiguousarray(made.T))
 
-        return with_columns(table, columns, names, add, out), names
+        return added(table, columns, names, add, out)
 
 
 Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...]]
@@ -253,10 +258,10 @@ def _table_data(
 
     if not is_table(source):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
-    nothing = InputError("there are no rows to learn from" + (": --where kept none." if where else "."))
+    nothing = InputError("there are no rows to learn from" + (": `where=` kept none." if where else "."))
     wide = prob is not None and is_classes(prob)
     if wide and (positive is not None or scale is not None):
-        raise InputError("--positive and --scale are for one column of probabilities, not a glob.")
+        raise InputError("`positive=` and `scale=` are for one column of probabilities, not a glob.")
     with open_table(source, engine_of(None)) as table:
         if prob is not None and (wide or not isinstance(prob, str)):
             held = classes_from_table(table, prob, true, where, groups)
@@ -286,7 +291,7 @@ def _table_data(
 
 def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:
     if len(y) < FEWEST_ROWS:
-        kept = " (--where kept these)" if where else ""
+        kept = " (`where=` kept these)" if where else ""
         raise InputError(f"recalibration needs {FEWEST_ROWS} rows at least; got {len(y)}{kept}.")
     if n_groups is not None and n_groups < 2:
         raise InputError("all rows are in one group; recalibration needs two groups at least.")

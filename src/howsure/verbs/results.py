@@ -58,7 +58,7 @@ def page(results: str | Path | Exploration, out: str | Path | None = None, *, ac
 def serve(results: str | Path | Exploration, *, port: int = 8015) -> ExplorerServer:
     """A server of the explorer page, listening; `serve_forever()` runs it. Port 0 takes any that is free."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= 65_535:
-        raise InputError(f"`port` must be a number from 0 to 65535; got {port!r}.")
+        raise InputError(f"`port=` must be a number from 0 to 65535; got {port!r}.")
     return ExplorerServer(opened(results), port)
 
 

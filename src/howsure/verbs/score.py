@@ -98,7 +98,7 @@ def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Scor
     if spans:
         held = rows.in_order(tags=True)
         if held.new_sentence is None or held.clusters is None:
-            raise InputError("spans need sentences: name their column with --sentence (or documents with --groups).")
+            raise InputError("spans need sentences: name their column with `sentence=` (or documents with `groups=`).")
         every = [*held.preds.values(), *([] if held.second is None else [held.second])]
         both = [
             score_spans(held.gold, said, held.labels, held.new_sentence, held.clusters, level, beta) for said in every

@@ -76,9 +76,9 @@ def split(
     {'train': 6, 'test': 4}
     """
     if parts is not None and folds is not None:
-        raise InputError("--parts and --folds exclude one another.")
+        raise InputError("`parts=` and `folds=` exclude one another.")
     if date is not None and stratify is not None:
-        raise InputError("--date and --stratify exclude one another: time decides what is in a part.")
+        raise InputError("`date=` and `stratify=` exclude one another: time decides what is in a part.")
     names, share = _shares(parts, folds)
     seed = int(_validate.generator(rng).integers(2**62))
     if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
@@ -109,9 +109,9 @@ def _shares(parts: Mapping[str, float] | str | None, folds: int | None) -> tuple
     if folds is not None:
         k = _validate.count(folds, "folds")
         if k < 2:
-            raise InputError(f"`folds` must be 2 at least; got {k}.")
+            raise InputError(f"`folds=` must be 2 at least; got {k}.")
         return tuple(str(i + 1) for i in range(k)), np.full(k, 1.0 / k)
-    rule = f"--parts must be names with weights, such as {PARTS}"
+    rule = f"`parts=` must be names with weights, such as {PARTS}"
     weights: dict[str, float] = {}
     if parts is None or isinstance(parts, str):
         for piece in (parts or PARTS).split(","):

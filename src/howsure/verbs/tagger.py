@@ -21,11 +21,16 @@ from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
-from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining, load_tagger
-from howsure.models.taggers.temperature import FittedTemperature, fit_temperature
+from howsure.models.taggers.crf import Crf
+from howsure.models.taggers.hmm import Hmm
+from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining
+from howsure.models.taggers.temperature import FittedTemperature
+from howsure.models.taggers.temperature import fit_temperature as fitted_temperature
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
 from howsure.processes import Progress
+from howsure.verbs.applying import Applied
+from howsure.verbs.load import model_of
 
 Source = str | Path | Sequence[str | Path] | Sequence[Document]
 
@@ -34,9 +39,9 @@ PSEUDOCOUNTS_TRIED = (0.0001, 0.001, 0.01, 0.1, 1.0)
 
 
 def train_tagger(
-    kind: str,
-    train: Source,
+    source: Source,
     *,
+    method: str = "crf",
     dev: Source | None = None,
     column: str | None = None,
     features: str = "advanced",
@@ -44,18 +49,18 @@ def train_tagger(
     l2: float | None = None,
     pseudocount: float | None = None,
     rare: int = 1,
-    method: str = "lbfgs",
+    optimiser: str = "lbfgs",
     max_iterations: int = 150,
-    temperature: bool = False,
+    fit_temperature: bool = False,
     progress: Progress | None = None,
 ) -> TaggerTraining:
     """Train an HMM or a CRF on tagged text.
 
     Parameters
     ----------
-    kind : "hmm" or "crf"
-    train, dev : path, paths or documents
+    source, dev : path, paths or documents
         CoNLL-U, columns or Penn .pos. The regulariser (CRF) or pseudocount (HMM) of best accuracy on `dev` is chosen.
+    method : "crf" or "hmm"
     column : str
         What to read as tags; see `howsure.corpora.tagged.read_tagged`.
     features : str
@@ -66,8 +71,8 @@ def train_tagger(
         The CRF's regulariser and the HMM's pseudocount, if they are not to be chosen (0 is maximum likelihood).
     rare : int
         HMM: words seen so often or less are treated by their shape and ending.
-    method : "lbfgs" or "adagrad"
-    temperature : bool
+    optimiser : "lbfgs" or "adagrad"
+    fit_temperature : bool
         Fit a temperature on `dev` and keep it in the model.
 
     Returns
@@ -75,15 +80,15 @@ def train_tagger(
     TaggerTraining
         The tagger, what was tried, and its accuracy on `dev`.
     """
-    if kind not in ("hmm", "crf"):
-        raise InputError(f"a tagger is hmm or crf; got {kind!r}.")
-    if temperature and dev is None:
-        raise InputError("a temperature is fitted on held-out text: give --dev.")
-    words, starts, tags, _ = tagged(train, column)
+    if method not in ("hmm", "crf"):
+        raise InputError(f"a tagger is hmm or crf; got {method!r}.")
+    if fit_temperature and dev is None:
+        raise InputError("a temperature is fitted on held-out text: give `dev=`.")
+    words, starts, tags, _ = tagged(source, column)
     held_out = None if dev is None else tagged(dev, column)
     fits = (
-        _crf_fits(words, starts, tags, features, lexicon, column, l2, method, max_iterations, progress, dev is not None)
-        if kind == "crf"
+        _crf_fits(words, starts, tags, features, lexicon, column, l2, optimiser, max_iterations, progress, dev is not None)
+        if method == "crf"
         else _hmm_fits(words, starts, tags, pseudocount, rare, dev is not None)
     )  # fmt: skip
     best: Tagger | None = None
@@ -95,9 +100,9 @@ def train_tagger(
         tried.append(Candidate(setting, value, score))
     assert best is not None
     fitted: FittedTemperature | None = None
-    if temperature and held_out is not None:
+    if fit_temperature and held_out is not None:
         posterior = best.posterior(held_out[0], held_out[1])
-        fitted = fit_temperature(posterior, posterior.codes(held_out[2]))
+        fitted = fitted_temperature(posterior, posterior.codes(held_out[2]))
         best = best.with_settings(temperature=fitted.temperature)
     return TaggerTraining(
         best, len(starts) - 1, len(words), tuple(tried), fitted, None if held_out is None else len(held_out[0])
@@ -109,9 +114,9 @@ def _named(progress: Progress, name: str) -> Progress:
 
 
 def cv_tagger(
-    kind: str,
-    text: Source,
+    source: Source,
     *,
+    method: str = "crf",
     folds: int = 10,
     column: str | None = None,
     features: str = "advanced",
@@ -136,13 +141,13 @@ def cv_tagger(
     from howsure.verbs.cross_validation import cross_validated
     from howsure.verbs.split import split
 
-    if kind not in ("hmm", "crf"):
-        raise InputError(f"a tagger is hmm or crf; got {kind!r}.")
+    if method not in ("hmm", "crf"):
+        raise InputError(f"a tagger is hmm or crf; got {method!r}.")
     if folds < 2:
-        raise InputError(f"`folds` must be 2 or more; got {folds}.")
+        raise InputError(f"`folds=` must be 2 or more; got {folds}.")
     if groups not in (None, "sentence", "document"):
-        raise InputError(f"`groups` must be sentence or document; got {groups!r}.")
-    words, starts, tags, of_document = tagged(text, column)
+        raise InputError(f"`groups=` must be sentence or document; got {groups!r}.")
+    words, starts, tags, of_document = tagged(source, column)
     by_document = groups == "document" or (groups is None and len(set(of_document.tolist())) >= 2 * folds)
     of_sentence = of_document if by_document else np.arange(len(starts) - 1)
     sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -157,7 +162,7 @@ def cv_tagger(
         seen, ends, given = taken(train)
         fits = (
             _crf_fits(seen, ends, given, features, None, column, l2, "lbfgs", max_iterations, None, False)
-            if kind == "crf"
+            if method == "crf"
             else _hmm_fits(seen, ends, given, pseudocount, rare, False)
         )
         posterior = next(iter(fits))[2].posterior(*taken(test)[:2])
@@ -175,7 +180,7 @@ def cv_tagger(
         tags,
         np.asarray(part)[sentence],
         trained,
-        method=kind.upper(),
+        method=method.upper(),
         what="tokens",
         baseline="each word's commonest tag in the training folds",
         groups=of_sentence[sentence],
@@ -236,8 +241,8 @@ def _documents(source: Source, column: str | None, *, need_tags: bool) -> list[D
 
 
 def check_tagger(
-    tagger: Tagger | str | Path,
-    test: Source,
+    model: Tagger | TaggerTraining | str | Path,
+    source: Source,
     *,
     column: str | None = None,
     groups: str = "sentence",
@@ -251,29 +256,29 @@ def check_tagger(
     """
     level = _validate.fraction(confidence_level, "confidence_level")
     if groups not in ("sentence", "document"):
-        raise InputError(f"`groups` must be sentence or document; got {groups!r}.")
-    model = load_tagger(tagger) if isinstance(tagger, str | Path) else tagger
-    words, starts, tags, of_document = tagged(test, column)
-    posterior = model.posterior(words, starts)
+        raise InputError(f"`groups=` must be sentence or document; got {groups!r}.")
+    tagger = model_of(model, Crf, Hmm)
+    words, starts, tags, of_document = tagged(source, column)
+    posterior = tagger.posterior(words, starts)
     codes = posterior.codes(tags)
     unseen = sorted({t for t, c in zip(tags, codes.tolist(), strict=True) if c < 0})
     if (codes < 0).mean() > 0.5:
         raise InputError(
             f"most tags are none that the model knows, such as `{unseen[0]}`; was another column meant? "
-            f"{_validate.nearest(unseen[0], model.tags).strip()}"
+            f"{_validate.nearest(unseen[0], tagger.tags).strip()}"
         )
     of_sentence = of_document if groups == "document" else np.arange(len(starts) - 1)
     if of_sentence[-1] < 1:
         raise InputError(f"all is one {groups}; intervals need two at least.")
     group = of_sentence[posterior.sentence]
-    names = (*model.tags, *unseen)
+    names = (*tagger.tags, *unseen)
     q = np.concatenate([posterior.marginals(), np.zeros((len(words), len(unseen)))], axis=1)
     place = {t: i for i, t in enumerate(names)}
     y = np.array([place[t] for t in tags], np.int64)
-    source = Path(test).name if isinstance(test, str | Path) else "text"
+    name = Path(source).name if isinstance(source, str | Path) else "text"
     classes = analyse_classes(
         y, q / q.sum(axis=1, keepdims=True), names, groups=group, confidence_level=level,
-        rng=_validate.generator(rng), source=source,
+        rng=_validate.generator(rng), source=name,
     )  # fmt: skip
     log_prob = posterior.log_probability(codes)
     known = np.isfinite(log_prob)
@@ -290,7 +295,7 @@ def check_tagger(
         per_pair=pair_slices(posterior, codes, group, pairs, level),
         per_span=tuple(worst_first(_slices([(k, posterior.span_is(k)) for k in kinds], codes, of_sentence, level))),
         unseen=tuple(unseen),
-        source=f"{tagger} on {source}" if isinstance(tagger, str | Path) else source,
+        source=f"{model} on {name}" if isinstance(model, str | Path) else name,
     )
 
 
@@ -333,43 +338,47 @@ def _analysed(
 
 
 def apply_tagger(
-    tagger: Tagger | str | Path,
-    text: Source,
+    model: Tagger | TaggerTraining | str | Path,
+    source: Source,
+    out: str | Path | None = None,
     *,
     column: str | None = None,
-    marginals: bool = True,
     best: int = 1,
     samples: int = 0,
     rng: np.random.Generator | int | None = 0,
-) -> Any:
-    """Tag text: an Arrow table with a row per token.
+) -> Applied:
+    """Tag text: a table with a row per token, in memory or, with `out`, in a Parquet file.
 
     Columns: document, sentence, word, tag (where the text has one), predicted and its prob (the largest marginal), best_1 …
     and best_1_prob (the most probable sequences, and the probability of each as a whole), sample_1 …, and p_TAG for every tag.
     """
     import pyarrow as pa
 
-    model = load_tagger(tagger) if isinstance(tagger, str | Path) else tagger
-    documents = _documents(text, column, need_tags=False)
+    if best < 0 or samples < 0:
+        raise InputError("`best=` and `samples=` must be 0 or more.")
+    tagger = model_of(model, Crf, Hmm)
+    documents = _documents(source, column, need_tags=False)
     words, starts, of_document = sentences_of(documents)
-    posterior = model.posterior(words, starts)
+    posterior = tagger.posterior(words, starts)
     q = posterior.marginals()
-    names = pa.array(model.tags)
+    names = pa.array(tagger.tags)
     lengths = np.diff(starts)
 
     def tag_column(codes: NDArray[Any]) -> Any:
         return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)
 
     predicted = posterior.mbr_tags()
-    made: dict[str, Any] = {
+    given: dict[str, Any] = {
         "document": pa.array([documents[i].name for i in np.repeat(of_document, lengths).tolist()]),
         "sentence": pa.array(posterior.sentence),
         "word": pa.array(words),
     }
     if all("tag" in d.columns for d in documents):
-        made["tag"] = pa.array([t for d in documents for t in d.column("tag")])
-    made["predicted"] = tag_column(predicted)
-    made["prob"] = pa.array(q[np.arange(len(words)), predicted])
+        given["tag"] = pa.array([t for d in documents for t in d.column("tag")])
+    made: dict[str, Any] = {
+        "predicted": tag_column(predicted),
+        "prob": pa.array(q[np.arange(len(words)), predicted]),
+    }
     if best:
         found = posterior.k_best(best)
         for k in range(best):
@@ -378,13 +387,17 @@ def apply_tagger(
     if samples:
         drawn = posterior.samples(samples, rng)
         made |= {f"sample_{k + 1}": tag_column(drawn[k]) for k in range(samples)}
-    if marginals:
-        made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(model.tags)}
-    return pa.table(made)
+    made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(tagger.tags)}
+    table = pa.table(given | made)
+    if out is not None:
+        _write_tags(table, str(out))
+    return Applied(
+        table.num_rows, tuple(made), "tokens", None if out is None else str(out), table if out is None else None
+    )
 
 
-def write_tags(table: Any, path: str) -> None:
-    """Write what `apply_tagger` returns to a Parquet file, whole or not at all."""
+def _write_tags(table: Any, path: str) -> None:
+    """To a Parquet file, whole or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -90,7 +90,7 @@ def to_label(
     given = _validate.scale(scale, logits=logits)
     asked = Asked(prob, true, positive, labels, key, date, every, by, None, "random", groups, where, given)
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"`rng` must be a seed of 0 or more; got {rng!r}.")
+        raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
     seed = int(rng)
     with open_table(source, chosen) as table:
         there = {c.name.lower() for c in table.columns}

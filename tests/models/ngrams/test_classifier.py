@@ -10,7 +10,8 @@ from howsure.errors import InputError
 from howsure.models.classifiers import fit_classifier
 from howsure.models.ngrams.classifier import NgramClassifier, fit_ngrams
 from howsure.models.ngrams.training import trained
-from howsure.verbs.classify import check_classifier, load_classifier
+from howsure.verbs.classify import check_classifier
+from howsure.verbs.load import load
 
 HABITS = {
     "ann": (["thou", "thy", "doth", "lord", "night"], 0.7),
@@ -96,7 +97,7 @@ def test_train_check_apply_and_cv(tmp_path, capsys):
     capsys.readouterr()
     assert run(["classify", "cv", "ngrams", train, "--true", "author", "--folds", "3", *how, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["gain"]["low"] > 0
-    again = load_classifier(model)
+    again = load(model)
     assert isinstance(again, NgramClassifier)
     assert check_classifier(again, test, true="author").score.accuracy.value == found["score"]["accuracy"]["value"]
 
@@ -115,4 +116,4 @@ def test_bad_calls_and_files(tmp_path):
     whole[len(whole) // 2] ^= 255
     path.write_bytes(bytes(whole))
     with pytest.raises(InputError, match="damaged"):
-        load_classifier(path)
+        load(path)

@@ -14,6 +14,7 @@ from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
 from howsure.calibration.comparing.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
+from howsure.calibration.gate import Regression
 from howsure.calibration.groups.clusters import ClusterBuilder, Parts
 from howsure.calibration.groups.moments import Grouped
 from howsure.calibration.result import Calibration, Slice
@@ -103,6 +104,15 @@ class Comparison(Result):
             made[better] += 1
             made[f"{better} significantly"] += s.adjusted_p_value is not None and s.adjusted_p_value < alpha
         return made
+
+    @property
+    def regressions(self) -> tuple[Regression, ...]:
+        """Each later model against the first: is it shown to be worse, in squared calibration error or Brier score?"""
+        made = []
+        for p in (p for p in self.pairs if p.a == self.models[0]):
+            numbers = {"squared calibration error": p.error_squared, "Brier score": p.brier}
+            made.append(Regression(p.b, p.a, {name: d.turned for name, d in numbers.items()}))
+        return tuple(made)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""

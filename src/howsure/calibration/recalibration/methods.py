@@ -50,7 +50,7 @@ def candidates(method: str, n_classes: int) -> dict[str, Recalibrator]:
 def from_dict(saved: Any, name: str = "this") -> Recalibrator:
     """The recalibrator that `Recalibrator.to_dict` made."""
     if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-        raise InputError(f"{name} is not a saved recalibrator: make one with `howsure recalibrate fit`.")
+        raise InputError(f"{name} is not a saved recalibrator: make one with `howsure.recalibrate`.")
     if saved.get("version") != VERSION:
         raise InputError(
             f"{name} is of version {saved.get('version')!r}, and this howsure reads version {VERSION}: fit it again."
@@ -108,7 +108,10 @@ def read_saved(path: str | Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise InputError(f"{path} is not a saved recalibrator: it is not JSON.") from None
-    return made if isinstance(made, dict) else {}
+    if not isinstance(made, dict):
+        return {}
+    inner = made.get("recalibrator")  # of a result that was saved whole
+    return inner if isinstance(inner, dict) else made
 
 
 def load(path: str | Path) -> Recalibrator:

@@ -179,7 +179,7 @@ def kept_rows(frame: DataFrame, where: str) -> DataFrame:
                         asked = connection.sql(f"SELECT coalesce(CAST({condition} AS BOOLEAN), false) FROM given")
                         mask = asked.to_arrow_table().column(0).combine_chunks()
                 except duckdb.Error as error:
-                    raise InputError(f"--where: {str(error).strip().splitlines()[0].rstrip('.')}.") from None
+                    raise InputError(f"`where=`: {str(error).strip().splitlines()[0].rstrip('.')}.") from None
                 yield batch.filter(mask)
 
     return map_in_arrow(frame, keep, frame.schema)

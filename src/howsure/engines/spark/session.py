@@ -59,7 +59,9 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     running = SparkContext._active_spark_context
     if running is not None:
         if wanted is not None and _plain(wanted) != _plain(str(running.master)):
-            raise InputError(f"--master {master}: a Spark session with the master {running.master} is running already.")
+            raise InputError(
+                f"`master='{master}'`: a Spark session with the master {running.master} is running already."
+            )
         yield _wrapped(running)
         return
     # Made in another thread, where Spark leaves the handler of Ctrl-C alone: its own breaks the call that it interrupts.
@@ -94,13 +96,13 @@ def checked_master(master: str) -> str:
     if match := re.fullmatch(r"local(?:\[\s*(\*|\d+)\s*(?:,\s*(\d+)\s*)?\])?", given):
         cores, attempts = match[1] or "1", match[2] or str(ATTEMPTS)
         if cores == "0" or attempts == "0":
-            raise InputError(f"--master {master}: there must be a core and an attempt, at least.")
+            raise InputError(f"`master='{master}'`: there must be a core and an attempt, at least.")
         return f"local[{cores},{attempts}]"
     if re.fullmatch(r"(?:spark|k8s)://\S+|yarn|local-cluster\[.*\]", given):
         return given
     if given.startswith("sc://"):
-        raise InputError("--master: Spark Connect (sc://) is not supported; name the master of the cluster itself.")
-    raise InputError(f"--master must be local[2], local[*], spark://host:port, yarn or k8s://…; got {master!r}.")
+        raise InputError("`master=`: Spark Connect (sc://) is not supported; name the master of the cluster itself.")
+    raise InputError(f"`master=` must be local[2], local[*], spark://host:port, yarn or k8s://…; got {master!r}.")
 
 
 def _plain(master: str) -> str:
@@ -134,7 +136,7 @@ def check_spark(master: str | None) -> str | None:
         try:
             __import__(package)
         except ImportError:
-            raise MissingExtra(f"--engine spark needs {package}: pip install 'howsure[spark]'.") from None
+            raise MissingExtra(f"`engine='spark'` needs {package}: pip install 'howsure[spark]'.") from None
     wanted = None if master is None else checked_master(master)
     from pyspark import SparkContext
 
@@ -232,13 +234,13 @@ def _check_reachable(master: str) -> None:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
-            raise InputError(f"--master must be spark://host:port; got {master}.")
+            raise InputError(f"`master=` must be spark://host:port; got {master}.")
         try:
             socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN).close()
             return
         except OSError as error:
             why = error.strerror or str(error)
-    raise InputError(f"--master {master} cannot be reached: {why}.")
+    raise InputError(f"`master='{master}'` cannot be reached: {why}.")
 
 
 # Jobs of Spark from threads of their own: this thread stays free to hear Ctrl-C, which cancels them.

@@ -44,7 +44,7 @@ class SparkTable(Table):
                 if not ADDRESS.match(name):
                     files, left_out = _parquet_files(name, engine)
                 elif engine.skip_bad_files:
-                    raise InputError("--skip-bad-files reads each file from here, and cannot read a cluster's.")
+                    raise InputError("`skip_bad_files=True` reads each file from here, and cannot read a cluster's.")
                 self.frame: DataFrame = self._read(spark, _addresses(files) or [name])
             else:
                 self.frame, name = source, "a Spark data frame"
@@ -92,7 +92,7 @@ class SparkTable(Table):
 def _parquet_files(source: str, engine: Engine) -> tuple[list[TableFile], list[BadFile]]:
     files, left_out = table_files(source, skip_bad=engine.skip_bad_files)
     if files[0].kind != "parquet":
-        raise InputError(f"Spark reads Parquet; {source} is {files[0].kind}. Use --engine files.")
+        raise InputError(f"Spark reads Parquet; {source} is {files[0].kind}. Use `engine='files'`.")
     return files, left_out
 
 

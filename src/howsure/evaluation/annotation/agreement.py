@@ -215,7 +215,7 @@ def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coe
     if not p.n:
         return Coefficient(name, None, reason="no item has two ratings")
     if metric != "nominal" and p.values is None:
-        return Coefficient(name, None, n=p.n, reason="the labels have no order: name it with --order low,…,high")
+        return Coefficient(name, None, n=p.n, reason="the labels have no order: name it with `order='low,…,high'`")
     if len(np.unique(p.label)) < 2:
         observed_agreement = 1.0 if metric == "nominal" else None
         reason = "only one label is used: all agreement is by chance"

@@ -86,11 +86,11 @@ def ordered_labels(names: Sequence[str], order: Sequence[str] | None) -> tuple[t
     if order is not None:
         wanted = [str(o) for o in order]
         if len(set(wanted)) < len(wanted):
-            raise InputError("--order names a label twice.")
+            raise InputError("`order=` names a label twice.")
         lost = [n for n in names if n not in wanted]
         if lost:
             raise InputError(
-                f"--order must name every label; `{lost[0]}` is not in it.{_validate.nearest(lost[0], wanted)}"
+                f"`order=` must name every label; `{lost[0]}` is not in it.{_validate.nearest(lost[0], wanted)}"
             )
         place = {name: i for i, name in enumerate(wanted)}
         return tuple(wanted), np.arange(len(wanted), dtype=np.float64), np.array([place[n] for n in names], np.int64)

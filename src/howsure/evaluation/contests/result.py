@@ -9,6 +9,7 @@ from howsure._result import Record, Result, drawn_by
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.gate import Regression
 from howsure.calibration.result import Calibration
 from howsure.evaluation.contests.significance import Bootstrap, Power, Test
 from howsure.evaluation.scores.result import left_out_text
@@ -82,6 +83,14 @@ class Contest(Result):
         if self.left_out:
             said.append(left_out_text(self.left_out))
         return " ".join(said)
+
+    @property
+    def regressions(self) -> tuple[Regression, ...]:
+        """Each later system against the first: is it shown to be worse?"""
+        first = self.systems[0].name
+        return tuple(
+            Regression(d.b, d.a, {self.metric_name: d.difference.estimate}) for d in self.duels if d.a == first
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""

@@ -49,7 +49,7 @@ def restaurant_counts() -> tuple[Any, Any, int]:
     """Bigram counts of the eight words, their unigram counts, and the vocabulary's size, by `howsure.lm`."""
     from howsure.verbs import lm
 
-    model = lm.train(restaurant_utterances(corpus_path("berp", "transcript.txt")), order=2, smoothing="mle")
+    model = lm.train(restaurant_utterances(corpus_path("berp", "transcript.txt")), order=2, smoothing="mle").model
     numbers = model.vocabulary.numbers(notes.WORDS).tolist()
     trie = model.trie
     pairs = [[trie.node([a, b]) for b in numbers] for a in numbers]
@@ -109,7 +109,7 @@ def _newswire(limit: int | None) -> tuple[Finding, Table]:
         for smoothing in ("katz", "modified-kneser-ney"):
             found = []
             for order in (1, 2, 3):
-                model = lm.train(train, order=order, smoothing=smoothing, vocabulary_size=VOCABULARY)
+                model = lm.train(train, order=order, smoothing=smoothing, vocabulary_size=VOCABULARY).model
                 found.append(lm.perplexity(model, test))
             words = sum(len(s.split()) + 1 for s in train)
             rows.append((name, f"{words:,}", smoothing, *(f"{e.perplexity:.0f}" for e in found)))

@@ -109,7 +109,7 @@ def bigram_tables() -> dict[str, Floats]:
     words = [*WORDS, *firsts, *(f"other{i}" for i in range(others))]
     made: dict[str, Floats] = {}
     for smoothing in ("mle", "laplace"):
-        model = lm.train(_sentences(), order=2, smoothing=smoothing, vocabulary=words, closed=True)
+        model = lm.train(_sentences(), order=2, smoothing=smoothing, vocabulary=words, closed=True).model
         columns = model.vocabulary.numbers(WORDS)
         made[smoothing] = np.array([model.distribution(model.vocabulary.numbers([w]))[columns] for w in firsts])
     made["adjusted"] = reconstituted_counts(model, firsts, WORDS)
@@ -167,7 +167,7 @@ def _unigram() -> Finding:
 
     words = [w for story in story_words() for w in story]
     seen, counts = np.unique(words, return_counts=True)
-    model = lm.train([" ".join(words)], order=1, smoothing="mle", sentences=False, closed=True)
+    model = lm.train([" ".join(words)], order=1, smoothing="mle", sentences=False, closed=True).model
     total = float(model.distribution("")[model.vocabulary.numbers(seen.tolist())].sum())
     printed = float((counts / len(seen)).sum())
     return Finding(
@@ -251,7 +251,7 @@ def _digits() -> Finding:
     from howsure.verbs import lm
 
     digits = " ".join(["0"] * 91 + [str(d) for d in range(1, 10)])
-    model = lm.train([digits], order=1, smoothing="mle", sentences=False)
+    model = lm.train([digits], order=1, smoothing="mle", sentences=False).model
     skewed = perplexity_of(model.log_probs(model.ids([digits]))[0] / math.log(2))
     even = perplexity_of(np.log2([0.1] * 10))
     return Finding(

@@ -202,7 +202,7 @@ def finding(made: dict[str, Measured]) -> Finding:
         + f". On a held-out fold it knows the right direction, but the weights are many enough to fit that fold as well: from {shown(part.error)} to "
         + ", ".join(shown(m.error) for m in held)
         + f". One temperature from the same fold has one parameter and no such freedom: {shown(warm.error)}. The options that added such a penalty "
-        "to taggers and classifiers are therefore withdrawn; `--temperature` and `howsure recalibrate` are what helps.",
+        "to taggers and classifiers are therefore withdrawn; `--fit-temperature` and `howsure recalibrate` are what helps.",
         {m.name: m.error.value for m in made.values()},
         "proposed, not tried",
         f"error {none.error.value:.3f} without; with a penalty on training text {', '.join(f'{m.error.value:.3f}' for m in trained)}; on a held-out fold "

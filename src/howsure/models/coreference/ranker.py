@@ -144,7 +144,7 @@ def candidate_mentions(document: Document, mentions: str) -> tuple[Mention, ...]
     if mentions == "predicted":
         return detect_mentions(document)
     if document.mentions is None:
-        raise InputError(f'document "{document.name}" has no mentions; find them with --mentions predicted.')
+        raise InputError(f'document "{document.name}" has no mentions; find them with `mentions="predicted"`.')
     return ordered(document, document.mentions)
 
 

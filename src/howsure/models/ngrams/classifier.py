@@ -105,7 +105,7 @@ def fit_ngrams(
         counts.update(split(text))
     known = sorted(w for w, n in counts.items() if n >= min_count and w.strip())
     if not known:
-        raise InputError(f"no unit occurs {min_count} times or more; lower --min-count.")
+        raise InputError(f"no unit occurs {min_count} times or more; lower `min_count=`.")
     models, sizes = [], []
     for number, c in enumerate(classes):
         mine = [t for t, label in zip(texts, labels, strict=True) if str(label) == c]

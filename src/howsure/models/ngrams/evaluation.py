@@ -112,8 +112,8 @@ class Evaluation(Result):
                 ""
                 if self.smoothing != "mle"
                 else (
-                    " Maximum likelihood gives nothing to what it has not seen: train with --smoothing "
-                    "modified-kneser-ney, witten-bell, katz, interpolated, lidstone or another."
+                    " Maximum likelihood gives nothing to what it has not seen: train with another `smoothing=`, such as "
+                    "modified-kneser-ney, witten-bell, katz, interpolated or lidstone."
                 )
             )
             closed = " Words not in the closed vocabulary have none." if self.out_of_vocabulary else ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Result, drawn_by
+from howsure._result import Training, drawn_by
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
 from howsure.kernels.ngrams.choice import kernel
@@ -187,7 +187,14 @@ class LanguageModel:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write a `.npz` file that is mapped, not read, when opened; no pickle."""
+        """Write a `.npz` file that is mapped, not read, when opened; no pickle. Or ARPA, if the name ends in `.arpa`."""
+        if str(path).endswith(".arpa"):
+            from howsure.models.ngrams.arpa import write_arpa
+
+            write_arpa(self, path)
+            return
+        if not str(path).endswith(".npz"):
+            raise InputError(f"a model is saved as .npz or .arpa; got {path}.")
         save_model(path, KIND, VERSION, {**self.settings, "order": self.order}, self.saved_arrays(), mapped=True)
 
     @classmethod
@@ -251,11 +258,10 @@ def sentence_numbers(ids: Ids) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageTraining(Result):
+class LanguageTraining(Training):
     """A trained language model, and the file that it was written to."""
 
     model: LanguageModel
-    written: str = ""
 
     @property
     def verdict(self) -> str:
@@ -271,6 +277,6 @@ class LanguageTraining(Result):
         """Order, sizes and how it was made."""
         m = self.model
         sizes = {"order": m.order, "vocabulary": len(m.vocabulary), "ngrams": m.trie.sizes()}
-        return {"written": self.written, **sizes, **m.settings}
+        return {**sizes, **m.settings}
 
     to_text = drawn_by("howsure.report.text.models.language_training_text")

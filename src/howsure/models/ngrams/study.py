@@ -188,7 +188,7 @@ def _parts(
     size = len(sentences) // HELD_OUT
     if (dev is None or test is None) and size < 1:
         raise InputError(
-            f"a text of {len(sentences)} sentences is too short to hold out tenths: give --dev and --test."
+            f"a text of {len(sentences)} sentences is too short to hold out tenths: give `dev=` and `test=`."
         )
     if test is None:
         sentences, test = sentences[:-size], sentences[-size:]

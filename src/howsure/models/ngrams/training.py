@@ -105,7 +105,7 @@ class Counted:
             vocabulary, ids = _limited(vocabulary, ids, min_count, size)
             if closed and words is not None and bool((ids == UNK).any()):
                 raise InputError(
-                    "the text has words that the closed vocabulary has not: leave out --closed to call them <UNK>."
+                    "the text has words that the closed vocabulary has not: leave out `closed=True` to call them <UNK>."
                 )
             trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
             del ids

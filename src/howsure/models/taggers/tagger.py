@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Training, drawn_by
 from howsure.errors import InputError
 from howsure.models.saved import model_kind
 from howsure.models.taggers.crf import Crf
@@ -35,13 +35,13 @@ class Candidate(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class TaggerTraining(Result):
+class TaggerTraining(Training):
     """A trained tagger and how it was chosen."""
 
-    SHOWN = """verdict kind=tagger.kind tags=tagger.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy tried
+    SHOWN = """verdict kind=model.kind tags=model.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy tried
         temperature converged"""
 
-    tagger: Tagger = field(repr=False)
+    model: Tagger = field(repr=False)
     n_sentences: int
     n_tokens: int
     tried: tuple[Candidate, ...]
@@ -49,7 +49,7 @@ class TaggerTraining(Result):
     n_dev: int | None = None
 
     def __repr__(self) -> str:
-        return f"TaggerTraining({self.tagger!r}, dev accuracy {self.dev_accuracy})"
+        return f"TaggerTraining({self.model!r}, dev accuracy {self.dev_accuracy})"
 
     @property
     def chosen(self) -> Candidate:
@@ -64,24 +64,24 @@ class TaggerTraining(Result):
     @property
     def converged(self) -> bool | None:
         """Whether the CRF's training came near enough to the least loss; None for an HMM, which is counted."""
-        return self.tagger.settings.get("converged")
+        return self.model.settings.get("converged")
 
     @property
     def verdict(self) -> str:
         """The outcome in words."""
         c = self.chosen
-        said = f"Trained {self.tagger!r} on {self.n_sentences:,} sentences, {self.n_tokens:,} tokens."
+        said = f"Trained {self.model!r} on {self.n_sentences:,} sentences, {self.n_tokens:,} tokens."
         if c.dev_accuracy is not None:
             said += f" {c.setting} = {c.value:g} is best on held-out text: accuracy {c.dev_accuracy:.4f}."
         if self.temperature is not None:
             t = self.temperature
             said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
         if self.converged is False:
-            made = self.tagger.settings
+            made = self.model.settings
             above = made.get("excess")
             far = "" if above is None else f": its loss may be up to {100 * above:.2g}% above the least"
-            other = " or --method lbfgs" if made["method"] == "adagrad" else ""
-            said += f" NOT CONVERGED after {made['iterations']} passes{far}. Give more --iterations{other}."
+            other = ' or `optimiser="lbfgs"`' if made["method"] == "adagrad" else ""
+            said += f" NOT CONVERGED after {made['iterations']} passes{far}. Give more `max_iterations=`{other}."
         return said
 
     def table(self) -> list[dict[str, Any]]:

@@ -74,7 +74,7 @@ class CrfTrainer:
         says whether that came before `max_iterations`. `stop(iteration, model)` may end training early.
         """
         if method not in METHODS:
-            raise InputError(f"`method` must be one of {', '.join(METHODS)}; got {method!r}.")
+            raise InputError(f"`optimiser=` must be one of {', '.join(METHODS)}; got {method!r}.")
         _validate.not_negative(l2, "l2")
         objective = self.objective(l2)
         losses: list[float] = []

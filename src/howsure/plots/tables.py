@@ -1,0 +1,93 @@
+"""The main table of any result as a picture: a point for each row, with its limits."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from howsure.errors import InputError
+from howsure.plots.vega import BLUE, Spec, layer, number, picture, points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from howsure._result import Result
+
+MOST_ROWS = 60
+WIDE = 1000.0  # numbers so many times apart go on a logarithmic axis
+
+
+class Point(NamedTuple):
+    """A row: its name, its number and the limits of that, where there are any."""
+
+    row: str
+    value: float
+    low: float
+    high: float
+
+
+def table_points(result: Result) -> tuple[str, list[Point]]:
+    """What the numbers are, and those of the first rows: the first column with limits, else the first of numbers.
+
+    Where no column holds numbers, the rows are counted.
+    """
+    rows = result.table()
+    names = list(rows[0]) if rows else []
+    numeric = [n for n in names if any(_is_number(getattr(r[n], "value", r[n])) for r in rows)]
+    limited = [n for n in numeric if any(hasattr(r[n], "low") for r in rows)]
+    if not rows:
+        raise InputError(f"this {type(result).__name__} is empty: there is nothing to draw.")
+    if not numeric:
+        return "rows", _counted([Counter(str(r[n]) for r in rows) for n in names])
+    chosen = (limited or [n for n in numeric if n in ("value", "share")] or numeric)[0]
+    made = []
+    for i, r in enumerate(rows):
+        v = r[chosen]
+        value, low, high = getattr(v, "value", v), *(getattr(v, side, r.get(side)) for side in ("low", "high"))
+        if _is_number(value):
+            words = " ".join(str(r[n]) for n in names if r[n] not in (None, "") and n not in numeric)
+            low, high = (x if _is_number(x) else value for x in (low, high))
+            made.append(Point(words or f"{i + 1}", float(value), float(low), float(high)))
+    return ("" if chosen == "value" else chosen), made[:MOST_ROWS]
+
+
+def _counted(columns: list[Counter[str]]) -> list[Point]:
+    """How many rows have each value, of the column with the fewest."""
+    return [Point(name, n, n, n) for name, n in min(columns, key=len).most_common(MOST_ROWS)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def _is_wide(of: list[Point]) -> bool:
+    least, most = min(p.low for p in of), max(p.high for p in of)
+    return least > 0 and most > WIDE * least
+
+
+def table_figure(result: Result) -> Spec:
+    """The main table's numbers, of fixed size: for files."""
+    title, found = table_points(result)
+    records = [{"key": i, **p._asdict()} for i, p in enumerate(found)]
+    scale = {"type": "log"} if _is_wide(found) else {"zero": False}
+    named = {"labelExpr": f"{json.dumps([p.row for p in found], ensure_ascii=False)}[datum.value]", "labelLimit": 300}
+    y = {"field": "key", "type": "ordinal", "title": None, "axis": named}
+    limits = {"y": y, "x": number("low", title or None, scale=scale), "x2": {"field": "high"}}
+    at = {"y": y, "x": number("value", title or None, scale=scale)}
+    layers = [layer(records, "rule", limits, color=BLUE), points(records, at, 45, color=BLUE)]
+    return picture(width=380, height={"step": 22}, layer=layers)
+
+
+def draw_table(result: Result, ax: Axes | None = None) -> Axes:
+    """The main table's numbers on Matplotlib axes. Never calls `show`."""
+    from howsure.plots.curves import axes_of
+
+    title, found = table_points(result)
+    ax = axes_of(ax, (6, 1.2 + 0.3 * len(found)))
+    at = range(len(found))
+    off = [[max(p.value - p.low, 0.0) for p in found], [max(p.high - p.value, 0.0) for p in found]]
+    ax.errorbar([p.value for p in found], at, xerr=off, fmt="o", markersize=4, elinewidth=1, color="#0072B2")
+    ax.set_yticks(list(at), [p.row for p in found])
+    ax.set(ylim=(len(found) - 0.5, -0.5), xlabel=title, xscale="log" if _is_wide(found) else "linear")
+    return ax

@@ -34,7 +34,7 @@ def main():
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    found.plot("VAL", "KES", every="quarter", ax=axes)
+    found.plot(axes, actors=["VAL", "KES"], every="quarter")
     figure.savefig("social-scientist.svg")
     return found
 

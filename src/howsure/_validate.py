@@ -53,7 +53,7 @@ SCALES = {
     "logprob": (-np.inf, 1e-6),
 }
 MISSING = ("drop", "error")
-OTHER_SCALES = "For another scale pass `scale=` with percent, logit or logprob."
+OTHER_SCALES = "For another scale pass `scale='percent'` (or logit, logprob)."
 
 
 def scale(value: str | None, *, logits: bool = False) -> str | None:

@@ -60,11 +60,11 @@ def test_a_condition_is_about_one_row(folder, capsys, where):
     before = sorted(os.listdir(folder))
     assert run(["check", "it's.csv", "--prob", "q", "--true", "y", "--where", where]) == 2
     told = capsys.readouterr()
-    assert "--where must be a single SQL expression" in told.err
+    assert "`where=` must be a single SQL expression" in told.err
     assert SECRET not in told.err + told.out
     assert sorted(os.listdir(folder)) == before
     rows = pa.RecordBatch.from_pydict({"q": [0.5], "y": [1]})
-    with pytest.raises(InputError, match="--where must be a single SQL expression"):
+    with pytest.raises(InputError, match="`where=` must be a single SQL expression"):
         list(evaluated(iter([rows]), Selection({"q": '"q"'}, where)))  # as Spark's executors do
 
 
@@ -156,15 +156,15 @@ def test_a_condition_takes_little_memory(folder, capsys):
 def test_a_condition_takes_little_time(folder, monkeypatch):
     slow = "list_sum(range(CAST(1000 + q * {} AS INTEGER))) < 0"
     monkeypatch.setattr(connection, "SLOW", 0.05)
-    with pytest.raises(InputError, match=r"--where takes more than 0\.05 seconds for 16 rows"):
+    with pytest.raises(InputError, match=r"`where=` takes more than 0\.05 seconds for 16 rows"):
         howsure.check("it's.csv", prob="q", true="y", where=slow.format(5_000_000))
     monkeypatch.setattr(connection, "SLOW", 60.0)
     monkeypatch.setattr(connection, "SECONDS", 0.2)
     (folder / "many.csv").write_text("q,y\n" + "0.5,1\n0.4,0\n" * 50_000)
-    with pytest.raises(InputError, match=r"--where takes more than 0\.2 seconds for 131,072 rows"):
+    with pytest.raises(InputError, match=r"`where=` takes more than 0\.2 seconds for 131,072 rows"):
         howsure.check("many.csv", prob="q", true="y", where=slow.format(20_000))
     rows = pa.RecordBatch.from_pydict({"q": [0.5] * 100_000})
-    with pytest.raises(InputError, match=r"--where takes more than 0\.2 seconds"):
+    with pytest.raises(InputError, match=r"`where=` takes more than 0\.2 seconds"):
         list(evaluated(iter([rows]), Selection({"q": '"q"'}, slow.format(20_000))))
 
 

@@ -279,7 +279,7 @@ def test_sizes(given_size, bytes_):
     ("settings", "message"),
     [
         ({"kind": "sparc"}, "no engine 'sparc'. Did you mean"),
-        ({"kind": "files", "master": "local"}, "--master goes with --engine spark"),
+        ({"kind": "files", "master": "local"}, "`master=` goes with `engine='spark'`"),
         ({"memory": "lots"}, "must be a size such as 500MB"),
         ({"memory": "1MB"}, "256MB at least"),
         ({"kind": "spark", "memory": "1GB"}, "Spark's is set by its own"),

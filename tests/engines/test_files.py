@@ -123,16 +123,16 @@ def test_labels_by_name_where_weights_and_logits(tmp_path):
 
 
 CSV_ERRORS = {
-    "q,y\n0.5,1\n1.3,0\n": r"`q` must lie in \[0, 1\]; got 1.3 in row 2\. For another scale pass --scale percent",
+    "q,y\n0.5,1\n1.3,0\n": r"`q` must lie in \[0, 1\]; got 1.3 in row 2\. For another scale pass `scale='percent'`",
     "q,y\n,1\n,0\n": r"2 of 2 rows have no `q`: nothing is left",
     "q,y\n0.5,\nnan,0\n": r"2 of 2 rows have no `y` \(1\) or no `q` \(1\): nothing is left",
     "q,y\n0.5,1\n0.2,2\n": r"`y` must be 0 or 1; got 2 in row 2",
-    "q,y\n0.5,a\n0.2,b\n": r"`y` holds 'a', 'b': say which value counts as 1 with --positive",
+    "q,y\n0.5,a\n0.2,b\n": r"`y` holds 'a', 'b': say which value counts as 1 with `positive=`",
     "q,y\nhigh,1\n0.5,0\n": r"`q` must hold numbers; got 'high' in row 1",
     "q,y\n": r"no rows",
-    "a,b\n1,2\n": r"no column of .* is named like a probability: name it with --prob\. Columns: `a`, `b`",
-    "p,q,y\n.1,.2,1\n": r"could be `p`, `q`: name it with --prob",
-    "q,y,label\n.1,1,1\n": r"could be `y`, `label`: name it with --true",
+    "a,b\n1,2\n": r"no column of .* is named like a probability: name it with `prob=`\. Columns: `a`, `b`",
+    "p,q,y\n.1,.2,1\n": r"could be `p`, `q`: name it with `prob=`",
+    "q,y,label\n.1,1,1\n": r"could be `y`, `label`: name it with `true=`",
     "": r"is empty",
     "\n\n": r"is empty",
 }
@@ -187,12 +187,12 @@ def test_damaged_and_binary_files(tmp_path, frame):
 def test_where_is_a_single_expression(frame, where):
     if not where.strip():
         where = ","
-    with pytest.raises(ValueError, match="--where must be a single SQL expression"):
+    with pytest.raises(ValueError, match="`where=` must be a single SQL expression"):
         howsure.check(frame, where=where)
 
 
 def test_where_that_keeps_nothing_or_names_no_column(frame):
-    with pytest.raises(ValueError, match="--where kept none"):
+    with pytest.raises(ValueError, match="`where=` kept none"):
         howsure.check(frame, where="q > 2")
     with pytest.raises(ValueError, match="tagg"):
         howsure.check(frame, where="tagg = 'NN'")

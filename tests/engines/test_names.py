@@ -78,7 +78,7 @@ def test_positive_of_booleans(tmp_path, positive):
 
 
 def test_positive_with_arrays_is_checked():
-    with pytest.raises(howsure.InputError, match="no label equals `positive` = '1'"):
+    with pytest.raises(howsure.InputError, match="no label equals `positive='1'`"):
         howsure.check([0, 1], [0.1, 0.9], positive="1")
     with pytest.raises(howsure.InputError, match="1 of 2 rows has no `y_true`, the first of them index 1"):
         howsure.check(["a", None], [0.1, 0.9], positive="a", missing="error")

@@ -48,7 +48,7 @@ def test_the_running_session_is_used_and_left_running(spark):
     assert spark.range(3).count() == 3
     with (
         pytest.raises(
-            InputError, match=r"--master local\[1\]: a Spark session with the master local\[2,2\] is running"
+            InputError, match=r"`master='local\[1\]'`: a Spark session with the master local\[2,2\] is running"
         ),
         session("local[1]"),
     ):
@@ -169,7 +169,12 @@ def test_masters(given, taken):
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("locl[2]", "--master must be"), ("local[0]", "a core"), ("sc://host", "Spark Connect"), ("", "--master must be")],
+    [
+        ("locl[2]", "`master=` must be"),
+        ("local[0]", "a core"),
+        ("sc://host", "Spark Connect"),
+        ("", "`master=` must be"),
+    ],
 )
 def test_masters_that_are_none(given, said):
     with pytest.raises(InputError, match=said):

@@ -44,7 +44,7 @@ def test_mentions_that_a_document_brings_are_kept(shipped):
 def test_resolve_text_on_the_command_line(shipped, tmp_path, capsys):
     source, out = tmp_path / "story.txt", tmp_path / "out.jsonl"
     source.write_text(STORY)
-    assert run(["coref", "resolve", "--text", str(source), "-o", str(out), "--samples", "5"]) == 0
+    assert run(["coref", "resolve", "--raw", str(source), "-o", str(out), "--samples", "5"]) == 0
     made = json.loads(out.read_text())
     texts = [m["text"] for m in made["mentions"]]
     cluster = {m["text"]: m["cluster"] for m in made["mentions"]}
@@ -52,9 +52,9 @@ def test_resolve_text_on_the_command_line(shipped, tmp_path, capsys):
     assert len(made["samples"]) == 5
     assert len(made["samples"][0]) == len(texts)
     capsys.readouterr()
-    for arguments in ([], ["model.npz"], ["model.npz", "x.conllu", "--text", "y.txt"]):
+    for arguments in ([], ["model.npz"], ["model.npz", "x.conllu", "--raw", "y.txt"]):
         assert run(["coref", "resolve", *arguments, "-o", str(tmp_path / "no.jsonl")]) == 2
-        assert "give a model and documents, or raw text with --text" in capsys.readouterr().err
+        assert "give a model and documents, or raw text with --raw" in capsys.readouterr().err
     assert not (tmp_path / "no.jsonl").exists()
 
 

@@ -91,7 +91,7 @@ def test_verbs_from_lists_names_and_files(tmp_path):
     path.write_text("lemma\nraid\n")
     assert verbs(str(path)) == ("raid",)
     for bad in ("", " , ", "attack now"):
-        with pytest.raises(InputError, match="--verbs"):
+        with pytest.raises(InputError, match="`verbs=`"):
             verbs(bad)
 
 

@@ -269,7 +269,8 @@ def applied(s, place, out="csv", **options):
     fitted = howsure.recalibrate(s.table, method="temperature", **options)
     Path(saved).write_text(fitted.to_json())
     source, engine = TABLES[place](s, "rows")
-    rows, names = apply_recalibrator(saved, source, target, engine=engine)
+    made = apply_recalibrator(saved, source, target, engine=engine)
+    rows, names = made.n, list(made.columns)
     from howsure.engines.tables import Table
 
     with Table(target) as table:

@@ -90,7 +90,7 @@ def test_bad_training_data_is_told():
         fit_classifier([], [])
     with pytest.raises(InputError, match='one label, "a"'):
         fit_classifier(["x", "y"], ["a", "a"])
-    with pytest.raises(InputError, match="lower --min-count"):
+    with pytest.raises(InputError, match="lower `min_count=`"):
         fit_classifier(["x", "y"], ["a", "b"])
     with pytest.raises(InputError, match='dev has the label "c"'):
         fit_classifier(["x", "x"], ["a", "b"], dev=(["x"], ["c"]))

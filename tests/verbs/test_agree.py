@@ -135,7 +135,7 @@ def test_ordered_words_have_weighted_kappa():
         (["--annotators", "ann,bob", "--order", "sad,angry"], "--order must name every label"),
         (["--annotators", "ann,bob", "--posteriors", "p.csv"], "needs three at least"),
         (["--annotators", "ann,bob", "--posteriors", "p.txt"], "cannot tell the format"),
-        (["--annotators", "ann,bob", "--target", "2"], "`target` must lie"),
+        (["--annotators", "ann,bob", "--target", "2"], "--target must lie"),
         (["--annotators", "ann,bob", "--where", "tweet = 'none'"], "--where kept none"),
         (["--item", "tweet", "--label", "ann"], "name it with --annotator"),
     ],
@@ -213,6 +213,6 @@ def test_wide_tables_are_found(tmp_path):
     )
     found, named = howsure.agree(path), howsure.agree(path, annotators="ann,bob")
     assert found.verdict == named.verdict
-    assert found.notes[0] == "Read as a column per annotator: ann, bob; --annotators says otherwise."
+    assert found.notes[0] == "Read as a column per annotator: ann, bob; `annotators=` says otherwise."
     with pytest.raises(ValueError, match="named like an annotator"):
         howsure.agree({"item": [1, 2, 3], "score": [0.1, 0.2, 0.3], "x": ["a", "b", "c"]})

@@ -175,7 +175,7 @@ D = [[0.0, 1.0], [0.0, 1.0]]
         ([0, 1], {"distribution": 3}, "must have a `cdf`"),
         ([0, 1], {"distribution": stats.norm(0, [1, -1])}, "missing or NaN in index 1"),
         ([0, 1], {"draws": D, "confidence_level": 95}, "between 0.01 and 0.9999"),
-        ([0, 1], {"draws": D, "rng": "seed"}, "`rng`"),
+        ([0, 1], {"draws": D, "rng": "seed"}, "`rng="),
     ],
 )
 def test_bad_input(y, keywords, message):

@@ -311,7 +311,7 @@ def test_an_unknown_design_is_refused_with_the_reason(table):
 
 
 def test_no_labels_is_one_line():
-    with pytest.raises(InputError, match=r"no item is labelled.*sum to 30\.0 of 100 items.*--to-label"):
+    with pytest.raises(InputError, match=r"no item is labelled.*sum to 30\.0 of 100 items.*`howsure\.to_label`"):
         howsure.count(np.full(100, np.nan), np.full(100, 0.3), design="random")
 
 

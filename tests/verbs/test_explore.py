@@ -82,7 +82,7 @@ def test_finished_results_are_used_again_and_other_settings_refused(found):
     assert [len(again.timeline("VAL", e)) for e in ("quarter", "month")] == [8, 24]
     howsure.explore(coref="simple", out=found.folder)
     assert contents(found.folder) == before
-    with pytest.raises(InputError, match=r"other settings \(verbs: \['attack'\], not \['bomb'\]\).*--again"):
+    with pytest.raises(InputError, match=r"other settings \(verbs: \['attack'\], not \['bomb'\]\).*`again=True`"):
         howsure.explore(coref="simple", out=found.folder, verbs="bomb")
     with pytest.raises(InputError, match=r"other settings \(seed: 0, not 1\)"):
         howsure.explore(coref="simple", out=found.folder, rng=1)
@@ -149,7 +149,7 @@ def test_ranking_by_probability_and_by_uncertainty(found):
 
 def test_plot_draws_each_actor_with_its_bands(found):
     pytest.importorskip("matplotlib").use("agg")
-    axes = found.plot("VAL", "KES")
+    axes = found.plot(actors=["VAL", "KES"])
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["Valdoria", "Kessia"]
     assert axes.lines[1].get_ydata().tolist() == [c.mean for c in found.timeline("VAL")]
     assert len(axes.collections) == 6

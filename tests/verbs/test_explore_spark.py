@@ -115,16 +115,16 @@ def test_a_table_that_spark_cannot_read_is_told(spark, tmp_path):
         (address, {"text": "txt"}, "has no column `txt`. Did you mean `text`?"),
         (address, {"id": "key", "where": "texx = 1"}, "texx"),
         (address, {"id": "key", "where": "reflect('java.lang.System', 'getenv', 'HOME') = 'a'"}, "reflect"),
-        (address, {"id": "key", "where": "text IN (SELECT value FROM text.`/etc/passwd`)"}, "--where must be"),
+        (address, {"id": "key", "where": "text IN (SELECT value FROM text.`/etc/passwd`)"}, "`where=` must be"),
         (address, {"id": "key", "where": "EXISTS (SELECT 1)"}, "without a query"),
-        (address, {"id": "key", "metadata": "m.csv"}, "--metadata goes with a folder of text files"),
+        (address, {"id": "key", "metadata": "m.csv"}, "`metadata=` goes with a folder of text files"),
         (address, {"id": "key", "format": "muc"}, "Spark reads tables"),
         ((tmp_path / "no").as_uri(), {}, "PATH_NOT_FOUND"),
     ]:
         with pytest.raises(InputError, match=re.escape(said)) as caught:
             howsure.explore(source, engine="spark", out=tmp_path / "r", **options)
         assert len(str(caught.value).splitlines()) == 1
-    with pytest.raises(InputError, match=r"an address, which Spark alone reads: add --engine spark"):
+    with pytest.raises(InputError, match=r"an address, which Spark alone reads: add `engine='spark'`"):
         howsure.explore("s3a://bucket/wire.parquet", out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
@@ -169,7 +169,7 @@ def test_executors_with_other_code_or_models_are_refused(spark, many_stories, tm
     with pytest.raises(InputError, match=r"an executor of Spark has another howsure \(.*, not 0\.0\.0\)"):
         howsure.explore(many_stories, out=tmp_path / "r", engine="spark", **OPTIONS)
     tasks_that(instead=lambda task: replace(task, version=howsure.__version__, coref="other"))
-    with pytest.raises(InputError, match=r"another --coref \(simple, not other\)"):
+    with pytest.raises(InputError, match=r"another `coref=` \(simple, not other\)"):
         howsure.explore(many_stories, out=tmp_path / "r", engine="spark", **OPTIONS)
 
 

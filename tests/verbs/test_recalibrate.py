@@ -132,7 +132,7 @@ def test_tables_are_arrays(pair, tmp_path):
         ({"groups": [1, 2]}, "lengths differ"),
         ({"confidence_level": 1}, "between 0.01 and 0.9999"),
         ({"prob": "q"}, "with arrays leave them out"),
-        ({"rng": "a"}, "`rng` must be a seed"),
+        ({"rng": "a"}, "`rng=` must be a seed"),
     ],
 )
 def test_bad_arguments(pair, keywords, message):
@@ -163,7 +163,11 @@ def test_text_is_copied_as_written_and_order_kept(saved, tmp_path):
     source, out = tmp_path / "a.csv", tmp_path / "out.csv"
     rows = ["007,0.50,2020-01-02T03:04:05Z", ',1e-3,"a, ""b"""', "x\u00e9,1,", "é,0.250,NaN"]
     source.write_text("id,q,note\n" + "\n".join(rows) + "\n")
-    assert apply_recalibrator(saved, source, str(out)) == (4, ["q_recalibrated"])
+    made = apply_recalibrator(saved, source, str(out))
+    assert (made.n, made.columns, made.out) == (4, ("q_recalibrated",), str(out))
+    held = apply_recalibrator(howsure.load(saved), source, prob="q")  # objects too, and in memory
+    assert held.out is None
+    assert held.data.column("q_recalibrated").to_pylist() == held.to_pandas()["q_recalibrated"].tolist()
     lines = out.read_text().splitlines()
     assert lines[0] == "id,q,note,q_recalibrated"
     assert [line.rsplit(",", 1)[0] for line in lines[1:]] == rows
@@ -203,7 +207,7 @@ def test_any_format_to_any_other(saved, tmp_path, suffix, source):
     else:
         frame.to_json(path, orient="records", lines=True)
     out = tmp_path / f"out{suffix}"
-    assert apply_recalibrator(saved, path, str(out))[0] == 1000
+    assert apply_recalibrator(saved, path, str(out)).n == 1000
     if suffix == ".parquet":
         made = pq.read_table(out).to_pandas()
     elif ".jsonl" in suffix:
@@ -221,7 +225,7 @@ def test_more_rows_than_a_batch_keep_their_order(saved, tmp_path):
     path, out = tmp_path / "a.parquet", tmp_path / "out.parquet"
     q = np.random.default_rng(0).random(n)
     pd.DataFrame({"i": np.arange(n), "q": q}).to_parquet(path)
-    assert apply_recalibrator(saved, path, str(out))[0] == n
+    assert apply_recalibrator(saved, path, str(out)).n == n
     made = pq.read_table(out).to_pandas()
     assert (made.i == np.arange(n)).all()
     assert np.array_equal(made.q_recalibrated, load(saved).transform(q))
@@ -253,11 +257,11 @@ def test_many_classes_are_matched_by_name(classes, tmp_path):
     saved, new, out = tmp_path / "cal.json", tmp_path / "new.parquet", tmp_path / "out.parquet"
     saved.write_text(r.to_json())
     frame[["p_c", "gold", "p_a", "p_b"]].to_parquet(new)
-    _, names = apply_recalibrator(saved, new, str(out))
+    names = list(apply_recalibrator(saved, new, str(out)).columns)
     assert names == ["p_a_recalibrated", "p_b_recalibrated", "p_c_recalibrated"]
     np.testing.assert_allclose(pq.read_table(out).to_pandas()[names], r.transform(p), rtol=1e-12)
     frame.drop(columns="p_b").to_parquet(new)
-    with pytest.raises(InputError, match="fitted to 3 classes; --prob 'p_\\*' names 2"):
+    with pytest.raises(InputError, match="fitted to 3 classes; `prob='p_\\*'` names 2"):
         apply_recalibrator(saved, new, str(out))
     frame.rename(columns={"p_b": "p_d"}).to_parquet(new)
     with pytest.raises(InputError, match="not fitted to class 'd'"):

@@ -67,10 +67,10 @@ def test_scales_that_are_named_give_the_same_numbers(rows):
         assert howsure.check(y, values, scale=name).brier.value == pytest.approx(plain.brier.value, rel=1e-12)
     assert numbers(howsure.check(y, logit(p), logits=True)) == numbers(howsure.check(y, logit(p), scale="logit"))
     wrong = howsure.check(y, np.log(p), scale="logit"), howsure.check(pa.table({"p": np.log(p), "y": y}), logits=True)
-    assert all("pass --scale logprob" in w.notes[0] for w in wrong)
+    assert all("pass `scale='logprob'`" in w.notes[0] for w in wrong)
     with pytest.raises(ValueError, match="contradict"):
         howsure.check(y, p, logits=True, scale="percent")
-    with pytest.raises(ValueError, match="`scale` must be one of probability, percent, logit, logprob"):
+    with pytest.raises(ValueError, match="`scale=` must be one of probability, percent, logit, logprob"):
         howsure.check(y, p, scale="odds")
     with pytest.raises(ValueError, match=r"`y_prob` must lie in \[0, 1\]; got 12"):
         howsure.check(y, np.full(N, 12.0), scale="probability")
@@ -83,8 +83,8 @@ def test_scales_that_are_named_give_the_same_numbers(rows):
     [
         (np.r_[np.linspace(0.1, 0.9, 99), 1.3], r"must lie in \[0, 1\]; got 1.3 in index 99\. For another scale"),
         (np.r_[np.linspace(0.1, 0.9, 98), 55, 60], "got 55 in index 98, the first of 2 such rows of 100"),
-        (np.linspace(-9, -0.01, 100), "are these log-probabilities. Then pass --scale logprob"),
-        (np.linspace(-4, 5, 100), "runs from -4 to 5: are these logits .log-odds.. Then pass --scale logit"),
+        (np.linspace(-9, -0.01, 100), "are these log-probabilities. Then pass `scale='logprob'`"),
+        (np.linspace(-4, 5, 100), "runs from -4 to 5: are these logits .log-odds.. Then pass `scale='logit'`"),
         (np.tile([1, 2, 3, 4, 5], 20), "runs from 1 to 5: a rating is no probability"),
         (np.linspace(0, 900, 100), "got 9.09090909.* in index 1, the first of 99"),
         (np.r_[np.linspace(0.1, 0.9, 99), -0.5], "got -0.5 in index 99"),
@@ -183,7 +183,7 @@ def test_missing_values_are_left_out_and_counted_in_all_columns_at_once(rows, tm
     assert numbers(howsure.check(holes_y, holes_p, groups=groups)) == clustered
     assert howsure.check(path, groups="doc").bias.gap.low == pytest.approx(clustered["bias"]["low"], rel=1e-12)
     assert howsure.check(path, groups="doc", by="doc").n == keep.sum()
-    with pytest.raises(ValueError, match=r"4 of 400 rows have no .* \(3\), the first of them row 4; --missing drop"):
+    with pytest.raises(ValueError, match=r"4 of 400 rows have no .* \(3\), the first of them row 4; `missing='drop'`"):
         howsure.check(path, missing="error")
     with pytest.raises(ValueError, match="400 of 400 rows have no `y_prob`: nothing is left"):
         howsure.check(y, np.full(N, np.nan))

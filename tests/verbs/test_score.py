@@ -127,7 +127,7 @@ def test_whole_numbers_are_labels_however_stored():
         (lambda: howsure.score(["a", "b"], ["a", "b"], groups=["d", None]), "`groups` is missing in index 1"),
         (lambda: howsure.compare([0, 1], y_preds={"a": [0, 1]}), "two systems"),
         (lambda: howsure.compare([0, 1], y_preds={"a": [0, 1], "b": [0]}), "lengths differ"),
-        (lambda: howsure.compare([0, 1], y_preds={"a": [0, 1], "b": [0, 1]}, metric="f1"), "--positive"),
+        (lambda: howsure.compare([0, 1], y_preds={"a": [0, 1], "b": [0, 1]}, metric="f1"), "`positive=`"),
         (
             lambda: howsure.compare([0, 1], y_preds={"a": [0, 1], "b": [0, 1]}, metric="macrof1"),
             "Did you mean `macro-f1`",
@@ -137,7 +137,7 @@ def test_whole_numbers_are_labels_however_stored():
             lambda: howsure.compare([0, 1], {"a": [0.1, 1]}, y_preds={"a": [0, 1], "b": [0, 1]}),
             "each system needs its own",
         ),
-        (lambda: howsure.compare([0, 1], {"a": [0.1, 1], "b": [0, 1]}, metric="f1"), "--metric is about labels"),
+        (lambda: howsure.compare([0, 1], {"a": [0.1, 1], "b": [0, 1]}, metric="f1"), "`metric=` is about labels"),
     ],
 )
 def test_bad_calls(call, message):

@@ -45,7 +45,7 @@ class LogRows:
 def read_log(pattern: str, kind: str) -> LogRows:
     """Read the logs that a path or a glob names."""
     if kind not in FORMATS:
-        raise InputError(f"a log is of {', '.join(FORMATS)}; got {kind!r}.{_validate.nearest(kind, FORMATS)}")
+        raise InputError(f"`log=` knows {', '.join(FORMATS)}; got {kind!r}.{_validate.nearest(kind, FORMATS)}")
     paths = sorted(p for p in (glob.glob(pattern, recursive=True) or [pattern]) if Path(p).is_file())
     if not paths:
         raise InputError(f"there is no file {pattern!r}.")

@@ -140,7 +140,7 @@ class Exploration(Result):
 
         return ranked_documents(self, actor, uncertain=uncertain, limit=_validate.count(limit, "limit"))
 
-    def plot(self, *actors: str, every: str | None = None, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, actors: Sequence[str] = (), every: str | None = None) -> Axes:
         """Draw the actors' counts over time (by default the most frequent one's) on Matplotlib axes; returns them."""
         from howsure.plots.timelines import draw_timelines
 

@@ -47,8 +47,8 @@ def table_points(result: Result) -> tuple[str, list[Point]]:
         value, low, high = getattr(v, "value", v), *(getattr(v, side, r.get(side)) for side in ("low", "high"))
         if _is_number(value):
             words = " ".join(str(r[n]) for n in names if r[n] not in (None, "") and n not in numeric)
-            low, high = (x if _is_number(x) else value for x in (low, high))
-            made.append(Point(words or f"{i + 1}", float(value), float(low), float(high)))
+            ends = [x if _is_number(x) else value for x in (low, high)]
+            made.append(Point(words or f"{i + 1}", *map(float, (value, *ends))))
     return ("" if chosen == "value" else chosen), made[:MOST_ROWS]
 
 

@@ -64,7 +64,8 @@ def load(path: str | Path) -> Any:
 
 
 def _from_json(path: Path) -> Any:
-    from howsure.calibration.recalibration.methods import FORMAT, from_dict
+    from howsure.calibration.recalibration.methods import from_dict
+    from howsure.calibration.recalibration.recalibrator import FORMAT
 
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -174,7 +174,7 @@ def test_undefined_cells_say_why():
     assert observed_agreement(alone, 0.95) is None
     assert krippendorff_alpha(alone, "nominal", 0.95).reason == "no item has two ratings"
     words = Pairable(ratings([[0, 1], [1, 1]], labels=["bad", "good"]))
-    assert "--order" in krippendorff_alpha(words, "ordinal", 0.95).reason
+    assert "`order=" in krippendorff_alpha(words, "ordinal", 0.95).reason
 
 
 def test_perfect_agreement_is_not_certain():

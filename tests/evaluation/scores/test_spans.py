@@ -89,7 +89,7 @@ def test_a_span_does_not_cross_a_sentence():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: howsure.score(["B-x"], ["O"], spans=True), "--sentence"),
+        (lambda: howsure.score(["B-x"], ["O"], spans=True), "`sentence=`"),
         (lambda: howsure.score(["O", "O"], ["O", "O"], sentence=[1, 2], spans=True), "no tag but O"),
         (lambda: howsure.score(["B-x", None], ["O", "B-x"], sentence=[1, 2], spans=True), "every token needs a tag"),
     ],

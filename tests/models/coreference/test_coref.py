@@ -265,7 +265,7 @@ def test_bad_documents(model):
     for wrong in (Mention(2, 9, "x"), Mention(30, 999, "x"), Mention(3, 3, "x")):
         with pytest.raises(InputError, match=r"outside its (sentence|.* tokens)"):
             model.posterior(d, [wrong])
-    with pytest.raises(InputError, match="no mentions; find them with --mentions predicted"):
+    with pytest.raises(InputError, match='no mentions; find them with `mentions="predicted"`'):
         model.candidates(d.with_(mentions=None), "gold")
     with pytest.raises(InputError, match="no dependency parse"):
         model.candidates(d.with_(heads=None), "predicted")

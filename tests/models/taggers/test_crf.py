@@ -198,7 +198,7 @@ def test_training_says_whether_it_converged(trainer):
     made = TaggerTraining(short, 1, 1, (Candidate("l2", 0.3, None),))
     assert made.converged is False
     assert "NOT CONVERGED after 2 passes: its loss may be up to" in made.verdict
-    assert "NOT CONVERGED after 3 passes. Give more --iterations." in (
+    assert "NOT CONVERGED after 3 passes. Give more `max_iterations=`." in (
         TaggerTraining(trainer.fit(l2=0.3, max_iterations=3), 1, 1, made.tried).verdict
     )
     for method in ("lbfgs", "adagrad"):

@@ -147,7 +147,7 @@ def reproduction():
 
 
 def saved(folder):
-    howsure.check(rows(), prob="q", true="y", by="tag").save(folder / "check.json")
+    howsure.check(rows(), prob="first", true="y", by="tag").save(folder / "check.json")
     return howsure.load(folder / "check.json")
 
 

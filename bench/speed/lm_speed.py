@@ -149,7 +149,7 @@ def beside_peers(n_tokens, sentences, binaries, folder, rng, rounds):
     if binaries is not None:
         peer = kenlm.Model(str(folder / "k.bin"))
     else:
-        howsure.lm.save(model, folder / "k.arpa")
+        model.save(folder / "k.arpa")
         peer = kenlm.Model(str(folder / "k.arpa"))
     model.scores(lines[:2000])
     best_ours = best_theirs = best_file = np.inf

@@ -1,6 +1,6 @@
 """How many documents a second `howsure serve` gives to 50 clients at once, and how long the slowest of a hundred waits.
 
-    python bench/speed/serve_speed.py [RESULTS]     (a folder of `howsure explore`; by default the stories that ship, explored first)
+python bench/speed/serve_speed.py [RESULTS]     (a folder of `howsure explore`; by default the stories that ship, explored first)
 """
 
 import asyncio

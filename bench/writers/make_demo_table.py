@@ -23,7 +23,7 @@ def rows():
     train, dev, test = (
         read_tagged(corpus_path("ewt", f"en_ewt-ud-{s}.conllu"), "upos") for s in ("train", "dev", "test")
     )
-    tagger = train_tagger("hmm", train, dev=dev).tagger
+    tagger = train_tagger(train, method="hmm", dev=dev).model
     made = apply_tagger(tagger, test, marginals=False, best=0)
     numbers: dict[str, int] = {}
     for token in made.to_pylist():

@@ -84,7 +84,7 @@ def test_the_weight_of_context_is_chosen_on_errors_in_context(folder, capsys, tm
     status, out, err = said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev)
     assert (status, out) == (0, "The fox saw a hen\n")
     assert err == f"howsure: the best weight on {dev} is 1.\n"
-    assert said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev, "--weight", "2")[0] == 2
+    assert said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev, "--lm-weight", "2")[0] == 2
     dev.write_text("teh old\tthe\n")
     status, _, err = said(capsys, "correct", folder / "lm.npz", typed, "--dev", dev)
     assert (status, err.count("\n")) == (2, 1)

@@ -155,17 +155,17 @@ def test_tagger_cv_has_baselines_and_a_ceiling(tmp_path):
     ]
     path = tmp_path / "t.txt"
     path.write_text("\n".join(lines) + "\n")
-    alone = cv_tagger("hmm", path, folds=3, column="2")
+    alone = cv_tagger(path, method="hmm", folds=3, column="2")
     assert "No ceiling is known" in alone.verdict
     assert alone.score.ceiling is None
-    made = cv_tagger("hmm", path, folds=3, column="2", second="3")
+    made = cv_tagger(path, method="hmm", folds=3, column="2", second="3")
     agreed = np.mean([t == o for t, o in zip(tags, other, strict=True)])
     assert made.score.ceiling.accuracy.value == pytest.approx(agreed)
     assert f"The ceiling, a second annotator, has {agreed:.3f}" in made.verdict
     assert f"has {tags.count('A') / 120:.3f}." in made.verdict  # always A
     documents = read_tagged(path, "2")
     own = [d.with_(columns=d.columns | {"second": tuple(other)}) for d in documents]
-    assert cv_tagger("hmm", own, folds=3, second="second").score.ceiling.accuracy == made.score.ceiling.accuracy
+    assert cv_tagger(own, method="hmm", folds=3, second="second").score.ceiling.accuracy == made.score.ceiling.accuracy
 
 
 def test_tagger_cv_in_the_shell(tmp_path, capsys):

@@ -201,7 +201,9 @@ def generate(deliver: Delivery, model: str, **given: Any) -> int:
     argument("text", "Text to correct; - for stdin.", "-"),
     option("errors", "Pairs to learn from: misspelling TAB word, a line each; counts of edits ship."),
     option("error_rate", "Share of words that are mistyped.", 0.05),
-    option("weight", "Power of the language model's probability; 1 unless --dev chooses it.", None, "--lm-weight", float),
+    option(
+        "weight", "Power of the language model's probability; 1 unless --dev chooses it.", None, "--lm-weight", float
+    ),
     option("dev", "Lines with errors to choose the weight on: typed TAB meant."),
     options.JSON,
 )

@@ -106,7 +106,7 @@ class CrossValidation(Result):
         if self.score.ceiling is not None:
             said.append(f"The ceiling, a second annotator, has {_shown(self.score.ceiling.accuracy)}.")
         else:
-            said.append("No ceiling is known: it takes a second annotator's labels (--second).")
+            said.append("No ceiling is known: it takes a second annotator's labels (`second=`).")
         said.append(f"Of the predicted label's probability: {self.calibration.verdict}")
         return " ".join(said)
 

@@ -184,7 +184,7 @@ def cv_tagger(
         what="tokens",
         baseline="each word's commonest tag in the training folds",
         groups=of_sentence[sentence],
-        second=None if second is None else _column(text, second),
+        second=None if second is None else _column(source, second),
         confidence_level=confidence_level,
         notes=(f"{kept.capitalize()} are kept in one fold and taken as independent.",),
         progress=progress,

@@ -47,12 +47,6 @@ class Difference(Record):
         """The same without the p-value."""
         return Estimate(self.value, self.low, self.high)
 
-    @property
-    def turned(self) -> Estimate:
-        """B less A."""
-        low, high = (None if x is None else -x for x in (self.high, self.low))
-        return Estimate(-self.value, low, high)
-
 
 @dataclass(frozen=True, slots=True)
 class Differences:

@@ -111,7 +111,7 @@ class Comparison(Result):
         made = []
         for p in (p for p in self.pairs if p.a == self.models[0]):
             numbers = {"squared calibration error": p.error_squared, "Brier score": p.brier}
-            made.append(Regression(p.b, p.a, {name: d.turned for name, d in numbers.items()}))
+            made.append(Regression(p.b, p.a, {name: d.estimate for name, d in numbers.items()}))
         return tuple(made)
 
     def to_dict(self) -> dict[str, Any]:

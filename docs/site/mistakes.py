@@ -87,6 +87,8 @@ def files() -> None:
     long = [(i, who, said[who][i]) for i in ids for who in said]
     table("long.csv", item=[r[0] for r in long], worker=[r[1] for r in long], label=[r[2] for r in long])
     Path("runs").mkdir()
+    Path("sentences.jsonl").write_text('{"gold": ["N", "V"], "pred": ["N", "N"]}\n{"gold": ["N"], "pred": ["N"]}\n')
+    Path("tokens.txt").write_text("EU\tB-ORG\tO\nrejects\tO\tO\n\nPeter\tB-PER\tB-PER\n")
 
 
 LINES = [
@@ -118,6 +120,8 @@ LINES = [
     ("two files without a key", "compare a.csv b.csv"),
     ("annotations in long form", "agree long.csv"),
     ("annotations in wide form", "agree wide.csv"),
+    ("a list of labels for each sentence", "score sentences.jsonl --true gold --pred pred"),
+    ("CoNLL columns, without names", "score tokens.txt"),
     ("an empty folder for a file", "check runs"),
     ("a file that is not there", "check cleen.csv"),
     ("a command by another name", "ece clean.csv"),

@@ -404,6 +404,16 @@ def two_dimensional(values: Any, name: str, least: int) -> NDArray[Any]:
 
 def one_dimensional(values: Any, name: str, *, numbers: bool = True) -> NDArray[Any]:
     """An array of one dimension; lists, series and arrays are welcome. Boxed `numbers` are unboxed."""
+    if (
+        isinstance(values, list)
+        and values
+        and all(isinstance(v, list | tuple) for v in values)
+        and set(map(len, values)) != {1}
+    ):
+        raise InputError(
+            f"`{name}` holds a list in each place (the labels of a sentence?); give an entry for each token or item: "
+            "[x for row in rows for x in row]."
+        )
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:

@@ -32,6 +32,9 @@ PRONOUN_WORDS = word_list("gap-pronoun")
 # Tokens are numbered through the document and ends are exclusive. Instead of "clusters" there may be "mentions", a list
 # of {"start", "end", "entity"}; "lemma", "upos", "xpos", "features", "relation" (a list per document) and "heads" (-1 for
 # a root) give the parse, "metadata" and "speakers" (one a sentence) the rest.
+#
+# Documents with a "doc_key" are those of end-to-end systems (e2e-coref and what follows it): the ends of their clusters
+# are inclusive, and "speakers" has a list a sentence, one a word.
 
 
 def read_coref_json(path: str | Path) -> list[Document]:
@@ -52,11 +55,34 @@ def coref_json_documents(lines: Iterable[tuple[int, str]], source: str) -> Itera
         if not isinstance(record, dict) or not isinstance(record.get("sentences"), list):
             raise InputError(f'{where}: a document is an object with "sentences", a list of lists of words.')
         try:
+            if "doc_key" in record:
+                record = _with_exclusive_ends(record, where)
             yield _document(record, where, str(record.get("name", f"{Path(source).stem}-{number}")))
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
+
+
+def _with_exclusive_ends(record: dict[str, Any], where: str) -> dict[str, Any]:
+    """A document of an end-to-end system as we write it; what would be misread is refused."""
+    if "subtoken_map" in record or "sentence_map" in record:
+        raise InputError(
+            f"{where}: its tokens are pieces of words (subtoken_map); give the file before it was cut into segments."
+        )
+    if "predicted_clusters" in record:
+        raise InputError(
+            f'{where}: "clusters" is the gold and "predicted_clusters" the system; write each to a file of its own, as "clusters".'
+        )
+    made = {k: v for k, v in record.items() if k not in ("doc_key", "speakers", "constituents", "ner")}
+    clusters = record.get("clusters", [])
+    if any(isinstance(end, bool) or not isinstance(end, int) for c in clusters for span in c for end in span):
+        raise InputError(f'{where}: a mention in "clusters" is [first, last], two numbers of tokens.')
+    made |= {"name": str(record["doc_key"]), "clusters": [[(s, e + 1) for s, e in c] for c in clusters]}
+    said = record.get("speakers")
+    if said:
+        made["speakers"] = [s if isinstance(s, str) else next(iter(s), "") for s in said]
+    return made
 
 
 def _document(record: dict[str, Any], where: str, name: str) -> Document:

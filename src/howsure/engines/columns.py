@@ -204,7 +204,13 @@ def text_sql(column: Column) -> str:
     """Labels as text; 1 and 1.0 are one label, however the columns are stored."""
     name = quoted(column.name)
     if column.is_nested:
-        raise InputError(f"`{column.name}` holds {column.type.split('(')[0].lower()} values, not one label a row.")
+        lists = column.type.endswith("]")
+        raise InputError(
+            f"`{column.name}` holds a list in each row (the labels of a sentence?); a table has a row for each token or item: "
+            "unnest the lists first."
+            if lists
+            else f"`{column.name}` holds {column.type.split('(')[0].lower()} values, not one label a row."
+        )
     if column.type in ("DOUBLE", "FLOAT", "REAL") or column.type.startswith("DECIMAL"):
         whole = f"{name} = floor({name}) AND abs({name}) < 1e15"
         return (

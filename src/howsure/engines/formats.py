@@ -145,7 +145,45 @@ def recognise(path: Path, name: str) -> TableFile:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
         raise InputError(f"{name} is empty.")
-    return TableFile(path, "json" if start[:1] in (b"{", b"[") else "csv", compression)
+    if start[:1] in (b"{", b"["):
+        return TableFile(path, "json", compression)
+    if _is_conll(start.decode(errors="replace")):
+        raise InputError(
+            f"{name} looks like columns of CoNLL: a token a line, empty lines between sentences, no line of names. Add "
+            "the names as a first line, such as `word`, `gold`, `pred` (and a column of sentences where they matter); "
+            "`howsure tagger` and `howsure coref` read such files as they are."
+        )
+    return TableFile(path, "csv", compression)
+
+
+_NAMES = {
+    "word",
+    "token",
+    "form",
+    "text",
+    "sentence",
+    "id",
+    "tag",
+    "label",
+    "gold",
+    "true",
+    "pred",
+    "predicted",
+    "prob",
+}
+
+
+def _is_conll(head: str) -> bool:
+    """Whether text is columns without names: the same number of fields a line, and empty lines between some of them."""
+    lines = head[: head.rfind("\n") + 1].splitlines()  # the last one may be cut off
+    ends = [i for i, line in enumerate(lines) if line.strip()]
+    rows = [line for line in lines if line.strip()]
+    if len(rows) < 2 or '"' in head or all(line.strip() for line in lines[: ends[-1] + 1]):
+        return False
+    tab = "\t" in rows[0]
+    fields = {len(line.split("\t") if tab else line.split()) for line in rows}
+    named = {f.strip().lower() for f in rows[0].split("\t" if tab else None)} & _NAMES
+    return len(fields) == 1 and fields.pop() > 1 and not named and (tab or not any(c in rows[0] for c in ",;|"))
 
 
 def names_in(files: list[TableFile]) -> list[str]:

@@ -197,7 +197,7 @@ def draw_timelines(timelines: Mapping[str, Sequence[Any]], every: str, ax: Axes 
         for level, opacity in BANDS:
             low, high = zip(*(c.intervals[int(level) / 100] for c in steps), strict=True)
             axes.fill_between(days, low, high, step="post", color=colour, alpha=opacity, linewidth=0)
-        dashed = {"color": colour, "linewidth": 1, "linestyle": (0, (3, 3))}
+        dashed: dict[str, Any] = {"color": colour, "linewidth": 1, "linestyle": (0, (3, 3))}
         axes.plot(days, [c.best for c in steps], drawstyle="steps-post", **dashed)
         axes.plot(days, [c.mean for c in steps], drawstyle="steps-post", color=colour, linewidth=2, label=name)
     axes.set_ylabel("documents")

@@ -9,6 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
+import howsure
 from howsure.evaluation.annotation.agreement import (
     METRICS,
     Pairable,
@@ -265,3 +266,45 @@ def test_influences_with_added_items_are_derivatives(coefficient, grouped):
         low, high = p.limits(observed, expected, influence, 0.95)
         expected_half = t.ppf(0.975, 13) * np.sqrt(14 / 13 * (half**2 + extra))
         assert np.log((1 - low) / (1 - high)) / 2 == pytest.approx(expected_half)
+
+
+KRIPPENDORFF = """a 1 2 3 3 2 1 4 1 2 . . .
+b 1 2 3 3 2 2 4 1 2 5 . 3
+c . 3 3 3 2 3 4 2 2 5 1 .
+d 1 2 3 3 2 4 4 1 2 5 1 ."""
+
+
+def test_ac1_of_a_published_example():
+    """12 items, 4 annotators, labels missing (Krippendorff): AC1 = 0.77544 in Gwet's own tables, α = 0.74342."""
+    who = [line.split() for line in KRIPPENDORFF.splitlines()]
+    rows = [(str(i), w, x) for w, *given in who for i, x in enumerate(given) if x != "."]
+    made = howsure.agree(
+        {"item": [r[0] for r in rows], "annotator": [r[1] for r in rows], "label": [r[2] for r in rows]}
+    )
+    ac1 = made.coefficients[-1]
+    assert ac1.name == "Gwet's AC1"
+    assert ac1.value == pytest.approx(0.77544, abs=5e-6)
+    assert made.coefficients[1].value == pytest.approx(0.74342, abs=5e-6)
+    assert ac1.low is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ac1_by_counting_pairs(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(["x", "y", "z"], (15, 3), p=[0.8, 0.15, 0.05])
+    made = howsure.agree({w: labels[:, i] for i, w in enumerate("abc")}, annotators="a,b,c").coefficients[-1]
+    same = np.mean([row[i] == row[j] for row in labels for i in range(3) for j in range(i)])
+    share = {k: np.mean(labels == k) for k in np.unique(labels)}
+    chance = sum(p * (1 - p) for p in share.values()) / (len(share) - 1)
+    assert made.value == pytest.approx((same - chance) / (1 - chance), abs=1e-12)
+    assert (made.observed, made.expected) == pytest.approx((same, chance))
+
+
+def test_ac1_is_not_fooled_by_a_common_label():
+    """118 + 5 + 2 + 0 of 125 (Gwet 2002): κ is below 0 although 94% agree; AC1 = 0.9408."""
+    a = ["+"] * 123 + ["-"] * 2
+    b = ["+"] * 118 + ["-"] * 5 + ["+"] * 2
+    made = howsure.agree({"a": a, "b": b}, annotators="a,b")
+    assert made.pairs[0].kappa.value < 0
+    assert made.coefficients[-1].value == pytest.approx(0.9408, abs=5e-5)
+    assert "Gwet's AC1" in made.to_text()

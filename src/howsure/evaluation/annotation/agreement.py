@@ -209,6 +209,24 @@ def _fleiss(p: Pairable) -> tuple[float, float, Floats, Floats]:
     return observed, expected, influence, prior
 
 
+def gwet_ac1(ratings: Ratings, p: Pairable) -> Coefficient:
+    """Gwet's AC1: chance is Σ p_c (1 - p_c)/(K - 1), which is small where one label is common. No interval is derived for it.
+
+    The labels' shares p_c are over all items, also those with one rating, as in Gwet (2008).
+    """
+    name = "Gwet's AC1"
+    if not p.n:
+        return Coefficient(name, None, reason="no item has two ratings")
+    k = len(ratings.labels)
+    if k < 2:
+        return Coefficient(name, None, None, None, 1.0, 1.0, p.n, "only one label is used: all agreement is by chance")
+    item, label, count = ratings.cells
+    rated = int(np.count_nonzero(ratings.per_item))
+    shares = np.bincount(label, count / ratings.per_item[item], k) / rated
+    observed, expected = 1.0 - float(p.disagreement().mean()), float(shares @ (1.0 - shares)) / (k - 1)
+    return Coefficient(name, (observed - expected) / (1.0 - expected), None, None, observed, expected, p.n)
+
+
 def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coefficient:
     """Krippendorff's α for nominal, ordinal or interval labels; missing ratings are no trouble."""
     name = f"Krippendorff's α ({metric})"

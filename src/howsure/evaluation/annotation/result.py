@@ -75,7 +75,7 @@ class Agreement(Result):
     ratings: Ratings
     n_pairable: int  # items with two labels or more
     observed: Estimate | None
-    coefficients: tuple[Coefficient, ...]  # Fleiss' κ, then Krippendorff's α for each kind of label
+    coefficients: tuple[Coefficient, ...]  # Fleiss' κ, Krippendorff's α for each kind of label, Gwet's AC1
     pairs: tuple[AnnotatorPair, ...]
     confused: tuple[ConfusedLabels, ...]
     disputed: tuple[DisputedItem, ...]
@@ -101,7 +101,7 @@ class Agreement(Result):
     @property
     def shown_coefficients(self) -> tuple[Coefficient, ...]:
         """Those worth showing: with two labels, α is the same for every kind."""
-        return self.coefficients if len(self.ratings.labels) > 2 else self.coefficients[:2]
+        return self.coefficients if len(self.ratings.labels) > 2 else (*self.coefficients[:2], self.coefficients[-1])
 
     @property
     def n_groups(self) -> int | None:
@@ -173,7 +173,7 @@ def _agreement(a: Agreement) -> str:
         said += f"; near misses counted by the order of the labels, Krippendorff's ordinal α is {alpha.value:.2f}"
     else:
         chance = "" if alpha.expected is None else f", where chance alone gives {_percent(alpha.expected)}"
-        said += f"{chance}: Krippendorff's α is {alpha.value:.2f}"
+        said += f"{chance}. Krippendorff's α is {alpha.value:.2f}"
     if alpha.low is None or alpha.high is None:
         return f"{said}, on too few items for an interval."
     said += f" [{alpha.low:.2f}, {alpha.high:.2f}],"

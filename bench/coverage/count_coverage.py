@@ -2,7 +2,7 @@
 
     HOWSURE_DATA=… python bench/coverage/count_coverage.py [overall|cells|stopping|groups|peers …] [--write]
 
-Each part keeps its numbers in build/counts-PART.json; --write puts the tables into docs/evidence/theory.md.
+Each part keeps its numbers in build/counts-PART.json, and goes on where it stopped; --write puts the tables into docs/evidence/theory.md.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,22 @@ from count_populations import JUDGING, RARE, ROOT, TUNING, Population, populatio
 
 from howsure.counting.cells import cell_counts, exchangeable, in_time
 from howsure.counting.clusters import clustered
-from howsure.counting.design import FIRST, Strata, allocation, systematic_sample
+from howsure.counting.design import FIRST, Strata, allocation, cell_plan
 from howsure.counting.regression import corrected_regression
-from howsure.counting.sample import strata_of_places, stratified
+from howsure.counting.sample import Sample, strata_of_places, stratified
 from howsure.counting.share import share_of_positives, tilted_limits, wilson
 from howsure.counting.strata import grid_places
-from howsure.counting.tally import tally_of
+from howsure.counting.tally import Labels, tally_of
 
 Z = 1.959963984540054
-OVERALL = (*TUNING, *JUDGING, *RARE, "tweets", "rte", "ark-V", "ark-N")
-CELLS = (
-    "reuters-crude",
-    "reuters-acq",
-    "tweets",
-    "reuters-trade",
-    "ark-V",
-    "reuters-grain",
-    "reuters-money-fx",
-    "reuters-interest",
-)
+TOPICS = tuple(f"reuters-{t}" for t in (*TUNING, *JUDGING))
+OTHERS = ("tweets", "rte", "ark-V", "ark-N", "muc-attack", "muc-violence")
+OVERALL = (*TOPICS, *(f"reuters-{t}" for t in RARE), *OTHERS)
+CELLS = ("tweets", *TOPICS, "muc-violence", "ark-V")
+DOUBLED = ("reuters-crude", "reuters-acq", "reuters-trade", "reuters-money-fx")
+UNORDERED = ("tweets",)  # cells are files, not periods
 LABELS = (50, 100, 200, 400)
+Row = dict[str, Any]
 
 
 class Setting:
@@ -51,14 +48,30 @@ class Setting:
         self.n_cells = int(self.cell.max()) + 1
         names = tuple((str(c),) for c in range(self.n_cells))
         none = np.zeros(len(self.y), bool)
-        tally = tally_of(self.q, self.y.astype(np.uint8), none, self.cell, names)
-        self.h = strata_of_places(tally)[grid_places(self.q)]
-        self.h = np.unique(self.h, return_inverse=True)[1]
-        self.items = np.bincount(self.h)
-        self.positive = np.bincount(self.h, self.y).astype(np.int64)
+        self.tally = tally_of(self.q, self.y.astype(np.uint8), none, self.cell, names)
+        self.places = grid_places(self.q)
+        self.h = np.unique(strata_of_places(self.tally)[self.places], return_inverse=True)[1]
+        self.place = self.places[np.unique(self.h, return_index=True)[1]]  # one of each stratum
+        self.table = self.crossed(np.ones(len(self.y), np.int64))
+        self.items = self.table.sum(1)
         self.mean = np.bincount(self.h, self.q) / self.items
         self.corr = float(np.corrcoef(self.q, self.y)[0, 1])
-        self.share = float(self.y.mean())
+        self.relabelled(self.y)
+
+    def crossed(self, values: Any) -> Any:
+        """Sums of whole numbers over stratum and cell."""
+        n = int(self.h.max()) + 1
+        return (
+            np.rint(np.bincount(self.h * self.n_cells + self.cell, values, n * self.n_cells))
+            .astype(np.int64)
+            .reshape(n, -1)
+        )
+
+    def relabelled(self, y: Any) -> None:
+        """Other labels of the same items."""
+        self.y, self.share = y, float(y.mean())
+        self.true = self.crossed(y)
+        self.positive = self.true.sum(1)
 
     def strata(self, n: Any, k: Any) -> Strata:
         """The strata with these labels."""
@@ -77,16 +90,33 @@ class Setting:
         k2 = rng.hypergeometric(left, self.items - first - left, more)
         return first + more, k1 + k2
 
-    def sample(self, n: int, rng: np.random.Generator) -> Any:
-        """Which items one sample of the design labels."""
-        labelled = np.zeros(len(self.y), bool)
+    def sample(self, n: int, rng: np.random.Generator) -> Sample:
+        """Labels of one sample of the design for cells: first 40, then the rest.
+
+        Which item of a stratum and cell is drawn is left to chance, so that the number of positives is hypergeometric.
+        """
+        have, positive = np.zeros_like(self.table), np.zeros_like(self.table)
+        apart = np.zeros(self.n_cells, bool)
+        drawn = []  # of each round: number, positives, and whether drawn apart
         for more in (min(FIRST, n), n - min(FIRST, n)):
-            have = np.bincount(self.h[labelled], minlength=len(self.items))
-            k = np.bincount(self.h[labelled], self.y[labelled], len(self.items)).astype(np.int64)
-            free = np.flatnonzero(~labelled)
-            wanted = allocation(self.strata(have, k), more)
-            labelled[free[systematic_sample(self.h[free], wanted, self.cell[free], rng)]] = True
-        return labelled
+            plan = cell_plan(self.table, have, positive, self.mean, more, rng, apart)
+            left = self.true - positive
+            k = rng.hypergeometric(left, self.table - have - left, plan.wanted)
+            have, positive, apart = have + plan.wanted, positive + k, plan.apart
+            drawn.append((plan.wanted, k, np.broadcast_to(apart, have.shape)))
+        shared = plan.inclusion[:, ~apart].max(1, initial=0)[
+            :, None
+        ]  # an item's probability is that of its stratum's last batch
+        parts = []
+        for wanted, k, alone in drawn:
+            inclusion = np.where(alone, plan.inclusion, shared)
+            for label, number in ((1, k), (0, wanted - k)):
+                at = np.repeat(np.arange(have.size), number.ravel())
+                parts.append((at // self.n_cells, at % self.n_cells, np.full(len(at), label), inclusion.ravel()[at]))
+        h, c, y, pi = (np.concatenate(x) for x in zip(*parts, strict=True))
+        none = np.zeros(len(h), np.int64)
+        labels = Labels(c, self.mean[h], self.place[h], y.astype(np.uint8), pi, none.astype(np.uint64), none - 1)
+        return stratified(replace(self.tally, labels=labels))
 
 
 def settings(names: tuple[str, ...], *, shuffled: bool = True) -> list[Setting]:
@@ -108,7 +138,7 @@ def plain_wilson(n: int, total: int, k: Any) -> tuple[Any, Any]:
 
 def overall(draws: int = 2_000) -> list[dict[str, Any]]:
     """Coverage and width of the share of all items."""
-    made = []
+    made: list[Row] = []
     for s in settings(OVERALL):
         for n in LABELS:
             if n > len(s.y) // 2:
@@ -137,108 +167,129 @@ def overall(draws: int = 2_000) -> list[dict[str, Any]]:
     return made
 
 
-def _tally(s: Setting, labelled: Any, y: Any = None, groups: Any = None) -> Any:
-    names = tuple((str(c),) for c in range(s.n_cells))
-    labels = (s.y if y is None else y).astype(np.uint8)
-    return tally_of(s.q, labels, labelled, s.cell, names, group=groups)
-
-
-def cells(draws: int = 300, n: int = 200) -> list[dict[str, Any]]:
-    """Periods: coverage of each, of differences, of the trend; and with one period doubled."""
-    made = json.loads(kept("cells").read_text()) if kept("cells").exists() else []
+def cells(draws: int = 300, n: int = 200) -> list[Row]:
+    """Cells: coverage of each, of their changes as they are printed, of trend and coefficients; and with one period doubled."""
+    made: list[Row] = json.loads(kept("cells").read_text()) if kept("cells").exists() else []
     done = {r["population"] for r in made}
-    every = settings(CELLS, shuffled=False)
-    for doubled in (False, True):
-        for s in every:
-            if s.name + (", one period doubled" if doubled else "") in done:
-                continue
-            t = s.n_cells
-            y = s.y.copy()
-            rng = np.random.default_rng(5)
-            if doubled:  # twice as many positives in the largest of the later periods
-                size = np.bincount(s.cell, minlength=t)
-                which = 1 + int(np.argmax(size[1:]))
-                inside = np.flatnonzero((s.cell == which) & (y == 0))
-                # New positives are found where the model is likeliest to have them.
-                weight = s.q[inside] + 0.02
-                extra = min(int(y[s.cell == which].sum()), len(inside))
-                y[rng.choice(inside, extra, replace=False, p=weight / weight.sum())] = 1
-            one = Setting.__new__(Setting)
-            one.__dict__.update(s.__dict__)
-            one.y, one.positive = y, np.bincount(s.h, y).astype(np.int64)
-            items = np.bincount(s.cell, minlength=t)
-            true = np.bincount(s.cell, y, t).astype(np.int64)
-            shares = true / items
-            columns = np.stack([np.ones(t), np.arange(t)], axis=1)
-            slope = np.linalg.lstsq(np.sqrt(items)[:, None] * columns, np.sqrt(items) * shares, rcond=None)[0][1]
-            effects = exchangeable(t) if s.name == "tweets" else in_time(np.arange(t))
-            held, width, random_width, differ, dwidth, change, trend, twidth = (
-                np.zeros(t),
-                0.0,
-                0.0,
-                np.zeros(t - 1),
-                0.0,
-                0,
-                0,
-                0.0,
-            )
-            started = time.process_time()
-            for _ in range(draws):
-                labelled = one.sample(n, rng)
-                sample = stratified(_tally(one, labelled, y))
-                drawn = cell_counts(
-                    sample.items,
-                    sample.labelled,
-                    sample.positive,
-                    effects,
-                    effective=sample.effective,
-                    n_draws=500,
-                    rng=rng,
-                )
-                low, high = drawn.interval()
-                held += (low <= true) & (true <= high)
-                width += float(((high - low) / items).mean())
-                d = np.diff(drawn.counts / items, axis=1)
-                dlow, dhigh = np.quantile(d, [0.025, 0.975], axis=0)
-                good = (dlow - 1e-12 <= np.diff(shares)) & (np.diff(shares) <= dhigh + 1e-12)
-                differ += good
-                dwidth += float((dhigh - dlow).mean())
-                if doubled:
-                    change += int(good[which - 1])
-                fitted = corrected_regression(columns, sample)
-                trend += int(fitted.low[1] <= slope <= fitted.high[1])
-                twidth += float(fitted.high[1] - fitted.low[1])
-                m = np.maximum(np.round(n * items / items.sum()), 1).astype(int)
-                k = rng.binomial(m, shares)
-                limits = [wilson(float(a), float(b), int(c)) for a, b, c in zip(k, m, items, strict=True)]
-                random_width += float(np.mean([b - a for a, b in limits]))
-            made.append(
-                {
-                    "population": s.name + (", one period doubled" if doubled else ""),
-                    "n": n,
-                    "cells": t,
-                    "coverage": float(held.mean() / draws),
-                    "worst": float(held.min() / draws),
-                    "worst_items": int(items[int(held.argmin())]),
-                    "width": width / random_width,
-                    "differences": float(differ.mean() / draws),
-                    "doubled": change / draws if doubled else None,
-                    "trend": trend / draws,
-                    "trend_width": twidth / draws,
-                    "trend_true": float(slope),
-                    "draws": draws,
-                    "seconds": (time.process_time() - started) / draws,
-                }
-            )
-            print(made[-1], flush=True)
-            kept("cells").write_text(json.dumps(made, indent=1))
+    wanted = [(name, doubled) for doubled in (False, True) for name in (DOUBLED if doubled else CELLS)]
+    for name, doubled in wanted:
+        s = Setting(populations(name)[name])
+        s.name += ", one period doubled" if doubled else ""
+        if s.name in done:
+            continue
+        which = _double(s) if doubled else None
+        made.append(_cells(s, draws, n, name in UNORDERED, which))
+        print(made[-1], flush=True)
+        kept("cells").write_text(json.dumps(made, indent=1))
     return made
+
+
+def _double(s: Setting) -> int:
+    """Twice as many positives in the largest of the later periods, found where the model is likeliest to have them."""
+    rng = np.random.default_rng(5)
+    which = 1 + int(np.argmax(s.table.sum(0)[1:]))
+    y = s.y.copy()
+    inside = np.flatnonzero((s.cell == which) & (y == 0))
+    weight = s.q[inside] + 0.02
+    y[rng.choice(inside, int(y[s.cell == which].sum()), replace=False, p=weight / weight.sum())] = 1
+    s.relabelled(y)
+    return which
+
+
+def _cells(s: Setting, draws: int, n: int, unordered: bool, doubled: int | None) -> Row:
+    t, items, true = s.n_cells, s.table.sum(0), s.true.sum(0)
+    shares, time_ = true / items, np.arange(t)
+
+    def changes(counts: Any) -> Any:
+        """As printed: a group against all others, a period against the one before."""
+        if unordered:
+            return counts / items - (counts.sum(-1, keepdims=True) - counts) / (items.sum() - items)
+        return np.diff(counts / items, axis=-1)
+
+    # Formulas: a dummy for each file; or time and, as a factor, the thirds of it.
+    trend = np.stack([np.ones(t), time_], axis=1)
+    thirds = np.eye(3)[time_ * 3 // t][:, 1:]
+    formula = np.hstack([np.ones((t, 1)), np.eye(t)[:, 1:]] if unordered else [trend, thirds])
+    root = np.sqrt(items)[:, None]
+    beta, slope = (np.linalg.lstsq(root * x, root[:, 0] * shares, rcond=None)[0] for x in (formula, trend))
+    effects = exchangeable(t) if unordered else in_time(time_)
+    rng = np.random.default_rng(7)
+    held, width, plain, total = np.zeros(t), np.zeros(t), np.zeros(t), 0
+    right = changes(true[None].astype(float))[0]
+    differ, dwidth = np.zeros(len(right)), 0.0
+    line, lwidth, terms, twidth = 0, 0.0, np.zeros(len(beta)), np.zeros(len(beta))
+    labels = np.maximum(np.round(n * items / items.sum()), 1).astype(int)
+    started = time.process_time()
+    for _ in range(draws):
+        sample = s.sample(n, rng)
+        share = share_of_positives(sample.items.sum(1), sample.n, sample.k)
+        total += share.low <= s.share <= share.high
+        drawn = cell_counts(
+            sample.items,
+            sample.labelled,
+            sample.positive,
+            effects,
+            effective=sample.effective,
+            total=share,
+            n_draws=500,
+            rng=rng,
+        )
+        low, high = drawn.interval()
+        held += (low <= true) & (true <= high)
+        width += (high - low) / items
+        dlow, dhigh = np.quantile(changes(drawn.counts), [0.025, 0.975], axis=0)
+        differ += (dlow - 1e-12 <= right) & (right <= dhigh + 1e-12)
+        dwidth += float((dhigh - dlow).mean())
+        fitted = corrected_regression(trend, sample)
+        line += int(fitted.low[1] <= slope[1] <= fitted.high[1])
+        lwidth += float(fitted.high[1] - fitted.low[1])
+        fitted = corrected_regression(formula, sample)
+        terms += (fitted.low <= beta) & (beta <= fitted.high)
+        twidth += fitted.high - fitted.low
+        k = rng.hypergeometric(true, items - true, np.minimum(labels, items))
+        limits = [wilson(float(a), float(b), int(c)) for a, b, c in zip(k, labels, items, strict=True)]
+        plain += [b - a for a, b in limits]
+    worst = int(held.argmin())
+    return {
+        "population": s.name,
+        "n": n,
+        "cells": t,
+        "total": total / draws,
+        "coverage": float(held.mean() / draws),
+        "worst": float(held[worst] / draws),
+        "worst_items": int(items[worst]),
+        "worst_share": float(shares[worst]),
+        "width": float(width.sum() / plain.sum()),
+        "differences": float(differ.mean() / draws),
+        "worst_difference": float(differ.min() / draws),
+        "difference_width": dwidth / draws,
+        "doubled": None if doubled is None else float(differ[doubled - 1] / draws),
+        "trend": None if unordered else line / draws,
+        "trend_width": lwidth / draws,
+        "trend_true": float(slope[1]),
+        "terms": (terms[1:] / draws).tolist(),
+        "term_width": float(twidth[1:].mean() / draws),
+        "draws": draws,
+        "seconds": (time.process_time() - started) / draws,
+    }
+
+
+STOPS = (
+    ("reuters-crude", 0.015),
+    ("reuters-acq", 0.03),
+    ("reuters-trade", 0.015),
+    ("reuters-money-fx", 0.015),
+    ("tweets", 0.03),
+    ("ark-V", 0.02),
+    ("muc-violence", 0.04),
+    ("rte", 0.05),
+)
 
 
 def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
     """Labels in batches of 20 until the interval is narrow enough: does it hold when one stops then?"""
     made = []
-    for name, goal in (("reuters-crude", 0.015), ("reuters-acq", 0.03), ("tweets", 0.03), ("ark-V", 0.02)):
+    for name, goal in STOPS:
         s = Setting(populations(name)[name])
         rng = np.random.default_rng(9)
         zero = np.zeros(len(s.items), np.int64)
@@ -246,7 +297,7 @@ def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
         n = np.tile(first, (draws, 1))
         k = rng.hypergeometric(s.positive, s.items - s.positive, n)
         low, high, done = np.zeros(draws), np.ones(draws), np.zeros(draws, bool)
-        while not done.all() and n.sum(1).max() < 2_000:
+        while not done.all():
             at = np.flatnonzero(~done)
             _, low[at], high[at] = tilted_limits(s.items.astype(float), n[at].astype(float), k[at].astype(float), Z)
             done[at] = (high[at] - low[at]) / 2 <= goal
@@ -262,6 +313,7 @@ def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
                 "half_width": goal,
                 "coverage": float(((low <= p) & (p <= high)).mean()),
                 "labels": float(n.sum(1).mean()),
+                "half": float((high - low).mean() / 2),
                 "labels_only": alone,
                 "draws": draws,
             }
@@ -270,11 +322,12 @@ def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
     return made
 
 
-def groups(draws: int = 300) -> list[dict[str, Any]]:
+def groups(draws: int = 1_000) -> list[dict[str, Any]]:
     """Whole documents drawn at random: runs of neighbouring items of which some share a common shift."""
     made = []
-    for name in ("reuters-acq", "ark-V", "tweets"):
+    for name in ("reuters-crude", "reuters-acq", "reuters-trade", "ark-V", "muc-violence", "tweets"):
         s = Setting(populations(name)[name])
+        one = np.zeros(len(s.y), np.int64)
         for kind, per in (("neighbours", 8), ("sorted", 8)):
             rng = np.random.default_rng(3)
             # "sorted": documents hold items of like labels and probabilities, the hardest case.
@@ -286,19 +339,26 @@ def groups(draws: int = 300) -> list[dict[str, Any]]:
             document = np.empty(len(s.y), np.int64)
             document[order] = np.arange(len(s.y)) // per
             total = document.max() + 1
+            # All items are one cell here.
+            none = np.zeros(len(s.y), bool)
+            alone = tally_of(s.q, one.astype(np.uint8), none, one, ((),), group=document.astype(np.uint64))
             for m in (15, 40):
                 covered, width, naive = 0, 0.0, 0
                 for _ in range(draws):
                     chosen = np.zeros(total, bool)
                     chosen[rng.choice(total, m, replace=False)] = True
-                    tally = _tally(s, chosen[document], groups=document.astype(np.uint64))
+                    at = np.flatnonzero(chosen[document])
+                    y = s.y[at].astype(np.uint8)
+                    group = document[at].astype(np.uint64)
+                    labels = Labels(one[at], s.q[at], s.places[at], y, np.full(len(at), np.nan), group, one[at] - 1)
+                    tally = replace(alone, labels=labels)
                     sample = stratified(tally)
                     found = clustered(sample, tally, 0.95)
                     w = found.sample
                     share = share_of_positives(w.items.sum(1), w.n, w.k, 0.95, found.z)
-                    one = share_of_positives(sample.items.sum(1), sample.n, sample.k)
+                    single = share_of_positives(sample.items.sum(1), sample.n, sample.k)
                     covered += share.low <= s.share <= share.high
-                    naive += one.low <= s.share <= one.high
+                    naive += single.low <= s.share <= single.high
                     width += share.high - share.low
                 made.append(
                     {

@@ -39,34 +39,71 @@ EFFECTS = {
 }
 
 
-@pytest.mark.parametrize("effects", EFFECTS.values(), ids=EFFECTS)
-def test_the_mode_has_no_gradient_and_the_hessian_is_that_of_differences(effects):
+def labels(effects):
     rng = np.random.default_rng(2)
     labelled = rng.integers(0, 9, (3, 6))
-    model = CellModel(labelled, rng.binomial(labelled, 0.3), effects)
+    labelled[:, 4] = 0
+    return labelled, rng.binomial(labelled, 0.3), CellModel(labelled, rng.binomial(labelled, 0.3), effects), rng
+
+
+@pytest.mark.parametrize("effects", EFFECTS.values(), ids=EFFECTS)
+def test_the_mode_has_no_gradient(effects):
+    labelled, positive, _, _ = labels(effects)
+    model, tau = CellModel(labelled, positive, effects), TAU[6]
     part = model.laplace[6]
 
     def target(x):
-        return float((model.log_likelihood(x[None]) + model.log_prior(x[None], part.tau, None))[0])
+        s, b, u = x[:3], x[3:-6], x[-6:]
+        eta = s[:, None] + effects.columns @ b + u
+        log = (positive * eta - labelled * np.logaddexp(0, eta)).sum() + (s / 2 - np.logaddexp(0, s)).sum()
+        return log - ((effects.fixed + effects.scaled / tau**2) @ b**2 + effects.own * u @ u / tau**2) / 2
 
-    size, step = len(part.mode), 1e-4
-    moves = np.eye(size) * step
-    slope = [(target(part.mode + m) - target(part.mode - m)) / (2 * step) for m in moves]
-    np.testing.assert_allclose(slope, 0, atol=1e-6)
-    head = len(part.schur)
-    top = part.schur + (part.cross / part.diagonal) @ part.cross.T
-    hessian = np.block([[top, part.cross], [part.cross.T, np.diag(part.diagonal)]])
-    assert hessian.shape == (size, size)
-    for i in range(size):
-        second = (target(part.mode + moves[i]) - 2 * target(part.mode) + target(part.mode - moves[i])) / step**2
-        assert -second == pytest.approx(hessian[i, i], rel=1e-4)
-    steps = part.steps(20_000, rng)
-    np.testing.assert_allclose(
-        np.cov(steps.T), np.linalg.inv(hessian), atol=0.05 * np.abs(np.linalg.inv(hessian)).max()
-    )
-    pairs = steps[:5], steps[5:10]
-    np.testing.assert_allclose(part.product(*pairs), [a @ hessian @ b for a, b in zip(*pairs, strict=True)], rtol=1e-8)
-    assert head == 3 + len(effects.fixed)
+    mode = np.concatenate([part.head, part.own])
+    moves = np.eye(len(mode)) * 1e-4
+    slope = [(target(mode + m) - target(mode - m)) / 2e-4 for m in moves]
+    np.testing.assert_allclose(slope, 0, atol=1e-5)
+    # Given the head, each u has the variance and the mean of the Hessian.
+    at = len(part.head)
+    second = [(target(mode + m) - 2 * target(mode) + target(mode - m)) / 1e-8 for m in moves[at:]]
+    np.testing.assert_allclose(part.own_error**-2, -np.array(second), rtol=1e-3)
+
+
+@pytest.mark.parametrize("effects", EFFECTS.values(), ids=EFFECTS)
+def test_the_proposals_density_is_one(effects):
+    _, _, model, rng = labels(effects)
+    part = model.laplace[4]
+    head, log = part.heads(20_000, 3, rng)
+    # Weighted by it, any density has mass 1: a narrow Gaussian one around the mode.
+    away = (head - part.head) / (0.7 * part.error)
+    other = -0.5 * (away**2).sum(1) - np.log(0.7 * part.error).sum() - 0.5 * np.log(2 * np.pi) * head.shape[1]
+    weight = np.exp(other - log)
+    assert weight.mean() == pytest.approx(1, abs=5 * weight.std() / 20_000**0.5)
+
+
+def test_an_effect_is_integrated_out_as_by_quadrature():
+    from scipy.integrate import quad
+    from scipy.stats import t as student
+
+    labelled, positive = np.array([[5, 0], [40, 0]]), np.array([[4, 0], [9, 0]])
+    model, tau = CellModel(labelled, positive, exchangeable(2)), TAU[5]
+    part, head = model.laplace[5], np.array([[-1.0, 0.5]])
+
+    def density(u, power=0):
+        eta = head[0] + u
+        likelihood = np.exp(positive[:, 0] @ eta - labelled[:, 0] @ np.logaddexp(0, eta) + 40)
+        return likelihood * student.pdf(u / tau, FREEDOM) / tau * u**power
+
+    mass, first = (quad(density, -20, 20, args=(power,), points=[-1, 0, 1], limit=200)[0] for power in (0, 1))
+    many = np.repeat(head, 5_000, axis=0)
+    centre = np.repeat((part.own - (head[0] - part.head) @ part.slope)[None], 5_000, axis=0)
+    error = np.repeat(part.own_error[None], 5_000, axis=0)
+    log, u = model._effects_given(many, np.full(5_000, tau), centre, error, np.random.default_rng(1))
+    constant = student.pdf(0, FREEDOM)
+    assert np.ptp(log) < 1e-9
+    assert log[0] + 40 + np.log(constant) == pytest.approx(np.log(mass), abs=1e-6)
+    assert u[:, 0].mean() == pytest.approx(first / mass, abs=5 * u[:, 0].std() / 5_000**0.5)
+    # A cell without a label keeps the prior.
+    assert np.quantile(np.abs(u[:, 1]) / tau, 0.95) == pytest.approx(student.ppf(0.975, FREEDOM), rel=0.1)
 
 
 def table(rng, cells=6, shift=0.0):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.counting.design import Strata, allocation, label_weights, systematic_sample
+from howsure.counting.design import LEAST_IN_CELL, Strata, allocation, cell_plan, label_weights, systematic_sample
 from howsure.counting.strata import merged_strata, strata_of, stratum_edges
 
 probabilities = st.lists(
@@ -107,3 +107,34 @@ def test_strata_with_too_few_labels_join_a_neighbour():
     assert merged_strata(items, np.array([5, 1, 9, 5])).tolist() == [0, 0, 1, 2]
     assert merged_strata(items, np.array([0, 0, 0, 0])).tolist() == [0, 0, 0, 0]
     assert merged_strata(np.array([1, 100]), np.array([1, 5])).tolist() == [0, 1]
+
+
+@given(st.integers(0, 10_000), st.integers(0, 300))
+def test_a_plan_for_cells_adds_up_and_fits(seed, n):
+    rng = np.random.default_rng(seed)
+    items = rng.integers(0, 400, (3, int(rng.integers(1, 9)))) * rng.integers(0, 2, (3, 1))
+    labelled = rng.binomial(items, 0.1)
+    plan = cell_plan(items, labelled, rng.binomial(labelled, 0.3), np.array([0.01, 0.2, 0.7]), n, rng)
+    assert (plan.wanted >= 0).all()
+    assert (labelled + plan.wanted <= items).all()
+    assert plan.wanted.sum() == min(n, (items - labelled).sum())
+    assert (plan.inclusion[items > 0] <= 1).all()
+
+
+def test_small_cells_get_a_few_labels_with_known_inclusion_probabilities():
+    rng = np.random.default_rng(3)
+    items = np.array([[30, 4_000, 2_000, 600], [10, 900, 1_500, 80]])
+    none, mean, runs = np.zeros_like(items), np.array([0.02, 0.6]), 3_000
+    seen = np.zeros(items.shape)
+    for _ in range(runs):
+        plan = cell_plan(items, none, none, mean, 100, rng)
+        assert plan.apart.tolist() == [True, False, False, False]
+        assert (plan.wanted.sum(0) >= LEAST_IN_CELL - 1).all()
+        assert plan.wanted[:, 0].sum() == LEAST_IN_CELL
+        seen += plan.wanted
+    expected = plan.inclusion * items
+    assert np.abs(seen / runs - expected).max() < 4.5 * np.sqrt(0.25 / runs)
+    # A later batch keeps such a cell apart, and takes nothing back.
+    later = cell_plan(items, plan.wanted, none, mean, 400, rng, plan.apart)
+    assert later.apart[0]
+    assert (later.inclusion[:, 0] >= plan.inclusion[:, 0]).all()

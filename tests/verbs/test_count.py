@@ -223,6 +223,26 @@ def test_draws_are_spread_over_time(table):
     assert len(q) == 3_000
 
 
+def test_a_small_group_gets_a_few_labels_and_keeps_its_own_inclusion_probability(tmp_path):
+    rng = np.random.default_rng(4)
+    group = np.array(["big"] * 3_000 + ["small"] * 30)
+    items = pa.table({"id": np.arange(3_030), "p": rng.beta(0.4, 3, 3_030), "group": group})
+    first = howsure.to_label(items, 60, prob="p", key="id", by="group")
+    assert first.apart == ("all of small",)
+    assert "1 small cell is drawn apart" in first.verdict
+    drawn = first.rows.to_pydict()
+    small = [p for g, p in zip(drawn["group"], drawn["inclusion"], strict=True) if g == "small"]
+    assert small == [4 / 30] * 4
+    assert {h for g, h in zip(drawn["group"], drawn["stratum"], strict=True) if g == "small"} == {"all of small"}
+    # The next batch knows from the labels that this group was drawn apart.
+    labels = first.rows.append_column("label", pa.array([i % 3 == 0 for i in range(60)])).drop(["p", "group"])
+    second = howsure.to_label(items, 300, prob="p", key="id", by="group", labels=labels)
+    assert second.apart == ("all of small",)
+    counts = howsure.count(items, prob="p", key="id", by="group", labels=labels)
+    assert counts.design == "known inclusion probabilities"
+    assert {c.name: c.n_labels for c in counts.cells} == {"big": 56, "small": 4}
+
+
 def test_the_next_batch_leaves_out_what_is_labelled_and_counts_it_in(table, tmp_path):
     _, true, *_ = population()
     first, second = str(tmp_path / "first.csv"), str(tmp_path / "second.csv")

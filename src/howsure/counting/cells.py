@@ -6,10 +6,10 @@ cells are periods by groups, the effects of the period and of the group, N(0, τ
 strata's curve as far as the labels say, and no further: τ is learnt, and a cell unlike the others is allowed for by the t's
 tails. What is counted are draws: the labelled positives and Binomial(N_hc - n_hc, p_hc) of the rest.
 
-The posterior with Gaussian u given τ is log-concave; its mode comes from Newton's method, with the Hessian's arrow shape (cells
-meet only in s and b) keeping every step linear in the number of cells. Draws start from these Laplace approximations, mixed
-over τ, and are moved by sweeps of elliptical slice sampling around them and of τ given the effects: exact in the limit, and
-nearly so at the start.
+Given s, b and τ the cells are independent, so that each u_c is integrated out on a grid of its own. What is left has few dimensions:
+it is drawn from Laplace approximations (with Gaussian u, one for each τ) and resampled by importance; u then follows from the same
+grids. The mode comes from Newton's method, with the Hessian's arrow shape (cells meet only in s and b) keeping every step linear in
+the number of cells.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ import numpy as np
 
 from howsure.counting.share import Share, share_of_positives
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.special import expit, logit, ndtri
+from howsure.kernels.special import betaincinv, betaln, expit, logit, ndtr, ndtri
 
 TAU = np.array([0.02, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.2])
-SWEEPS = 8
 FREEDOM = 4.0  # of the t law of the cells' own effects
+STEP = 0.3
+NODES = np.sinh(STEP * (np.arange(29) - 14))  # of the grid on which an effect is integrated out, in standard deviations
+WIDER = 1.1  # than the approximation are the heads that are proposed
+ENOUGH = 0.2  # effective share of draws; below it more are proposed
+MOST_ROUNDS = 10
+BLOCK = 1 << 22  # numbers held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +87,38 @@ class CellDraws:
 
 @dataclass(frozen=True, slots=True)
 class _Laplace:
-    """The Gaussian approximation given τ: mode, and the arrow-shaped Hessian as Schur complement and diagonal."""
+    """The Gaussian approximation given τ: of s and b (the head), and of each u given these."""
 
-    tau: float
-    mode: Floats  # s, b, u
-    factor: Floats  # rows z @ factor have the covariance of the head
-    schur: Floats
-    cross: Floats  # ∂²/∂(s, b)∂u, shape (A, C)
-    diagonal: Floats
+    head: Floats  # mode of s, b
+    error: Floats  # their standard deviations
+    root: Floats  # of their correlations, a lower triangle
+    own: Floats  # mode of u
+    slope: Floats  # how the mean of u falls as the head rises, shape (A, C)
+    own_error: Floats  # standard deviation of u given the head
     log_mass: float
 
-    def steps(self, n: int, rng: np.random.Generator) -> Floats:
-        """n draws around zero."""
-        head = rng.standard_normal((n, len(self.schur))) @ self.factor
-        tail = rng.standard_normal((n, len(self.diagonal))) / np.sqrt(self.diagonal)
-        return np.hstack([head, tail - head @ (self.cross / self.diagonal)])
+    def heads(self, n: int, n_strata: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draws of s and b, a little wider than the approximation, with their log density.
 
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """x' H y of rows, both around zero."""
-        a = len(self.schur)
-        slope = self.cross / self.diagonal
-        inner, other = (d[:, a:] + d[:, :a] @ slope for d in (x, y))
-        return ((x[:, :a] @ self.schur) * y[:, :a]).sum(1) + (inner * other) @ self.diagonal
+        Each s has the log-F law of the same mode and curvature, which is skew where a stratum has few positives; a Gaussian copula
+        joins them.
+        """
+        g = rng.standard_normal((n, len(self.head)))
+        z = g @ self.root.T
+        log = 0.5 * ((z**2).sum(1) - (g**2).sum(1)) - np.log(np.diag(self.root)).sum()
+        p = expit(self.head[:n_strata])
+        total = 1 / (WIDER**2 * self.error[:n_strata] ** 2 * p * (1 - p))
+        a, b = p * total, (1 - p) * total
+        s = np.empty((n, n_strata))
+        for h in range(n_strata):
+            low = z[:, h] < 0
+            s[low, h] = logit(betaincinv(a[h], b[h], ndtr(z[low, h])))
+            s[~low, h] = -logit(betaincinv(b[h], a[h], ndtr(-z[~low, h])))
+        s = np.clip(s, -600, 600)
+        log += (s @ a) - np.logaddexp(0, s) @ (a + b) - betaln(a, b).sum()
+        rest, error = z[:, n_strata:], WIDER * self.error[n_strata:]
+        log -= 0.5 * (rest**2).sum(1) + np.log(error).sum() + 0.5 * np.log(2 * np.pi) * len(error)
+        return np.hstack([s, self.head[n_strata:] + error * rest]), log
 
 
 class CellModel:
@@ -134,124 +149,130 @@ class CellModel:
         own = x[:, self._head :]
         return own + x[:, self._h : self._head] @ self.effects.columns.T if len(self.effects.fixed) else own
 
-    def log_likelihood(self, x: Floats) -> Floats:
-        """Of each parameter vector, with the prior of s."""
-        eta = x[:, self._row] + self._of_cells(x)[:, self._column]
-        s = x[:, : self._h]
-        # log(1 + exp η) without care for η below -36, where it is nothing; NumPy's own logaddexp takes three times as long.
-        return np.asarray(
-            eta @ self._k - np.log(1 + np.exp(np.minimum(eta, 700))) @ self._n + (s / 2 - np.logaddexp(0, s)).sum(1)
-        )
-
-    def log_prior(self, x: Floats, tau: Floats | float, freedom: float | None = FREEDOM) -> Floats:
-        """Of b and u given τ, one for all or one for each vector; `freedom` None for Gaussian u."""
-        b, u = x[:, self._h : self._head] ** 2, x[:, self._head :] ** 2
-        e = self.effects
-        precise = 1 / np.square(tau)
-        log = -0.5 * (b @ e.fixed + (b @ e.scaled) * precise) - (e.scaled.sum() + self._c) * np.log(tau)
-        if freedom is None:
-            return np.asarray(log - 0.5 * e.own * precise * u.sum(1))
-        scale = np.reshape(precise * e.own / freedom, (-1, 1))
-        return np.asarray(log - (freedom + 1) / 2 * np.log1p(u * scale).sum(1))
-
     @cached_property
     def laplace(self) -> list[_Laplace]:
-        """An approximation for each τ."""
-        x = np.zeros(self._head + self._c)
-        x[: self._h] = self._start
-        made = []
-        for tau in TAU:
-            x, parts = self._mode(x, tau)
-            made.append(parts)
-        return made
-
-    def _mode(self, x: Floats, tau: float) -> tuple[Floats, _Laplace]:
+        """An approximation for each τ, all by one run of Newton's method."""
         h, c, a, e = self._h, self._c, self._head, self.effects
-        precision = e.fixed + e.scaled / tau**2
+        precision = e.fixed + e.scaled / TAU[:, None] ** 2
+        own = e.own / TAU[:, None] ** 2
+        x = np.zeros((len(TAU), a + c))
+        x[:, :h] = self._start
+        table, left = np.zeros((2, len(TAU), h, c))
+        inside = np.arange(a)
         for _ in range(100):
-            p = expit(x[self._row] + self._of_cells(x[None])[0, self._column])
-            rest, weight = self._k - self._n * p, self._n * p * (1 - p)
-            by_cell = np.bincount(self._column, rest, c)
-            table = np.zeros((h, c))
-            table[self._row, self._column] = weight
-            s = expit(x[:h])
-            gradient = np.concatenate(
-                [
-                    np.bincount(self._row, rest, h) + 0.5 - s,
-                    by_cell @ e.columns - x[h:a] * precision,
-                    by_cell - x[a:] * e.own / tau**2,
-                ]
-            )
-            total = table.sum(0)
-            middle = table @ e.columns
-            corner = (e.columns * total[:, None]).T @ e.columns + np.diag(precision)
-            top = np.block([[np.diag(table.sum(1) + s * (1 - s)), middle], [middle.T, corner]])
-            cross = np.vstack([table, (e.columns * total[:, None]).T])
-            diagonal = total + e.own / tau**2
-            schur = top - (cross / diagonal) @ cross.T
-            head = np.linalg.solve(schur, gradient[:a] - (cross / diagonal) @ gradient[a:])
-            step = np.concatenate([head, (gradient[a:] - head @ cross) / diagonal])
-            x = x + step * min(1.0, 3.0 / max(np.abs(step).max(), 1e-300))
-            if np.abs(step).max() < 1e-9:
+            eta = x[:, self._row] + self._of_cells(x)[:, self._column]
+            p = expit(eta)
+            left[:, self._row, self._column] = self._k - self._n * p
+            table[:, self._row, self._column] = self._n * p * (1 - p)
+            s, by_cell, total = expit(x[:, :h]), left.sum(1), table.sum(1)
+            gradient = np.hstack([left.sum(2) + 0.5 - s, by_cell @ e.columns - x[:, h:a] * precision])
+            gradient_own = by_cell - x[:, a:] * own
+            # The Hessian: `top` of s and b, `cross` of these with u, `diagonal` of u.
+            top = np.zeros((len(TAU), a, a))
+            top[:, :h, h:] = table @ e.columns
+            top[:, h:, :h] = top[:, :h, h:].transpose(0, 2, 1)
+            top[:, h:, h:] = np.einsum("tc,ca,cb->tab", total, e.columns, e.columns, optimize=True)
+            top[:, inside, inside] += np.hstack([table.sum(2) + s * (1 - s), precision])
+            cross = np.concatenate([table, (e.columns.T * total[:, None, :])], axis=1)
+            diagonal = total + own
+            slope = cross / diagonal[:, None, :]
+            schur = top - slope @ cross.transpose(0, 2, 1)
+            step = np.linalg.solve(schur, (gradient - (slope @ gradient_own[:, :, None])[:, :, 0])[:, :, None])[:, :, 0]
+            step_own = (gradient_own - (step[:, None, :] @ cross)[:, 0]) / diagonal
+            step = np.hstack([step, step_own])
+            size = np.abs(step).max(1, keepdims=True)
+            if size.max() < 1e-6:
                 break
-        lower = np.linalg.cholesky(schur)
-        log_mass = float(
-            (self.log_likelihood(x[None]) + self.log_prior(x[None], tau, None))[0]
-            - np.log(np.diag(lower)).sum()
-            - np.log(diagonal).sum() / 2
+            x = x + step * np.minimum(1.0, 3.0 / np.maximum(size, 1e-300))
+        covariance = np.linalg.inv(schur)
+        error = np.sqrt(covariance[:, inside, inside])
+        root = np.linalg.cholesky(covariance / (error[:, :, None] * error[:, None, :]))
+        u = x[:, a:]
+        log_mass = (
+            eta @ self._k
+            - np.logaddexp(0, eta) @ self._n
+            + self._log_prior_of_head(x[:, :a], TAU)
+            - 0.5 * (own * u**2).sum(1)
+            - c * np.log(TAU)
+            + np.log(error * root[:, inside, inside]).sum(1)
+            - np.log(diagonal).sum(1) / 2
         )
-        return x, _Laplace(float(tau), x, np.linalg.inv(lower), schur, cross, diagonal, log_mass)
+        return [
+            _Laplace(*parts)
+            for parts in zip(x[:, :a], error, root, u, slope, diagonal**-0.5, log_mass.tolist(), strict=True)
+        ]
+
+    def _log_prior_of_head(self, head: Floats, tau: Floats) -> Floats:
+        s, b, e = head[:, : self._h], head[:, self._h :] ** 2, self.effects
+        log = (s / 2 - np.logaddexp(0, s)).sum(1) - 0.5 * (b @ e.fixed + (b @ e.scaled) / tau**2)
+        return np.asarray(log - e.scaled.sum() * np.log(tau))
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
         """n parameter vectors (s, b, u) from the posterior."""
         prior = np.log(np.gradient(TAU)) - TAU**2 / 2
         mass = np.array([p.log_mass for p in self.laplace]) + prior
-        chosen = rng.choice(len(TAU), n, p=_normalised(mass))
-        x = np.empty((n, self._head + self._c))
-        for j, part in enumerate(self.laplace):
-            mine = np.flatnonzero(chosen == j)
-            x[mine] = part.mode + part.steps(len(mine), rng)
-        for _ in range(SWEEPS):
-            x = self._moved(x, chosen, rng)
-            density = prior + np.stack([self.log_prior(x, tau) for tau in TAU], axis=1)
-            chosen = (density + rng.gumbel(size=density.shape)).argmax(1)
-        return x
+        proposed = 0.8 * _normalised(mass) + 0.2 * _normalised(prior)
+        x, log_weight = np.zeros((0, self._head + self._c)), np.zeros(0)
+        for _ in range(MOST_ROUNDS):
+            more, log_more = self._proposals(n, proposed, prior, rng)
+            x, log_weight = np.concatenate([x, more]), np.concatenate([log_weight, log_more])
+            weight = _normalised(log_weight)
+            if 1 / (weight @ weight) > ENOUGH * n:
+                break
+        at = np.searchsorted(np.cumsum(weight)[:-1], (np.arange(n) + rng.random()) / n)
+        return x[rng.permutation(at)]
 
-    def _moved(self, x: Floats, chosen: Ints, rng: np.random.Generator) -> Floats:
-        """One step of elliptical slice sampling each, the Laplace approximation standing in for the Gaussian prior.
+    def _proposals(self, n: int, proposed: Floats, prior: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Vectors with their log importance."""
+        j = np.sort(rng.choice(len(TAU), n, p=proposed))
+        head, log_proposal = np.empty((n, self._head)), np.log(proposed[j])
+        centre, error = np.empty((n, self._c)), np.empty((n, self._c))
+        for i in np.unique(j).tolist():
+            mine, part = np.flatnonzero(j == i), self.laplace[i]
+            head[mine], log = part.heads(len(mine), self._h, rng)
+            log_proposal[mine] += log
+            centre[mine] = part.own - (head[mine] - part.head) @ part.slope
+            error[mine] = part.own_error
+        log_likelihood, u = self._effects_given(head, TAU[j], centre, error, rng)
+        log_target = prior[j] + self._log_prior_of_head(head, TAU[j]) + log_likelihood
+        return np.hstack([head, u]), log_target - log_proposal
 
-        On the ellipse mode + a cos θ + b sin θ the approximation's exponent is a quadratic form in cos θ and sin θ.
-        """
-        mode, other = np.empty_like(x), np.empty_like(x)
-        squares = np.empty((3, len(x)))  # a'Ha, a'Hb, b'Hb
-        for j in np.unique(chosen).tolist():
-            mine, part = np.flatnonzero(chosen == j), self.laplace[j]
-            here, there = x[mine] - part.mode, part.steps(len(mine), rng)
-            mode[mine], other[mine] = part.mode, there
-            squares[:, mine] = part.product(here, here), part.product(here, there), part.product(there, there)
-        here, tau = x - mode, TAU[chosen]
-
-        def excess(at: Floats, rows: Ints, cos: Floats, sin: Floats) -> Floats:
-            aa, ab, bb = squares[:, rows]
-            norm = aa * cos**2 + 2 * ab * cos * sin + bb * sin**2
-            return self.log_likelihood(at) + self.log_prior(at, tau[rows]) + norm / 2
-
-        everyone = np.arange(len(x))
-        level = excess(x, everyone, np.ones(len(x)), np.zeros(len(x))) + np.log(rng.random(len(x)))
-        angle = rng.random(len(x)) * 2 * np.pi
-        low, high = angle - 2 * np.pi, angle.copy()
-        made, open_ = x.copy(), everyone
-        while len(open_):
-            cos, sin = np.cos(angle[open_]), np.sin(angle[open_])
-            turned = mode[open_] + here[open_] * cos[:, None] + other[open_] * sin[:, None]
-            good = excess(turned, open_, cos, sin) > level[open_]
-            made[open_[good]] = turned[good]
-            open_ = open_[~good]
-            negative = angle[open_] < 0
-            low[open_] = np.where(negative, angle[open_], low[open_])
-            high[open_] = np.where(negative, high[open_], angle[open_])
-            angle[open_] = low[open_] + rng.random(len(open_)) * (high[open_] - low[open_])
-        return made
+    def _effects_given(
+        self, head: Floats, tau: Floats, centre: Floats, error: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Log likelihood of each head with u integrated out, and a draw of u."""
+        n, g = len(head), len(NODES)
+        scale = tau / np.sqrt(self.effects.own)
+        u = scale[:, None] * rng.standard_t(FREEDOM, (n, self._c))  # stays where there is no label
+        log_all = np.zeros(n)
+        base = head[:, self._h :] @ self.effects.columns.T if len(self.effects.fixed) else np.zeros((n, self._c))
+        width = STEP * np.sqrt(1 + NODES**2)
+        there = np.unique(self._column)
+        of_stratum = np.exp(np.clip(head[:, : self._h], -300, 300))
+        for cells in np.array_split(there, -(-len(there) * n * g // BLOCK)):
+            at = centre[:, cells, None] + error[:, cells, None] * NODES
+            log = np.log(1 + (at / scale[:, None, None]) ** 2 / FREEDOM)  # NumPy's log1p takes five times as long
+            log *= -(FREEDOM + 1) / 2
+            at += base[:, cells, None]
+            odds = np.exp(np.clip(at, -300, 300))
+            for i, c in enumerate(cells.tolist()):
+                mine = np.flatnonzero(self._column == c)
+                log[:, i] += self._k[mine].sum() * at[:, i] + (head[:, self._row[mine]] @ self._k[mine])[:, None]
+                for e in mine.tolist():
+                    log[:, i] -= self._n[e] * np.log(1 + odds[:, i] * of_stratum[:, self._row[e], None])
+            top = log.max(2, keepdims=True)
+            mass = np.exp(log - top) * width
+            total = np.cumsum(mass, axis=2)
+            log_all += (top[:, :, 0] + np.log(total[:, :, -1]) + np.log(error[:, cells]) - np.log(scale)[:, None]).sum(
+                1
+            )
+            wanted = rng.random((n, len(cells), 1)) * total[:, :, -1:]
+            k = np.minimum((total < wanted).sum(2, keepdims=True), g - 1)
+            below = np.take_along_axis(total, k, 2) - np.take_along_axis(mass, k, 2)
+            inside = (wanted - below) / np.maximum(np.take_along_axis(mass, k, 2), 1e-300) - 0.5
+            node = np.arcsinh(NODES[k]) + inside * STEP
+            u[:, cells] = centre[:, cells] + error[:, cells] * np.sinh(node[:, :, 0])
+        return log_all, u
 
 
 def cell_counts(

@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure.kernels.cells import Floats, Ints
 
 DEFENCE = 0.03
 LEAST = 4
 FIRST = 40  # labels before the labels themselves have a say
+LEAST_IN_CELL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def allocation(strata: Strata, n: int, weights: Floats | None = None) -> Ints:
     high = strata.items.astype(np.float64)
     # Σ clip(λ w, low, high) rises with λ: bisect on its logarithm.
     a, b = -60.0, 60.0
-    for _ in range(200):
+    for _ in range(64):
         middle = (a + b) / 2
         a, b = (middle, b) if np.clip(np.exp(middle) * weight, low, high).sum() < goal else (a, middle)
     exact = np.clip(np.exp(b) * weight, low, high)
@@ -65,6 +67,72 @@ def allocation(strata: Strata, n: int, weights: Floats | None = None) -> Ints:
             break
         whole[h] += whole[h] < strata.items[h]
     return np.asarray(whole - have)
+
+
+@dataclass(frozen=True, slots=True)
+class CellPlan:
+    """How many to draw of each stratum and cell, the inclusion probability of their items, and which cells are drawn apart."""
+
+    wanted: Ints  # (H, C)
+    inclusion: Floats  # (H, C)
+    apart: NDArray[np.bool_]  # (C,)
+
+
+def cell_plan(
+    items: Ints,
+    labelled: Ints,
+    positive: Ints,
+    mean_prob: Floats,
+    n: int,
+    rng: np.random.Generator,
+    apart: NDArray[np.bool_] | None = None,
+) -> CellPlan:
+    """Draw n more labels, evenly over cells, of which each gets a few.
+
+    Cells that would get fewer than four (less if there are many cells) are drawn apart: at random from all of their items, evenly over
+    strata. The others share what is left, stratum by stratum.
+
+    Parameters
+    ----------
+    items, labelled, positive : arrays, shape (H, C)
+    mean_prob : array, shape (H,)
+    apart : array of bool, shape (C,)
+        Cells that were drawn apart before.
+    """
+    size, have = items.sum(0), labelled.sum(0)
+    before = np.zeros(len(size), bool) if apart is None else apart
+
+    def shared(mine: NDArray[np.bool_], number: int) -> tuple[Ints, Ints]:
+        whole = items[:, mine].sum(1)
+        strata = Strata(whole, mean_prob, labelled[:, mine].sum(1), positive[:, mine].sum(1))
+        return allocation(strata, number), whole
+
+    n = min(n, int((size - have).sum()))
+    more, whole = shared(np.ones(len(size), bool), n)
+    expected = (labelled.sum(1) + more) / np.maximum(whole, 1) @ items
+    most = min(LEAST_IN_CELL, int(have.sum() + n) // (2 * len(size)))
+    for least in (*range(most, 1, -1), 0):
+        alone = before | ((expected < np.minimum(least, size)) & (have < least))
+        goal = np.clip(np.maximum(least, np.rint(expected)), have, size).astype(np.int64)
+        if (goal - have)[alone].sum() <= n:
+            break
+    rest = ~alone
+    left = n - int((goal - have)[alone].sum()) - int((size - have)[rest].sum())
+    for c in np.flatnonzero(alone):  # what the others cannot take
+        goal[c] += min(max(left, 0), size[c] - goal[c])
+        left = n - int((goal - have)[alone].sum()) - int((size - have)[rest].sum())
+    wanted = np.zeros_like(items)
+    inclusion = np.zeros(items.shape)
+    for c in np.flatnonzero(alone):
+        wanted[:, c] = spread(max(int(goal[c] - have[c]), 0), items[:, c] - labelled[:, c], rng)
+        inclusion[:, c] = goal[c] / max(size[c], 1)
+    if rest.any():
+        more, whole = shared(rest, max(n - int(wanted.sum()), 0))
+        for h, number in enumerate(more):
+            wanted[h, rest] = spread(int(number), (items - labelled)[h, rest], rng)
+        share = (labelled[:, rest].sum(1) + more) / np.maximum(whole, 1)
+        inclusion[:, rest] = share[:, None]
+    return CellPlan(wanted, inclusion, alone)
 
 
 def spread(n: int, free: Ints, rng: np.random.Generator) -> Ints:

@@ -132,7 +132,7 @@ class DrawnStratum(Record):
 class Drawn(Result):
     """Items to label, drawn with known probabilities. Made by `howsure.to_label`."""
 
-    SHOWN = "verdict n_items n_labels n_drawn n_groups? half_width out? strata"
+    SHOWN = "verdict n_items n_labels n_drawn n_groups? half_width out? strata apart?"
 
     n_items: int
     n_labels: int
@@ -142,6 +142,7 @@ class Drawn(Result):
     rows: Any = None  # an Arrow table: all columns of the items, `stratum` and `inclusion`
     n_groups: int | None = None
     out: str | None = None
+    apart: tuple[str, ...] = ()  # small cells drawn apart, so that each has a few labels
 
     def __repr__(self) -> str:
         return f"Drawn({self.n_drawn:,} of {self.n_items:,} items)"
@@ -152,6 +153,9 @@ class Drawn(Result):
         whole = "" if self.n_groups is None else f" in {self.n_groups:,} whole groups"
         before = f", beside {self.n_labels:,} that are labelled already" if self.n_labels else ""
         said = f"{self.n_drawn:,} of {self.n_items:,} items drawn to label{whole}{before}"
+        if self.apart:
+            cells = "cell is" if len(self.apart) == 1 else "cells are"
+            said += f" ({len(self.apart):,} small {cells} drawn apart, so that each has a few labels)"
         if self.half_width is None:
             return f"{said}."
         return f"{said}; once they are, expect an interval of about ±{100 * self.half_width:.2g} points."

@@ -44,9 +44,11 @@ class Sample:
 
     @property
     def effective(self) -> tuple[Floats, Floats]:
-        """Labelled and positive items as they are worth, shape (H, C)."""
-        worth = self.weight * (self.n / np.maximum(self.items.sum(1), 1))[self.stratum]
-        return self._table(worth), self._table(worth * self.y)
+        """Labelled and positive items of each stratum and cell as they are worth, shape (H, C): n = (Σw)² ÷ Σw²."""
+        w = self.weight / np.maximum(self.items.sum(1), 1)[self.stratum]
+        sums, squares = self._table(w), self._table(w**2)
+        n = sums**2 / np.where(squares > 0, squares, 1.0)
+        return n, n * self._table(w * self.y) / np.where(sums > 0, sums, 1.0)
 
     def _table(self, values: Floats) -> Floats:
         h, c = self.items.shape

@@ -83,11 +83,14 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
     """Estimates, lower and upper limits of many samples at once: `labelled` and `positive` have shape (samples, H)."""
     total = items.sum()
     w = items / total
-    n, k = labelled, positive
+    estimate = (w * positive / labelled).sum(1)
+    # Four limits of each sample at once: lower and upper (the estimate is the law's quantile at +z, -z), plain and skewed.
+    n, k = np.tile(labelled, (4, 1)), np.tile(positive, (4, 1))
     known = n >= items
-    estimate = (w * k / n).sum(1)
     tilde = np.log((k + 0.5) / (n - k + 0.5))
     left = np.where(known, 0.0, 1 - n / items)
+    wanted, side = np.tile(estimate, 4), np.repeat([z, z, -z, -z], len(labelled))
+    skewed = np.repeat([False, True, False, True], len(labelled))
 
     def moments(c: Floats) -> tuple[Floats, Floats, Floats]:
         p = np.where(known, k / n, expit(tilde + c[:, None]))
@@ -95,28 +98,22 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
         third = w**3 * spread * (1 - 2 * n / items) * (1 - 2 * p) / n
         return (w * p).sum(1), (w**2 * spread).sum(1), third.sum(1)
 
-    def limit(side: float, skewed: bool) -> Floats:
-        """θ(c) where the estimate is the law's quantile at side · z: the lower limit for side > 0, the upper for side < 0."""
-        a, b = np.full(len(n), -40.0), np.full(len(n), 40.0)
-        for _ in range(55):
-            c = (a + b) / 2
-            share, variance, third = moments(c)
-            quantile = np.full(len(n), side * z)
-            if skewed:
-                some = variance > 1e-150  # else the law is a point
-                skew = np.clip(third / np.where(some, variance, 1.0) ** 1.5, -MOST_SKEW, MOST_SKEW)
-                quantile = np.where(some, pearson_quantiles(skew, side * z), quantile)
-            up = estimate - share > quantile * np.sqrt(variance)
-            a, b = np.where(up, c, a), np.where(up, b, c)
-        return moments((a + b) / 2)[0]
-
-    lower, upper = ([limit(side, skewed) for skewed in (False, True)] for side in (1.0, -1.0))
-    low = np.maximum(np.minimum(np.minimum(*lower), estimate), k.sum(1) / total)
-    high = np.minimum(np.maximum(np.maximum(*upper), estimate), 1 - (n - k).sum(1) / total)
+    a, b = np.full(len(n), -40.0), np.full(len(n), 40.0)
+    for _ in range(55):
+        c = (a + b) / 2
+        share, variance, third = moments(c)
+        some = skewed & (variance > 1e-150)  # else the law is a point
+        skew = np.clip(third / np.where(some, variance, 1.0) ** 1.5, -MOST_SKEW, MOST_SKEW)
+        quantile = np.where(some, pearson_quantiles(skew, side), side)
+        up = wanted - share > quantile * np.sqrt(variance)
+        a, b = np.where(up, c, a), np.where(up, b, c)
+    limits = moments((a + b) / 2)[0].reshape(4, -1)
+    low = np.maximum(np.minimum(limits[:2].min(0), estimate), positive.sum(1) / total)
+    high = np.minimum(np.maximum(limits[2:].max(0), estimate), 1 - (labelled - positive).sum(1) / total)
     return estimate, low, high
 
 
-def pearson_quantiles(skew: Floats, z: float) -> Floats:
+def pearson_quantiles(skew: Floats, z: Floats | float) -> Floats:
     """Quantiles of standardised Pearson III laws of the given skews, after Wilson and Hilferty."""
     flat = np.abs(skew) < 1e-6
     safe = np.where(flat, 1.0, skew)

@@ -34,6 +34,7 @@ class KeyedLabels:
     y: NDArray[np.uint8]
     inclusion: Floats
     name: str = "labels"
+    strata: frozenset[str] = frozenset()  # that labelled items were drawn from
 
     def __len__(self) -> int:
         return len(self.y)
@@ -349,9 +350,11 @@ def keyed_labels(
     if split:
         notes.append(f"{split:,} items were labelled both ways by several people; the majority counts.")
     settled = np.array([2 * sum(votes[k]) > len(votes[k]) for k in order], np.uint8)
-    return KeyedLabels(pa.array(order, pa.string()), settled, probability[[first[k] for k in order]], name), tuple(
-        notes
+    known_strata = frozenset(s for s in (strata[i].as_py() for i in rows.tolist()) if s is not None)
+    made = KeyedLabels(
+        pa.array(order, pa.string()), settled, probability[[first[k] for k in order]], name, known_strata
     )
+    return made, tuple(notes)
 
 
 KEPT = ("inclusion", "stratum", "annotator")  # columns that drawn and labelled tables have beside the item's own

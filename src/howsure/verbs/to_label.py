@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure.counting.design import Strata, allocation, spread
+from howsure.counting.design import Strata, cell_plan
 from howsure.counting.result import Drawn, DrawnStratum
 from howsure.counting.sample import strata_of_places
 from howsure.counting.tally import Cell, Tally
@@ -57,7 +57,8 @@ def to_label(
         Labels that are there already, as for `count`: such items are not drawn again, and half of the weight of a stratum
         follows what its labels say.
     date, every, by
-        Draw evenly over these.
+        Draw evenly over these. A period or group that would get fewer than four labels is drawn apart, at random from all of its
+        items, so that it gets four (fewer where there are many such cells).
     groups : a column's name
         Draw whole groups (documents) at random, about n items in all.
     rng : int
@@ -130,10 +131,9 @@ def to_label(
     whole = pa.concat_tables(drawn.rows).rename_columns(names).take(pa.array(order))
     made = plan.strata(drawn.stratum)
     texts = [f"{s.from_prob:.6g} to {s.to_prob:.6g}" for s in made]
-    inclusion = [s.inclusion if plan.groups is None else plan.inclusion for s in made]
-    at = drawn.stratum[order].tolist()
-    whole = whole.append_column("stratum", pa.array([texts[h] for h in at]))
-    whole = whole.append_column("inclusion", pa.array([inclusion[h] for h in at]))
+    at = [(int(drawn.stratum[i]), drawn.cell[i]) for i in order.tolist()]
+    whole = whole.append_column("stratum", pa.array([plan.apart.get(cell, texts[h]) for h, cell in at]))
+    whole = whole.append_column("inclusion", pa.array([float(plan.inclusion[h, plan.number[cell]]) for h, cell in at]))
     if target is not None:
         write_columns({name: whole.column(name) for name in whole.column_names}, target)
     n_groups = None if plan.groups is None else len(plan.groups)
@@ -146,6 +146,7 @@ def to_label(
         whole,
         n_groups,
         None if out is None else str(out),
+        tuple(plan.apart.values()),
     )
 
 
@@ -157,12 +158,16 @@ class _Plan:
     low: Floats
     high: Floats
     wanted: dict[tuple[int, Cell], int]
+    inclusion: Floats  # of the items of each stratum and cell
+    number: dict[Cell, int]
+    apart: dict[Cell, str]  # cells drawn apart, with the name of their stratum
     groups: Any = None
-    inclusion: float = 1.0
 
     def strata(self, stratum: Ints) -> tuple[DrawnStratum, ...]:
         """What was drawn of each."""
         n = np.bincount(stratum, minlength=len(self.now.items))
+        shared = [c for cell, c in self.number.items() if cell not in self.apart]
+        inclusion = self.inclusion[:, shared or slice(None)].max(1)
         return tuple(
             DrawnStratum(
                 float(self.low[h]),
@@ -170,7 +175,7 @@ class _Plan:
                 int(self.now.items[h]),
                 int(self.now.labelled[h]),
                 int(n[h]),
-                float((self.now.labelled[h] + n[h]) / max(self.now.items[h], 1)),
+                float(inclusion[h]),
             )
             for h in range(len(n))
         )
@@ -203,23 +208,27 @@ def _plan(tally: Tally, of_place: Ints, asked: Asked, opened: Opened, n: int, rn
     low, high = np.full(h, np.inf), np.full(h, -np.inf)
     np.minimum.at(low, of_place[places], mean[places])
     np.maximum.at(high, of_place[places], mean[places])
+    # Cells in order: periods in time, groups within them.
+    cells, of_cell, _ = laid_out(tally.cells, asked, opened.roles)
+    number = dict(zip(tally.cells, of_cell.tolist(), strict=True))
     if asked.groups is not None:
         known = np.unique(labels.group)
         free = np.setdiff1d(tally.groups, known)
         m = min(len(free), max(2, round(n / (tally.n_items / len(tally.groups)))))
         drawn = np.sort(rng.choice(free, m, replace=False))
-        return _Plan(now, low, high, {}, drawn, (m + len(known)) / len(tally.groups))
-    # Cells in order: periods in time, groups within them.
-    cells, number, _ = laid_out(tally.cells, asked, opened.roles)
-    code = of_place[tally.place] * len(cells) + number[tally.cell]
-    items = np.bincount(code, tally.n, h * len(cells)).reshape(h, -1).astype(np.int64)
-    taken = np.bincount(of_place[labels.place] * len(cells) + number[labels.cell], minlength=h * len(cells)).reshape(
-        h, -1
-    )
-    back = {int(i): name for name, i in zip(tally.cells, number.tolist(), strict=True)}
-    wanted = {}
-    for stratum, some in enumerate(allocation(now, n)):
-        for cell, count_ in enumerate(spread(int(some), items[stratum] - taken[stratum], rng).tolist()):
-            if count_:
-                wanted[stratum, back[cell]] = count_
-    return _Plan(now, low, high, wanted)
+        same = np.full((h, len(cells)), (m + len(known)) / len(tally.groups))
+        return _Plan(now, low, high, {}, same, number, {}, drawn)
+
+    def crossed(stratum: Ints, cell: Ints, values: Any) -> Ints:
+        code = stratum * len(cells) + of_cell[cell]
+        return np.bincount(code, values, h * len(cells)).reshape(h, -1).astype(np.int64)
+
+    items = crossed(of_place[tally.place], tally.cell, tally.n)
+    taken, found = (crossed(of_place[labels.place], labels.cell, v) for v in (np.ones(len(labels)), labels.y))
+    names = ["all of " + ", ".join(part for part in cell if part) for cell in cells]
+    before = np.isin(names, list(opened.keyed.strata) if opened.keyed else [])
+    plan = cell_plan(items, taken, found, now.mean_prob, n, rng, before)
+    back = {i: name for name, i in number.items()}
+    wanted = {(a, back[c]): int(plan.wanted[a, c]) for a, c in np.argwhere(plan.wanted).tolist()}
+    apart = {back[c]: names[c] for c in np.flatnonzero(plan.apart).tolist()}
+    return _Plan(now, low, high, wanted, plan.inclusion, number, apart)

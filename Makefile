@@ -1,6 +1,6 @@
 # make demo   set everything up and run the main job        make test   set everything up and run the tests
 # make env    only set up                                    make bench  speed beside the peers, one run
-# make docs   the site, in build/site
+# make docs   the site, in build/site                          make fuzz   100,000 mutated inputs for every reader (an hour)
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/evidence/theory.md (hours)
 # make synthetic-docs    docs/evidence/synthetic.md and its figures
 # make reproduction-docs    every experiment, and docs/evidence/reproduction.md (an hour; what is done is not done again)
@@ -18,7 +18,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test quick lint docs bench coverage synthetic-docs reproduction-docs clean
+.PHONY: env demo test quick fuzz lint docs bench coverage synthetic-docs reproduction-docs clean
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
@@ -56,6 +56,9 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 15
+
+fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.fuzzing
 
 # The habit while working: neither Spark, nor a browser, corpora or simulations.
 quick: $(VENV)/.test

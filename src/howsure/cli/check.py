@@ -138,7 +138,10 @@ def failed(why: str) -> int:
 @command(
     argument("files", "One table with a column per model, or a table per model.", many=True, reads=True),
     option("prob", "Columns of probabilities, one per model: a,b. With a file per model: the column in each."),
-    option("pred", "Columns of labels, one per system: a,b. --true then holds the gold labels."),
+    option(
+        "pred",
+        "Columns of labels, one per system: a,b. With a file per system: the column in each. --true then holds the gold labels.",
+    ),
     options.LABELS,
     option("metric", "With --pred: accuracy, f1 (of --positive), macro-f1 or span-f1."),
     option("sentence", "With span-f1: column of sentences."),

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from howsure._validate import BadRow
-from howsure.engines.columns import group_sql, label_sql, pair_columns, probability_sql
+from howsure.engines.columns import (
+    group_sql,
+    label_column,
+    label_sql,
+    pair_columns,
+    predicted_column,
+    probability_sql,
+    text_sql,
+)
 from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
@@ -141,7 +151,7 @@ class _Database:
         limit = None if engine.limit is None else engine.limit // 4
         self._connection = connect(folder / "join.db", folder=folder, memory=limit)
 
-    def __enter__(self) -> _Database:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -230,3 +240,80 @@ class _Database:
             ) from None
         except (duckdb.IOException, OSError) as error:
             raise full(OSError(str(error).splitlines()[0]), str(self._folder)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelJoin(Join):
+    """Tables of labels: a system's and the gold ones, and its probability."""
+
+    pred: str | None = None
+    sentence: str | None = None
+
+
+@contextmanager
+def joined_labels(sources: list[Any], join: LabelJoin, engine: Engine) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """One table per system as one: a file with `gold`, a column a system, their probabilities; and the names of both."""
+    if engine.is_spark or any(is_spark_frame(s) for s in sources):
+        raise InputError("on Spark, labels are compared as columns of one table; join the files first.")
+    with tempfile.TemporaryDirectory(prefix="howsure-") as folder:
+        with _LabelDatabase(Path(folder), join, engine) as database:
+            for source in sources:
+                database.add(source)
+            names = model_names(database.names)
+            path = database.written_as(names)
+        yield path, list(names), [_of(name) for name in names] if join.prob else []
+
+
+def _of(name: str) -> str:
+    return f"probability of {name}"
+
+
+class _LabelDatabase(_Database):
+    """A table per system: (row, key, y the gold label, pred, q and, of the first, groups and sentence)."""
+
+    _join: LabelJoin
+
+    def add(self, source: Any) -> None:
+        """Read one system's table and check that its items and gold labels are those of the first."""
+        join, number = self._join, len(self.names)
+        with Table(source, self._engine) as table:
+            pred = table.column(join.pred) if join.pred else predicted_column(table, join.true)
+            gold = label_column(table, join.true, skip={pred.name})
+            sql = {"key": f"CAST({quoted(table.column(join.key).name)} AS VARCHAR)"}
+            sql |= {"y": text_sql(gold), "pred": text_sql(pred)}
+            kinds = dict.fromkeys((*sql, "groups", "sentence"), "VARCHAR")
+            if join.prob:
+                column = table.column(join.prob)
+                sql["q"], kinds["q"] = quoted(column.name), column.type
+            for role, name in (("groups", join.groups), ("sentence", join.sentence)):
+                if name and number == 0:
+                    sql[role] = f"CAST({quoted(table.column(name).name)} AS VARCHAR)"
+            self.names.append(table.name)
+            columns = ", ".join(f'"{c}" {kinds[c]}' for c in sql)
+            self._run(f"CREATE TABLE t{number} (row BIGINT, {columns})")
+            first = 0
+            for batch in table.batches(list(sql.values())):
+                rows = {"row": as_arrow(np.arange(first, first + batch.num_rows))}
+                self._connection.register("incoming", pa.table(rows | dict(zip(sql, batch.columns, strict=True))))
+                self._run(f"INSERT INTO t{number} SELECT * FROM incoming")
+                self._connection.unregister("incoming")
+                first += batch.num_rows
+        if not first:
+            raise InputError(f"{self.names[-1]} has no rows.")
+        empty = self._asked(f"SELECT min(row) FROM t{number} WHERE key IS NULL")[0]
+        if empty is not None:
+            raise InputError(f"{self.names[-1]}: `{join.key}` is missing in row {empty + 1:,}.")
+        self._check(number)
+
+    def written_as(self, names: tuple[str, ...]) -> Path:
+        """The joined table as a Parquet file, in the order of the first."""
+        extra = [role for role in ("groups", "sentence") if getattr(self._join, role)]
+        columns = ["t0.y AS gold", *(f't0."{c}"' for c in extra)]
+        for i, name in enumerate(names):
+            columns.append(f"t{i}.pred AS {quoted(name)}")
+            columns += [f"t{i}.q AS {quoted(_of(name))}"] if self._join.prob else []
+        joins = " ".join(f"JOIN t{i} USING (key)" for i in range(1, len(names)))
+        path = self._folder / "joined.parquet"
+        listed = ", ".join(columns)
+        self._run(f"COPY (SELECT {listed} FROM t0 {joins} ORDER BY t0.row) TO {literal(str(path))} (FORMAT parquet)")
+        return path

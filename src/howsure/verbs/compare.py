@@ -112,10 +112,8 @@ def compare(
     if y_preds is not None or pred is not None:
         from howsure.verbs.compare_labels import compare_labels
 
-        if by is not None or key is not None:
-            raise InputError(
-                "`by=` and `key=` compare probabilities; with `pred=` give the systems as columns of one table."
-            )
+        if by is not None:
+            raise InputError("`by=` compares probabilities; of labels, compare each part by itself with `where=`.")
         return compare_labels(
             y_true,
             y_preds,
@@ -133,6 +131,7 @@ def compare(
             prob=prob,
             true=true,
             where=where,
+            key=key,
             progress=progress,
             engine=engine_of(engine),
         )

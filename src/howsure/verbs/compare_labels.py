@@ -43,22 +43,27 @@ def compare_labels(
     prob: Sequence[str] | str | None,
     true: str | None,
     where: str | None,
+    key: str | None,
     progress: Progress | None,
     engine: Engine,
 ) -> Contest:
-    """The contest of systems whose labels are arrays, or columns of a table."""
+    """The contest of systems whose labels are arrays, columns of a table, or a column of a table each."""
+    asked: dict[str, Any] = {"groups": groups, "sentence": sentence, "metric": metric, "positive": positive}
+    asked |= {"samples": samples, "planned": planned, "level": level, "rng": rng, "scale": scale, "progress": progress}
     metric = _metric(metric, positive)
     samples = _validate.count(samples, "samples")
     planned = None if planned is None else _validate.count(planned, "planned")
+    tables = list(y_true) if y_preds is None and isinstance(y_true, list | tuple) else [y_true]
+    if len(tables) > 1:
+        return _of_files(tables, key, where, _names(pred), _names(prob), asked | {"true": true, "engine": engine})
+    if key is not None:
+        raise InputError("`key=` joins a table per system; columns of one table need none.")
     if y_preds is not None:
         _enough(list(y_preds), None if y_probs is None else list(y_probs))
         preds, probs, source = [], [], None
     else:
         preds, probs = _names(pred), _names(prob)
         _enough(preds, probs or None)
-        tables = list(y_true) if isinstance(y_true, list | tuple) else [y_true]
-        if len(tables) > 1:
-            raise InputError("labels are compared as columns of one table; join the files first.")
         source = tables[0]
     in_order = metric == "span-f1" or sentence is not None
     given: dict[str, Any] = {"groups": groups, "scale": scale} | ({"sentence": sentence} if in_order else {})
@@ -73,6 +78,28 @@ def compare_labels(
         labels_from_table(table, true, preds, probs=probs, where=where, **given) as rows,
     ):
         return _compared(LabelledItems(rows), in_order, wanted)
+
+
+def _of_files(
+    tables: list[Any], key: str | None, where: str | None, preds: list[str], probs: list[str], asked: dict[str, Any]
+) -> Contest:
+    """A table per system, joined on a key."""
+    from howsure.engines.joined import LabelJoin, joined_labels
+
+    if key is None:
+        raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
+    if where is not None:
+        raise InputError("`where=` works on one file; filter the files first.")
+    for option, names in (("pred", preds), ("prob", probs)):
+        if len(names) > 1:
+            raise InputError(f"with a file per system, `{option}=` names the one column that each of them has.")
+    groups, sentence = asked["groups"], asked["sentence"]
+    first = {"pred": next(iter(preds), None), "prob": next(iter(probs), None), "true": asked["true"]}
+    join = LabelJoin(key, groups=groups, sentence=sentence, **first)
+    with joined_labels(tables, join, asked["engine"]) as (path, systems, sure):
+        one = asked | {"true": "gold", "groups": groups and "groups", "sentence": sentence and "sentence"}
+        made = compare_labels(str(path), None, None, pred=systems, prob=sure, where=None, key=None, **one)
+    return replace(made, source=", ".join(systems))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Question:
     """What is asked of every document; travels to other processes as JSON."""
 
     actors: tuple[tuple[str, str, tuple[str, ...]], ...]
@@ -48,7 +48,7 @@ class Work:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Work:
+    def from_dict(cls, given: dict[str, Any]) -> Question:
         actors = tuple((code, name, tuple(words)) for code, name, words in given["actors"])
         return cls(**{**given, "actors": actors, "verbs": tuple(given["verbs"])})
 
@@ -69,7 +69,7 @@ class Block:
 
 
 @cache
-def _lexicon(work: Work) -> Lexicon:
+def _lexicon(work: Question) -> Lexicon:
     return Lexicon("given", tuple(Actor(*a) for a in work.actors))
 
 
@@ -104,7 +104,7 @@ def coref_version(name: str | None) -> str:
     return f"{chosen.stem}-{hashlib.blake2b(chosen.read_bytes(), digest_size=8).hexdigest()}"
 
 
-def block_rows(texts: Sequence[DatedText], work: Work) -> Block:
+def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
     """The rows of a block's documents."""
     began = time.process_time()
     parsed = _parsed(texts, work)
@@ -151,7 +151,7 @@ def resolved_document(document: Document, link: Linker, temperature: float) -> R
     )
 
 
-def _parsed(texts: Sequence[DatedText], work: Work) -> list[Document | str | None]:
+def _parsed(texts: Sequence[DatedText], work: Question) -> list[Document | str | None]:
     """A parse of each text, why there is none, or None where the text has failed before."""
     made: list[Document | str | None] = [t.document for t in texts]
     wanted = [i for i, t in enumerate(texts) if t.document is None and not t.failure]

@@ -21,7 +21,7 @@ from howsure.engines.spark.session import check_spark
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import FORMAT, has_part, read_manifest, read_part, write_manifest, write_part
-from howsure.exploring.blocks import Seconds, Work, block_rows, coref_version, packed, unpacked
+from howsure.exploring.blocks import Seconds, Question, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import BLOCK, Census, Corpus, blocks
 from howsure.exploring.spark import OnSpark
 from howsure.kernels.threads import cores
@@ -35,7 +35,7 @@ def temporary_folder() -> Path:
     return Path(made.name)
 
 
-def new_manifest(corpus: Corpus, found: Census, work: Work, every: str, lexicon: str) -> dict[str, Any]:
+def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexicon: str) -> dict[str, Any]:
     words = json.dumps(work.actors).encode()
     model = work.model
     if found.parsed < found.n:
@@ -127,7 +127,7 @@ class Place:
     """What to do with each block, where to write its part, and which engine runs it."""
 
     folder: Path
-    work: Work
+    work: Question
     jobs: int | None
     on_spark: bool
     master: str | None
@@ -155,7 +155,7 @@ def check_engine(engine: Engine, jobs: int | None) -> bool:
     return True
 
 
-def write_block(folder: Path, work: Work, name: str, texts: list[DatedText]) -> Seconds:
+def write_block(folder: Path, work: Question, name: str, texts: list[DatedText]) -> Seconds:
     """Writes the part of one block; returns where the time went."""
     block = block_rows(texts, work)
     write_part(folder, name, block.rows)
@@ -164,7 +164,7 @@ def write_block(folder: Path, work: Work, name: str, texts: list[DatedText]) -> 
 
 def block_writer(setup: dict[str, Any]) -> Callable[[dict[str, Any]], Seconds]:
     """What a worker process does with a block."""
-    folder, work = Path(setup["folder"]), Work.from_dict(setup["work"])
+    folder, work = Path(setup["folder"]), Question.from_dict(setup["work"])
     return lambda task: write_block(folder, work, task["name"], [unpacked(t) for t in task["texts"]])
 
 

@@ -22,7 +22,7 @@ from howsure.corpora.dated import DatedText
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import SCHEMAS, part_files, write_part_files
-from howsure.exploring.blocks import Seconds, Work, block_rows, coref_version, packed, unpacked
+from howsure.exploring.blocks import Seconds, Question, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import Corpus, DocumentColumns, document_of_row
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Blocks:
                 )
 
     def _answer(self, texts: bytes) -> dict[str, Any]:
-        work = Work.from_dict(json.loads(self.work))
+        work = Question.from_dict(json.loads(self.work))
         _check_same(self, work.model, work.coref)
         block = block_rows([unpacked(t) for t in json.loads(zlib.decompress(texts))], work)
         return {"seconds": json.dumps(block.seconds), **part_files(block.rows)}
@@ -83,7 +83,7 @@ def _check_same(expected: Blocks, model: str | None, coref: str | None) -> None:
 class OnSpark:
     """Does blocks on Spark."""
 
-    def __init__(self, folder: Path, work: Work, master: str | None, manifest: dict[str, Any], parses: bool) -> None:
+    def __init__(self, folder: Path, work: Question, master: str | None, manifest: dict[str, Any], parses: bool) -> None:
         self.folder = folder
         settings = manifest["settings"]
         self.task = Blocks(
@@ -147,7 +147,7 @@ def _settle(wave: list[tuple[str, bytes, Future[Seconds]]], job: Future[None]) -
             made.set_exception(error or InputError(f"Spark has lost the block {name}."))
 
 
-def _absolute(work: Work) -> Work:
+def _absolute(work: Question) -> Question:
     """Executors have other current folders; they see the same files only under their whole names."""
 
     def whole(name: str | None) -> str | None:

@@ -17,7 +17,7 @@ from howsure.events.lexicons import Lexicon
 from howsure.events.rules import rule_set
 from howsure.events.storage import join_parts, read_manifest
 from howsure.events.timeline import all_periods, check_period
-from howsure.exploring.blocks import Work
+from howsure.exploring.blocks import Question
 from howsure.exploring.corpus import DocumentColumns, census, is_address, open_corpus
 from howsure.exploring.running import (
     Place,
@@ -122,7 +122,7 @@ def explore(
     rule_set(rules)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
         raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
-    work = Work(
+    work = Question(
         tuple((a.code, a.name, a.words) for a in lexicon.actors),
         lexicons.verbs(verbs),
         rules,

@@ -21,7 +21,7 @@ from howsure.engines.spark.session import check_spark
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.storage import FORMAT, has_part, read_manifest, read_part, write_manifest, write_part
-from howsure.exploring.blocks import Seconds, Question, block_rows, coref_version, packed, unpacked
+from howsure.exploring.blocks import Question, Seconds, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import BLOCK, Census, Corpus, blocks
 from howsure.exploring.spark import OnSpark
 from howsure.kernels.threads import cores

@@ -22,7 +22,7 @@ from howsure.corpora.dated import DatedText
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
 from howsure.errors import HowsureError, InputError
 from howsure.events.storage import SCHEMAS, part_files, write_part_files
-from howsure.exploring.blocks import Seconds, Question, block_rows, coref_version, packed, unpacked
+from howsure.exploring.blocks import Question, Seconds, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import Corpus, DocumentColumns, document_of_row
 
 if TYPE_CHECKING:

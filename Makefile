@@ -22,7 +22,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
-.PHONY: english-model english-scores english-coref
+.PHONY: english-model english-vectors english-scores english-coref
 .PHONY: muc-study stories
 .PHONY: lm-study count-study
 
@@ -111,6 +111,10 @@ coref-study: $(VENV)/.base
 
 english-model: $(VENV)/.test
 	$(BIN)/python -m howsure.english.training build/english --export src/howsure/english/model
+
+# The word vectors that ship, from GloVe under HOWSURE_DATA.
+english-vectors: $(VENV)/.test
+	$(BIN)/python bench/studies/english_vectors.py
 
 english-scores: $(VENV)/.test
 	$(BIN)/python bench/studies/english_scores.py --write

@@ -307,7 +307,7 @@ def _english_trouble() -> str | None:
     """What is wrong with the files of the model that ships: every checksum is compared, nothing is loaded."""
     folder = Path(__file__).parents[1] / "english" / "model"
     try:
-        for path in (folder / "weights.npz", folder / "coref.npz"):
+        for path in (folder / "weights.npz", folder / "coref.npz", folder.parents[1] / "data" / "vectors.npz"):
             with zipfile.ZipFile(path) as packed:
                 if broken := packed.testzip():
                     return f"{path.name} is damaged at {broken}"

@@ -100,14 +100,17 @@ def collapse(q: Floats, counts: Ints) -> tuple[Ints, Ints, int]:
 
 def distinct(q: Floats, y: NDArray[np.uint8], weight: Ints | None) -> tuple[Floats, Ints]:
     """Sorted distinct probabilities and their (k, 2) label counts."""
-    values, inverse = np.unique(q + 0.0, return_inverse=True)  # + 0.0 turns -0.0 into 0.0
-    slot = 2 * inverse + y
-    if weight is None:
-        counts = np.bincount(slot, minlength=2 * len(values))
-    else:
-        counts = np.zeros(2 * len(values), np.int64)
-        np.add.at(counts, slot, weight)
-    counts = counts.reshape(-1, 2).astype(np.int64)
+    q = q + 0.0  # turns -0.0 into 0.0
+    if weight is None:  # q and label as one integer, in the order of q: one sort and no permutation
+        keys, n = np.unique((q.view(np.int64) << 1) | y, return_counts=True)
+        values, slot = keys >> 1, keys & 1
+        first = np.concatenate([[True], values[1:] != values[:-1]])[: len(keys)]
+        counts = np.zeros((int(first.sum()), 2), np.int64)
+        counts[np.cumsum(first) - 1, slot] = n
+        return values[first].view(np.float64), counts
+    values, inverse = np.unique(q, return_inverse=True)
+    counts = np.zeros((len(values), 2), np.int64)
+    np.add.at(counts, (inverse, y), weight)
     keep = counts.any(axis=1)  # rows of weight zero leave no trace
     return values[keep], counts[keep]
 

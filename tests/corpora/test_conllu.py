@@ -120,3 +120,82 @@ def test_gum_is_read_whole():
             assert part == about["text"].replace(" ", "")
             break
     assert all(m.end <= len(d) and m.start < m.end for d in documents for m in d.mentions)
+
+
+def lines(*rows):
+    return "".join("\t".join(r.split()) + "\n" if r and r[0] != "#" else r + "\n" for r in rows)
+
+
+# As Stanza 1.4 writes it: no SpaceAfter, offsets in the last column, of a multi-word token on its range.
+STANZA = lines(
+    "# text = She can't go.",
+    "# sent_id = 0",
+    "1 She she PRON PRP Case=Nom 4 nsubj _ start_char=0|end_char=3|ner=O",
+    "2-3 can't _ _ _ _ _ _ _ start_char=4|end_char=9|ner=O",
+    "2 ca can AUX MD VerbForm=Fin 4 aux _ _",
+    "3 n't not PART RB _ 4 advmod _ _",
+    "4 go go VERB VB VerbForm=Inf 0 root _ start_char=10|end_char=12|ner=O",
+    "5 . . PUNCT . _ 4 punct _ start_char=12|end_char=13|ner=O",
+    "",
+)
+# As UDPipe writes it: # newdoc without an id, SpaceAfter on words and SpacesAfter at the ends of lines.
+UDPIPE = lines(
+    "# generator = UDPipe 2, https://lindat.mff.cuni.cz/services/udpipe",
+    "# newdoc",
+    "# newpar",
+    "# sent_id = 1",
+    "# text = Go!",
+    r"1 Go go VERB VB Mood=Imp 0 root _ SpaceAfter=No|TokenRange=0:2",
+    r"2 ! ! PUNCT . _ 1 punct _ SpacesAfter=\n|TokenRange=2:3",
+    "",
+)
+# As CorefUD: the layout once, before the first document; crossing mentions; mentions that begin at, end at, or are, empty nodes.
+COREFUD = lines(
+    "# global.Entity = eid-etype-head-other",
+    "# newdoc id = a",
+    "1 Ann Ann PROPN NNP _ 2 nsubj _ Entity=(e1-person-1-)",
+    "2 left leave VERB VBD _ 0 root _ Entity=(e2-event-1-",
+    "2.1 she she PRON PRP _ _ _ 2:nsubj Entity=(e1-person-1-)",
+    "3 town town NOUN NN _ 2 obj _ Entity=(e3-place-1-",
+    "3.1 it it PRON PRP _ _ _ 2:obj Entity=e2)",
+    "4 today today NOUN NN _ 2 obl _ Entity=e3)(e4[1/2]-time-1-)",
+    "4.1 _ _ _ _ _ _ _ 2:x Entity=(e1-person-1-",
+    "5 home home ADV RB _ 2 advmod _ Entity=e1)(e4[2/2]-time-1-)",
+    "",
+    "# newdoc id = b",
+    "1 Bob Bob PROPN NNP _ 0 root _ Entity=(e9-person-1-)",
+    "",
+)
+
+
+def read(text, tmp_path):
+    path = tmp_path / "given.conllu"
+    path.write_text(text)
+    return read_conllu(path)
+
+
+def test_stanza_spaces_come_from_offsets(tmp_path):
+    (found,) = read(STANZA, tmp_path)
+    assert found.words == ("She", "ca", "n't", "go", ".")
+    assert found.text() == "She can't go."
+    assert found.heads.tolist() == [3, 3, 3, -1, 3]
+    (newer,) = read(STANZA.replace("end_char=12", "end_char=12|SpaceAfter=No"), tmp_path)
+    assert newer.text() == "She can't go."
+
+
+def test_udpipe(tmp_path):
+    (found,) = read(UDPIPE, tmp_path)
+    assert found.text() == "Go!"
+    assert found.name == "given-2"
+
+
+def test_corefud_layout_crossing_mentions_and_empty_nodes(tmp_path):
+    first, second = read(COREFUD, tmp_path)
+    assert first.mentions == (
+        Mention(0, 1, "e1", "person"),
+        Mention(1, 3, "e2", "event"),  # ends at an empty node
+        Mention(2, 4, "e3", "place"),  # crosses e2
+        Mention(3, 4, "e4", "time"),  # the first of two parts of one length
+        Mention(4, 5, "e1", "person"),  # begins at an empty node
+    )
+    assert second.mentions == (Mention(0, 1, "e9", "person"),)

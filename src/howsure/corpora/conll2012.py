@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -23,20 +24,21 @@ class BracketReader:
 
     `layout` is CoNLL-U's `global.Entity` ("GRP-etype-…"), which says which of the dash-separated values is the entity
     and which its type; without it the first value is the entity. A mention in several parts (`4[1/2]`) becomes the
-    span of its longest part, the first among equals. Mentions nest; only with `crossing` may they overlap otherwise.
+    span of its longest part, the first among equals. Mentions nest; only with `crossing` may they overlap otherwise. An empty
+    node behind token k is at k + ½; a mention without any token is left out.
     """
 
     def __init__(self, layout: str = "", *, crossing: bool = False) -> None:
         self.crossing = crossing
-        self.places: dict[int, str] = {}  # where the brackets of a token are, for messages
+        self.places: dict[float, str] = {}  # where the brackets of a token are, for messages
         names = layout.split("-") if layout else ["GRP"]
         self.entity_at = names.index("GRP") if "GRP" in names else names.index("eid") if "eid" in names else 0
         self.type_at = names.index("etype") if "etype" in names else None
-        self.open: dict[str, list[tuple[int, int, str, str]]] = {}
-        self.found: list[tuple[int, int, int, str, str, str]] = []  # start, -end, order, entity, type, parts' key
+        self.open: dict[str, list[tuple[int, float, str, str]]] = {}
+        self.found: list[tuple[float, float, int, str, str, str]] = []  # start, -end, order, entity, type, parts' key
         self.order = 0
 
-    def read(self, value: str, token: int, where: str) -> None:
+    def read(self, value: str, token: float, where: str) -> None:
         """The brackets at one token."""
         at = 0
         self.places[token] = where
@@ -75,7 +77,11 @@ class BracketReader:
         whole: list[tuple[int, int, int, str, str]] = []
         split: dict[tuple[str, int], list[tuple[int, int, int, str, str]]] = {}
         numbers: dict[str, int] = {}
-        for start, minus_end, order, name, kind, parts in sorted(self.found):
+        for first, minus_last, order, name, kind, parts in sorted(self.found):
+            start, minus_end = ceil(first), ceil(minus_last)
+            if -minus_end <= start:
+                continue
+            self.places.setdefault(start, self.places[first])
             if not parts:
                 whole.append((start, minus_end, order, name, kind))
                 continue

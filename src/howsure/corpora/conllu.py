@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -15,13 +16,16 @@ from howsure.errors import InputError
 
 NAMES = ("lemma", "upos", "xpos", "features", "relation", "misc")
 POSITIONS = (2, 3, 4, 5, 7, 9)
+OFFSETS = re.compile(r"start_char=(\d+)\|end_char=(\d+)")  # Stanza's, in the last column
 
 
 def read_conllu(path: str | Path) -> list[Document]:
     """The documents of a CoNLL-U file, split at `# newdoc`; a file without one is a document named like the file.
 
-    Ranges of a multi-word token (`3-4`) only tell where the spaces are; empty nodes (`8.1`) are left out. Mentions
-    come from `Entity=` in the last column where the file has any. An error names file and line.
+    Ranges of a multi-word token (`3-4`) only tell where the spaces are; empty nodes (`8.1`) are left out. Where nothing says
+    `SpaceAfter`, spaces are read from Stanza's offsets. Mentions come from `Entity=` in the last column where the file has
+    any: GUM's or CorefUD's, whose layout (`global.Entity`) may be given once a file, whose mentions may cross, and may begin or
+    end at empty nodes; one that has no other word is left out. An error names file and line.
     """
     return list(conllu_documents(numbered_lines(path), str(path), Path(path).stem))
 
@@ -37,7 +41,7 @@ def conllu_documents(lines: Iterable[tuple[int, str]], source: str, name: str) -
                 building.end_sentence()
                 if building.words:
                     yield building.document()
-                building = _Builder(source, value or f"{name}-{number}")
+                building = _Builder(source, value or f"{name}-{number}", building.layout)
             else:
                 building.comment(key, value)
         elif not line.strip():
@@ -52,8 +56,8 @@ def conllu_documents(lines: Iterable[tuple[int, str]], source: str, name: str) -
 class _Builder:
     """One document as its lines come in."""
 
-    def __init__(self, source: str, name: str) -> None:
-        self.source, self.name = source, name
+    def __init__(self, source: str, name: str, layout: str = "") -> None:
+        self.source, self.name, self.layout = source, name, layout
         self.words: list[str] = []
         self.columns: tuple[list[str], ...] = tuple([] for _ in NAMES)
         self.heads: list[int] = []
@@ -65,10 +69,14 @@ class _Builder:
         self.sentence_metadata: list[dict[str, str]] = []
         self.brackets: BracketReader | None = None
         self.joined_until, self.space_after_joined = 0, True
+        self.offsets: list[tuple[int, int]] = []  # -1 where there are none
+        self.joined_offsets = (-1, -1)
+        self.says_spaces = False
 
     def comment(self, key: str, value: str) -> None:
         if not self.words and (key.startswith("meta::") or key.startswith("global.")):
             self.metadata[key.removeprefix("meta::")] = value
+            self.layout = value if key == "global.Entity" else self.layout
         else:
             self.pending[key] = value
 
@@ -77,13 +85,19 @@ class _Builder:
         where = f"{self.source}, line {number}"
         if len(fields) != 10:
             raise InputError(f"{where}: CoNLL-U has 10 columns separated by tabs; this line has {len(fields)}.")
-        identity = fields[0]
+        identity, misc = fields[0], fields[9]
+        self.says_spaces |= "SpaceAfter=" in misc or "SpacesAfter=" in misc
+        found = OFFSETS.search(misc)
+        offsets = (int(found[1]), int(found[2])) if found else (-1, -1)
         if not identity.isdecimal():
             first, mark, last = identity.partition("-")
             if mark and first.isdecimal() and last.isdecimal():
-                self.joined_until, self.space_after_joined = int(last), "SpaceAfter=No" not in fields[9]
+                self.joined_until, self.space_after_joined = int(last), "SpaceAfter=No" not in misc
+                self.joined_offsets = offsets
             elif "." not in identity:
                 raise InputError(f'{where}: the first column numbers the words of a sentence; got "{identity}".')
+            else:
+                self.entity(misc, len(self.words) - 0.5, where)
             return
         position = len(self.words) - self.starts[-1] + 1
         if int(identity) != position:
@@ -92,21 +106,26 @@ class _Builder:
             raise InputError(f"{where}: the word (second column) is empty.")
         if fields[6] != "_" and not fields[6].isdecimal():
             raise InputError(f'{where}: the head (column 7) must be a word\'s number or "_"; got "{fields[6]}".')
-        misc = fields[9]
-        if "Entity=" in misc:
-            value = next((f[7:] for f in misc.split("|") if f.startswith("Entity=")), "")
-            if self.brackets is None:
-                self.brackets = BracketReader(self.metadata.get("global.Entity", ""))
-            self.brackets.read(value, len(self.words), where)
+        self.entity(misc, len(self.words), where)
         space = "SpaceAfter=No" not in misc
         if position <= self.joined_until:
             space = position == self.joined_until and self.space_after_joined
+            begin, end = self.joined_offsets  # of the whole: known where its first word begins and its last one ends
+            offsets, self.joined_offsets = (begin, end if position == self.joined_until else -1), (-1, end)
+        self.offsets.append(offsets)
         self.words.append(fields[1])
         for column, at in zip(self.columns, POSITIONS, strict=True):
             column.append(fields[at])
         self.heads.append(-2 if fields[6] == "_" else int(fields[6]) - 1)
         self.lines.append(number)
         self.spaces.append(space)
+
+    def entity(self, misc: str, at: float, where: str) -> None:
+        if "Entity=" in misc:
+            value = next((f[7:] for f in misc.split("|") if f.startswith("Entity=")), "")
+            if self.brackets is None:
+                self.brackets = BracketReader(self.layout, crossing="eid" in self.layout.split("-"))
+            self.brackets.read(value, at, where)
 
     def end_sentence(self) -> None:
         start, end = self.starts[-1], len(self.words)
@@ -125,6 +144,9 @@ class _Builder:
 
     def document(self) -> Document:
         heads = np.array(self.heads, dtype=np.int64)
+        if not self.says_spaces:
+            for i, ((_, end), (begin, _)) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
+                self.spaces[i] = begin > end if begin >= 0 and end >= 0 else self.spaces[i]
         mentions: tuple[Mention, ...] | None = None
         if self.brackets is not None:
             mentions = self.brackets.mentions(self.source)

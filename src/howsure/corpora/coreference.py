@@ -16,6 +16,7 @@ from howsure.corpora.conll2012 import BracketReader, read_conll2012
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import corpus_path, numbered_lines, read_splits
+from howsure.corpora.relations import universal
 from howsure.data import word_list
 from howsure.errors import InputError
 
@@ -284,7 +285,7 @@ def _read_file(path: Path) -> list[Document]:
         raise InputError(f"there is no file {path}.")
     beside = path.with_suffix(".conll")
     if path.suffix == ".conllu":
-        documents = read_conllu(path)
+        documents = [universal(d, refuse=False) for d in read_conllu(path)]
         if beside.exists() and len(documents) == 1:
             return [read_ontogum(beside, documents[0])]
         return documents

@@ -21,6 +21,7 @@ from typing import Any
 from howsure import _validate
 from howsure.corpora.conllu import conllu_documents, conllu_text
 from howsure.corpora.document import Document
+from howsure.corpora.relations import universal
 from howsure.english.annotating import Parsed, annotated, joined
 from howsure.english.lemmas import MOST_UNKNOWN, Vocabulary
 from howsure.english.shipped import Model, known_words, model_version, spacy_module
@@ -118,9 +119,10 @@ def parse(
     Parameters
     ----------
     texts : iterable of str, (name, str) or Document; or one str
-        A `Document` that has heads is passed on as it is; one without is parsed from its text.
+        A `Document` that has heads is passed on; one without is parsed from its text.
     model : str, spaCy pipeline or None
-        The pipeline that ships; or the name of any installed spaCy pipeline, or one already loaded.
+        The pipeline that ships; or the name of any installed spaCy pipeline, or one already loaded. Relations of other
+        label schemes (nsubjpass, pobj) become Universal Dependencies; those of none that is known are refused.
     cache : bool or path
         Whether, or in which folder, parses are kept for the next run; by default the user's cache folder.
     jobs : int or None
@@ -257,7 +259,7 @@ class _Stream:
             wait = False
             while self.in_flight and self.in_flight[0].result is not None and self.in_flight[0].result.done():
                 self.in_flight.popleft()
-            yield document
+            yield universal(document)
 
     def _made(self, made: _Pending) -> Document:
         """A document from its stretches. What needs all of a document, such as coreference, belongs here."""

@@ -18,6 +18,7 @@ from howsure.corpora.dated import DatedText, date_or_reason, text_folder, usable
 from howsure.corpora.document import Document
 from howsure.corpora.news import muc_texts, nitf_texts, reuters_texts
 from howsure.corpora.reading import numbered_lines
+from howsure.corpora.relations import universal
 from howsure.errors import InputError
 from howsure.events.storage import part_name
 
@@ -168,6 +169,11 @@ def _conllu(paths: list[Path]) -> Iterator[DatedText]:
             failure = ""
             if document.heads is None or any(c not in document.columns for c in ("lemma", "upos", "relation")):
                 failure = "not parsed: it needs lemmas, tags, heads and relations"
+            else:
+                try:
+                    document = universal(document)
+                except InputError as error:
+                    failure = str(error).removeprefix(f'document "{document.name}": ')
             text = _spaced(document)
             yield DatedText(
                 document.name, text, day, document.metadata.get("title", ""), undated, failure, document=document

@@ -30,7 +30,7 @@ SECTIONS = {
     "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "mistakes", "faq"],
     "Guides": [
         "check", "compare", "count", "score", "agree", "split", "recalibrate", "classify", "tagger", "coref", "lm", "continuous",
-        "english", "explore", "page", "scale", "doctor", "reproduce",
+        "english", "explore", "bring-your-own", "page", "scale", "doctor", "reproduce",
     ],
     "Reference": ["commands/index", "reference/index", "glossary", "cite"],
     "Evidence": ["theory", "reproduction", "synthetic", "taggers-study", "coref-study", "muc-study", "lm-study", "model-card"],

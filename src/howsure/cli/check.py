@@ -39,7 +39,11 @@ ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --expla
         "What fails by --fail-above: an error shown-above (its lower limit is above; the default), its point "
         "estimate, or all that is not shown-below (its upper limit is above).",
     ),
-    option("log", "The file is a log: lm-eval (--log_samples), or llm (JSON lines).", flags="--from"),
+    option(
+        "log",
+        "Who wrote the file: lm-eval (--log_samples), llm (JSON lines), huggingface (.npz, .npy, .jsonl).",
+        flags="--from",
+    ),
     option(
         "paper",
         "Algorithms 1 and 2, calibration and refinement, and the curve as in the paper; bins of 5,000 rows or --bins.",
@@ -72,6 +76,7 @@ def check(
       howsure check predictions.parquet --groups doc_id --html report.html --plot curve.pdf
       howsure check predictions.parquet --prob 'p_*' --true gold      (many classes)
       howsure check --from lm-eval 'samples_*.jsonl' --by task
+      howsure check --from huggingface predictions.npz      (logits and label_ids of Trainer.predict)
       howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is shown to be above)
       howsure check predictions.csv --fail-above 0.05 --gate shown-below      (… unless it is shown to be below)
       howsure check 'hdfs://…/run/*.parquet' --groups doc --engine spark --master yarn
@@ -83,9 +88,12 @@ def check(
     from howsure.verbs.check import check as run_check
 
     columns = {name: given[name] for name in ("prob", "true", "positive", "where", "scale", "logits", "missing")}
-    if log is not None and (file is None or any(columns[c] for c in ("prob", "true", "positive", "scale", "logits"))):
+    beside = columns["true"] if log == "huggingface" else None  # the labels of a .npy
+    if log is not None and (file is None or any(columns[c] for c in ("prob", "positive", "scale", "logits"))):
+        raise InputError("--from knows its columns: give its file, without --prob, --positive, --scale or --logits.")
+    if log is not None and columns["true"] != beside:
         raise InputError(
-            "--from knows its columns: give the log's file, without --prob, --true, --positive, --scale or --logits."
+            "--from knows its columns: leave --true out (of huggingface it is the file of labels of a .npy)."
         )
     if demo == (file is not None):
         raise InputError("give a file to check, or --demo for the shipped example.")
@@ -107,8 +115,9 @@ def check(
         return deliver(check_continuous(file, draws, quantiles=quantiles, **kept))
     source = shipped_example() if demo else file
     if log is not None:
-        source = logged(str(file), log)
-        columns |= {"prob": "confidence", "true": "correct"}
+        source, roles = logged(str(file), log, beside)
+        given["groups"] = given["groups"] or roles.pop("groups", None)
+        columns |= roles
     if paper:
         from howsure.verbs.check_paper import check_paper
 

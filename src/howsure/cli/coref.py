@@ -23,6 +23,18 @@ DOCUMENTS = argument(
     "documents", "A file (.conllu, .conll, .jsonl), a folder of them, or gum:dev, ontogum:dev.", reads=_files
 )
 MODEL = argument("model", "The model that `howsure coref train` wrote.", reads=True)
+SCORES = option("scores", "Another system's logits or clusters instead of a model (.jsonl).", reads=True)
+
+
+def _chosen(model: str | None, documents: str | None, scores: str | None) -> tuple[str | None, str | None]:
+    """The model or the scores, and the documents: an argument alone is these."""
+    if documents is None:
+        model, documents = None, model
+    if scores is not None and model is not None:
+        from howsure.errors import InputError
+
+        raise InputError("give a model or --scores, not both.")
+    return scores or model, documents
 
 
 @command(
@@ -56,6 +68,7 @@ def train(deliver: Delivery, documents: str, out: str, without: str | None, **gi
     replace(options.MODEL_OUT, help="Write here: .jsonl, or .conll for CoNLL-2012."),
     replace(MODEL, required=False, help=f"{MODEL.help[:-1]}; with --raw, the one that ships by default."),
     replace(DOCUMENTS, required=False),
+    SCORES,
     option("raw", "Raw English instead of documents: a text file, a folder of them, or - for stdin.", reads="deep"),
     option("mentions", "gold or predicted; by default as trained, or found if none are given."),
     option("samples", "Sampled clusterings to add to each document.", 0),
@@ -68,6 +81,7 @@ def resolve(
     out: str,
     model: str | None,
     documents: str | None,
+    scores: str | None,
     raw: str | None,
     mentions: str | None,
     **given: Any,
@@ -79,13 +93,16 @@ def resolve(
     Examples:
       howsure coref resolve coref.npz parsed.conllu --samples 100 -o resolved.jsonl
       howsure coref resolve coref.npz parsed/ --mentions predicted -o system.conll
+      howsure coref resolve --scores fastcoref.jsonl parsed.conllu -o resolved.jsonl
     """
     from howsure.errors import InputError
     from howsure.verbs.coref import resolve as run_resolve
     from howsure.verbs.coref import shipped_coref, write_resolved
 
-    if (documents is None) == (raw is None) or (model is None and raw is None):
-        raise InputError("give a model and documents, or raw text with --raw.")
+    if raw is None or documents is not None:
+        model, documents = _chosen(model, documents, scores)
+    if (documents is None) == (raw is None) or (model is None and raw is None) or (raw is not None and scores):
+        raise InputError("give a model (or --scores) and documents, or raw text with --raw.")
     failures: list[InputError] = []
     read: Any = documents
     if raw is not None:
@@ -133,8 +150,9 @@ def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
 
 
 @command(
-    MODEL,
-    DOCUMENTS,
+    replace(MODEL, required=False),
+    replace(DOCUMENTS, required=False),
+    SCORES,
     option("by", "Compare pairs by mention-type or distance."),
     option("mentions", "gold or predicted; by default as trained."),
     option("sample_sizes", "Numbers of samples to compare with the exact answers.", "10,100,1000"),
@@ -142,20 +160,26 @@ def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
     options.seed("the samples"),
     *options.DELIVERY,
 )
-def check(deliver: Delivery, model: str, documents: str, sample_sizes: str, **given: Any) -> int:
+def check(
+    deliver: Delivery, model: str | None, documents: str | None, scores: str | None, sample_sizes: str, **given: Any
+) -> int:
     """Are its probabilities of "same entity" and "new entity" right?
 
     Examples:
       howsure coref check coref.npz test/ --by mention-type --html report.html
       howsure coref check coref.npz ontogum:test --by distance --json
+      howsure coref check --scores fastcoref.jsonl gold.conllu
     """
     from howsure.errors import InputError
     from howsure.verbs.coref import check_coref
 
+    used, read = _chosen(model, documents, scores)
+    if used is None or read is None:
+        raise InputError("give a model (or --scores) and documents.")
     sizes = options.listed(sample_sizes)
     if not all(t.isdecimal() and int(t) > 0 for t in sizes):
         raise InputError(f"--sample-sizes lists whole numbers with commas between; got {sample_sizes!r}.")
-    return deliver(check_coref(model, documents, sample_sizes=[int(t) for t in sizes], **given))
+    return deliver(check_coref(used, read, sample_sizes=[int(t) for t in sizes], **given))
 
 
 coref = family("Coreference: train, resolve, score, check.", *(train, resolve, score, check))

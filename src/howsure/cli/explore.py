@@ -43,7 +43,14 @@ PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder
     options.seed("the draws"),
     option("temperature", "Flatten (above 1) or sharpen the coreference posterior.", 1.0),
     PIPELINE,
-    option("coref", "Another coreference model; none and simple are baselines.", reads="deep"),
+    option(
+        "coref",
+        "Another coreference model, or a system's scores (.jsonl); none and simple are baselines.",
+        reads="deep",
+    ),
+    option(
+        "parses", "Parses of the documents (CoNLL-U), by `# newdoc id`; alone, the documents themselves.", reads="deep"
+    ),
     options.JOBS,
     *options.ENGINE[:2],
     *options.CACHE,
@@ -70,13 +77,14 @@ def explore(
       howsure explore
       howsure explore news/ --actors countries --verbs attack --every quarter --out results/
       howsure explore wire.parquet --text body --date published --actors my-groups.csv --verbs attack,bomb --out results/
+      howsure explore --parses parses.conllu --coref fastcoref.jsonl --actors countries
     """
     from howsure.files import write_whole
     from howsure.verbs.explore import actor_lexicon
     from howsure.verbs.explore import explore as run_explore
 
     kept = options.kept(cache, no_cache)
-    lexicon, named, plot = actor_lexicon(actors, source), options.listed(actor), deliver.plot
+    lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
     for name in named:
         lexicon.number(name)  # raises now, not after the work
     with progress("documents") as moved:

@@ -54,7 +54,7 @@ def read_log(pattern: str, kind: str) -> LogRows:
     right: list[int] = []
     task: list[str] = []
     for path in paths:
-        for number, record in _records(path):
+        for number, record in json_records(path):
             try:
                 said, good = reader(record)
             except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -72,7 +72,8 @@ class _NotThisFormat(ValueError):
     """Raised by a reader with a sentence about what is missing."""
 
 
-def _records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, with their line numbers."""
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():

@@ -23,6 +23,7 @@ from howsure.events.lexicons import Actor, Lexicon
 from howsure.events.rules import rule_set
 from howsure.events.storage import Rows
 from howsure.models.coreference.mentions import detect_mentions
+from howsure.models.coreference.others import SystemScores, read_system
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
@@ -74,11 +75,13 @@ def _lexicon(work: Question) -> Lexicon:
 
 
 @cache
-def linker(name: str | None) -> Linker:
-    """The coreference model: the one that ships (None), a file, or a baseline by name."""
+def linker(name: str | None) -> Linker | SystemScores:
+    """The coreference model: the one that ships (None), a file, another system's scores (.jsonl), or a baseline by name."""
     chosen = coref_path(name)
     if isinstance(chosen, str):
         return BASELINES[chosen]
+    if chosen.suffix.lower() in (".jsonl", ".json"):
+        return read_system(chosen)
     from howsure.models.coreference.ranker import CorefModel
 
     return CorefModel.load(chosen).posterior
@@ -137,12 +140,15 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
     return Block(rows, done_parsing - began, resolving, asking)
 
 
-def resolved_document(document: Document, link: Linker, temperature: float) -> Resolved:
-    """A parsed document with its mentions (its own, or those found) and their posterior, tempered."""
-    mentions = document.mentions if document.mentions is not None else detect_mentions(document)
-    once = {(m.start, m.end): m for m in reversed(mentions)}
-    ordered = sorted(once.values(), key=lambda m: (m.start, -m.end))
-    posterior = link(document, ordered)
+def resolved_document(document: Document, link: Linker | SystemScores, temperature: float) -> Resolved:
+    """A parsed document with its mentions (of the scores, its own, or those found) and their posterior, tempered."""
+    if isinstance(link, SystemScores):
+        ordered, posterior = list(link.candidates(document)), link.posterior(document)
+    else:
+        mentions = document.mentions if document.mentions is not None else detect_mentions(document)
+        once = {(m.start, m.end): m for m in reversed(mentions)}
+        ordered = sorted(once.values(), key=lambda m: (m.start, -m.end))
+        posterior = link(document, ordered)
     return Resolved(
         document,
         np.array([m.start for m in ordered], dtype=np.int64),

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -178,6 +178,22 @@ def _conllu(paths: list[Path]) -> Iterator[DatedText]:
             yield DatedText(
                 document.name, text, day, document.metadata.get("title", ""), undated, failure, document=document
             )
+
+
+def with_parses(corpus: Corpus, path: Path) -> Corpus:
+    """The corpus with the parses of a CoNLL-U file or folder, found by id; a document without one has failed."""
+    paths = [path] if path.is_file() else sorted(path.rglob("*.conllu"))
+    parsed = {t.id: t for t in _conllu(paths)}
+    if not parsed:
+        raise InputError(f"`parses=`: there are no parses in {path}.")
+
+    def read() -> Iterator[DatedText]:
+        for t in corpus:
+            own = parsed.get(t.id)
+            failure = f"there is no parse of it in {path}" if own is None else own.failure
+            yield replace(t, document=None if own is None else own.document, failure=t.failure or failure)
+
+    return Corpus(corpus.name, read)
 
 
 def _spaced(document: Document) -> str:

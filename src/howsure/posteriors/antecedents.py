@@ -170,6 +170,24 @@ class AntecedentPosterior:
         return self
 
     @classmethod
+    def from_logits(cls, logits: Any, *, name: str = "document") -> AntecedentPosterior:
+        """From logits of shape (N, N + 1), as neural resolvers give them: column k is antecedent k, the last the dummy.
+
+        What is not below the diagonal is ignored.
+
+        >>> AntecedentPosterior.from_logits([[0, 0, 0], [2.0, 0, 0]]).pair(0, 1).__round__(4)
+        0.8808
+        """
+        try:
+            given = np.asarray(logits, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name}: logits cannot be read as numbers: {error}.") from None
+        given = given[0] if given.ndim == 3 and given.shape[0] == 1 else given  # a batch of one
+        if given.ndim != 2 or given.shape[1] != given.shape[0] + 1:
+            raise InputError(f"{name}: logits have shape (N, N + 1), the dummy last; got {given.shape}.")
+        return cls.from_scores(given[:, :-1], given[:, -1], name=name)
+
+    @classmethod
     def _of_rows(
         cls, values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, name: str
     ) -> AntecedentPosterior:

@@ -90,6 +90,27 @@ class ChainPosterior:
         self._chain, self.tags = checked_chain(scores, transitions, starts, initial, final, tags)
 
     @classmethod
+    def from_logits(cls, logits: Any, tags: Sequence[str], *, keep: Any = None) -> ChainPosterior:
+        """From logits of shape (sentences, length, T), as token classifiers give them: tokens are then independent.
+
+        `keep` says where the tokens are, shape (sentences, length): `label_ids != -100` leaves out padding and all pieces of a
+        word but the first. A sentence with none is left out.
+
+        >>> c = ChainPosterior.from_logits(np.log([[[0.9, 0.1], [0.2, 0.8]]]), ("D", "N"), keep=[[True, False]])
+        >>> c.n_tokens, c.marginals().round(3).tolist()
+        (1, [[0.9, 0.1]])
+        """
+        given = np.asarray(logits, np.float64)
+        kept = np.ones(given.shape[:2], bool) if keep is None else np.asarray(keep, bool)
+        if given.ndim != 3 or kept.shape != given.shape[:2] or given.shape[2] != len(tags):
+            raise InputError(
+                f"`logits` has shape (sentences, length, {len(tags)} tags) and `keep` (sentences, length); got {given.shape} and {kept.shape}."
+            )
+        lengths = kept.sum(axis=1)
+        starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+        return cls(given[kept], np.zeros((len(tags), len(tags))), starts=starts, tags=tags)
+
+    @classmethod
     def _of(cls, chain: Chain, tags: tuple[str, ...]) -> ChainPosterior:
         made = cls.__new__(cls)
         made._chain, made.tags = chain, tags

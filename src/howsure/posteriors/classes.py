@@ -51,6 +51,12 @@ class ClassPosterior:
         return cls.from_probabilities(classifier.predict_proba(items), [str(c) for c in classifier.classes_])
 
     @classmethod
+    def from_logits(cls, logits: Any, classes: Any = None) -> ClassPosterior:
+        """From an array of logits, shape (n, K); without `classes` they are called by their numbers."""
+        given = _validate.array(logits, "logits").astype(np.float64)
+        return cls(given, tuple(str(c) for c in (range(given.shape[-1]) if classes is None else classes)))
+
+    @classmethod
     def from_probabilities(cls, probabilities: Any, classes: Any) -> ClassPosterior:
         """From probabilities that sum to one in each row."""
         checked = _validate.class_probabilities(probabilities, _validate.Origin(), normalise=False)

@@ -365,8 +365,15 @@ def shipped_example() -> Any:
     return demo_table()
 
 
-def logged(file: str, kind: str) -> Any:
-    """The rows of an evaluation log (lm-eval, llm) as a table with columns `confidence` and `correct`."""
+def logged(file: str, kind: str, labels: str | None = None) -> tuple[Any, dict[str, str]]:
+    """What an evaluation log (lm-eval, llm) or Hugging Face wrote, as a table, and the roles of its columns.
+
+    `labels` is the file of labels beside a `.npy` of logits.
+    """
     from howsure.engines.llm_logs import read_log
 
-    return read_log(file, kind).table()
+    if kind == "huggingface":
+        from howsure.engines.huggingface import read_huggingface
+
+        return read_huggingface(file, labels)
+    return read_log(file, kind).table(), {"prob": "confidence", "true": "correct"}

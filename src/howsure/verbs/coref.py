@@ -21,8 +21,8 @@ from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.evaluation.model_checks import CorefCheck, SampledPairs
 from howsure.kernels.cells import Floats
-from howsure.models.coreference.attributes import KINDS
-from howsure.models.coreference.features import features
+from howsure.models.coreference.attributes import KINDS, attributes
+from howsure.models.coreference.others import SystemScores, read_system
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
@@ -191,8 +191,16 @@ def train_coref(
     return CorefTraining(model, len(documents), n_mentions, scores_of(resolved, model), t, objective)
 
 
+def _resolver(given: Any) -> CorefModel | SystemScores:
+    """A model of ours, or another system's scores: a file of JSON lines."""
+    if isinstance(given, str | Path) and Path(given).suffix.lower() in (".jsonl", ".json"):
+        return read_system(given)
+    made: CorefModel | SystemScores = model_of(given, CorefModel, SystemScores)
+    return made
+
+
 def resolve(
-    model: CorefModel | CorefTraining | str | Path,
+    model: CorefModel | CorefTraining | SystemScores | str | Path,
     documents: Any,
     *,
     mentions: str | None = None,
@@ -203,10 +211,10 @@ def resolve(
 ) -> list[Resolved]:
     """The posterior and a clustering of each document.
 
-    With a list as `failures`, documents that cannot be resolved are added to it and the others go on; without, the
+    `model` is a model of ours, or a file of another system's scores (`.jsonl`; docs/guides/bring-your-own.md). With a list as `failures`, documents that cannot be resolved are added to it and the others go on; without, the
     first is an error.
     """
-    used: CorefModel = model_of(model, CorefModel)
+    used = _resolver(model)
     if decoder not in DECODERS:
         raise InputError(f"a decoder is {' or '.join(DECODERS)}; got {decoder!r}.")
     if samples:
@@ -230,7 +238,7 @@ def resolve(
     return made
 
 
-def scores_of(resolved: Sequence[Resolved], model: CorefModel, **options: Any) -> CoreferenceScores:
+def scores_of(resolved: Sequence[Resolved], model: CorefModel | SystemScores, **options: Any) -> CoreferenceScores:
     """Scores of resolved documents that have gold mentions."""
     keep = model.keeps_singletons
     return coreference_scores(
@@ -304,7 +312,7 @@ class _Pairs:
 
 
 def check_coref(
-    model: CorefModel | CorefTraining | str | Path,
+    model: CorefModel | CorefTraining | SystemScores | str | Path,
     documents: Any,
     *,
     by: str | None = None,
@@ -317,9 +325,10 @@ def check_coref(
 
     Over all pairs of mentions of each document, exact probabilities, documents as groups: pairs of one document are
     not independent. `by` slices the pairs by "mention-type" or "distance". `sample_sizes` lists numbers of sampled
-    clusterings whose frequencies are set beside the exact probabilities.
+    clusterings whose frequencies are set beside the exact probabilities. `model` may be a file of another system's scores,
+    with mentions of its own (`.jsonl`; docs/guides/bring-your-own.md).
     """
-    used: CorefModel = model_of(model, CorefModel)
+    used = _resolver(model)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
     given, errors = documents_of(documents, gold=True)
@@ -332,11 +341,12 @@ def check_coref(
     if len(with_mentions) < 2:
         raise InputError("intervals need two documents with gold mentions at least.")
     found = [used.candidates(d, mentions) for d in with_mentions]
-    made = [features(d, m, used.known, used.used) for d, m in zip(with_mentions, found, strict=True)]
-    raw = [used.posterior_of(f, d.name) for d, f in zip(with_mentions, made, strict=True)]
+    raw = [used.posterior(d, m, temperature=1.0) for d, m in zip(with_mentions, found, strict=True)]
     posteriors = [p.tempered(used.temperature) for p in raw]
     gold = [gold_clusters(d, m) for d, m in zip(with_mentions, found, strict=True)]
-    slices = None if by is None else [_pair_slices(f.attributes, by) for f in made]
+    slices = None
+    if by is not None:
+        slices = [_pair_slices(attributes(d, m), by) for d, m in zip(with_mentions, found, strict=True)]
     table = _all_pairs([p.pairs() for p in posteriors], gold, slices)
     options = {"confidence_level": confidence_level, "rng": None}
     whole = _calibration(table, **options)

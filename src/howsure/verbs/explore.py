@@ -18,7 +18,7 @@ from howsure.events.rules import rule_set
 from howsure.events.storage import join_parts, read_manifest
 from howsure.events.timeline import all_periods, check_period
 from howsure.exploring.blocks import Question
-from howsure.exploring.corpus import DocumentColumns, census, is_address, open_corpus
+from howsure.exploring.corpus import DocumentColumns, census, is_address, open_corpus, with_parses
 from howsure.exploring.running import (
     Place,
     check_engine,
@@ -47,6 +47,7 @@ def explore(
     temperature: float = 1.0,
     model: str | None = None,
     coref: str | None = None,
+    parses: str | Path | None = None,
     text: str | None = None,
     date: str | None = None,
     id: str | None = None,
@@ -89,6 +90,9 @@ def explore(
         Flattens (above 1) or sharpens (below 1) the coreference posterior.
     model, coref : str or None
         Another English pipeline, another coreference model; "none" and "simple" are baselines (see docs/guides/explore.md).
+        `coref` may be a file of another system's scores (`.jsonl`; docs/guides/bring-your-own.md).
+    parses : path or None
+        Parses of the documents in CoNLL-U, found by `# newdoc id`; without a source, the documents are those of this file.
     text, date, id, title, where
         Columns of a table, and an SQL condition.
     metadata, encoding, format
@@ -117,6 +121,8 @@ def explore(
     >>> found.timeline(found.totals()[0][0])[0].n_documents > 0
     True
     """
+    if source is None and parses is not None:
+        source, parses = parses, None
     lexicon = actor_lexicon(actors, source)
     lexicon = lexicon.only(only) if only else lexicon
     rule_set(rules)
@@ -147,10 +153,11 @@ def explore(
             corpus = spark_corpus(ending.enter_context(session(chosen.master)), source, columns)
         else:
             corpus = open_corpus(source, columns, metadata=metadata, encoding=encoding, format=format)
+            corpus = corpus if parses is None else with_parses(corpus, Path(parses))
         found = census(corpus)
         all_periods(found.days, period)  # raises where the span of dates is too long to be meant
         if out is not None:
-            check_output_folder(str(out), inputs=[source, lexicon.path, verbs, metadata, model, coref])
+            check_output_folder(str(out), inputs=[source, lexicon.path, verbs, metadata, model, coref, parses])
         folder = temporary_folder() if out is None else make_folder(str(out))
         ending.enter_context(only_run(folder))
         manifest = new_manifest(corpus, found, work, period, lexicon.name)

@@ -27,7 +27,7 @@ import reference_pages  # noqa: E402
 # The order of the pages. Pages of docs/ that no section names go to the last one, so that none is lost.
 SECTIONS = {
     "Start": ["tutorial", "tutorial-explore", "tutorial-count", "gallery/index"],
-    "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "mistakes", "faq"],
+    "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "pull-requests", "mistakes", "faq"],
     "Guides": [
         "check", "compare", "count", "score", "agree", "split", "recalibrate", "classify", "tagger", "coref", "lm", "continuous",
         "english", "explore", "bring-your-own", "page", "scale", "doctor", "reproduce",

@@ -19,6 +19,7 @@ MODELS = {
     "howsure": ["CorefModel"],
 }
 RECALIBRATION = {
+    "howsure": ["CalibratedClassifier"],
     "howsure.calibration.recalibration.platt": ["Temperature", "Platt"],
     "howsure.calibration.recalibration.beta": ["Beta"],
     "howsure.calibration.recalibration.isotonic": ["Isotonic", "IsotonicPlatt"],
@@ -38,7 +39,7 @@ def pages() -> dict[str, str]:
     verbs = [n for n in public if inspect.isfunction(getattr(howsure, n))]
     errors = [n for n in public if inspect.isclass(getattr(howsure, n)) and issubclass(getattr(howsure, n), Exception)]
     posteriors = [n for n in public if n.endswith("Posterior")]
-    models = {"CorefModel"}
+    models = {"CorefModel", "CalibratedClassifier"}
     results = [n for n in public if inspect.isclass(getattr(howsure, n)) and n not in {*errors, *posteriors, *models}]
     lm = [
         "train",

@@ -35,6 +35,7 @@ _PUBLIC = {  # the names of each module
     "posteriors.chain": "ChainPosterior",
     "posteriors.classes": "ClassPosterior",
     "verbs.agree": "agree",
+    "verbs.calibrated_classifier": "CalibratedClassifier",
     "verbs.check": "check",
     "verbs.check_continuous": "check_continuous",
     "verbs.check_paper": "check_paper",
@@ -84,6 +85,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.posteriors.classes import ClassPosterior as ClassPosterior
     from howsure.verbs import lm as lm
     from howsure.verbs.agree import agree as agree
+    from howsure.verbs.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
     from howsure.verbs.check import check as check
     from howsure.verbs.check_continuous import check_continuous as check_continuous
     from howsure.verbs.check_paper import check_paper as check_paper

@@ -420,11 +420,11 @@ def test_bad_calls():
         Temperature().fit([0.5], [1]).transform([[0.2, 0.3, 0.5]])
     with pytest.raises(InputError, match="`sample_weight` must be finite and not negative; got -1"):
         Platt().fit([0.5], [1], sample_weight=[-1])
-    with pytest.raises(InputError, match="must not be all 0"):
+    with pytest.raises(InputError, match="must not be zero in all rows"):
         Platt().fit([0.5], [1], sample_weight=[0])
-    with pytest.raises(InputError, match="`n_bins` must be a whole number"):
+    with pytest.raises(InputError, match="`n_bins=` must be a whole number"):
         HistogramPlatt(n_bins=0).fit([0.5], [1])
-    with pytest.raises(InputError, match="`penalty` must be a number of 0 or more"):
+    with pytest.raises(InputError, match="`penalty=` must be a number of 0 or more"):
         Vector(penalty=-1).fit([0.5], [1])
 
 

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+import howsure
 from howsure.cli.application import run
 
 LINES = [
@@ -33,6 +34,27 @@ def said(capsys, *arguments):
     status = run(["lm", *map(str, arguments)])
     captured = capsys.readouterr()
     return status, captured.out, captured.err
+
+
+def test_punctuation_is_set_apart_where_it_touches_words(tmp_path, capsys):
+    natural, apart = tmp_path / "natural.txt", tmp_path / "apart.txt"
+    natural.write_text("The dog, he said, sleeps.\nMr. Cat sleeps, too!\n" * 3)
+    apart.write_text("The dog , he said , sleeps .\nMr. Cat sleeps , too !\n" * 3)
+    words = {}
+    for text, extra in ((natural, []), (apart, []), (natural, ["--units", "words"])):
+        assert run(["lm", "train", str(text), "--order", "2", "-o", str(tmp_path / "lm.npz"), *extra]) == 0
+        said = capsys.readouterr().out
+        assert ("set apart from words" in said) == (text is natural and not extra)
+        assert "`" not in said
+        model = howsure.lm.load(tmp_path / "lm.npz")
+        words[text.name, bool(extra)] = (model.settings["units"], model.vocabulary.number("dog") > 2)
+    assert words == {
+        ("natural.txt", False): ("punctuation", True),
+        ("apart.txt", False): ("words", True),
+        ("natural.txt", True): ("words", False),
+    }
+    assert run(["lm", "train", str(natural), "--order", "2", "-o", str(tmp_path / "lm.arpa")]) == 0
+    assert "dog," in (tmp_path / "lm.arpa").read_text()
 
 
 def test_perplexity(folder, capsys):

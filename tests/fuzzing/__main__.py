@@ -4,8 +4,8 @@
     python -m tests.fuzzing --inputs 500 --only check-csv,lm-arpa
 
 Each target is a command on a small valid input of its own; one of its files is mutated, by a generator that the target's name and
-the input's number seed. Inputs run in processes of their own, some hundred in one; a process that dies or is silent for 10 seconds
-has found a fault. What failed is kept in `--keep`.
+the input's number seed. Inputs run in processes of their own, some hundred in one; a process that dies, or that is silent for 10 seconds
+of its processor time (where that is known, else of the clock) or for two minutes, has found a fault. What failed is kept in `--keep`.
 """
 
 import argparse
@@ -195,6 +195,15 @@ def _listen(stream, lines):
     lines.put(None)
 
 
+def seconds_used(pid):
+    """Processor time of a process; infinite where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("inf")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def watched(name, first, after):
     """The faults of inputs of a target: (number, what, input). After a crash or a hang a new process goes on with the next."""
     faults = []
@@ -207,15 +216,18 @@ def watched(name, first, after):
             lines = queue.Queue()
             listening = threading.Thread(target=_listen, args=(process.stdout, lines))
             listening.start()
-            number, patience, ended = first, 12 * PATIENCE, None
+            number, ended = first, None
+            used, begun = seconds_used(process.pid), time.monotonic()
             while ended is None:
                 try:
-                    what, *rest = json.loads(lines.get(timeout=patience) or '["ends"]')
+                    what, *rest = json.loads(lines.get(timeout=PATIENCE) or '["ends"]')
                 except queue.Empty:
-                    ended = f"hangs for {patience:.0f} s"
+                    busy, waited = seconds_used(process.pid) - used, time.monotonic() - begun
+                    if waited > 12 * PATIENCE or (number > first and not busy < PATIENCE):
+                        ended = f"hangs: {waited:.0f} s, {busy:.0f} s of processor time"
                 else:
                     if what == "begins":
-                        number, patience = rest[0], PATIENCE if rest[0] > first else patience
+                        number, used, begun = rest[0], seconds_used(process.pid), time.monotonic()
                     elif what == "fault":
                         faults.append((number, *rest))
                     else:
@@ -238,6 +250,7 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="number of the first input of each target")
     parser.add_argument("--only", help="some targets: " + ", ".join(TARGETS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing new after so many")
     parser.add_argument("--keep", default="build/fuzz", help="folder for inputs that fail")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -248,13 +261,20 @@ def main():
     each = -(-given.inputs // len(names))
     work = [
         (n, a, min(a + TOGETHER, given.first + each))
-        for n in names
         for a in range(given.first, given.first + each, TOGETHER)
+        for n in names
     ]
-    begun, bad = time.monotonic(), 0
+    begun, bad, inputs = time.monotonic(), 0, 0
+
+    def in_time(part):
+        return None if time.monotonic() - begun > 60 * given.minutes else watched(*part)
+
     shutil.rmtree(given.keep, ignore_errors=True)
     with ThreadPoolExecutor(given.jobs) as pool:
-        for done, ((name, _, _), faults) in enumerate(zip(work, pool.map(lambda w: watched(*w), work), strict=True), 1):
+        for done, ((name, first, after), faults) in enumerate(zip(work, pool.map(in_time, work), strict=True), 1):
+            if faults is None:
+                continue
+            inputs += after - first
             for number, what, content in faults:
                 bad += 1
                 Path(given.keep).mkdir(parents=True, exist_ok=True)
@@ -262,8 +282,14 @@ def main():
                 print(f"\n{name} {number}: {what[-1500:]}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{done}/{len(work)}", end="", file=sys.stderr, flush=True)
+            elif given.minutes < float("inf") and done % len(names) == 0:
+                print(
+                    f"{inputs:,} inputs after {(time.monotonic() - begun) / 60:.0f} minutes",
+                    file=sys.stderr,
+                    flush=True,
+                )
     minutes = (time.monotonic() - begun) / 60
-    print(f"{each * len(names):,} inputs of {len(names)} targets in {minutes:.1f} minutes: {bad} faults")
+    print(f"{inputs:,} inputs of {len(names)} targets in {minutes:.1f} minutes: {bad} faults")
     return 1 if bad else 0
 
 

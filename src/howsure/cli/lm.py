@@ -14,7 +14,10 @@ from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "A model: .npz or .arpa.", reads=True)
 TEXT = argument("text", "UTF-8 text, a sentence a line; .gz; - for stdin.", reads=True)
-UNITS = option("units", "words, punctuation (marks apart) or characters.", "words")
+UNITS = option(
+    "units",
+    "words, punctuation (marks apart) or characters; by default punctuation where most marks touch a word (words for .arpa, which cannot say it).",
+)
 LOWERCASE = option("lowercase", "Read the text in lower case.", False)
 
 
@@ -56,6 +59,8 @@ def train(deliver: Delivery, text: list[str], out: str, **given: Any) -> int:
 
     if not out.endswith((".npz", ".arpa")):
         raise InputError(f"a model is saved as .npz or .arpa; got {out}.")
+    if out.endswith(".arpa") and given["units"] is None:
+        given["units"] = "words"
     source = text[0] if len(text) == 1 else [Path(t) for t in text]
     with progress("training") as moved:
         made = verbs.train(source, progress=moved, **given)

@@ -114,6 +114,8 @@ def _lm_eval(record: dict[str, Any]) -> tuple[float, bool]:
     index = int(target)
     if not 0 <= index < len(likelihood):
         raise _NotThisFormat(f"the target {index} is not one of the {len(likelihood)} choices")
+    if likelihood.max() == -math.inf:
+        raise _NotThisFormat("all choices have the log-likelihood minus infinity")
     shifted = np.exp(likelihood - likelihood.max())
     return float(shifted.max() / shifted.sum()), int(likelihood.argmax()) == index
 
@@ -123,8 +125,8 @@ def _first_number(answer: Any) -> float:
     while isinstance(answer, list):
         answer = answer[0]
     value = float(answer)
-    if math.isnan(value):
-        raise _NotThisFormat("a log-likelihood is NaN")
+    if math.isnan(value) or value == math.inf:
+        raise _NotThisFormat("a log-likelihood is NaN or infinite")
     return value
 
 

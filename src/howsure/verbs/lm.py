@@ -34,7 +34,7 @@ def train(
     *,
     order: int = 3,
     smoothing: str = "modified-kneser-ney",
-    units: str = "words",
+    units: str | None = None,
     sentences: bool = True,
     padding: str = "one",
     lowercase: bool = False,
@@ -59,8 +59,9 @@ def train(
     smoothing : str
         mle, laplace, lidstone, good-turing, simple-good-turing, interpolated, katz, witten-bell,
         absolute-discounting, kneser-ney or modified-kneser-ney.
-    units : str
-        "words" (between spaces), "punctuation" (words and punctuation marks apart) or "characters".
+    units : str or None
+        "words" (between spaces), "punctuation" (words and punctuation marks apart) or "characters". By default
+        "punctuation" where most marks touch a word, and a note says so; "words" where they stand apart already.
     sentences : bool
         Whether a line is a sentence, <s> before it and </s> after it; if not, the text is one long stretch.
     padding : "one" or "full"
@@ -275,7 +276,7 @@ def study(
     order: int = 4,
     smoothings: Sequence[str] | None = None,
     min_count: int = 2,
-    units: str = "words",
+    units: str | None = None,
     lowercase: bool = False,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,

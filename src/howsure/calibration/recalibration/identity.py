@@ -22,12 +22,10 @@ class Identity(Recalibrator):
 
     method = "none"
 
-    def transform(self, X: Any) -> Floats:
-        """X, checked."""
-        array = _validate.array(X, "X")
-        self._check_classes(2 if array.ndim == 1 else array.shape[1])
-        check = _validate.probabilities if array.ndim == 1 else _validate.class_probabilities
-        return check(array, Origin("y", "X"))
+    def _mapped(self, probs: NDArray[Any]) -> Floats:
+        self._check_classes(2 if probs.ndim == 1 else probs.shape[1])
+        check = _validate.probabilities if probs.ndim == 1 else _validate.class_probabilities
+        return check(probs, Origin("y", "X"))
 
     def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
         pass

@@ -1,13 +1,14 @@
 """What all recalibrators share: settings, checks, shapes, and how they are saved.
 
-The interface is scikit-learn's (`fit`, `transform`, `predict_proba`, `get_params`, `set_params`; `sklearn.base.clone`
-works) without importing it. Settings are given once and read-only; what was fitted ends in `_`.
+The interface is scikit-learn's (`fit`, `transform`, `predict_proba`, `predict`, `get_params`, `set_params`, tags; clones,
+pipelines and cross-validation work) without importing it. Settings are given once and read-only; what was fitted ends in `_`.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import sys
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -32,6 +33,8 @@ class Recalibrator(ABC):
     method: ClassVar[str]
     cross_validates: ClassVar[bool] = False
     n_classes_: int
+    classes_: NDArray[Any]  # the labels in order: what column k of the probabilities is about
+    n_features_in_: int
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._settings() and name in self.__dict__:
@@ -65,13 +68,15 @@ class Recalibrator(ABC):
         return "n_classes_" in self.__dict__
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from probabilities X, shape (n,) or (n, K), and labels y in 0 … K-1, shape (n,).
+        """Learn from probabilities X, shape (n,), (n, 1) or (n, K), and labels y in 0 … K-1, shape (n,).
 
+        Other labels will do if there are K of them: in their order they belong to the columns, as in scikit-learn.
         `sample_weight` counts repetitions or importance. `groups` keeps dependent rows together where a method
         cross-validates inside.
         """
-        log_p = log_probabilities(X)
-        labels = _validate.class_labels(y, _n_classes(log_p), Origin("y", "X"))
+        probs, _ = _given(X)
+        log_p = log_probabilities(probs)
+        labels, classes = _numbered(y, _n_classes(log_p))
         given: dict[str, NDArray[Any]] = {"X": log_p, "y": labels}
         if sample_weight is not None:
             given["sample_weight"] = _validate.importance(sample_weight, "sample_weight")
@@ -80,19 +85,43 @@ class Recalibrator(ABC):
         _validate.same_length(**given)
         weight: Floats = given.get("sample_weight", np.ones(len(labels)))
         if not weight.sum() > 0:
-            raise InputError("`sample_weight` must not be all 0.")
+            raise InputError("`sample_weight` must not be zero in all rows.")
         self._learn(log_p, labels, weight, given.get("groups"))
-        self.n_classes_ = _n_classes(log_p)
+        self.n_classes_, self.classes_, self.n_features_in_ = len(classes), classes, int(probs[0].size)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Recalibrated probabilities in the shape of X."""
-        return self._transformed(log_probabilities(X))
+    def transform(self, X: Any) -> Any:
+        """Recalibrated probabilities in the shape of X: (n,), (n, 1), (n, K), or of one number."""
+        self._check_fitted()
+        probs, shape = _given(X)
+        return self._mapped(probs).reshape(shape)[()]
 
     def predict_proba(self, X: Any) -> Floats:
         """Recalibrated probabilities, one column a class."""
-        made = self.transform(X)
+        self._check_fitted()
+        made = self._mapped(_given(X)[0])
         return made if made.ndim == 2 else np.stack([1.0 - made, made], axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of the largest recalibrated probability."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _mapped(self, probs: NDArray[Any]) -> Floats:
+        """`transform` of an array of one dimension, or of (n, K)."""
+        return self._transformed(log_probabilities(probs))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may give: a column of probabilities, or one a class, and labels."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, TransformerTags
+
+        of_two = type(self)._classes_curve is Recalibrator._classes_curve
+        given = InputTags(one_d_array=True, two_d_array=False, positive_only=True)
+        kinds = {"classifier_tags": ClassifierTags(multi_class=not of_two), "transformer_tags": TransformerTags()}
+        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True), input_tags=given, **kinds)
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Floats:
         """`fit`, then `transform` the same rows."""
@@ -105,9 +134,12 @@ class Recalibrator(ABC):
             return np.stack([1.0 - q, q], axis=1)
         return self._curve(log_p) if log_p.ndim == 1 else self._classes_curve(log_p)
 
-    def _check_classes(self, found: int) -> None:
+    def _check_fitted(self) -> None:
         if not self.is_fitted:
-            raise InputError(f"this {type(self).__name__} is not fitted yet: call `fit` first.")
+            raise _not_fitted()(f"this {type(self).__name__} is not fitted yet: call `fit` first.")
+
+    def _check_classes(self, found: int) -> None:
+        self._check_fitted()
         if self.n_classes_ != found:
             raise InputError(f"this recalibrator was fitted to {self.n_classes_} classes; got {found}.")
 
@@ -144,9 +176,8 @@ class Recalibrator(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that `from_dict` needs, as plain data."""
-        if not self.is_fitted:
-            raise InputError(f"this {type(self).__name__} is not fitted yet: call `fit` first.")
-        fitted = {k: v for k, v in self.__dict__.items() if k.endswith("_") and k != "n_classes_"}
+        self._check_fitted()
+        fitted = {k: v for k, v in self.__dict__.items() if k.endswith("_") and k not in Recalibrator.__annotations__}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -163,7 +194,44 @@ class Recalibrator(ABC):
     def _restore(self, n_classes: int, fitted: dict[str, Any]) -> None:
         for name, value in fitted.items():
             setattr(self, name, np.array(value, np.float64) if isinstance(value, list) else value)
-        self.n_classes_ = n_classes
+        self.n_classes_, self.n_features_in_ = n_classes, 1 if n_classes == 2 else n_classes
+        self.classes_ = np.arange(n_classes)
+
+
+def _given(X: Any) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """X with one dimension, or as (n, K), and the shape in which it came."""
+    if hasattr(X, "tocsr"):
+        raise InputError("`X` is a sparse matrix; give a dense array of probabilities.")
+    made = _validate.array(np.reshape(X, 1) if np.ndim(X) == 0 else X, "X")
+    if made.dtype.kind == "c":
+        raise InputError("Complex data not supported: `X` holds complex numbers.")
+    if made.ndim == 2 and not made.size:
+        raise InputError(
+            f"`X` holds 0 feature(s) or 0 sample(s) (shape={made.shape}) while a minimum of 1 is required."
+        )
+    return made.ravel() if made.shape[1:] == (1,) else made, np.shape(X)
+
+
+def _numbered(y: Any, n_classes: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Labels as numbers of classes, and the labels that they stand for."""
+    given = _validate.one_dimensional(y, "y", numbers=False)
+    classes = np.unique(given) if given.dtype.kind in "iuUSO" else given[:0]
+    if len(classes) == n_classes and (
+        classes.dtype.kind in "USO"
+        or (0 < classes[-1] - classes[0] < n_classes and classes[0] != 0)
+        or classes.tolist() == [-1, 1]
+    ):
+        return np.searchsorted(classes, given), classes
+    return _validate.class_labels(given, n_classes, Origin("y", "X")), np.arange(n_classes)
+
+
+def _not_fitted() -> type[InputError]:
+    """The error before `fit`: scikit-learn's too, where it is loaded."""
+    if "sklearn" not in sys.modules:
+        return InputError
+    from sklearn.exceptions import NotFittedError
+
+    return type("NotFitted", (InputError, NotFittedError), {})
 
 
 def log_probabilities(X: Any) -> Floats:

@@ -25,12 +25,14 @@ from howsure.models.ngrams.vocabulary import (
     block_ids,
     blocks,
     kept_words,
+    natural_units,
     units_number,
     vocabulary_of,
 )
 from howsure.processes import Progress
 
 MOST_ORDER = 20
+SPLIT = "Punctuation marks are set apart from words, since most of them touch one: `units='words'` would leave them."
 
 
 def trained(
@@ -38,7 +40,7 @@ def trained(
     *,
     order: int,
     smoothing: str,
-    units: str = "words",
+    units: str | None = "words",
     sentences: bool = True,
     padding: int = 1,
     lowercase: bool = False,
@@ -76,7 +78,7 @@ class Counted:
         source: Any,
         *,
         order: int,
-        units: str = "words",
+        units: str | None = "words",
         sentences: bool = True,
         padding: int = 1,
         lowercase: bool = False,
@@ -87,7 +89,7 @@ class Counted:
         memory: int = MEMORY,
         progress: Progress | None = None,
     ) -> Counted:
-        """Read and count a text."""
+        """Read and count a text; without `units` those that suit it (`natural_units`)."""
         if not 1 <= order <= MOST_ORDER:
             raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
         frame = padding if sentences else 0
@@ -101,7 +103,10 @@ class Counted:
         with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
             vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
             grow = words is None
-            ids = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
+            ids, read = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
+            settings["units"] = read
+            if units is None and read == "punctuation":
+                settings["notes"] = [SPLIT]
             vocabulary, ids = _limited(vocabulary, ids, min_count, size)
             if closed and words is not None and bool((ids == UNK).any()):
                 raise InputError(
@@ -127,29 +132,31 @@ class Counted:
             log_p, log_b = np.log(made.p, out=made.p), np.log(made.b, out=made.b)
         if smoothing in TUNED and options.get(TUNED[smoothing]) is None:
             settings["tuned_on"] = "dev text" if dev is not None else "the training text, leaving each occurrence out"
-        settings |= {"parameters": made.parameters, "notes": list(made.notes)}
+        settings |= {"parameters": made.parameters, "notes": [*settings.get("notes", []), *made.notes]}
         return LanguageModel(self.vocabulary, trie, log_p, log_b, settings)
 
 
 def _all_ids(
     source: Any,
     vocabulary: Vocabulary,
-    units: str,
+    units: str | None,
     frame: int,
     lowercase: bool,
     grow: bool,
     memory: int,
     folder: Path,
     progress: Progress | None,
-) -> Ids:
-    """Numbers of the whole text; in a file of the temporary folder once they outgrow memory."""
-    number = units_number(units)
+) -> tuple[Ids, str]:
+    """Numbers of the whole text, in a file of the temporary folder once they outgrow memory; and the units."""
+    if units is not None:
+        units_number(units)
     held: list[Ids] = []
     n = n_held = 0
     path = folder / "ids.bin"
     with open(path, "wb") as file:
         for block in blocks(source, lowercase=lowercase, progress=progress):
-            ids = block_ids(block, vocabulary, number, frame, grow=grow)
+            units = units or natural_units(block)
+            ids = block_ids(block, vocabulary, units_number(units), frame, grow=grow)
             held.append(ids)
             n += len(ids)
             n_held += len(ids)
@@ -161,11 +168,11 @@ def _all_ids(
             for part in held:
                 part.tofile(file)
             held = []
-    if n == 0:
+    if n == 0 or units is None:
         raise InputError("the text is empty: there is nothing to train on.")
     if not held:
-        return np.memmap(path, np.int32, "r+")
-    return held[0] if len(held) == 1 else np.concatenate(held)
+        return np.memmap(path, np.int32, "r+"), units
+    return held[0] if len(held) == 1 else np.concatenate(held), units
 
 
 def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None) -> tuple[Vocabulary, Ids]:

@@ -7,6 +7,7 @@ text, so numbers follow the first appearance of words whatever the number of cor
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -177,6 +178,13 @@ def units_number(units: str) -> int:
     if units not in UNITS:
         raise InputError(f"there are no units {units!r}." + _validate.nearest(units, UNITS))
     return UNITS[units]
+
+
+def natural_units(block: bytes) -> str:
+    """ "punctuation" for text as people write it, where most marks touch a word; "words" where they stand apart already."""
+    text = block[:1_000_000].decode("utf-8", "replace")
+    touching, apart = (len(re.findall(p, text)) for p in (r"\w[.,;:!?](?!\S)", r"(?<!\S)[.,;:!?](?!\S)"))
+    return "punctuation" if touching > apart else "words"
 
 
 def text_bytes(lines: Sequence[str] | str) -> bytes:

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from howsure.calibration.recalibration.choosing import _called_impossible, chosen_methods, cross_fitted, losses
-from howsure.calibration.recalibration.folds import random_folds
 from howsure.calibration.recalibration.gain import MeanGain, impossible_share
 from howsure.calibration.recalibration.methods import candidates
+from howsure.calibration.recalibration.recalibrator import random_folds
 
 THEORY = Path(__file__).parents[2] / "docs" / "evidence" / "theory.md"
 START, END = "<!-- gain: begin -->", "<!-- gain: end -->"

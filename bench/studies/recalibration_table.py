@@ -24,8 +24,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.naive_bayes import MultinomialNB
 
 from howsure.calibration.recalibration.choosing import losses
-from howsure.calibration.recalibration.folds import random_folds
 from howsure.calibration.recalibration.methods import BY_NAME, FOR_MANY_CLASSES, FOR_TWO_CLASSES, METHODS
+from howsure.calibration.recalibration.recalibrator import random_folds
 
 SEEDS = range(5)
 N_FOLDS = 5

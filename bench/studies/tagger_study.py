@@ -18,7 +18,7 @@ import numpy as np
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.comparing.result import compare_rows
-from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.sketch import sketch_rows
 from howsure.corpora.reading import corpus_path
 from howsure.corpora.tagged import read_penn, read_tagged

@@ -21,10 +21,10 @@ MODELS = {
 RECALIBRATION = {
     "howsure": ["CalibratedClassifier"],
     "howsure.calibration.recalibration.platt": ["Temperature", "Platt"],
-    "howsure.calibration.recalibration.beta": ["Beta"],
+    "howsure.calibration.recalibration.platt": ["Beta"],
     "howsure.calibration.recalibration.isotonic": ["Isotonic", "IsotonicPlatt"],
     "howsure.calibration.recalibration.histogram": ["Histogram", "HistogramPlatt"],
-    "howsure.calibration.recalibration.vector": ["Vector"],
+    "howsure.calibration.recalibration.platt": ["Vector"],
     "howsure.calibration.recalibration.methods": ["load"],
 }
 PAPER = {

@@ -14,16 +14,12 @@ from sklearn.linear_model import LogisticRegression
 
 import howsure
 from howsure import InputError
-from howsure.calibration.recalibration.beta import Beta
 from howsure.calibration.recalibration.choosing import contest, losses
-from howsure.calibration.recalibration.folds import inner_folds, random_folds
 from howsure.calibration.recalibration.histogram import Histogram, HistogramPlatt
-from howsure.calibration.recalibration.identity import Identity
 from howsure.calibration.recalibration.isotonic import Isotonic, IsotonicPlatt
 from howsure.calibration.recalibration.methods import FOR_TWO_CLASSES, METHODS, candidates, from_dict, load
-from howsure.calibration.recalibration.platt import Platt, Temperature
-from howsure.calibration.recalibration.pooling import pooled
-from howsure.calibration.recalibration.vector import Vector
+from howsure.calibration.recalibration.platt import Beta, Identity, Platt, Temperature, Vector
+from howsure.calibration.recalibration.recalibrator import inner_folds, pooled, random_folds
 from howsure.kernels.losses import logistic_loss, temperature_loss, vector_loss
 
 BINARY = [Temperature, Platt, Beta, IsotonicPlatt, HistogramPlatt]  # those that never say 0 or 1

@@ -11,10 +11,9 @@ import pytest
 
 import howsure
 from howsure.cli.application import run
-from howsure.experiments.overview import overview, tally
+from howsure.experiments.overview import SLIPS, overview, tally
 from howsure.experiments.registry import EXPERIMENTS
 from howsure.experiments.result import Figure, Finding, Reproduction, Table, Verdict
-from howsure.experiments.slips import SLIPS
 from howsure.verbs.reproduce import kept_results, left_out, reproduction_index
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -7,8 +7,8 @@ import pytest
 
 import howsure
 from howsure.calibration import paper
+from howsure.experiments.overview import BEYOND, SLIPS
 from howsure.experiments.registry import experiment
-from howsure.experiments.slips import BEYOND, SLIPS
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howsure._result import Record, drawn_by, records
 from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.result import Calibration, Composite, Slice, worst_first
 from howsure.calibration.sketch import Sketch, sketch_rows
 from howsure.kernels.cells import Floats, Ints

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from howsure._result import Record, Result, drawn_by, plain
 from howsure.calibration.curves.bins import Bins
@@ -13,7 +15,7 @@ from howsure.calibration.estimation.decompositions import ScoreParts
 from howsure.calibration.estimation.discrimination import LabelDistribution
 from howsure.calibration.estimation.estimate import Resolution
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.estimation.perfection import PerfectionTest
+from howsure.calibration.estimation.perfection import PerfectionTest, benjamini_hochberg
 from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
@@ -38,20 +40,12 @@ class Bias(Record):
     @property
     def direction(self) -> str | None:
         """ "too high" or "too low" on average, when the interval of the gap leaves out 0."""
-        return _side(self.gap, 0.0, "too low", "too high")
+        return self.gap.side(0.0, "too low", "too high")
 
     @property
     def extremity(self) -> str | None:
         """ "too extreme" or "too timid" (too near the base rate), when the interval of the slope leaves out 1."""
-        return None if self.slope is None else _side(self.slope, 1.0, "too extreme", "too timid")
-
-
-def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:
-    if estimate.high is not None and estimate.high < reference:
-        return below
-    if estimate.low is not None and estimate.low > reference:
-        return above
-    return None
+        return None if self.slope is None else self.slope.side(1.0, "too extreme", "too timid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +176,6 @@ class Calibration(Result):
     explanation = drawn_by("howsure.report.text.calibration.explanation")
 
 
-def _dict(estimate: Estimate | None) -> dict[str, float | None]:
-    return {"value": None, "low": None, "high": None} if estimate is None else estimate.to_dict()
-
-
 class Composite(Result):
     """A result that contains several calibrations; the one that `MAIN` names is the one that is drawn."""
 
@@ -218,3 +208,58 @@ class Composite(Result):
     def headline(self) -> dict[str, str]:
         """The main calibration's few numbers."""
         return dict(self.main.headline())
+
+
+MANY = 1_000  # slices; below, they are kept as they are
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSlice:
+    """A slice's result, packed, and what the slices are ordered and adjusted by."""
+
+    name: str
+    p_value: float | None
+    place: tuple[float, float, str]
+    packed: bytes
+
+    @staticmethod
+    def of(name: str, c: Calibration) -> FoundSlice:
+        """Pack a result. It is unpacked by this program alone, from memory or from its own workers."""
+        return FoundSlice(name, c.p_value, badness(name, c), zlib.compress(pickle.dumps(c, 5), 1))
+
+    @property
+    def calibration(self) -> Calibration:
+        """Unpacked."""
+        made: Calibration = pickle.loads(zlib.decompress(self.packed))
+        return made
+
+
+class PackedSlices(Sequence[Slice]):
+    """Slices, made when they are asked for."""
+
+    def __init__(self, found: Sequence[FoundSlice], adjusted: Sequence[float | None]) -> None:
+        self._found, self._adjusted = found, adjusted
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> Slice: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Slice, ...]: ...
+    def __getitem__(self, at: int | slice) -> Slice | tuple[Slice, ...]:
+        if isinstance(at, slice):
+            return tuple(self[i] for i in range(*at.indices(len(self))))
+        found = self._found[at]
+        return Slice(found.name, found.calibration, self._adjusted[at])
+
+    def __repr__(self) -> str:
+        return f"PackedSlices({len(self):,})"
+
+
+def slice_table(found: Sequence[FoundSlice]) -> Sequence[Slice]:
+    """The slices with adjusted p-values, worst first."""
+    ordered = sorted(found, key=lambda f: f.place)
+    adjusted = benjamini_hochberg([f.p_value for f in ordered])
+    slices = PackedSlices(ordered, adjusted)
+    return slices if len(slices) > MANY else tuple(slices)

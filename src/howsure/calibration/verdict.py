@@ -8,6 +8,7 @@ timid". The glossary has the same words.
 from __future__ import annotations
 
 from howsure.calibration.estimation.bias import Region
+from howsure.calibration.estimation.perfection import p_words
 from howsure.calibration.result import Calibration
 
 LOOSE = 0.1  # an upper limit of the error beyond this rules out little
@@ -20,14 +21,14 @@ def verdict(c: Calibration) -> str:
     tested = c.p_value <= 1.0 - c.confidence_level
     size = f"off by {_number(c.error.value)} (root mean square{_limits(c)})"
     if not tested and not c.error.low:
-        return f"No miscalibration found in {c.n:,} rows (p = {_p(c.p_value)}){_ruled_out(c)}."
+        return f"No miscalibration found in {c.n:,} rows (p {p_words(c.p_value)}){_ruled_out(c)}."
     if c.error.low == 0.0:  # the tests see a direction, and the size cannot be distinguished from noise
-        said = f"Not calibrated, p {_p(c.p_value, True)}, but these rows cannot tell by how much: the error is between 0 and"
+        said = f"Not calibrated, p {p_words(c.p_value)}, but these rows cannot tell by how much: the error is between 0 and"
         return " ".join([f"{said} {_number(c.error.high)} (root mean square).", *_direction(c)])
     how_bad = "Slightly miscalibrated" if (c.error.high or 1.0) < 0.02 else "Not calibrated"
     if c.error.low is not None and c.error.low >= 0.1:
         how_bad = "Badly miscalibrated"
-    p = f", p {_p(c.p_value, True)}" if tested else ""
+    p = f", p {p_words(c.p_value)}" if tested else ""
     return " ".join([f"{how_bad}: the probabilities are {size}{p}.", *_direction(c)])
 
 
@@ -94,9 +95,3 @@ def _number(x: float | None) -> str:
     if 0.0 < x < 0.001:
         return f"{x:.2g}"
     return f"{x:.4f}" if 0.999 < x < 0.99995 else f"{x:.3f}"
-
-
-def _p(p: float, relation: bool = False) -> str:
-    if p < 0.001:
-        return "< 0.001"
-    return f"= {p:.2g}" if relation else f"{p:.2g}"

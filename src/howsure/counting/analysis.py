@@ -18,8 +18,8 @@ from howsure.counting.result import CellCount, Change, Coefficient, Counts, Need
 from howsure.counting.sample import Sample, stratified
 from howsure.counting.share import Share, share_of_positives, wilson
 from howsure.counting.tally import Tally
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.special import chdtrc, ndtri
 
 FEW = 4  # positives or negatives, below which an interval is wide for that reason
 
@@ -123,7 +123,7 @@ def need(sample: Sample, share: Share, half_width: float) -> Need:
     w = size / size.sum()
     p = (sample.k + 0.5) / (sample.n + 1)
     sigma = np.sqrt(p * (1 - p))
-    ratio = (float(ndtri((1 + share.confidence_level) / 2)) / half_width) ** 2
+    ratio = (float(special.ndtri((1 + share.confidence_level) / 2)) / half_width) ** 2
     n = ratio * float(w @ sigma) ** 2 / (1 + ratio * float(w @ sigma**2) / size.sum())
     have, most = len(sample.y), int(size.sum())
     if (share.high - share.low) / 2 <= half_width:
@@ -328,7 +328,7 @@ def _warnings(sample: Sample, design: str) -> list[str]:
         expected = n * size / size.sum()
         found = np.bincount(sample.stratum, minlength=len(size))
         statistic = float(((found - expected) ** 2 / np.maximum(expected, 1e-300)).sum())
-        p = float(chdtrc(len(size) - 1, statistic))
+        p = float(special.chdtrc(len(size) - 1, statistic))
         if p < 0.001:
             made.append(
                 "the labels do not look like a random sample of these items: their probabilities are distributed "

@@ -20,8 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from howsure.counting.share import Share, share_of_positives
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.special import betaincinv, betaln, expit, logit, ndtr, ndtri
 
 TAU = np.array([0.02, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.2])
 FREEDOM = 4.0  # of the t law of the cells' own effects
@@ -106,16 +106,16 @@ class _Laplace:
         g = rng.standard_normal((n, len(self.head)))
         z = g @ self.root.T
         log = 0.5 * ((z**2).sum(1) - (g**2).sum(1)) - np.log(np.diag(self.root)).sum()
-        p = expit(self.head[:n_strata])
+        p = special.expit(self.head[:n_strata])
         total = 1 / (WIDER**2 * self.error[:n_strata] ** 2 * p * (1 - p))
         a, b = p * total, (1 - p) * total
         s = np.empty((n, n_strata))
         for h in range(n_strata):
             low = z[:, h] < 0
-            s[low, h] = logit(betaincinv(a[h], b[h], ndtr(z[low, h])))
-            s[~low, h] = -logit(betaincinv(b[h], a[h], ndtr(-z[~low, h])))
+            s[low, h] = special.logit(special.betaincinv(a[h], b[h], special.ndtr(z[low, h])))
+            s[~low, h] = -special.logit(special.betaincinv(b[h], a[h], special.ndtr(-z[~low, h])))
         s = np.clip(s, -600, 600)
-        log += (s @ a) - np.logaddexp(0, s) @ (a + b) - betaln(a, b).sum()
+        log += (s @ a) - np.logaddexp(0, s) @ (a + b) - special.betaln(a, b).sum()
         rest, error = z[:, n_strata:], WIDER * self.error[n_strata:]
         log -= 0.5 * (rest**2).sum(1) + np.log(error).sum() + 0.5 * np.log(2 * np.pi) * len(error)
         return np.hstack([s, self.head[n_strata:] + error * rest]), log
@@ -161,10 +161,10 @@ class CellModel:
         inside = np.arange(a)
         for _ in range(100):
             eta = x[:, self._row] + self._of_cells(x)[:, self._column]
-            p = expit(eta)
+            p = special.expit(eta)
             left[:, self._row, self._column] = self._k - self._n * p
             table[:, self._row, self._column] = self._n * p * (1 - p)
-            s, by_cell, total = expit(x[:, :h]), left.sum(1), table.sum(1)
+            s, by_cell, total = special.expit(x[:, :h]), left.sum(1), table.sum(1)
             gradient = np.hstack([left.sum(2) + 0.5 - s, by_cell @ e.columns - x[:, h:a] * precision])
             gradient_own = by_cell - x[:, a:] * own
             # The Hessian: `top` of s and b, `cross` of these with u, `diagonal` of u.
@@ -309,7 +309,7 @@ def cell_counts(
     eta = model.logits(model.draws(n_draws, rng))
     rest = items - labelled
     eta = eta + _shift(eta, rest, int(positive.sum()), total)[:, None, None]
-    counts = positive.sum(0) + rng.binomial(rest, expit(eta)).sum(1)
+    counts = positive.sum(0) + rng.binomial(rest, special.expit(eta)).sum(1)
     return CellDraws(counts, items.sum(0), total)
 
 
@@ -317,18 +317,20 @@ def _shift(eta: Floats, rest: Ints, positive: int, total: Share) -> Floats:
     """What to add to the logits of each draw."""
     n = total.n_items
     floor = 0.3 / n
-    low, middle, high = (float(logit(np.clip(v, floor, 1 - floor))) for v in (total.low, total.value, total.high))
+    low, middle, high = (
+        float(special.logit(np.clip(v, floor, 1 - floor))) for v in (total.low, total.value, total.high)
+    )
     middle = min(max(middle, low + 1e-9), high - 1e-9)
     flat, weight = eta.reshape(len(eta), -1), rest.astype(np.float64).ravel()
-    expected = (positive + expit(flat) @ weight) / n
+    expected = (positive + special.expit(flat) @ weight) / n
     rank = (np.argsort(np.argsort(expected, kind="stable"), kind="stable") + 0.5) / len(expected)
-    z = ndtri(rank) / ndtri((1 + total.confidence_level) / 2)
-    goal = expit(middle + np.where(z < 0, (middle - low) * z, (high - middle) * z))
+    z = special.ndtri(rank) / special.ndtri((1 + total.confidence_level) / 2)
+    goal = special.expit(middle + np.where(z < 0, (middle - low) * z, (high - middle) * z))
     goal = np.clip(goal, (positive + floor) / n, (positive + rest.sum() - floor) / n)
     a, b = np.full(len(goal), -30.0), np.full(len(goal), 30.0)
     c = np.zeros(len(goal))
     for _ in range(60):  # Newton's method, kept inside a bracket
-        p = expit(flat + c[:, None])
+        p = special.expit(flat + c[:, None])
         rises = (p * (1 - p)) @ weight / n
         off = (positive + p @ weight) / n - goal
         a, b = np.where(off < 0, c, a), np.where(off < 0, b, c)

@@ -15,8 +15,8 @@ import numpy as np
 from howsure._result import Record
 from howsure.counting.cells import CellModel, Effects
 from howsure.counting.sample import Sample
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
-from howsure.kernels.special import chdtrc, expit, ndtr, ndtri
 
 LEAST = 40  # labels; fewer say too little
 DRAWS = 300
@@ -47,26 +47,26 @@ def held_out(sample: Sample, effects: Effects, names: tuple[str, ...], rng: np.r
         n, k = _tables(sample, seen)
         m, positive = _tables(sample, ~seen)
         model = CellModel(n, k, effects)
-        p = expit(model.logits(model.draws(DRAWS, rng)))
+        p = special.expit(model.logits(model.draws(DRAWS, rng)))
         drawn = rng.binomial(m.astype(np.int64), p)
         there = m.sum(0) > 0
         for i, weight in enumerate((np.ones(len(rise), np.int64), rise)):
             said, truth = np.einsum("h,dhc->dc", weight, drawn), weight @ positive.astype(np.int64)
             below, equal = (said < truth).sum(0), (said == truth).sum(0)
             pit = (below + rng.random(len(truth)) * (equal + 1)) / (DRAWS + 1)
-            z[i, there] += ndtri(pit[there])
+            z[i, there] += special.ndtri(pit[there])
         times[there] += 1
     used = np.flatnonzero(times)
     scaled = z[:, used] / np.sqrt(times[used])
     squares = (scaled**2).sum(0)
     worst = int(np.argmax(squares))
-    single = float(chdtrc(2, float(squares[worst])))
+    single = float(special.chdtrc(2, float(squares[worst])))
     return HeldOut(
         len(used),
-        float(chdtrc(2 * len(used), float(squares.sum()))),
+        float(special.chdtrc(2 * len(used), float(squares.sum()))),
         names[int(used[worst])],
         float(-np.expm1(len(used) * np.log1p(-min(single, 1 - 1e-16)))),
-        tuple(float(x) for x in ndtr(scaled[0])),
+        tuple(float(x) for x in special.ndtr(scaled[0])),
     )
 
 

@@ -15,8 +15,8 @@ from howsure.counting.regression import Groups
 from howsure.counting.sample import Sample
 from howsure.counting.tally import Tally
 from howsure.errors import InputError
+from howsure.kernels import special
 from howsure.kernels.cells import Ints
-from howsure.kernels.special import stdtrit
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +60,4 @@ def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustere
     alone = float(((items / items.sum()) ** 2 * left * tilde * (1 - tilde) / sample.n).sum())
     effect = max(variance / alone, 1.0) if alone > 0 else 1.0
     worth = replace(sample, n=sample.n / effect, k=sample.k / effect)
-    return Clustered(worth, m, every, effect, float(stdtrit(m - 1, (1 + confidence_level) / 2)), of)
+    return Clustered(worth, m, every, effect, float(special.stdtrit(m - 1, (1 + confidence_level) / 2)), of)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.counting.sample import Sample
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.special import stdtrit
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,6 @@ def corrected_regression(
         variance = (1 - m / drawn.every) * m / (m - 1) * ((e - e.mean(0)) ** 2).sum(0)
         freedom = m - 1
     error = np.sqrt(variance)
-    t = float(stdtrit(freedom, (1 + confidence_level) / 2))
+    t = float(special.stdtrit(freedom, (1 + confidence_level) / 2))
     raw = inverse @ columns.T @ sample.raw
     return Fitted(value, error, value - t * error, value + t * error, raw)

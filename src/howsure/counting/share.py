@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.calibration.estimation.estimate import MOST_SKEW
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.special import expit, ndtri
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Share:
 
 def wilson(k: float, n: float, n_items: int, confidence_level: float = 0.95) -> tuple[float, float]:
     """Wilson's limits of a share, from n labels of a finite population."""
-    z2 = float(ndtri((1 + confidence_level) / 2)) ** 2 * max(1 - n / max(n_items, 1), 0.0)
+    z2 = float(special.ndtri((1 + confidence_level) / 2)) ** 2 * max(1 - n / max(n_items, 1), 0.0)
     middle, half = (k + z2 / 2) / (n + z2), float(np.sqrt(z2 * (k * (n - k) / n + z2 / 4))) / (n + z2)
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
@@ -74,7 +74,7 @@ def share_of_positives(
     used = items > 0
     big, n, k = (np.asarray(x, np.float64)[used] for x in (items, labelled, positive))
     if z is None:
-        z = float(ndtri((1 + confidence_level) / 2))
+        z = float(special.ndtri((1 + confidence_level) / 2))
     value, low, high = (float(x[0]) for x in tilted_limits(big, n[None], k[None], z))
     return Share(value, low, high, int(big.sum()), int(n.sum()), int(k.sum()), confidence_level)
 
@@ -93,7 +93,7 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
     skewed = np.repeat([False, True, False, True], len(labelled))
 
     def moments(c: Floats) -> tuple[Floats, Floats, Floats]:
-        p = np.where(known, k / n, expit(tilde + c[:, None]))
+        p = np.where(known, k / n, special.expit(tilde + c[:, None]))
         spread = left * p * (1 - p) / n
         third = w**3 * spread * (1 - 2 * n / items) * (1 - 2 * p) / n
         return (w * p).sum(1), (w**2 * spread).sum(1), third.sum(1)

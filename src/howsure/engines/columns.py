@@ -14,61 +14,14 @@ from howsure.engines.tables import Column, Table, quoted
 from howsure.errors import InputError
 
 # Names people give these columns; compared in lower case with everything but letters and digits removed.
-PROB_NAMES = [
-    "prob",
-    "probs",
-    "probability",
-    "probabilities",
-    "proba",
-    "p",
-    "q",
-    "yprob",
-    "yproba",
-    "probtrue",
-    "phat",
-    "predprob",
-    "predproba",
-    "predictedprob",
-    "predictedprobability",
-    "predictionprob",
-    "predictionprobability",
-    "probpositive",
-    "confidence",
-    "conf",
-    "score",
-    "scores",
-    "yscore",
-]
-TRUE_NAMES = [
-    "label",
-    "labels",
-    "true",
-    "ytrue",
-    "y",
-    "target",
-    "targets",
-    "gold",
-    "truth",
-    "groundtruth",
-    "correct",
-    "iscorrect",
-    "actual",
-    "outcome",
-    "outcomes",
-    "class",
-    "istrue",
-    "goldlabel",
-    "truelabel",
-    "human",
-    "humanlabel",
-    "judgment",
-    "judgement",
-    "annotation",
-]
-
-TEXT_NAMES = ["text", "texts", "body", "tweet", "sentence", "content", "document"]
-
-
+_NAMED = {
+    "prob": """prob probs probability probabilities proba p q yprob yproba probtrue phat predprob predproba predictedprob
+    predictedprobability predictionprob predictionprobability probpositive confidence conf score scores yscore""",
+    "true": """label labels true ytrue y target targets gold truth groundtruth correct iscorrect actual outcome outcomes
+    class istrue goldlabel truelabel human humanlabel judgment judgement annotation""",
+    "text": "text texts body tweet sentence content document",
+}
+PROB_NAMES, TRUE_NAMES, TEXT_NAMES = (_NAMED[role].split() for role in ("prob", "true", "text"))
 MOST_WORDS = 40  # spellings of yes and no in one column
 
 

@@ -10,17 +10,7 @@ from howsure.errors import InputError
 from howsure.kernels.threads import cores
 
 KINDS = ("auto", "memory", "files", "spark")
-_UNITS = {
-    "": 1,
-    "K": 10**3,
-    "M": 10**6,
-    "G": 10**9,
-    "T": 10**12,
-    "KI": 1 << 10,
-    "MI": 1 << 20,
-    "GI": 1 << 30,
-    "TI": 1 << 40,
-}
+_UNITS = {f"{p}{i}": base**k for i, base in (("", 1000), ("I", 1024)) for k, p in enumerate(("", *"KMGT"))}
 LEAST_MEMORY = 256 * 10**6
 
 

@@ -156,21 +156,8 @@ def recognise(path: Path, name: str) -> TableFile:
     return TableFile(path, "csv", compression)
 
 
-_NAMES = {
-    "word",
-    "token",
-    "form",
-    "text",
-    "sentence",
-    "id",
-    "tag",
-    "label",
-    "gold",
-    "true",
-    "pred",
-    "predicted",
-    "prob",
-}
+_NAMES = {"word", "token", "form", "text", "sentence", "id", "tag", "label", "gold", "true"}
+_NAMES |= {"pred", "predicted", "prob"}
 
 
 def _is_conll(head: str) -> bool:

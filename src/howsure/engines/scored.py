@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.packed_slices import FoundSlice
+from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.items import ItemRows, Items, numbers
 from howsure.engines.rows import Chunk, Keying, Rows, Work

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure.calibration.analysis import analyse
-from howsure.calibration.packed_slices import FoundSlice
+from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import EXACT_LIMIT, Sketch, from_distinct
 from howsure.engines.items import Items
 from howsure.engines.rows import Chunk, Keying, Work

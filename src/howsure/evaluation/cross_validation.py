@@ -16,6 +16,7 @@ from howsure.calibration.result import Calibration
 from howsure.evaluation.scores.metrics import accuracy, estimated
 from howsure.evaluation.scores.result import Score
 from howsure.evaluation.units import label_units
+from howsure.kernels import special
 from howsure.kernels.cells import Ints
 
 
@@ -36,13 +37,11 @@ def fold_difference(values: Any, sizes: Any, confidence_level: float) -> Differe
     Var = (1/k + n_test/n_train) s², s² the variance between folds: the second term stands for the training data that folds
     share. Student's t with k - 1 degrees of freedom.
     """
-    from howsure.kernels.special import stdtr
-
     k, mean = len(values), float(np.mean(values))
     shared = float(np.mean(sizes)) / float(np.sum(sizes) - np.mean(sizes))
     se = sqrt((1 / k + shared) * float(np.var(values, ddof=1)))
     half = student_quantile(0.5 + confidence_level / 2, k - 1) * se
-    p = 2.0 * float(stdtr(k - 1, -abs(mean) / se)) if se else float(mean == 0.0)
+    p = 2.0 * float(special.stdtr(k - 1, -abs(mean) / se)) if se else float(mean == 0.0)
     return Difference(mean, mean - half, mean + half, p)
 
 
@@ -69,7 +68,6 @@ class CrossValidation(Result):
 
     SHOWN = """verdict method accuracy folds baseline=baseline_name baseline_accuracy gain score calibration
         left_out confidence_level notes"""
-
     method: str
     what: str  # the items: texts or tokens
     folds: tuple[Fold, ...]

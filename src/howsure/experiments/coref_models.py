@@ -10,6 +10,8 @@ from howsure.corpora.conll2012 import read_conll2012
 from howsure.corpora.coreference import gum_documents
 from howsure.corpora.document import Document
 from howsure.corpora.reading import corpus_path
+from howsure.english import shipped
+from howsure.english.annotating import reparsed
 from howsure.errors import InputError
 from howsure.experiments.registry import Work
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
@@ -22,15 +24,12 @@ def documents(corpus: str, part: str, limit: int | None = None) -> list[Document
     """Documents with gold mentions and parses: GUM's own, or those of the English pipeline where the corpus has none."""
     if corpus == "gum":
         return gum_documents(part)[:limit]
-    from howsure.english.annotating import reparsed
-    from howsure.english.shipped import model
-
     files = sorted(corpus_path(corpus, part).rglob("*_conll"))
     gold = [f for f in files if f.name.endswith("gold_conll")] or files
     if not gold:
         raise InputError(f"there is no *_conll file below {corpus_path(corpus, part)}.")
     read = [d for f in gold for d in read_conll2012(f)][:limit]
-    return list(reparsed(model(), read))
+    return list(reparsed(shipped.model(), read))
 
 
 def fitted(

@@ -15,8 +15,10 @@ from howsure.corpora.news import muc_keys
 from howsure.corpora.reading import corpus_path
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import actors
+from howsure.events.storage import read_table
 from howsure.events.timeline import period_start
 from howsure.experiments.registry import Work
+from howsure.verbs.explore import explore
 
 WORLD = "Top/News/World"  # the paper's articles are about world news
 PLANS: dict[str, dict[str, Any]] = {
@@ -34,6 +36,9 @@ KINDS = {
 }
 
 
+TITLES = {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A document and an actor: the probability of an event, the one-best answer, and whether people say so."""
@@ -46,12 +51,15 @@ class Pair:
     gold: bool
 
 
+def asked(settings: dict[str, Any]) -> tuple[str, ...]:
+    """The questions: both where there is time for them."""
+    return ("attack",) if settings["data"] == "nyt" or settings["quick"] else ("attack", "violence")
+
+
 def explored(
     work: Work, settings: dict[str, Any], question: str, *, samples: int = 400, temperature: float = 1.0
 ) -> Exploration:
     """Who attacked, asked of every document; kept in the folder of models, where an interrupted run goes on."""
-    from howsure.verbs.explore import explore
-
     options = {**PLANS[settings["data"]], **QUESTIONS[question], "samples": samples, "temperature": temperature}
     source = _source(settings)
     folder = None
@@ -119,8 +127,6 @@ def proposed_pairs(
 
 def gold_counts(found: Exploration, required: Iterable[tuple[str, str]], every: str) -> dict[tuple[str, date], int]:
     """How many documents people counted for an actor in a period; documents of the exploration that have a date."""
-    from howsure.events.storage import read_table
-
     day = {r["id"]: r["date"] for r in read_table(found.folder, "documents", ["id", "date"]) if r["date"] is not None}
     made: dict[tuple[str, date], int] = {}
     for document, code in required:

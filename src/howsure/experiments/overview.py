@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 from markupsafe import Markup, escape
 
-from howsure.experiments.result import Finding, Reproduction, Table, Verdict
-from howsure.experiments.slips import BEYOND, SLIPS, Slip
+from howsure.data import table
+from howsure.experiments.result import Finding, Reproduction, Verdict
 from howsure.report.page import render
 
 TITLE = "The paper, the thesis and the notes, point by point"
@@ -25,6 +26,26 @@ SOURCES = (
     "Paper: Nguyen & O'Connor, *Posterior calibration and exploratory analysis for natural language processing models*, EMNLP "
     "2015. Thesis: K. Nguyen's honours thesis behind it, in its drafts. Notes: course notes on annotation, evaluation, n-gram models "
     "and smoothing."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """What a source prints and what is right; `shown` is a command (`howsure …`) or a test (`tests/…::test_…`)."""
+
+    source: str
+    printed: str
+    right: str
+    shown: str
+
+    def __repr__(self) -> str:
+        return f"Slip({self.source}: {self.printed})"
+
+
+# Slips that are not to be copied, and where the sources stop short.
+SLIPS, BEYOND = (
+    tuple(Slip(r["source"], r["printed"], r["right"], r["shown"]) for r in table("slips") if r["kind"] == kind)
+    for kind in ("slip", "beyond")
 )
 
 
@@ -81,7 +102,7 @@ def overview_page(
         beyond=BEYOND,
         left_out=left_out,
         inline=inline,
-        cell=lambda value: f"{value:.3g}" if isinstance(value, float) else str(value),
+        cell=_shown,
         words=lambda value: isinstance(value, str) and value[:1].isalpha(),  # to be read rather than compared
     )
 
@@ -118,13 +139,10 @@ def _section(r: Reproduction, image: Callable[[str], str], tables: bool) -> list
     if not tables:
         return [*made, f"Tables and notes: [{r.name}.md]({r.name}.md)."]
     made += [
-        f"{_text(t.caption)}:\n\n{_table(t.columns, [[_cell(v) for v in row] for row in t.rows])}" for t in r.tables
+        f"{_text(t.caption)}:\n\n{_table(t.columns, [[_text(_shown(v)) for v in row] for row in t.rows])}"
+        for t in r.tables
     ]
     return [*made, "\n".join(f"- {_text(n)}" for n in r.notes)] if r.notes else made
-
-
-def _cell(value: object) -> str:
-    return _text(f"{value:.3g}" if isinstance(value, float) else str(value))
 
 
 def _slips(slips: Sequence[Slip]) -> str:
@@ -132,9 +150,9 @@ def _slips(slips: Sequence[Slip]) -> str:
     return _table(("where", "printed", "right", "shown by"), rows)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    lines: list[Sequence[object]] = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(str(v).replace("|", "\\|") for v in line) + " |" for line in lines)
+def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], align: str = "---") -> str:
+    lines: list[Sequence[object]] = [columns, ["---", *[align] * (len(columns) - 1)], *rows]
+    return "\n".join("| " + " | ".join(_shown(v).replace("|", "\\|") for v in line) + " |" for line in lines)
 
 
 def _text(said: str) -> str:
@@ -151,7 +169,7 @@ def page(r: Reproduction, command: str, images: str = "") -> str:
         "## Findings",
         *(f"{i}. {_finding(f)}" for i, f in enumerate(r.findings, 1)),
     ]
-    parts += [f"## {t.caption}\n\n{_aligned(t)}" for t in r.tables]
+    parts += [f"## {t.caption}\n\n{_table(t.columns, t.rows, '---:')}" for t in r.tables]
     if r.figures:
         parts.append("## Figures")
     parts += [
@@ -167,10 +185,5 @@ def _finding(f: Finding) -> str:
     return f"**{f.verdict.capitalize()}**: *{f.claim}* ({f.source}){beside}\n\n   {f.said}"
 
 
-def _aligned(t: Table) -> str:
-    lines = [t.columns, ["---", *["---:"] * (len(t.columns) - 1)], *t.rows]
-    return "\n".join("| " + " | ".join(_shown(v) for v in line) + " |" for line in lines)
-
-
 def _shown(value: object) -> str:
-    return (f"{value:.3g}" if isinstance(value, float) else str(value)).replace("|", "\\|")
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

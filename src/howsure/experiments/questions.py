@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import HeldRows, compare_rows, squared_error_gap
 from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.groups.estimates import student_quantile
-from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.paper import PaperInterval, calibration_interval
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Table, shown
+from howsure.experiments.result import CONFIDENCE_LEVEL, Table, short, shown
 from howsure.kernels.cells import Floats, Ints
 
 BLOCKS = 20  # of the jackknife
@@ -154,6 +154,11 @@ class Count:
         """On how many the first is better."""
         return self.n - self.second
 
+    @property
+    def paper_significant(self) -> tuple[int, int]:
+        """On how many the first, and the second, is significantly better as in the paper."""
+        return self.paper_first_significant, self.paper_second_significant
+
 
 def counted(answers: tuple[Answered, ...]) -> Count:
     """The answers in numbers."""
@@ -196,15 +201,15 @@ def error_records(answers: tuple[Answered, ...], means: list[Average], models: t
             {
                 "question": a.name,
                 "model": m,
-                "error": float(f"{e.value:.6g}"),
-                "low": float(f"{e.low or 0.0:.6g}"),
-                "high": float(f"{e.high if e.high is not None else e.value:.6g}"),
+                "error": short(e.value),
+                "low": short(e.low or 0.0),
+                "high": short(e.value if e.high is None else e.high),
             }
             for m, e in zip(models, a.errors, strict=True)
         ]
     for v in means:
         made += [
-            {"question": f"mean of {v.most}", "model": m, "error": float(f"{e:.6g}")}
+            {"question": f"mean of {v.most}", "model": m, "error": short(e)}
             for m, e in zip(models, v.errors, strict=True)
         ]
     return made

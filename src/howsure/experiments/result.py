@@ -13,6 +13,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
+from howsure.data import table
 from howsure.kernels.cells import Floats, Ints
 
 Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested", "extended"]
@@ -38,6 +39,15 @@ class Finding:
 
     def __repr__(self) -> str:
         return f"Finding({self.verdict}: {self.claim})"
+
+
+CLAIMS = {row["name"]: row for row in table("claims")}
+
+
+def finding_on(claim: str, verdict: Verdict, said: str, numbers: dict[str, float | int], ours: str = "") -> Finding:
+    """The finding on a claim of data/claims.csv, which has its words, its source and the number printed there."""
+    row = CLAIMS[claim]
+    return Finding(row["claim"], row["source"], verdict, said, numbers, row["paper"], ours)
 
 
 def judged(low: float | None, high: float | None, *, above: bool = True) -> Verdict:
@@ -166,6 +176,11 @@ def height(bins: PaperBins, low: float = 0.0, high: float = 1.0) -> Estimate:
     value = float(weight @ (p - q))
     half = 1.96 * float(np.sqrt(weight**2 @ (p * (1.0 - p) / n)))
     return Estimate(value, value - half, value + half)
+
+
+def short(value: float, digits: int = 6) -> float:
+    """Rounded to a few digits, more than a figure shows."""
+    return float(f"{value:.{digits}g}")
 
 
 def side(e: Estimate) -> str:

@@ -23,7 +23,7 @@ from howsure.corpora.reading import corpus_path, read_splits
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.experiments.registry import Work, fingerprint
-from howsure.experiments.result import CONFIDENCE_LEVEL, Finding, Table, calibrated, height, shown, side
+from howsure.experiments.result import CONFIDENCE_LEVEL, Finding, Table, calibrated, finding_on, height, shown, side
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm, HmmCounts
@@ -51,7 +51,10 @@ class Text:
         """`n` of the sentences at equal distances, as corpora are often in order of genre."""
         if n >= self.n_sentences:
             return self
-        chosen = np.arange(n) * self.n_sentences // n
+        return self.take(np.arange(n) * self.n_sentences // n)
+
+    def take(self, chosen: Ints) -> Text:
+        """The sentences of these numbers."""
         token = np.concatenate([np.arange(self.starts[s], self.starts[s + 1]) for s in chosen.tolist()]).tolist()
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[chosen])])
         return Text([self.words[t] for t in token], starts, [self.tags[t] for t in token])
@@ -336,12 +339,10 @@ def regulariser(tried: tuple[Tried, ...]) -> Finding:
         if matters
         else "The choice changes calibration little."
     )
-    return Finding(
-        "How far does calibration hang on hyperparameters that accuracy on dev hardly tells apart? (The paper makes no claim.)",
-        "beyond §4.2.1",
+    return finding_on(
+        "tagging/regulariser",
         "extended",
         f"{said} {more}",
         {"least error": min(errors), "largest error": max(errors), "regularisers": len(errors)},
-        "no claim",
         f"error {min(errors):.4f} to {max(errors):.4f} at accuracies within {100 * NEAR:g}%",
     )

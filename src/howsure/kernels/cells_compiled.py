@@ -1,6 +1,7 @@
 """The same folding as `cells`, compiled: one pass over the rows, no temporary arrays."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -18,15 +19,17 @@ from howsure.kernels.cells import (
     SQUARE,
     SQUARE_SHIFT,
 )
-from howsure.kernels.compiling import kernel, ready
+from howsure.kernels.compiling import array, kernel, ready
 
 EMPTY = -1
 _OFFSET_MASK = (1 << OFFSET_BITS) - 1
 _LOW_MASK = (1 << LOW_BITS) - 1
 _ROUND = 1 << (SQUARE_SHIFT - 1)
+# Labels may be a strided view: the low bytes of wider integers.
+_PAIRS, _WEIGHT = f"{array('float64')}, {array('uint8', order='A')}", array("int64")
 
 
-@kernel
+@kernel(f"UniTuple(int64, 2)({_PAIRS}, {_WEIGHT}, int64[::1], int64[:, ::1], int64, int64)")
 def count_distinct(q, y, weight, keys, counts, used, limit):
     """Count rows per distinct q in an open-addressing table, until there are more than `limit` values.
 
@@ -52,7 +55,7 @@ def count_distinct(q, y, weight, keys, counts, used, limit):
     return q.size, used
 
 
-@kernel
+@kernel(f"Tuple((int64, uint64))({_PAIRS}, int64[:, ::1])")
 def fill_packed(q, y, packed):
     """Add rows to the (2 N_CELLS, 2) packed table.
 
@@ -83,7 +86,7 @@ def fill_packed(q, y, packed):
     return log_tail, largest
 
 
-@kernel
+@kernel("void(int64[:, ::1], int64[:, ::1])")
 def unpack(packed, table):
     """Move the packed sums (label by label) into the (2 N_CELLS, 4) table (cell by cell) and clear them."""
     for label in range(2):
@@ -101,7 +104,7 @@ def unpack(packed, table):
                 packed[slot, 1] = 0
 
 
-@kernel
+@kernel(f"int64({_PAIRS}, {_WEIGHT}, int64[:, ::1])")
 def fill_weighted(q, y, weight, table):
     """Add rows that count several times straight to the (2 N_CELLS, 4) table; returns the log sum."""
     log_tail = 0
@@ -129,7 +132,7 @@ def fill_weighted(q, y, weight, table):
     return log_tail
 
 
-@kernel
+@kernel(f"void({_PAIRS}, {_WEIGHT}, int64[:, :, ::1])")
 def fill_widths(q, y, weight, table):
     """Add rows to a (K, 2, 3) table of equal-width bins [k/K, (k+1)/K): count, and Σ q 2^52 in two words."""
     n_bins = table.shape[0]
@@ -147,22 +150,4 @@ def fill_widths(q, y, weight, table):
         sums[2] += w * (fixed & 67108863)
 
 
-def compile_all() -> None:
-    """Compile or load the kernels of this file."""
-    # Labels may be a strided view: the low bytes of wider integers.
-    layout = {"float64": "C", "uint8": "A", "int64": "C"}
-    rows = ", ".join(f"Array({t}, 1, '{order}', readonly=True)" for t, order in layout.items())
-    ready(
-        count_distinct,
-        fill_packed,
-        unpack,
-        fill_weighted,
-        fill_widths,
-        signatures=(
-            f"UniTuple(int64, 2)({rows}, int64[::1], int64[:, ::1], int64, int64)",
-            f"Tuple((int64, uint64))({rows.rsplit(', Array', 1)[0]}, int64[:, ::1])",
-            "void(int64[:, ::1], int64[:, ::1])",
-            f"int64({rows}, int64[:, ::1])",
-            f"void({rows}, int64[:, :, ::1])",
-        ),
-    )
+compile_all = partial(ready, __name__)  # compiles or loads the kernels of this file

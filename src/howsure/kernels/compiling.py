@@ -14,22 +14,30 @@ import numba.extending
 import numpy as np
 
 _LOCK = threading.Lock()
+KERNELS: dict[str, dict[Any, str]] = {}  # of each module, with their signatures
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Mark `function` as a compiled kernel: cached on disk, and run without holding the GIL."""
-    try:
-        return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder can be written at all: compile in memory
-        return numba.njit(nogil=True)(function)
+def kernel(signature: str, *, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Mark a function as a kernel, compiled for one signature: cached on disk, and run without holding the GIL.
+
+    Products and sums of a `fused` one may be fused (one rounding instead of two), and nothing else reordered.
+    """
+    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"} if fused else False}
+
+    def made(function: Callable[..., Any]) -> Any:
+        try:
+            dispatcher = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # no folder can be written at all: compile in memory
+            dispatcher = numba.njit(**options)(function)
+        KERNELS.setdefault(function.__module__, {})[dispatcher] = signature
+        return dispatcher
+
+    return made
 
 
-def fused_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel whose products and sums may be fused (one rounding instead of two), and nothing else reordered."""
-    try:
-        return numba.njit(nogil=True, cache=True, fastmath={"contract"})(function)
-    except RuntimeError:
-        return numba.njit(nogil=True, fastmath={"contract"})(function)
+def array(kind: str, dimensions: int = 1, order: str = "C") -> str:
+    """An array that a kernel only reads, in its signature."""
+    return f"Array({kind}, {dimensions}, '{order}', readonly=True)"
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -50,22 +58,21 @@ def piece(function: Callable[..., Any]) -> Any:
     return numba.extending.register_jitable(forceinline=True)(function)
 
 
-def ready(*dispatchers: Any, signatures: tuple[str, ...]) -> None:
-    """Compile each dispatcher for its signature, saying so when the cache cannot answer."""
+def ready(*kernels: Any) -> None:
+    """Compile or load kernels, or all of the modules that are named, saying so when the cache cannot answer."""
+    signatures = {k: s for module in KERNELS.values() for k, s in module.items()}
+    chosen = [k for name in kernels for k in (KERNELS[name] if isinstance(name, str) else (name,))]
     with _LOCK:
-        _compile(dispatchers, signatures)
+        waiting = [d for d in chosen if not d.signatures]
+        if not all(map(is_cached, waiting)):
+            print("howsure: compiling once for this machine (a few seconds) …", file=sys.stderr, flush=True)
+        for dispatcher in waiting:
+            dispatcher.compile(signatures[dispatcher])
+            dispatcher.disable_compile()  # a wrong argument type is an error, not a silent second compilation
 
 
-def _compile(dispatchers: tuple[Any, ...], signatures: tuple[str, ...]) -> None:
-    waiting = [(d, s) for d, s in zip(dispatchers, signatures, strict=True) if not d.signatures]
-    if any(not _is_cached(d) for d, _ in waiting):
-        print("howsure: compiling once for this machine (a few seconds) …", file=sys.stderr, flush=True)
-    for dispatcher, signature in waiting:
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()  # a wrong argument type is an error, not a silent second compilation
-
-
-def _is_cached(dispatcher: Any) -> bool:
+def is_cached(dispatcher: Any) -> bool:
+    """Whether this machine has compiled a kernel before."""
     path = dispatcher.stats.cache_path
     if path is None:
         return False

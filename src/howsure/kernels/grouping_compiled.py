@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from howsure.kernels.cells import BASE_KEY, N_CELLS, OFFSET_BITS, Floats, Ints
-from howsure.kernels.compiling import kernel, ready
+from howsure.kernels.compiling import array, kernel, ready
 from howsure.kernels.grouping import PORTIONS, Entries
 from howsure.kernels.threads import cores, portions
 
 STEP = 1 << 20
 FEW = 24  # numbers sorted by insertion
+_INTS, _FLOATS, _LABELS = array("int64"), array("float64"), array("uint8", order="A")
 
 
-@kernel
+@kernel(f"UniTuple(int64, 2)({array('uint64')}, uint64[::1], int64[::1], uint64[::1], int64[::1], int64, int64)")
 def _number(groups, keys, slots, ids, number, begin, used):
     """Number groups in order of appearance with the open-addressing table (keys, slots); stops where it is half full."""
     mask = np.uint64(keys.size - 1)
@@ -41,13 +43,13 @@ def _number(groups, keys, slots, ids, number, begin, used):
     return groups.size, used
 
 
-@kernel
+@kernel(f"void(int64[::1], {_INTS})")
 def _renumber(number, rank):
     for i in range(number.size):
         number[i] = rank[number[i]]
 
 
-@kernel
+@kernel(f"void({_FLOATS}, {_INTS}, int64[::1])")
 def _bins(q, table, made):
     for i in range(q.size):
         x = q[i]
@@ -59,7 +61,7 @@ def _bins(q, table, made):
         made[i] = table[cell]
 
 
-@kernel
+@kernel(f"void({_INTS}, int64[::1], {_LABELS}, {_FLOATS}, {_FLOATS}, uint8[::1], float64[::1], float64[::1])")
 def _deal(number, place, y, q, weight, y_made, q_made, weight_made):
     """Rows in order of their group, as they come within it; `place` is where each group begins, and is moved on."""
     for i in range(number.size):
@@ -72,7 +74,7 @@ def _deal(number, place, y, q, weight, y_made, q_made, weight_made):
             weight_made[to] = weight[i]
 
 
-@kernel
+@kernel(f"void({_INTS}, {_INTS}, int64, int64, int64, int64[::1])")
 def _count_pairs(starts, bins, first, after, n_bins, found):
     """How many bins each of the groups first … after-1 occurs in."""
     seen = np.full(n_bins, -1, np.int64)
@@ -85,7 +87,9 @@ def _count_pairs(starts, bins, first, after, n_bins, found):
         found[g] = n
 
 
-@kernel
+@kernel(
+    f"void({_INTS}, {_INTS}, {_LABELS}, {_FLOATS}, {_FLOATS}, int64, int64, int64, {_INTS}, int64[::1], int64[::1], float64[:, ::1])"
+)
 def _sum_pairs(starts, bins, y, q, weight, first, after, n_bins, offsets, group, bin_, sums):
     """Sums of the groups first … after-1 by bin, from `offsets` on."""
     where = np.full(n_bins, -1, np.int64)
@@ -125,7 +129,7 @@ def _sum_pairs(starts, bins, y, q, weight, first, after, n_bins, offsets, group,
                 sums[4, to] += v * x
 
 
-@kernel
+@kernel(f"void({_INTS}, {_INTS}, {_FLOATS}, {_INTS}, {_INTS}, {_FLOATS}, int64, int64, boolean, float64[:, ::1])")
 def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, same, made):
     """Adds XᵀY of the groups first … after-1; only its upper half where both are the same."""
     for g in range(first, after):
@@ -136,30 +140,7 @@ def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, sa
                 row[bins_y[j]] += v * values_y[j]
 
 
-def _compiled() -> None:
-    def array(kind: str, order: str = "C") -> str:
-        return f"Array({kind}, 1, '{order}', readonly=True)"
-
-    ints, floats, labels = array("int64"), array("float64"), array("uint8", "A")
-    ready(
-        _number,
-        _renumber,
-        _bins,
-        _deal,
-        _count_pairs,
-        _sum_pairs,
-        _products,
-        signatures=(
-            f"UniTuple(int64, 2)({array('uint64')}, uint64[::1], int64[::1], uint64[::1], int64[::1], int64, int64)",
-            f"void(int64[::1], {ints})",
-            f"void({floats}, {ints}, int64[::1])",
-            f"void({ints}, int64[::1], {labels}, {floats}, {floats}, uint8[::1], float64[::1], float64[::1])",
-            f"void({ints}, {ints}, int64, int64, int64, int64[::1])",
-            f"void({ints}, {ints}, {labels}, {floats}, {floats}, int64, int64, int64, {ints}, "
-            "int64[::1], int64[::1], float64[:, ::1])",
-            f"void({ints}, {ints}, {floats}, {ints}, {ints}, {floats}, int64, int64, boolean, float64[:, ::1])",
-        ),
-    )
+_compiled = partial(ready, __name__)
 
 
 def numbered(groups: Any) -> tuple[Any, Ints]:

@@ -1,6 +1,10 @@
 """The two-loop recursion of L-BFGS, compiled: vectors of half a million weights, in place, on one thread."""
 
-from howsure.kernels.compiling import fused_kernel, inlined, ready
+from functools import partial
+
+from howsure.kernels.compiling import inlined, kernel, ready
+
+_VECTOR, _MATRIX = "float64[::1]", "float64[:, ::1]"
 
 
 @inlined
@@ -19,20 +23,20 @@ def dot(x, y):
     return (a + b) + (c + d)
 
 
-@fused_kernel
+@kernel(f"float64({_VECTOR}, {_VECTOR})", fused=True)
 def inner_product(x, y):
     """x · y."""
     return dot(x, y)
 
 
-@fused_kernel
+@kernel(f"void({_VECTOR}, float64, {_VECTOR}, {_VECTOR})", fused=True)
 def step_along(w, step, direction, out):
     """out = w + step × direction."""
     for i in range(w.size):
         out[i] = w[i] + step * direction[i]
 
 
-@fused_kernel
+@kernel(f"UniTuple(float64, 2)({', '.join([_VECTOR] * 6)})", fused=True)
 def remember(new_w, w, new_gradient, gradient, s, y):
     """Fill s and y with the last step; returns y · s and y · y."""
     for i in range(w.size):
@@ -41,7 +45,7 @@ def remember(new_w, w, new_gradient, gradient, s, y):
     return dot(y, s), dot(y, y)
 
 
-@fused_kernel
+@kernel(f"float64({_VECTOR}, {_MATRIX}, {_MATRIX}, {_VECTOR}, int64[::1], {_VECTOR}, {_VECTOR})", fused=True)
 def recursion(gradient, s, y, rho, order, weights, direction):
     """direction = -H g, from the remembered steps in `order`, oldest first; returns g · direction."""
     n, kept = gradient.size, order.size
@@ -68,18 +72,4 @@ def recursion(gradient, s, y, rho, order, weights, direction):
     return dot(gradient, direction)
 
 
-def compile_all() -> None:
-    """Compile or load the kernels of this file."""
-    vector, matrix = "float64[::1]", "float64[:, ::1]"
-    ready(
-        inner_product,
-        step_along,
-        remember,
-        recursion,
-        signatures=(
-            f"float64({vector}, {vector})",
-            f"void({vector}, float64, {vector}, {vector})",
-            f"UniTuple(float64, 2)({', '.join([vector] * 6)})",
-            f"float64({vector}, {matrix}, {matrix}, {vector}, int64[::1], {vector}, {vector})",
-        ),
-    )
+compile_all = partial(ready, __name__)  # compiles or loads the kernels of this file

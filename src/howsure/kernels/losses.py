@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 MOST_STEPS = 100
@@ -18,10 +19,8 @@ HATS = 15
 
 def logistic_loss(coefficients: Floats, design: Floats, target: Floats, weight: Floats) -> tuple[float, Floats]:
     """Σ w [ln(1 + e^z) - t z], z = design · coefficients, and its gradient."""
-    from howsure.kernels.special import expit
-
     z = design @ coefficients
-    gradient: Floats = design.T @ (weight * (expit(z) - target))
+    gradient: Floats = design.T @ (weight * (special.expit(z) - target))
     return float(np.sum(weight * (np.logaddexp(0.0, z) - target * z))), gradient
 
 
@@ -31,12 +30,10 @@ def logistic_fit(design: Floats, target: Floats, weight: Floats, start: Floats) 
     A step that does not lower the loss is halved; columns that do not vary keep their start (least-norm steps). On
     separable data, where the loss has no minimum, it stops once the loss is as good as its limit.
     """
-    from howsure.kernels.special import expit
-
     coefficients, total = start.astype(np.float64), float(weight.sum())
     loss, gradient = logistic_loss(coefficients, design, target, weight)
     for _ in range(MOST_STEPS):
-        p = expit(design @ coefficients)
+        p = special.expit(design @ coefficients)
         hessian = design.T @ (design * (weight * p * (1.0 - p))[:, None])
         step = np.linalg.lstsq(hessian, gradient, rcond=1e-13)[0]
         if float(gradient @ step) <= 1e-9 * total:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.kernels import special
 from howsure.kernels.cells import Ints
 from howsure.kernels.threads import cores
 
@@ -92,11 +93,10 @@ def _poisson(mean: float) -> tuple[int, NDArray[np.float64]]:
     """The smallest value that matters and the probabilities from there on; what is left out is below 1e-16."""
     if mean == 0.0:
         return 0, np.ones(1)
-    from howsure.kernels.special import gammaln
 
     reach = 9.0 * np.sqrt(mean) + 24.0
     k = np.arange(max(0, int(mean - reach)), int(mean + reach) + 1)
-    p = np.exp(k * np.log(mean) - mean - gammaln(k + 1.0))
+    p = np.exp(k * np.log(mean) - mean - special.gammaln(k + 1.0))
     kept = np.flatnonzero(p > 1e-17)
     return int(k[kept[0]]), np.ascontiguousarray(p[kept[0] : kept[-1] + 1])
 

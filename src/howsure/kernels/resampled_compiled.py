@@ -4,12 +4,16 @@ A multinomial of n draws is a vector of independent Poisson numbers with a total
 N the Poisson vector is multinomial, so the sum is too, exactly. Every draw reads an alias table: constant time.
 """
 
+from functools import partial
+
 import numpy as np
 
-from howsure.kernels.compiling import kernel, ready
+from howsure.kernels.compiling import kernel, mix, ready
+
+_TABLES = "uint32[::1], int32[::1]"
 
 
-@kernel
+@kernel("int64(float64[::1], uint32[::1], int32[::1], int64, int64)")
 def alias_table(weight, threshold, other, first, size):
     """Fill `size` slots (a power of two, at least len(weight)) from `first`: Walker's alias method, thresholds of 32 bits.
 
@@ -51,7 +55,7 @@ def alias_table(weight, threshold, other, first, size):
     return size
 
 
-@kernel
+@kernel(f"int64(uint64[::1], int64, int64[::1], int64[::1], uint64[::1], {_TABLES}, int64, uint64, float32[:, ::1])")
 def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_mask, weights):
     """One column of `weights` per state of a generator: how often each cell is drawn, n draws in all.
 
@@ -59,16 +63,11 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
     `top_first`, draws a cell. Cells are the outer loop, so that a table is read while it is in the cache.
     """
     step = np.uint64(0x9E3779B97F4A7C15)
-    m1 = np.uint64(0xBF58476D1CE4E5B9)
-    m2 = np.uint64(0x94D049BB133111EB)
     totals = np.zeros(states.size, np.int64)
     for cell in range(low.size):
         for i in range(states.size):
             states[i] += step
-            z = states[i]
-            z = (z ^ (z >> np.uint64(30))) * m1
-            z = (z ^ (z >> np.uint64(27))) * m2
-            z = z ^ (z >> np.uint64(31))
+            z = mix(states[i])
             slot = np.int64((z >> np.uint64(32)) & mask[cell])
             at = first[cell] + slot
             alias = np.int64(other[at])  # read whether needed or not: a choice without a branch
@@ -82,10 +81,7 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
             total = np.int64(0)
             for cell in range(low.size):
                 state += step
-                z = state
-                z = (z ^ (z >> np.uint64(30))) * m1
-                z = (z ^ (z >> np.uint64(27))) * m2
-                z = z ^ (z >> np.uint64(31))
+                z = mix(state)
                 slot = np.int64((z >> np.uint64(32)) & mask[cell])
                 at = first[cell] + slot
                 drawn = (np.int64(other[at]) if np.uint32(z) >= threshold[at] else slot) + low[cell]
@@ -93,10 +89,7 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
                 total += drawn
         for _ in range(n - total):
             state += step
-            z = state
-            z = (z ^ (z >> np.uint64(30))) * m1
-            z = (z ^ (z >> np.uint64(27))) * m2
-            z = z ^ (z >> np.uint64(31))
+            z = mix(state)
             slot = np.int64((z >> np.uint64(32)) & top_mask)
             at = top_first + slot
             cell = np.int64(other[at]) if np.uint32(z) >= threshold[at] else slot
@@ -104,13 +97,4 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
     return states.size
 
 
-def compile_kernels() -> None:
-    """Compile or load both kernels."""
-    ready(
-        alias_table,
-        fill_weights,
-        signatures=(
-            "int64(float64[::1], uint32[::1], int32[::1], int64, int64)",
-            "int64(uint64[::1], int64, int64[::1], int64[::1], uint64[::1], uint32[::1], int32[::1], int64, uint64, float32[:, ::1])",
-        ),
-    )
+compile_kernels = partial(ready, __name__)

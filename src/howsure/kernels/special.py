@@ -1,4 +1,4 @@
-"""SciPy's special functions; the only way in, so that `scipy.special` is imported without what it does not need.
+"""SciPy's special functions, `special.name(...)`: imported at the first use, without what `scipy.special` does not need.
 
 `scipy.special` imports all of NumPy's submodules, though only its tests use them: a compiler of Fortran, tools for
 tests. They are made lazy first (they load when something uses them), which halves the time of the import.
@@ -23,12 +23,12 @@ def _postpone(parent: str, child: str) -> None:
     setattr(sys.modules[parent], child, sys.modules[name])
 
 
-if "scipy.special" not in sys.modules:
-    for _module in LATER:
-        _postpone("numpy", _module)
-
-import scipy.special  # noqa: E402
-
-
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.special, name)
+    if name.startswith("_"):
+        raise AttributeError(name)
+    for module in LATER if "scipy.special" not in sys.modules else ():
+        _postpone("numpy", module)
+    import scipy.special
+
+    globals()[name] = getattr(scipy.special, name)
+    return globals()[name]

@@ -9,6 +9,7 @@ import numpy as np
 
 from howsure import _validate
 from howsure.errors import InputError
+from howsure.kernels import special
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -71,9 +72,7 @@ class ClassPosterior:
 
     def marginals(self) -> np.ndarray:
         """Probabilities, shape (n, K); every row sums to one."""
-        from howsure.kernels.special import softmax
-
-        return softmax(self.log_scores, axis=1)
+        return special.softmax(self.log_scores, axis=1)
 
     def label_is(self, name: str) -> np.ndarray:
         """The probability that each item is of the class `name`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from howsure.counting.verdict import percent
+from howsure.counting.result import percent
 from howsure.plots.counts import (
     coefficient_layers,
     group_layers,

@@ -228,7 +228,7 @@ def _check_rows(
 ) -> Calibration:
     """Rows of a table, or arrays with groups or slices."""
     from howsure.calibration.analysis import filing
-    from howsure.calibration.packed_slices import slice_table
+    from howsure.calibration.result import slice_table
     from howsure.engines.scored import ScoredItems
 
     scored, items = ScoredItems(rows, ("",), width), rows.items

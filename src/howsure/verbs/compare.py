@@ -9,7 +9,7 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, ComparisonSlice, compared
-from howsure.calibration.multiplicity import benjamini_hochberg
+from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.engines.engine import engine_of
 from howsure.errors import InputError
 

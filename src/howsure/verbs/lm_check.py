@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
+from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.groups.clusters import ClusterBuilder
-from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Calibration, Slice
 from howsure.calibration.sketch import SketchBuilder
 from howsure.errors import InputError

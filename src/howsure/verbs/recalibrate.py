@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.recalibration.choosing import contest
-from howsure.calibration.recalibration.identity import Identity
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
+from howsure.calibration.recalibration.platt import Identity
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.calibration.recalibration.result import Recalibration
 from howsure.engines.engine import engine_of

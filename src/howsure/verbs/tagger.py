@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.comparing.difference import mean_difference
+from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.multiclass import analyse_classes
-from howsure.calibration.multiplicity import benjamini_hochberg
 from howsure.calibration.result import Slice, worst_first
 from howsure.calibration.sketch import sketch_rows
 from howsure.corpora.document import Document

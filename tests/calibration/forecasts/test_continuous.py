@@ -13,8 +13,7 @@ from howsure.calibration.forecasts.analysis import analyse_pit
 from howsure.calibration.forecasts.pit import CELLS, for_draws, for_levels, for_values
 from howsure.calibration.forecasts.shift_spread import shift_and_spread
 from howsure.engines.forecasts import sketch_forecasts
-from howsure.kernels.exact_sum import as_float, exact_sum
-from howsure.kernels.pit import fair_crps, level_spans, mean_pinball, rank_spans
+from howsure.kernels.pit import as_float, exact_sum, fair_crps, level_spans, mean_pinball, rank_spans
 
 EVEN = np.arange(1, 100) * (CELLS // 100)
 finite = st.floats(-1e6, 1e6, allow_nan=False)

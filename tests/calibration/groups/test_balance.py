@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.calibration.groups.balance import Balance
+from howsure.calibration.groups.clusters import Balance
 
 sizes = st.lists(st.integers(1, 10**6), min_size=2, max_size=30)
 

@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 import howsure
-from howsure.calibration.multiplicity import holm
+from howsure.calibration.estimation.perfection import holm
 from howsure.evaluation.contests.analysis import Field, duels
 from howsure.evaluation.contests.contrast import at_least, contrast, differences, exact_difference
 from howsure.evaluation.contests.significance import (

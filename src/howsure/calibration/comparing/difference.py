@@ -17,8 +17,9 @@ from howsure._result import Record
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedSquaresLook, PairedTotalsLook, Weighing
 from howsure.calibration.comparing.paired_rows import BRIER, INFLUENCE, LOG_LOSS, WEIGHT, Plan, RowSums
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.groups.balance import Balance
+from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
 T = TypeVar("T")
@@ -152,11 +153,9 @@ def _judged(
     value: float, variance: float, degrees: float, level: float, least: float = -1.0, most: float = 1.0
 ) -> Difference:
     """Against t of the given degrees of freedom; no limit lies beyond what the number can be."""
-    from howsure.kernels.special import stdtr
-
     se = sqrt(max(variance, 0.0))
     if se == 0.0:
         return Difference(value, value, value, 1.0 if value == 0.0 else 0.0)
     half = student_quantile(0.5 + level / 2, degrees) * se
     low, high = max(value - half, min(least, value)), min(value + half, max(most, value))
-    return Difference(value, low, high, 2.0 * float(stdtr(degrees, -abs(value) / se)))
+    return Difference(value, low, high, 2.0 * float(special.stdtr(degrees, -abs(value) / se)))

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.comparing.paired_rows import Plan, row_log_loss
-from howsure.calibration.groups.balance import Balance
-from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q
+from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, Balance
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import Arranged, binned_sums, numbered, products
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from howsure._result import records
 from howsure.calibration.sketch import Sketch
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
 FEW_CELLS = 5_000  # below this, pooling in Python is done before scipy.optimize would be loaded
@@ -205,15 +206,13 @@ def clopper_pearson(successes: Ints | Floats, n: Ints | Floats, confidence_level
 
     Fractions of a row are allowed, for effective numbers of rows.
     """
-    from howsure.kernels.special import betaincinv
-
     tail = (1.0 - confidence_level) / 2.0
     k = np.asarray(successes, np.float64)
     # Rounding may leave k a hair inside 0 or n, where the beta law would be improper.
     k = np.where(k < 1e-9 * n, 0.0, np.where(k > (1.0 - 1e-9) * n, n, k))
     none, every = k == 0, k == n
-    low = np.where(none, 0.0, betaincinv(np.where(none, 1.0, k), n - k + 1.0, tail))
-    high = np.where(every, 1.0, betaincinv(k + 1.0, np.where(every, 1.0, n - k), 1.0 - tail))
+    low = np.where(none, 0.0, special.betaincinv(np.where(none, 1.0, k), n - k + 1.0, tail))
+    high = np.where(every, 1.0, special.betaincinv(k + 1.0, np.where(every, 1.0, n - k), 1.0 - tail))
     return low, high
 
 

@@ -30,16 +30,8 @@ MOST_POINTS = 512
 MOST_GP_POINTS = 200
 GRID = 101
 MOST_LOGIT = 12.0  # q of 0 and 1 are put at log-odds of ∓12
-KINDS = (
-    "kernel",
-    "kernel:logit",
-    "kernel-bootstrap",
-    "local-linear",
-    "local-linear:logit",
-    "neighbours",
-    "isotonic",
-    "gp",
-)
+KERNELS = ("kernel", "kernel:logit", "kernel-bootstrap", "local-linear", "local-linear:logit")
+KINDS = (*KERNELS, "neighbours", "isotonic", "gp")
 # A band's window: its share of the curve's, and the most that it may be, so that waves too small to be seen are allowed for.
 ROUGHER = 0.8
 WIDEST = 1 / 12  # of the range of q

@@ -23,6 +23,7 @@ from howsure._result import Record, Result, finite
 from howsure.calibration.curves.bins import Bins, best_bin_size, equal_mass_starts, isotonic_starts
 from howsure.calibration.sketch import Sketch, sketch_rows
 from howsure.errors import InputError
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
 
@@ -104,17 +105,13 @@ def _parts(
 
 def entropy(p: Floats) -> Floats:
     """Entropy of a coin, in nats."""
-    from howsure.kernels.special import entr
-
-    total: Floats = entr(p) + entr(1.0 - p)
+    total: Floats = special.entr(p) + special.entr(1.0 - p)
     return total
 
 
 def _divergence(p: Floats, q: Floats) -> Floats:
     """Kullback-Leibler divergence of coin q from coin p."""
-    from howsure.kernels.special import rel_entr
-
-    total: Floats = rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)
+    total: Floats = special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
     return total
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from howsure._result import Record
 from howsure.calibration.sketch import Sketch
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints, cell_position
 
 MOST_BINS = 4096
@@ -256,9 +257,7 @@ def wilson_hilferty(skew: float, z: float) -> float:
 
 def folded_mean(d: Floats, v: Floats) -> Floats:
     """E|N(d, v)| of each bin."""
-    from howsure.kernels.special import erf
-
     sd = np.sqrt(v)
     ratio = d / sd
-    mean: Floats = sd * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + d * erf(ratio / np.sqrt(2.0))
+    mean: Floats = sd * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + d * special.erf(ratio / np.sqrt(2.0))
     return mean

@@ -29,6 +29,7 @@ from howsure.calibration.estimation.estimate import (
 )
 from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.sketch import Sketch
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 TINY = 1e-100  # a mean square below this counts as 0: its powers would underflow
@@ -49,6 +50,12 @@ class Estimate(Record):
     def __repr__(self) -> str:
         limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
         return f"{self.value:.4f}{limits}"
+
+    def side(self, reference: float, below: str, above: str) -> str | None:
+        """`below` or `above`, whichever side of the reference the whole interval lies on; None if it holds it."""
+        if self.high is not None and self.high < reference:
+            return below
+        return above if self.low is not None and self.low > reference else None
 
     def squared(self) -> Estimate:
         """The square of a number that is not negative, and of its limits."""
@@ -238,6 +245,4 @@ def slope_interval(sketch: Sketch, confidence_level: float, design: Design | Non
 
 def normal_quantile(p: float) -> float:
     """The standard normal deviate below which a share p lies."""
-    from howsure.kernels.special import ndtri
-
-    return float(ndtri(p))
+    return float(special.ndtri(p))

@@ -7,6 +7,7 @@ ones) the limit laws are wrong, and the p-values are those of simulated labels, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import pi, sqrt, tan
 
@@ -15,6 +16,7 @@ import numpy as np
 from howsure._result import Record
 from howsure.calibration.estimation.estimate import BinSums, Ladder
 from howsure.calibration.sketch import Sketch
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 TINY = 1e-100  # a variance below this is none: its powers would underflow
@@ -33,6 +35,11 @@ class PerfectionTest(Record):
 
     def __repr__(self) -> str:
         return f"{self.name}: p = {self.p_value:.4g}"
+
+
+def p_words(p: float | None) -> str:
+    """A p-value with its relation, for a verdict."""
+    return "= –" if p is None else "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
 def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
@@ -129,18 +136,14 @@ def refuted_if(name: str, wrong: bool) -> PerfectionTest:
 
 def pearson3_tail(x: float, skew: float) -> float:
     """P(X > x) for a standardised Pearson III (shifted gamma) variable."""
-    from howsure.kernels.special import gammaincc, ndtr
-
     if skew < 1e-3:
-        return float(ndtr(-x))
+        return float(special.ndtr(-x))
     shape = 4.0 / skew**2
-    return float(gammaincc(shape, max(shape + 2.0 * x / skew, 0.0)))
+    return float(special.gammaincc(shape, max(shape + 2.0 * x / skew, 0.0)))
 
 
 def _score(sketch: Sketch) -> PerfectionTest:
     """χ² with two degrees of freedom on (Σe, Σe(1-2q)), whose covariance under H0 is known."""
-    from howsure.kernels.special import chdtrc
-
     vector = np.array([float(np.sum(sketch.sum_e)), _slope_score(sketch)])
     matrix = np.empty((2, 2))
     matrix[0, 0] = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
@@ -149,7 +152,7 @@ def _score(sketch: Sketch) -> PerfectionTest:
     statistic, rank, impossible = quadratic_form(vector, matrix)
     if impossible or rank == 0:
         return refuted_if("score", impossible)
-    return PerfectionTest("score", statistic, float(chdtrc(rank, statistic)))
+    return PerfectionTest("score", statistic, float(special.chdtrc(rank, statistic)))
 
 
 def quadratic_form(vector: Floats, matrix: Floats) -> tuple[float, int, bool]:
@@ -179,13 +182,11 @@ def _spiegelhalter_variance(sketch: Sketch) -> float:
 
 def _spiegelhalter(sketch: Sketch) -> PerfectionTest:
     """z = Σ (y-q)(1-2q) / √Σ (1-2q)² q(1-q) (Spiegelhalter 1986); finds what changes the Brier score."""
-    from howsure.kernels.special import ndtr
-
     variance = _spiegelhalter_variance(sketch)
     if variance < TINY:
         return refuted_if("Spiegelhalter", abs(_slope_score(sketch)) > sqrt(TINY))
     z = _slope_score(sketch) / sqrt(variance)
-    return PerfectionTest("Spiegelhalter", z, 2.0 * float(ndtr(-abs(z))))
+    return PerfectionTest("Spiegelhalter", z, 2.0 * float(special.ndtr(-abs(z))))
 
 
 def _cumulative(sketch: Sketch) -> tuple[PerfectionTest, PerfectionTest]:
@@ -213,16 +214,42 @@ def brownian_maximum_tail(x: float) -> float:
 
 
 def _far_maximum(x: float) -> float:
-    from howsure.kernels.special import ndtr
-
-    return float(min(1.0, 4.0 * ndtr(-x)))  # the reflection principle's leading term
+    return float(min(1.0, 4.0 * special.ndtr(-x)))  # the reflection principle's leading term
 
 
 def brownian_range_tail(x: float) -> float:
     """P(max B - min B > x) on [0, 1]: 8 Σ (-1)^(k-1) k Φ(-kx) (Feller 1951)."""
-    from howsure.kernels.special import ndtr
-
     if x < 0.6:
         return 1.0
     k = np.arange(1, 200)
-    return float(np.clip(8.0 * np.sum((-1.0) ** (k - 1) * k * ndtr(-k * x)), 0.0, 1.0))
+    return float(np.clip(8.0 * np.sum((-1.0) ** (k - 1) * k * special.ndtr(-k * x)), 0.0, 1.0))
+
+
+def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
+    """p-values adjusted so that, of those called significant, at most a share α is false (1995); None stays None.
+
+    >>> benjamini_hochberg([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.04, 0.04]
+    """
+    known = np.array([p for p in p_values if p is not None])
+    order = np.argsort(known)[::-1]
+    scaled = known[order] * len(known) / (len(known) - np.arange(len(known)))
+    adjusted = np.empty(len(known))
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
+    rest = iter(adjusted.tolist())
+    return [None if p is None else next(rest) for p in p_values]
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """p-values adjusted so that any false alarm at all has probability at most α (1979); None stays None.
+
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    known = np.array([p for p in p_values if p is not None])
+    order = np.argsort(known)
+    scaled = known[order] * (len(known) - np.arange(len(known)))
+    adjusted = np.empty(len(known))
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    rest = iter(adjusted.tolist())
+    return [None if p is None else next(rest) for p in p_values]

@@ -13,6 +13,7 @@ import numpy as np
 from howsure.calibration.estimation.estimate import BinSums, estimation_bins
 from howsure.calibration.estimation.perfection import combined_p_value, pseudo_inverse
 from howsure.calibration.sketch import Sketch
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
 SEED = 20150917
@@ -89,14 +90,12 @@ def _tails(x: Floats) -> Floats:
 
 def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
     """Chernoff's bound of P(Σ a e ≥ reached): exp(-max_t [t·reached - log E exp(t Σ a e)])."""
-    from howsure.kernels.special import expit, logit
-
-    start = logit(q)
+    start = special.logit(q)
     random = (q > 0.0) & (q < 1.0)
     n, q, a, start = n[random], q[random], a[random], start[random]
 
     def slope(t: float) -> float:
-        return float(np.sum(n * a * (expit(start + t * a) - q)))
+        return float(np.sum(n * a * (special.expit(start + t * a) - q)))
 
     low, high = 0.0, 1.0
     while slope(high) < reached and high < 1e6:

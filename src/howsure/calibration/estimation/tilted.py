@@ -19,6 +19,7 @@ import numpy as np
 
 from howsure.calibration.estimation.estimate import estimation_bins
 from howsure.calibration.sketch import Sketch
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 MOST_CELLS = 256
@@ -158,12 +159,10 @@ def _inverted(
 
 def pearson3_quantile(p: float, skew: float) -> float:
     """Quantile of a standardised Pearson III (shifted gamma) variable of either sign of skew."""
-    from howsure.kernels.special import gammainccinv, gammaincinv, ndtri
-
     if abs(skew) < 1e-3:
-        return float(ndtri(p))
+        return float(special.ndtri(p))
     shape = 4.0 / skew**2
-    upper = gammaincinv(shape, p) if skew > 0.0 else gammainccinv(shape, p)
+    upper = special.gammaincinv(shape, p) if skew > 0.0 else special.gammainccinv(shape, p)
     return float(0.5 * skew * (upper - shape))
 
 
@@ -208,7 +207,5 @@ def _root(f: Callable[[float], float], start: float = 0.0, near: float = 0.0) ->
 
 
 def _expit(x: Floats) -> Floats:
-    from howsure.kernels.special import expit
-
-    made: Floats = expit(x)
+    made: Floats = special.expit(x)
     return made

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.exact_sum import as_float, exact_sum
+from howsure.kernels.pit import as_float, exact_sum
 
 CELLS = 40_000  # of equal width: 1/1000 and 1/40 are whole numbers of cells
 

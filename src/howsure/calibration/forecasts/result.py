@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from howsure._result import Record, Result, drawn_by, records
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.estimation.perfection import PerfectionTest
+from howsure.calibration.estimation.perfection import PerfectionTest, p_words
 from howsure.calibration.forecasts.uniformity import EcdfDifference
 from howsure.kernels.cells import Floats, Ints
 
@@ -100,12 +100,12 @@ class ContinuousCalibration(Result):
             return None
         if self.shift.low is None:  # so far off that no interval holds it
             return "too low" if self.shift.value > 0.0 else "too high"
-        return _side(self.shift, 0.0, "too high", "too low")
+        return self.shift.side(0.0, "too high", "too low")
 
     @property
     def width(self) -> str | None:
         """ "overconfident" (too narrow) or "underconfident" (too wide), when the interval of the spread leaves out 1."""
-        return None if self.is_calibrated else _side(self.spread, 1.0, "underconfident", "overconfident")
+        return None if self.is_calibrated else self.spread.side(1.0, "underconfident", "overconfident")
 
     @property
     def score_name(self) -> str:
@@ -118,8 +118,6 @@ class ContinuousCalibration(Result):
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        from howsure.calibration.forecasts.verdict import continuous_verdict
-
         return continuous_verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,9 +153,54 @@ class ContinuousCalibration(Result):
     to_html = drawn_by("howsure.report.pages.continuous_page")
 
 
-def _side(estimate: Estimate, reference: float, below: str, above: str) -> str | None:
-    if estimate.high is not None and estimate.high < reference:
-        return below
-    if estimate.low is not None and estimate.low > reference:
-        return above
-    return None
+def continuous_verdict(c: ContinuousCalibration) -> str:
+    """One to four sentences: calibrated or not, the shape, its size, what it does to the intervals."""
+    if c.n < 3:
+        return f"Too little to judge: {c.n:,} row{'s' * (c.n != 1)}."
+    if c.is_calibrated:
+        limits = (
+            f"; outcomes are spread between {c.spread.low:.2f} and {c.spread.high:.2f} times as widely as forecast"
+            if c.spread.low is not None and c.spread.high is not None
+            else ""
+        )
+        return f"No miscalibration found in {c.n:,} forecasts (p {p_words(c.p_value)}){limits}."
+    said = [f"Not calibrated: PIT values are not uniform, p {p_words(c.p_value)}."]
+    if c.width == "overconfident":
+        said.append(
+            f"The forecasts are too narrow (overconfident): outcomes are spread {c.spread.value:.2f} times as widely"
+            f"{_limits(c, c.spread)}{_shape(c)}."
+        )
+    elif c.width == "underconfident":
+        said.append(
+            f"The forecasts are too wide (underconfident): outcomes are spread only {c.spread.value:.2f} times as widely"
+            f"{_limits(c, c.spread)}{_shape(c)}."
+        )
+    if c.direction is not None:
+        where = "above" if c.direction == "too low" else "below"
+        said.append(
+            f"{'They' if c.width else 'The forecasts'} are {c.direction}: y tends to be {where} them, by "
+            f"{abs(c.shift.value):.2f} of their standard deviations{_limits(c, c.shift, absolute=True)}."
+        )
+    if c.width is None and c.direction is None:
+        said.append("It is neither a shift nor a wrong width; see where the curve leaves its band.")
+    elif c.width is not None and c.coverage:
+        worst = max(c.coverage, key=lambda k: abs(k.observed.value - k.nominal))
+        said.append(
+            f"Central {worst.nominal * 100:.3g}% intervals hold {worst.observed.value * 100:.3g}% of the outcomes."
+        )
+    return " ".join(said)
+
+
+def _shape(c: ContinuousCalibration) -> str:
+    """What the histogram looks like, when both its ends agree."""
+    ends = (c.histogram.density[0], c.histogram.density[-1])
+    if min(ends) > 1.0:
+        return ", and the histogram is U-shaped"
+    return ", and the histogram is a hump" if max(ends) < 1.0 else ""
+
+
+def _limits(c: ContinuousCalibration, e: Estimate, absolute: bool = False) -> str:
+    if e.low is None or e.high is None:
+        return ""
+    low, high = sorted((abs(e.low), abs(e.high))) if absolute else (e.low, e.high)
+    return f" ({c.confidence_level:.0%} interval {low:.2f} to {high:.2f})"

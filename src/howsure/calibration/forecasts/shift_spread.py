@@ -15,6 +15,7 @@ import numpy as np
 
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.forecasts.pit import CELLS
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
 NODES = 48
@@ -49,22 +50,18 @@ def shift_and_spread(
 
 def _scale(points: Ints, n_draws: int | None) -> tuple[Floats, Floats]:
     """Where the points lie on the scale of w, (points, nodes), and the nodes' weights: of a law for draws, else one."""
-    from howsure.kernels.special import betaincinv, ndtri
-
     if n_draws is None:
-        return ndtri(points / CELLS)[:, None], np.ones(1)
+        return special.ndtri(points / CELLS)[:, None], np.ones(1)
     node, weight = np.polynomial.legendre.leggauss(NODES)
     k = np.clip(np.rint(points / CELLS * (n_draws + 1)), 1, n_draws)[:, None]
-    return ndtri(betaincinv(k, n_draws + 1 - k, 0.5 + 0.5 * node)), 0.5 * weight
+    return special.ndtri(special.betaincinv(k, n_draws + 1 - k, 0.5 + 0.5 * node)), 0.5 * weight
 
 
 def _law(fit: Floats, scale: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the gaps between the points, and their slopes by shift and log spread, (2, gaps)."""
-    from howsure.kernels.special import ndtr
-
     t = (scale - fit[0]) / exp(fit[1])
     density = np.exp(-0.5 * t**2) / sqrt(2.0 * np.pi)
-    below = np.sum(ndtr(t) * weight, axis=1)
+    below = np.sum(special.ndtr(t) * weight, axis=1)
     by_shift, by_spread = -np.sum(density * weight, axis=1) / exp(fit[1]), -np.sum(density * t * weight, axis=1)
     p = np.diff(below, prepend=0.0, append=1.0)
     slope = np.diff(np.stack([by_shift, by_spread]), prepend=0.0, append=0.0, axis=1)

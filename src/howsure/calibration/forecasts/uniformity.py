@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from howsure._result import records
 from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.calibration.forecasts.pit import CELLS
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
 EXACT_ROWS = 300_000  # γ of more rows is γ of this number: it has converged
@@ -86,9 +87,7 @@ def simultaneous_level(n: int, points: tuple[int, ...], confidence_level: float)
 
 def _tail(count: Ints, n: int, points: Ints) -> Floats:
     """P(C ≤ count), C binomial."""
-    from howsure.kernels.special import bdtr
-
-    tail: Floats = bdtr(count.astype(np.float64), n, points / CELLS)
+    tail: Floats = special.bdtr(count.astype(np.float64), n, points / CELLS)
     return tail
 
 
@@ -108,15 +107,13 @@ def binomial_limits(n: int, points: Ints, gamma: float) -> tuple[Ints, Ints]:
 
 def _inside(n: int, points: Ints, gamma: float) -> float:
     """P(the counts below all points stay within the limits of γ), exactly: Poisson counts given that they sum to n."""
-    from howsure.kernels.special import gammaln
-
     low, high = binomial_limits(n, points, gamma)
     if np.any(low > high):
         return 0.0
 
     def poisson(first: int, last: int, mean: float) -> Floats:
         k = np.arange(first, last + 1, dtype=np.float64)
-        probability: Floats = np.exp(k * log(mean) - mean - gammaln(k + 1.0))
+        probability: Floats = np.exp(k * log(mean) - mean - special.gammaln(k + 1.0))
         return probability
 
     law, at, z = np.ones(1), 0, 0.0  # of the count so far, from `at` up
@@ -144,11 +141,9 @@ def _convolved(a: Floats, b: Floats) -> Floats:
 
 def kolmogorov_smirnov(cells: Ints) -> PerfectionTest:
     """The largest distance D of the ECDF from the diagonal, with Stephens' (1970) factor √n + 0.12 + 0.11/√n."""
-    from howsure.kernels.special import kolmogorov
-
     root = sqrt(int(cells.sum()))
     d = float(np.max(np.abs(np.cumsum(cells) / root**2 - np.arange(1, CELLS + 1) / CELLS)))
-    return PerfectionTest("Kolmogorov-Smirnov", d, float(kolmogorov((root + 0.12 + 0.11 / root) * d)))
+    return PerfectionTest("Kolmogorov-Smirnov", d, float(special.kolmogorov((root + 0.12 + 0.11 / root) * d)))
 
 
 def filled(cells: Ints) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from howsure.calibration.estimation.intervals import TINY, Estimate, Law, debias
 from howsure.calibration.estimation.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
 from howsure.calibration.groups.clusters import POSITIVE, ROWS
 from howsure.calibration.groups.moments import Moments
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 ROUNDING = 1e-12  # what sums of floating-point numbers in another order may leave of a mean that is 0
@@ -88,19 +89,17 @@ def score_test(m: Moments) -> PerfectionTest:
     Two t-tests (Bonferroni), of Σe and Σe(q - q̄), where groups are of similar size; Hotelling's T², which what rows share makes too sure of
     itself there, where they are not. The choice depends on the sizes alone.
     """
-    from howsure.kernels.special import fdtrc, stdtr
-
     g = m.n_groups
     total, matrix = g * m.plan.score_mean, g / (g - 1) * m.squares.score
     statistic, rank, _ = quadratic_form(total, matrix)
     if rank == 2 and m.squares.rows.effective >= BALANCED * g:
         slope = np.array([[1.0, 0.0], [2.0 * m.plan.mean_q - 1.0, 1.0]])  # Σe, and Σe(1-2q) about the mean q
         t = float(np.max(np.abs(slope @ total) / np.sqrt(np.diag(slope @ matrix @ slope.T))))
-        return PerfectionTest("score", t, min(4.0 * float(stdtr(g - 1, -t)), 1.0))
+        return PerfectionTest("score", t, min(4.0 * float(special.stdtr(g - 1, -t)), 1.0))
     if rank == 0 or g <= rank:  # groups all alike, or too few of them, say nothing of chance
         return PerfectionTest("score", 0.0, 1.0)
     f = statistic * (g - rank) / (rank * (g - 1))
-    return PerfectionTest("score", f, float(fdtrc(rank, g - rank, f)))
+    return PerfectionTest("score", f, float(special.fdtrc(rank, g - rank, f)))
 
 
 def perfection_tests(m: Moments, excess: PerfectionTest) -> tuple[PerfectionTest, ...]:
@@ -146,14 +145,12 @@ def effective_rows(m: Moments, confidence_level: float) -> Floats:
     n* = p(1-p)/var(p) (t_{n-1}/t_η)², var(p) the jackknife's and η the degrees of freedom of the bin's groups, never more
     than n; a bin that is all 0 or all 1 is worth 1/Σh² groups.
     """
-    from howsure.kernels.special import stdtrit
-
     n, k, groups, p = m.totals.drawn_n, m.totals.drawn_positive, m.totals.drawn_groups, m.plan.p_drawn
     squares, h2, cross, cross2 = m.squares.drawn
     level = 0.5 + confidence_level / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = 1.0 / (h2 + cross**2 - cross2)
-        ratio = stdtrit(np.maximum(n - 1.0, 1.0), level) / stdtrit(degrees, level)
+        ratio = special.stdtrit(np.maximum(n - 1.0, 1.0), level) / special.stdtrit(degrees, level)
         variance = (1.0 - 1.0 / groups) * squares / n**2
         worth = np.where(variance > 1e-15, p * (1 - p) / variance * ratio**2, n)
         made: Floats = np.minimum(np.where((k == 0) | (k == n) | (groups == 1), 1.0 / h2, worth), n)
@@ -162,6 +159,4 @@ def effective_rows(m: Moments, confidence_level: float) -> Floats:
 
 def student_quantile(p: float, degrees: float) -> float:
     """Quantile of Student's t."""
-    from howsure.kernels.special import stdtrit
-
-    return float(stdtrit(degrees, p))
+    return float(special.stdtrit(degrees, p))

@@ -13,8 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.groups.balance import Balance
-from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, ClusterTable
+from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, Balance, ClusterTable
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import products
 

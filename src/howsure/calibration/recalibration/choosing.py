@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.recalibration.folds import random_folds
 from howsure.calibration.recalibration.gain import MeanGain, impossible_share
-from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator
+from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, random_folds
 from howsure.kernels.cells import Floats
 
 

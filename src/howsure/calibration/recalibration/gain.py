@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 ENDS = 1000  # units at either end that are kept as they are when there are many; those between are pooled
@@ -118,11 +119,9 @@ class MeanGain:
 
     def _student(self, normal: float) -> float:
         """The quantile of Student's law, at its degrees of freedom, where the normal law has `normal`."""
-        from howsure.kernels.special import ndtr, stdtrit
-
         if abs(normal) > 8.0:
             return normal
-        return float(-np.sign(normal) * stdtrit(self.degrees, ndtr(-abs(normal))))
+        return float(-np.sign(normal) * special.stdtrit(self.degrees, special.ndtr(-abs(normal))))
 
     def estimate(self, confidence_level: float) -> Estimate:
         """The mean and its limits."""
@@ -166,11 +165,9 @@ class MeanGain:
 
 def impossible_share(impossible: int, wrong: int, rows: int, confidence_level: float) -> float:
     """By how much the share of rows that had the label called impossible may exceed the one seen: Clopper-Pearson's limit."""
-    from howsure.kernels.special import betaincinv
-
     if impossible == 0 or wrong == impossible:
         return 0.0
-    upper = float(betaincinv(wrong + 1.0, impossible - wrong, 0.5 + confidence_level / 2))
+    upper = float(special.betaincinv(wrong + 1.0, impossible - wrong, 0.5 + confidence_level / 2))
     return (upper * impossible - wrong) / rows
 
 
@@ -178,12 +175,10 @@ def truncated_quantile(excess: float, tail: float) -> float:
     """R with Φ(-R)/Φ(excess - R) = tail, at most `FARTHEST`: the upper quantile of a normal law cut at R - excess."""
     from scipy.optimize import brentq
 
-    from howsure.kernels.special import log_ndtr
-
     if excess > 30.0:
         return normal_quantile(1.0 - tail)
 
     def short(r: float) -> float:
-        return float(log_ndtr(-r) - log_ndtr(excess - r)) - log(tail)
+        return float(special.log_ndtr(-r) - special.log_ndtr(excess - r)) - log(tail)
 
     return FARTHEST if short(FARTHEST) >= 0.0 else float(brentq(short, -9.0, FARTHEST, xtol=1e-12))

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.calibration.recalibration.folds import INNER_FOLDS
 from howsure.calibration.recalibration.platt import platt_line
-from howsure.calibration.recalibration.recalibrator import Recalibrator, sigmoid
+from howsure.calibration.recalibration.recalibrator import INNER_FOLDS, Recalibrator, sigmoid
 from howsure.kernels.cells import Floats
 
 CANDIDATES = (2, 3, 5, 8, 12, 20, 32, 50, 80)

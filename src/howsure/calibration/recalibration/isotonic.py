@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.recalibration.folds import INNER_FOLDS
 from howsure.calibration.recalibration.platt import platt_line
-from howsure.calibration.recalibration.recalibrator import Recalibrator, log_odds, sigmoid
+from howsure.calibration.recalibration.recalibrator import INNER_FOLDS, Recalibrator, log_odds, sigmoid
 from howsure.kernels.cells import Floats
 
 

@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.calibration.recalibration.beta import Beta
 from howsure.calibration.recalibration.histogram import Histogram, HistogramPlatt
-from howsure.calibration.recalibration.identity import Identity
 from howsure.calibration.recalibration.isotonic import Isotonic, IsotonicPlatt
-from howsure.calibration.recalibration.platt import Platt, Temperature
+from howsure.calibration.recalibration.platt import Beta, Identity, Platt, Temperature, Vector
 from howsure.calibration.recalibration.recalibrator import FORMAT, VERSION, Recalibrator
-from howsure.calibration.recalibration.vector import Vector
 from howsure.errors import InputError
 
 # In order of complexity: of two that score the same, the simpler is taken.

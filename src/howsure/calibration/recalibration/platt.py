@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
+from howsure._validate import Origin
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, sigmoid
 from howsure.kernels.cells import Floats
-from howsure.kernels.losses import logistic_fit, temperature_loss
+from howsure.kernels.losses import logistic_fit, logistic_loss, temperature_loss, vector_loss
 
 
 class Platt(Recalibrator):
@@ -117,3 +119,148 @@ def softmax(z: Floats) -> Floats:
     """Rows of probabilities, none below 1e-13 of the largest."""
     p = np.exp(np.maximum(z - z.max(axis=1, keepdims=True), -LOG_ODDS_BOUND))
     return p / p.sum(axis=1, keepdims=True)
+
+
+class Identity(Recalibrator):
+    """Leaves probabilities as they are, to the bit; rows of many classes are only made to sum to one.
+
+    >>> Identity().fit([0.2, 0.9], [0, 1]).transform([0.0, 0.5]).tolist()
+    [0.0, 0.5]
+    """
+
+    method = "none"
+
+    def _mapped(self, probs: NDArray[Any]) -> Floats:
+        self._check_classes(2 if probs.ndim == 1 else probs.shape[1])
+        check = _validate.probabilities if probs.ndim == 1 else _validate.class_probabilities
+        return check(probs, Origin("y", "X"))
+
+    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+        pass
+
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+        pass
+
+    def _curve(self, x: Floats) -> Floats:
+        return sigmoid(x)
+
+    def _formula(self) -> str:
+        return "no change"
+
+
+class Beta(Recalibrator):
+    """logit q̂ = a ln q - b ln(1-q) + c with a, b ≥ 0, by maximum likelihood.
+
+    Platt scaling is a = b; a ≠ b bends the curve where one end is further off than the other.
+
+    Notes
+    -----
+    The loss is convex, so the constrained minimum is the best among the minima of the faces (a free or 0, b free or 0)
+    that obey the constraints: four small Newton fits at most.
+
+    References
+    ----------
+    Kull, Silva Filho & Flach, Beta calibration, AISTATS 2017.
+
+    Examples
+    --------
+    >>> q, y = [0.1, 0.1, 0.5, 0.5, 0.9, 0.9], [0, 1, 0, 1, 1, 1]
+    >>> made = Beta().fit(q, y)
+    >>> made.a_ >= 0 and made.b_ >= 0
+    True
+    """
+
+    method = "beta"
+    a_: float
+    b_: float
+    c_: float
+
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+        design = _design(x)
+        best = np.inf
+        for face in ([0, 1, 2], [0, 2], [1, 2], [2]):
+            found = np.zeros(3)
+            found[face] = logistic_fit(design[:, face], y, weight, np.array([1.0, 1.0, 0.0])[face])
+            if min(found[:2]) < 0.0:
+                continue
+            loss = logistic_loss(found, design, y, weight)[0]
+            if loss < best:
+                best, (self.a_, self.b_, self.c_) = loss, found.tolist()
+            if len(face) == 3:
+                break  # the free minimum obeys the constraints
+
+    def _curve(self, x: Floats) -> Floats:
+        return sigmoid(_design(x) @ np.array([self.a_, self.b_, self.c_]))
+
+    def _formula(self) -> str:
+        return f"logit q' = {self.a_:.4g} ln q - {self.b_:.4g} ln(1-q) {self.c_:+.4g}"
+
+
+def _design(x: Floats) -> Floats:
+    """Columns ln q, -ln(1-q), 1 from the log-odds."""
+    return np.stack([-np.logaddexp(0.0, -x), np.logaddexp(0.0, x), np.ones_like(x)], axis=1)
+
+
+class Vector(Recalibrator):
+    """softmax(w_k ln q_k + c_k), by penalised maximum likelihood (L-BFGS with the exact gradient).
+
+    Parameters
+    ----------
+    penalty : float
+        λ of ½λ(Σ(w_k - b)² + Σc_k²), added to the summed log loss; b, the common slope, is free. A large λ leaves
+        temperature scaling, 0 the plain likelihood, which runs off to infinity for a class that never occurs.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger, On calibration of modern neural networks, ICML 2017.
+
+    Examples
+    --------
+    >>> v = Vector().fit([[0.6, 0.3, 0.1]] * 100, [0] * 20 + [1] * 30 + [2] * 50)
+    >>> bool(v.transform([[0.6, 0.3, 0.1]])[0].argmax() == 2)
+    True
+    """
+
+    method = "vector"
+    slopes_: Floats
+    intercepts_: Floats
+
+    def __init__(self, *, penalty: float = 1.0) -> None:
+        self.penalty = penalty
+
+    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+        from scipy.optimize import minimize
+
+        penalty = _validate.not_negative(self.penalty, "penalty")
+        if log_p.ndim == 1:
+            log_p = _two_columns(log_p)
+        k, total = log_p.shape[1], float(weight.sum())
+        start = np.zeros(2 * k + 1)
+        start[0] = 1.0
+        found = minimize(
+            vector_loss,
+            start,
+            (log_p, y, weight / total, penalty / total),
+            "L-BFGS-B",
+            jac=True,
+            options={"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000, "maxfun": 2000},
+        )
+        self.slopes_, self.intercepts_ = found.x[0] + found.x[1 : k + 1], found.x[k + 1 :]
+
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+        raise NotImplementedError  # two classes are fitted as K
+
+    def _curve(self, x: Floats) -> Floats:
+        z = self.slopes_ * _two_columns(x) + self.intercepts_
+        return sigmoid(z[:, 1] - z[:, 0])
+
+    def _classes_curve(self, log_p: Floats) -> Floats:
+        return softmax(self.slopes_ * log_p + self.intercepts_)
+
+    def _formula(self) -> str:
+        return f"softmax(w_k ln q_k + c_k), w from {self.slopes_.min():.4g} to {self.slopes_.max():.4g}"
+
+
+def _two_columns(x: Floats) -> Floats:
+    """ln(1-q) and ln q from the log-odds."""
+    return np.stack([-np.logaddexp(0.0, x), -np.logaddexp(0.0, -x)], axis=1)

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.calibration.recalibration.folds import inner_folds
-from howsure.calibration.recalibration.pooling import MANY_ROWS, pooled
 from howsure.errors import InputError
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 FORMAT, VERSION = "howsure recalibrator", 1
@@ -245,16 +244,12 @@ def log_probabilities(X: Any) -> Floats:
 
 def log_odds(q: Floats) -> Floats:
     """ln q/(1-q), clipped to ±`LOG_ODDS_BOUND`."""
-    from howsure.kernels.special import logit
-
-    return _clipped(logit(q))
+    return _clipped(special.logit(q))
 
 
 def sigmoid(z: Floats) -> Floats:
     """1/(1 + e^-z), never 0 or 1: z is clipped to ±`LOG_ODDS_BOUND`."""
-    from howsure.kernels.special import expit
-
-    return np.asarray(expit(_clipped(z)))
+    return np.asarray(special.expit(_clipped(z)))
 
 
 def _clipped(z: Any) -> Floats:
@@ -263,3 +258,51 @@ def _clipped(z: Any) -> Floats:
 
 def _n_classes(log_p: Floats) -> int:
     return 2 if log_p.ndim == 1 else int(log_p.shape[1])
+
+
+INNER_FOLDS = 5
+
+
+def random_folds(
+    n: int, n_folds: int, groups: NDArray[Any] | None, rng: np.random.Generator | int
+) -> NDArray[np.int64]:
+    """The fold of each row: rows, or whole groups, dealt out in random order."""
+    generator = np.random.default_rng(rng)
+    if groups is None:
+        return generator.permutation(n) % n_folds
+    names, number = np.unique(groups, return_inverse=True)
+    dealt: NDArray[np.int64] = (generator.permutation(len(names)) % n_folds)[number]
+    return dealt
+
+
+def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> NDArray[np.int64]:
+    """Folds inside an estimator: rows dealt out in order of (x, y), so that the order given does not matter."""
+    if groups is not None:
+        return random_folds(len(x), INNER_FOLDS, groups, 0)
+    fold = np.empty(len(x), np.int64)
+    fold[np.lexsort((y, x))] = np.arange(len(x)) % INNER_FOLDS
+    return fold
+
+
+MANY_ROWS = 50_000  # up to here rows are used as they are
+CELLS_PER_UNIT = 128
+
+
+def pooled(
+    x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """Log-odds, labels, weights and folds of at most 77,000 rows that stand for all.
+
+    A pooled row stands at the mean of its cell, 1/128 wide, whatever its label: two places in one cell would look like
+    order where there is none. Cells are fixed: one pass, no sort.
+    """
+    cell = np.rint((x - x.min()) * CELLS_PER_UNIT).astype(np.int64)
+    n_folds = int(fold.max()) + 1
+    key = (cell * 2 + (y > 0)) * n_folds + fold
+    mass = np.bincount(key, weight).astype(np.float64)
+    kept = np.flatnonzero(mass > 0)
+    mass = mass[kept]
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(cell, weight * x) / np.bincount(cell, weight)
+    label = (kept // n_folds % 2).astype(np.float64)
+    return means[kept // (2 * n_folds)], label, mass, (kept % n_folds).astype(np.int64)

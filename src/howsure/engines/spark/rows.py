@@ -36,14 +36,7 @@ ROWS_AT_ONCE = 1 << 17  # batches of Spark's are joined up to this
 MEMORY = 1 << 32  # bytes for DuckDB with this many rows
 FEW_PIECES = 16  # that the driver adds up alone
 _WIRE = {"uint64": ("bigint", pa.int64()), "uint8": ("tinyint", pa.int8())}  # Spark has no unsigned numbers
-_SQL = {
-    "int32": "int",
-    "int64": "bigint",
-    "double": "double",
-    "string": "string",
-    "bool": "boolean",
-    "binary": "binary",
-}
+_SQL = {"int32": "int", "int64": "bigint", "bool": "boolean"} | {kind: kind for kind in ("double", "string", "binary")}
 
 
 class SparkRows(Rows):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
+from howsure.calibration.estimation.perfection import holm
 from howsure.calibration.groups.estimates import student_quantile
-from howsure.calibration.multiplicity import holm
 from howsure.evaluation.contests.contrast import contrast, metric_of
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.contests.significance import (

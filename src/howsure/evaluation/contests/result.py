@@ -9,6 +9,7 @@ from howsure._result import Record, Result, drawn_by
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.intervals import Estimate
+from howsure.calibration.estimation.perfection import p_words
 from howsure.calibration.gate import Regression
 from howsure.calibration.result import Calibration
 from howsure.evaluation.contests.significance import Bootstrap, Power, Test
@@ -114,14 +115,14 @@ def _sentence(c: Contest, d: Duel) -> str:
     points = f"{100 * abs(d.difference.value):.1f} points of {c.metric_name}"
     p = d.tests[0].p_value
     if p < alpha:
-        return f"{better} is better than {worse} by {points}{_limits(c, d)} (p {p_text(p)})."
+        return f"{better} is better than {worse} by {points}{_limits(c, d)} (p {p_words(p)})."
     if d.difference.value == 0.0:
         return f"{d.a} and {d.b} have the same {c.metric_name}."
     needed = d.power.rows_needed()
     more = (
         "" if needed is None or needed <= c.n else f" If it is real, about {needed:,} rows would show it (power 80%)."
     )
-    return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_text(p)}).{more}"
+    return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_words(p)}).{more}"
 
 
 def _limits(c: Contest, d: Duel) -> str:
@@ -168,9 +169,4 @@ def _state(k: Calibration) -> str:
         return f"not found to be wrong{beyond}"
     ways = [x for x in (k.confidence or k.bias.direction, k.bias.extremity) if x]
     how = " and ".join(ways) if ways else "off"
-    return f"{how} (RMS error {k.error.value:.3f}, p {p_text(k.p_value)})"
-
-
-def p_text(p: float) -> str:
-    """A p-value with its relation."""
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+    return f"{how} (RMS error {k.error.value:.3f}, p {p_words(k.p_value)})"

@@ -14,6 +14,7 @@ import numpy as np
 from howsure._result import Record
 from howsure.calibration.estimation.intervals import normal_quantile
 from howsure.evaluation.contests.contrast import Contrast, at_least, differences, exact_difference
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.resampled import multinomial_sums, swap_sums
 
@@ -38,13 +39,11 @@ def mcnemar(a_only: int, b_only: int) -> tuple[Test, Test]:
     >>> [round(t.p_value, 4) for t in mcnemar(10, 2)]
     [0.0386, 0.0225]
     """
-    from howsure.kernels.special import bdtr
-
     n, low = a_only + b_only, min(a_only, b_only)
     if a_only == b_only:
         return Test("McNemar, exact", 1.0), Test("McNemar, mid-p", 1.0)
-    exact = 2.0 * float(bdtr(low, n, 0.5))
-    at = exact / 2.0 - (float(bdtr(low - 1, n, 0.5)) if low else 0.0)
+    exact = 2.0 * float(special.bdtr(low, n, 0.5))
+    at = exact / 2.0 - (float(special.bdtr(low - 1, n, 0.5)) if low else 0.0)
     return Test("McNemar, exact", exact), Test("McNemar, mid-p", exact - at)
 
 
@@ -72,10 +71,10 @@ def sign_flips(d: Ints, count: Ints) -> tuple[Test, Test] | None:
 
 
 def _binomial(m: int) -> Floats:
-    from howsure.kernels.special import gammaln
-
     k = np.arange(m + 1)
-    made: Floats = np.exp(gammaln(m + 1.0) - gammaln(k + 1.0) - gammaln(m - k + 1.0) - m * np.log(2.0))
+    made: Floats = np.exp(
+        special.gammaln(m + 1.0) - special.gammaln(k + 1.0) - special.gammaln(m - k + 1.0) - m * np.log(2.0)
+    )
     return made
 
 
@@ -91,11 +90,9 @@ def _convolved(law: Floats, step: Floats, stride: int) -> Floats:
 
 def cluster_z(d: Ints, count: Ints) -> Test:
     """The same by the normal law: (Σd)² / Σd², McNemar's χ² where every group is a row."""
-    from howsure.kernels.special import ndtr
-
     spread = float((d.astype(np.float64) ** 2) @ count)
     z = float(d @ count) / sqrt(spread) if spread else 0.0
-    return Test("McNemar of groups, normal", 2.0 * float(ndtr(-abs(z))), z * z)
+    return Test("McNemar of groups, normal", 2.0 * float(special.ndtr(-abs(z))), z * z)
 
 
 def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | None = None) -> Test:
@@ -183,12 +180,10 @@ class Power(Record):
 
     def power(self, n: int) -> float:
         """The chance that n rows give a p-value below α."""
-        from howsure.kernels.special import ndtr
-
         if self.effect == 0.0 or self.null_spread == 0.0:
             return self.alpha if self.effect == 0.0 else 1.0
         z = normal_quantile(1.0 - self.alpha / 2.0)
-        return float(ndtr((abs(self.effect) * sqrt(n) - z * self.null_spread) / max(self.spread, 1e-300)))
+        return float(special.ndtr((abs(self.effect) * sqrt(n) - z * self.null_spread) / max(self.spread, 1e-300)))
 
     def rows_needed(self, power: float = 0.8) -> int | None:
         """The smallest number of rows with that power; None if there is no difference to find."""

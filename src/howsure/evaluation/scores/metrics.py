@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.units import Totals, Units
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 TINY = 1e-15  # a variance below this share of θ(1-θ) is rounding
@@ -144,12 +145,14 @@ def class_intervals(
     `rows` is what it is a share of or, of clusters, the number that have any of it: a class that stands in few clusters
     has few degrees of freedom.
     """
-    from howsure.kernels.special import stdtrit
-
     if clustered and n_units < 2:
         return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]
     p = 0.5 + confidence_level / 2
-    z = np.asarray(stdtrit(np.maximum(rows - 1.0, 1.0), p)) if clustered else np.full(len(rows), normal_quantile(p))
+    z = (
+        np.asarray(special.stdtrit(np.maximum(rows - 1.0, 1.0), p))
+        if clustered
+        else np.full(len(rows), normal_quantile(p))
+    )
     return [
         wilson(float(v), float(s), float(r), float(q)) if d else None
         for v, s, r, q, d in zip(m.value, variances, rows, z, m.defined, strict=True)

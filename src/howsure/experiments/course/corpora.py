@@ -12,7 +12,11 @@ from howsure.corpora.plain import brown_sentences, chunked_sentences, marks_apar
 from howsure.corpora.reading import corpus_path
 from howsure.experiments.course import models as notes
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table
+from howsure.experiments.result import CLAIMS, Finding, Table, finding_on
+from howsure.models.ngrams.classifier import fit_ngrams
+from howsure.verbs import lm
+from howsure.verbs.check import check
+from howsure.verbs.score import score
 
 VOCABULARY = 19_979  # words of the textbook's experiment behind 962, 170, 109
 HELD_OUT_PLAYS = {"merchant": "dev", "macbeth": "test", "othello": "test"}
@@ -20,35 +24,26 @@ HELD_OUT_PLAYS = {"merchant": "dev", "macbeth": "test", "othello": "test"}
 
 def corpus_findings(used: set[str], limit: int | None, work: Work) -> tuple[list[Finding], list[Table]]:
     """What needs corpora; "not tested" where one is not there."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     tables: list[Table] = []
-    for name, wanted, make in (
-        ("restaurant transcript", {"berp"}, _restaurant),
-        ("newswire by order", {"conll2000", "reuters"}, _newswire),
-        ("who wrote it", {"brown", "shakespeare"}, _who_wrote_it),
+    for name, claim, wanted, make in (
+        ("restaurant transcript", "course/restaurant", {"berp"}, _restaurant),
+        ("newswire by order", "course/newswire", {"conll2000", "reuters"}, _newswire),
+        ("who wrote it", "course/who-wrote-it", {"brown", "shakespeare"}, _who_wrote_it),
     ):
         if wanted <= used:
             work(name)
             finding, table = make(limit)
-            found.append(finding)
+            findings.append(finding)
             tables.append(table)
         else:
             why = f"The corpora {', '.join(sorted(wanted))} are not below HOWSURE_DATA."
-            found.append(Finding(CLAIMS[name], "notes", "not tested", why, {}, ours="–"))
-    return found, tables
-
-
-CLAIMS = {
-    "restaurant transcript": "The bigram counts of figure 4 are those of the Berkeley Restaurant Project.",
-    "newswire by order": "On newswire the perplexities of unigrams, bigrams and trigrams are 962, 170 and 109.",
-    "who wrote it": "A language model can say whether Shakespeare wrote a passage.",
-}
+            findings.append(Finding(CLAIMS[claim]["claim"], "notes", "not tested", why, {}, ours="–"))
+    return findings, tables
 
 
 def restaurant_counts() -> tuple[Any, Any, int]:
     """Bigram counts of the eight words, their unigram counts, and the vocabulary's size, by `howsure.lm`."""
-    from howsure.verbs import lm
-
     model = lm.train(restaurant_utterances(corpus_path("berp", "transcript.txt")), order=2, smoothing="mle").model
     numbers = model.vocabulary.numbers(notes.WORDS).tolist()
     trie = model.trie
@@ -71,16 +66,14 @@ def _restaurant(limit: int | None) -> tuple[Finding, Table]:
     zeros = int(((counts == 0) == (printed == 0)).sum())
     laplace = (counts[0, 1] + 1) / (contexts[0] + size)
     off = float(np.abs(likeliest - printed_likeliest).max())
-    return Finding(
-        CLAIMS["restaurant transcript"],
-        "notes §5.2, figure 4",
+    return finding_on(
+        "course/restaurant",
         "confirmed" if r > 0.99 and off < 0.05 else "differs",
         f"The transcript that is distributed today has {size:,} words (1,446 in the textbook) and larger counts: *i want* {counts[0, 1]} times for "
         f"{printed[0, 1]}. The 64 counts correlate by {r:.4f}, {zeros} of 64 agree on being 0 or not, and no P(w | v) differs by more than {off:.3f}. "
         f"Laplace over {size:,} words makes P(want | i) {laplace:.3f}.",
         {"i_want": int(counts[0, 1]), "p_want_i": float(likeliest[0, 1]), "laplace": float(laplace), "correlation": r},
-        paper="i want 827, P(want | i) = .33",
-        ours=f"i want {counts[0, 1]}, P(want | i) = {likeliest[0, 1]:.2f}".replace("0.", "."),
+        f"i want {counts[0, 1]}, P(want | i) = {likeliest[0, 1]:.2f}".replace("0.", "."),
     ), table
 
 
@@ -96,8 +89,6 @@ def newswire(limit: int | None) -> list[str]:
 
 
 def _newswire(limit: int | None) -> tuple[Finding, Table]:
-    from howsure.verbs import lm
-
     rows = []
     by_corpus: dict[str, list[float]] = {}
     for name, sentences in (
@@ -122,16 +113,14 @@ def _newswire(limit: int | None) -> tuple[Finding, Table]:
         tuple(rows),
     )
     falls = all(p[0] > p[1] > p[2] for name, p in by_corpus.items() if name.startswith("Reuters"))
-    return Finding(
-        CLAIMS["newswire by order"],
-        "notes §4.5",
+    return finding_on(
+        "course/newswire",
         "differs" if falls else "undecided",
         "The textbook behind the notes trained on 38 million words of the Wall Street Journal, with a vocabulary of 19,979 words and "
         "Katz's back-off. With the same vocabulary and smoothing on the newswire at hand the order of the three is the same and their size another: the text is "
         "shorter, and stories of 1987 repeat themselves.",
         {f"order_{n}": p for n, p in enumerate(ours, 1)},
-        paper="962, 170, 109",
-        ours=", ".join(f"{p:.0f}" for p in ours) + " (Reuters)",
+        ", ".join(f"{p:.0f}" for p in ours) + " (Reuters)",
     ), table
 
 
@@ -157,10 +146,6 @@ def passages(limit: int | None) -> dict[str, tuple[list[str], list[str], list[st
 
 
 def _who_wrote_it(limit: int | None) -> tuple[Finding, Table]:
-    from howsure.models.ngrams.classifier import fit_ngrams
-    from howsure.verbs.check import check
-    from howsure.verbs.score import score
-
     made = passages(limit)
     gold = [a == "shakespeare" for a in made["test"][1]]
     rows, numbers = [], {}
@@ -192,14 +177,12 @@ def _who_wrote_it(limit: int | None) -> tuple[Finding, Table]:
         ("models", "temperature", "accuracy", "RMS calibration error", "log loss"),
         tuple(rows),
     )
-    return Finding(
-        CLAIMS["who wrote it"],
-        "notes §2.1",
+    return finding_on(
+        "course/who-wrote-it",
         "confirmed" if numbers["accuracy"] > 0.9 else "differs",
         "Speeches of two plays against sentences of Brown's fiction, a model for each author, Bayes' rule (`howsure classify train ngrams`). Marlowe's plays are not among the "
         "corpora, so that the other author is of another century and the question easier. A temperature and priors fitted on a third play and other files make the posterior less "
         "sure and its log loss smaller (the table has both).",
         numbers,
-        paper="“Is this written by Shakespeare or Marlowe?”",
-        ours=f"accuracy {rows[-1][2]}, calibration error {rows[-1][3]}",
+        f"accuracy {rows[-1][2]}, calibration error {rows[-1][3]}",
     ), table

@@ -14,10 +14,11 @@ import numpy as np
 from howsure.corpora.reading import corpus_path
 from howsure.data import table
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table
+from howsure.experiments.result import Finding, Table, finding_on
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.ngrams.evaluation import entropy, perplexity_of
 from howsure.models.ngrams.use import reconstituted_counts
+from howsure.verbs import lm
 
 CLASSES = ("urgent", "normal", "spam")
 CONFUSION = ((8, 10, 1), (5, 60, 50), (3, 30, 200))  # system down, gold across (§2.3)
@@ -31,7 +32,6 @@ WORDS = ("i", "want", "to", "eat", "chinese", "food", "lunch", "spend")
 CONTEXTS = (2533, 927, 2417, 746, 158, 1093, 341, 278)  # of the textbook that the notes follow, which print no unigrams
 VOCABULARY = 1446
 SENTENCE = (-6.9381, -11.0546, -3.1699, -4.2362, -5.0, -2.4426, -8.4246)  # log2 p of each word (figure 2)
-BY_ORDER = (962, 170, 109)  # perplexity of orders 1, 2, 3 (§4.5)
 
 # The printed bigram tables, cell by cell (figures 4, 5, 7 and 8).
 COUNTS, LIKELIEST, LAPLACE, RECONSTITUTED = (
@@ -102,8 +102,6 @@ def _sentences() -> list[str]:
 
 def bigram_tables() -> dict[str, Floats]:
     """Figures 5, 7 and 8 from figure 4: by maximum likelihood, Laplace, and Laplace's adjusted counts."""
-    from howsure.verbs import lm
-
     firsts = [w + FIRST for w in WORDS]
     others = VOCABULARY - 1 - 2 * len(firsts)  # </s> can follow too
     words = [*WORDS, *firsts, *(f"other{i}" for i in range(others))]
@@ -141,16 +139,14 @@ def _restaurant() -> tuple[Finding, list[Table]]:
     )
     off = "; ".join(f"{a} {b}: {text} for {value:.4g}" for a, b, text, value in wrong)
     shown = (f"{made['mle'][0, 1]:.2f}", f"{made['laplace'][0, 1]:.2f}", f"{made['adjusted'][0, 1]:.0f}")
-    finding = Finding(
-        "P(want | i) is .33; Laplace makes it .21 and turns 827 occurrences into 527.",
-        "notes §5.2, figures 4-8",
+    finding = finding_on(
+        "course/bigrams",
         "confirmed" if shown == ("0.33", "0.21", "527") else "corrected",
         f"{right} of the {cells} cells of the three tables are ours, rounded as printed"
         + (f"; {len(wrong)} are misprinted in the last digit ({off})" if wrong else "")
         + ". Laplace takes a third of the count of the surest bigram, as the notes complain.",
         {"agree": right, "cells": cells, "adjusted": float(made["adjusted"][0, 1])},
-        paper=".33, .21, 527",
-        ours=f"{made['mle'][0, 1]:.4f}, {made['laplace'][0, 1]:.4f}, {made['adjusted'][0, 1]:.1f}".replace("0.", "."),
+        f"{made['mle'][0, 1]:.4f}, {made['laplace'][0, 1]:.4f}, {made['adjusted'][0, 1]:.1f}".replace("0.", "."),
     )
     return finding, [table]
 
@@ -163,22 +159,18 @@ def story_words() -> list[list[str]]:
 
 def _unigram() -> Finding:
     """C/V is no probability (§3.3)."""
-    from howsure.verbs import lm
-
     words = [w for story in story_words() for w in story]
     seen, counts = np.unique(words, return_counts=True)
     model = lm.train([" ".join(words)], order=1, smoothing="mle", sentences=False, closed=True).model
     total = float(model.distribution("")[model.vocabulary.numbers(seen.tolist())].sum())
     printed = float((counts / len(seen)).sum())
-    return Finding(
-        "A unigram's probability is C(w)/V, V the number of words in the corpus.",
-        "notes §3.3",
+    return finding_on(
+        "course/unigram",
         "confirmed",
         f"With V the number of running words, as the notes say here; a matter of notation, as V is the vocabulary everywhere else in them. By the number of tokens N it is one: on the stories that ship ({len(words):,} tokens, {len(seen):,} words) C/N sums to "
         f"{total:.6f}, and divided by the vocabulary to {printed:.2f}.",
         {"sum_by_tokens": total, "sum_by_vocabulary": printed, "tokens": len(words), "words": len(seen)},
-        paper="C/V",
-        ours=f"C/N, N the number of tokens: sums to {total:.2f}",
+        f"C/N, N the number of tokens: sums to {total:.2f}",
     )
 
 
@@ -203,72 +195,60 @@ def _good_turing() -> Finding:
     counts = np.unique(pairs, return_counts=True)[1].astype(np.int64)
     with_factor, without, unseen = good_turing_masses(counts)
     n0, printed = vocabulary**2 - len(counts), vocabulary**2 - len(pairs)
-    return Finding(
-        "Adjusted counts are N₁/N₀ and N₂/N₁, with N₀ = V² - N.",
-        "notes §5.4",
+    return finding_on(
+        "course/good-turing",
         "corrected",
         f"The notes' own c* = (c+1) N_{{c+1}}/N_c has a factor that their justification drops from c = 1 on: 2N₂/N₁. On the bigrams of the "
         f"stories that ship the mass then sums to {with_factor:.6f}, and without the factor to {without:.3f} (N₁/N = {unseen:.3f} of it unseen). "
         f"N₀ is V² less the types that were seen, {len(counts):,}, not less the {len(pairs):,} tokens: {n0:,} and not {printed:,}. "
         "Likewise the mass of what was seen c times is c N_c/N, not N_c/N.",
         {"mass_with_factor": with_factor, "mass_without": without, "unseen": n0, "unseen_as_printed": printed},
-        paper="c* = N₂/N₁ for c = 1; N₀ = V² - N",
-        ours=f"c* = 2N₂/N₁; N₀ = V² - types. Mass {with_factor:.3f}, not {without:.3f}",
+        f"c* = 2N₂/N₁; N₀ = V² - types. Mass {with_factor:.3f}, not {without:.3f}",
     )
 
 
 def _entropies() -> Finding:
     """Four pets (§4.3)."""
     even, sure = entropy([0.25] * 4), entropy([0.97, 0.01, 0.01, 0.01])
-    return Finding(
-        "Four equally likely pets have 2 bits; with a dog at .97, 0.24194.",
-        "notes §4.3",
+    return finding_on(
+        "course/entropies",
         "confirmed" if even == 2.0 and f"{sure:.5f}" == "0.24194" else "corrected",
         "Both to the printed digit.",
         {"even": even, "sure": sure},
-        paper="2 and 0.24194 bits",
-        ours=f"{even:g} and {sure:.5f} bits",
+        f"{even:g} and {sure:.5f} bits",
     )
 
 
 def _sentence() -> Finding:
     """Seven words with their number of bits (figure 2)."""
     bits = -float(np.mean(SENTENCE))
-    return Finding(
-        "“I spent three years before the mast” costs about 6 bits a word.",
-        "notes §4.4, figure 2",
+    return finding_on(
+        "course/sentence",
         "confirmed" if round(bits) == 6 else "corrected",
         f"{bits:.3f} bits a word, a perplexity of {perplexity_of(list(SENTENCE)):.1f} (2⁶ would be 64). The notes lose a sign on the way: "
         "-1/7 times a sum of 41.2660 would be below 0.",
         {"bits": bits, "perplexity": perplexity_of(list(SENTENCE))},
-        paper="≈ 6 bits",
-        ours=f"{bits:.3f} bits",
+        f"{bits:.3f} bits",
     )
 
 
 def _digits() -> Finding:
     """A hundred digits, ninety-one of them 0 (§4.5)."""
-    from howsure.verbs import lm
-
     digits = " ".join(["0"] * 91 + [str(d) for d in range(1, 10)])
     model = lm.train([digits], order=1, smoothing="mle", sentences=False).model
     skewed = perplexity_of(model.log_probs(model.ids([digits]))[0] / math.log(2))
     even = perplexity_of(np.log2([0.1] * 10))
-    return Finding(
-        "Ten equally likely digits have perplexity 10; 91 zeros in a hundred make it 1.65.",
-        "notes §4.5",
+    return finding_on(
+        "course/digits",
         "confirmed" if f"{skewed:.2f}" == "1.65" and abs(even - 10) < 1e-9 else "corrected",
         "Of a unigram model trained on the hundred digits and asked for the same ones.",
         {"even": even, "skewed": skewed},
-        paper="10 and 1.65",
-        ours=f"{even:.4g} and {skewed:.4f}",
+        f"{even:.4g} and {skewed:.4f}",
     )
 
 
 def _by_order(limit: int | None) -> list[Any]:
     """Perplexities of orders 1 to 3 on every tenth sentence of the Wall Street Journal, trained on the others."""
-    from howsure.verbs import lm
-
     text = "\n\n".join(
         corpus_path("conll2000", f"{part}.txt").read_text(encoding="utf-8") for part in ("train", "test")
     )
@@ -279,20 +259,16 @@ def _by_order(limit: int | None) -> list[Any]:
 
 
 def _orders(by_order: list[Any] | None) -> Finding:
-    printed = ", ".join(map(str, BY_ORDER))
-    claim, source = "Perplexity falls from unigrams over bigrams to trigrams.", "notes §4.5"
     if by_order is None:
         why = "The corpus conll2000/ is not below HOWSURE_DATA; docs/studies/lm-study.md has the numbers."
-        return Finding(claim, source, "not tested", why, {}, paper=printed, ours="–")
+        return finding_on("course/orders", "not tested", why, {}, "–")
     ours = [e.perplexity for e in by_order]
     falls = ours[0] > ours[1] > ours[2]
-    return Finding(
-        claim,
-        source,
+    return finding_on(
+        "course/orders",
         "confirmed" if falls else "differs",
         "Modified Kneser-Ney, words seen twice or more, every tenth sentence for testing. The notes name neither corpus "
         "nor smoothing; with more text longer contexts gain more.",
         {f"order_{n}": float(p) for n, p in enumerate(ours, 1)},
-        paper=printed,
-        ours=", ".join(f"{p:.0f}" for p in ours),
+        ", ".join(f"{p:.0f}" for p in ours),
     )

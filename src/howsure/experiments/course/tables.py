@@ -9,8 +9,11 @@ import numpy as np
 from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table
+from howsure.experiments.result import Finding, Table, finding_on
 from howsure.kernels.cells import Floats
+from howsure.verbs.agree import agree
+from howsure.verbs.compare import compare
+from howsure.verbs.score import score
 
 
 def settings(quick: bool) -> dict[str, Any]:
@@ -40,8 +43,6 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
 
 def _averages() -> tuple[Table, Finding]:
     """Precision and recall of the three kinds of mail (§2.3)."""
-    from howsure.verbs.score import score
-
     pairs = [
         (gold, system)
         for i, system in enumerate(notes.CLASSES)
@@ -55,8 +56,8 @@ def _averages() -> tuple[Table, Finding]:
     total = len(pairs)
     right = sum(c.hit for c in made.classes)
     pooled = (right, total - right, total - right, (len(by) - 1) * total - (total - right))
-    agree = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
-    agree = agree and f"{made.macro.precision.value:.2f}" == "0.60" and f"{made.micro.precision.value:.2f}" == "0.73"
+    same = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
+    same = same and f"{made.macro.precision.value:.2f}" == "0.60" and f"{made.micro.precision.value:.2f}" == "0.73"
     rows: list[tuple[Any, ...]] = []
     for c, printed in zip(notes.CLASSES, notes.PRECISION, strict=True):
         p, r = by[c].precision, by[c].recall
@@ -74,58 +75,48 @@ def _averages() -> tuple[Table, Finding]:
         "mail", "Precision of three kinds of mail", ("class", "notes", "precision [95%]", "recall [95%]"), tuple(rows)
     )
     macro, micro = made.macro.precision.value, made.micro.precision.value
-    return table, Finding(
-        "Macro-averaged precision is .60, micro-averaged .73.",
-        "notes §2.3",
-        "confirmed" if agree else "corrected",
+    return table, finding_on(
+        "course/averages",
+        "confirmed" if same else "corrected",
         f"The pooled table is {pooled[0]}, {pooled[1]}, {pooled[2]}, {pooled[3]} as printed. The average of three classes hangs on "
         f"the {by['urgent'].predicted} messages called urgent: its 95% interval is "
         f"{made.macro.precision.low:.2f} to {made.macro.precision.high:.2f}, which the notes do not give.",
         {"macro": macro, "micro": micro},
-        paper="0.60 and 0.73; by class .42, .52, .86",
-        ours=f"{macro:.2f} and {micro:.2f}; by class {', '.join(f'{v:.2f}'.lstrip('0') for v in values)}",
+        f"{macro:.2f} and {micro:.2f}; by class {', '.join(f'{v:.2f}'.lstrip('0') for v in values)}",
     )
 
 
 def _accuracy() -> Finding:
     """A classifier that never says cancer (§2.2)."""
-    from howsure.verbs.score import score
-
     gold = ["cancer"] + ["not"] * 99
     made = score(gold, ["not"] * 100)
     recall = next(c.recall for c in made.classes if c.label == "cancer")
     found = 0.0 if recall is None else recall.value
     best = max(b.accuracy for b in made.baselines)
-    return Finding(
-        "With 1% ill, always saying “not cancer” has 99% accuracy.",
-        "notes §2.2",
+    return finding_on(
+        "course/accuracy",
         "confirmed" if round(made.accuracy.value, 10) == 0.99 and found == 0 else "corrected",
         f"And recall {found:g} of the class that matters. `howsure score` sets the best answer without looking ({best:.2f}) beside "
         "every accuracy, so that this shows.",
         {"accuracy": made.accuracy.value, "recall": found, "baseline": best},
-        paper="99%",
-        ours=f"{100 * made.accuracy.value:.0f}%",
+        f"{100 * made.accuracy.value:.0f}%",
     )
 
 
 def _kappa() -> Finding:
     """Two annotators who say noun nine times in ten (§1.2)."""
-    from howsure.verbs.agree import agree
-
     table = {"noun": (81, 9), "other": (9, 1)}  # independent of one another
     first = [a for a, row in table.items() for n in row for _ in range(n)]
     second = [b for row in table.values() for b, n in zip(table, row, strict=True) for _ in range(n)]
     kappa = agree({"a": first, "b": second}, annotators="a,b").pairs[0].kappa
     chance = float(kappa.expected or 0.0)
-    return Finding(
-        "Two systems that say noun 90% of the time agree on 81% by chance.",
-        "notes §1.2",
+    return finding_on(
+        "course/kappa",
         "confirmed" if abs(chance - 0.81) < 0.005 else "corrected",
         "81% is agreement on nouns alone; on what is not a noun they agree by chance as well: .9² + .1² = .82, which is what Cohen's κ "
         f"subtracts. Of two such annotators, independent of one another, `howsure agree` says κ = {float(kappa.value or 0.0):.3f}.",
         {"chance": chance, "kappa": float(kappa.value or 0.0)},
-        paper="81%",
-        ours=f"{100 * chance:.0f}%",
+        f"{100 * chance:.0f}%",
     )
 
 
@@ -142,8 +133,6 @@ def exact_bootstrap() -> tuple[float, float]:
 
 def _significance(samples: int, rng: np.random.Generator) -> Finding:
     """The paired bootstrap of ten items (§2.4)."""
-    from howsure.verbs.compare import compare
-
     shape = (notes.BOTH, notes.ONLY_A, notes.ONLY_B, notes.NEITHER)
     a = np.repeat([1, 1, 0, 0], shape)
     b = np.repeat([1, 0, 1, 0], shape)
@@ -153,9 +142,8 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
     p = duel.bootstrap.p_one_sided
     mcnemar = next(t.p_value for t in duel.tests if t.name == "McNemar, exact")
     spread = np.sqrt(exact * (1 - exact) / samples)
-    return Finding(
-        "The p-value is the share of resamples with δ(x⁽ⁱ⁾) ≥ 2δ(x).",
-        "notes §2.4, second formula and pseudo-code",
+    return finding_on(
+        "course/significance",
         "confirmed" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
         f"The notes' first line writes it with δ(x), a slip of notation: resamples centre on δ(x), so about half of them pass whatever the systems, {naive:.3f} here, "
         f"over all resamples exactly. As meant it is {exact:.3f} exactly, {p:.3f} from `howsure compare` with "
@@ -168,8 +156,7 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
             "mcnemar": mcnemar,
             "delta": duel.difference.value,
         },
-        paper="A .70, B .50, δ .20",
-        ours=f"A {a.mean():.2f}, B {b.mean():.2f}, δ {duel.difference.value:.2f}; p = {p:.2f}, not {naive:.2f}".replace(
+        f"A {a.mean():.2f}, B {b.mean():.2f}, δ {duel.difference.value:.2f}; p = {p:.2f}, not {naive:.2f}".replace(
             "0.", "."
         ),
     )

@@ -10,7 +10,7 @@ from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, calibrated, shown
+from howsure.experiments.result import Figure, Finding, Table, calibrated, finding_on, shown
 from howsure.experiments.tagging import taggers_table
 from howsure.kernels.cells import Floats
 from howsure.plots.panels import curve_panels
@@ -66,38 +66,32 @@ def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size:
     bound = 1.96 * 0.5 / np.sqrt(bin_size)
     middle_rows = float(np.mean((q > 0.1) & (q < 0.9)))
     numbers = {f"widest interval, {n}": float(w) for n, w in zip(names, widths, strict=True)}
-    skewed = Finding(
-        "A tagger's probabilities are skewed: most are near 0 or 1.",
-        "§3.1, figure 1a",
+    skewed = finding_on(
+        "figure-1/skewed",
         "confirmed" if near > 0.5 else "differs",
         f"{100 * near:.1f}% of {len(q):,} probabilities of {TAG} are within {EXTREME:g} of 0 or 1, and {100 * middle_rows:.1f}% "
         f"between 0.1 and 0.9.",
         {"near an end": near, "between 0.1 and 0.9": middle_rows},
-        "drawn only",
         f"{100 * near:.1f}% within {EXTREME:g} of 0 or 1",
     )
-    intervals = Finding(
-        "Equally wide bins can have wide intervals; bins of equal numbers of rows have narrow ones.",
-        "§3.1, figure 1b-d",
+    intervals = finding_on(
+        "figure-1/intervals",
         "confirmed" if narrower else "differs",
         "The widest 95% interval of a bin is "
         + ", ".join(f"{w:.3f} ({n}, {len(c.bins)} bins)" for (n, c), w in zip(curves.items(), widths, strict=True))
         + f". Of the equally wide bins {', '.join(str(int(np.sum(c.bins.n < 100))) for c in wide)} hold fewer than 100 rows. "
         f"The paper's bound for {bin_size:,} independent rows is {2 * bound:.3f} across.",
         numbers,
-        "drawn only",
         " against ".join(f"{w:.3f}" for w in widths),
     )
     count = within(adaptive)
-    price = Finding(
-        "Equally filled bins capture the distribution of the probabilities.",
-        "§3.1, figure 1d",
+    price = finding_on(
+        "figure-1/price",
         "confirmed" if count <= max(1, round(2 * middle_rows * len(adaptive.bins)) + 1) else "differs",
         f"Their density follows that of the rows, and that is the price: {count} of {len(adaptive.bins)} bins stand between 0.1 and "
         f"0.9, against {', '.join(f'{within(c)} of {len(c.bins)} ({n})' for n, c in zip(names, wide, strict=False))}. Narrow "
         "intervals there are bought with resolution.",
         {"bins in the middle": count, "bins": len(adaptive.bins)},
-        "drawn only",
         f"{count} of {len(adaptive.bins)} bins between 0.1 and 0.9",
     )
     return skewed, intervals, price

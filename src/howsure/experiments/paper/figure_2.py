@@ -17,7 +17,17 @@ from howsure.evaluation.contests.analysis import Field, duels, system_scores
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.units import Units, label_units
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, height, judged, leaning, shown
+from howsure.experiments.result import (
+    CONFIDENCE_LEVEL,
+    Figure,
+    Finding,
+    Table,
+    finding_on,
+    height,
+    judged,
+    leaning,
+    shown,
+)
 from howsure.kernels.cells import Floats
 from howsure.models.classifiers import TextClassifier, fit_classifier
 from howsure.plots.panels import curve_panels
@@ -122,23 +132,19 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
     gain = c.duel.difference
     d = -c.pair.error_squared  # naive Bayes less logistic regression
     ratio = logistic.error.value / bayes.error.value if bayes.error.value else float("inf")
-    higher = Finding(
-        "Naive Bayes has a slightly higher F1.",
-        "§4.1.2",
+    higher = finding_on(
+        "figure-2/higher",
         judged(gain.low, gain.high),
         f"Naive Bayes {shown(f[0], 3)}, logistic regression {shown(f[1], 3)}; difference {gain!r}.",
         {"naive Bayes": f[0].value, "logistic regression": f[1].value, "difference": gain.value},
-        "73.8% against 72.9%",
         f"{100 * f[0].value:.1f}% against {100 * f[1].value:.1f}%",
     )
-    lower = Finding(
-        "Logistic regression has less than half the calibration error of naive Bayes.",
-        "§4.1.2, figure 2",
+    lower = finding_on(
+        "figure-2/lower",
         "differs" if ratio >= 0.5 else judged(d.low, d.high),
         f"RMS error: naive Bayes {shown(bayes.error, 3)}, logistic regression {shown(logistic.error, 3)}, {ratio:.2f} times as much; "
         f"difference of squared calibration errors {d!r}.",
         {"naive Bayes": bayes.error.value, "logistic regression": logistic.error.value, "ratio": ratio},
-        "0.105 against 0.041",
         f"{bayes.error.value:.3f} against {logistic.error.value:.3f}",
     )
     slopes = [k.bias.slope for k in (bayes, logistic)]
@@ -150,9 +156,8 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
     ]
     sizes = [pair[0].value - pair[1].value for pair in ends.values()]
     said = "; ".join(f"{n} {shown(a, 3)} below ½ and {shown(b, 3)} above" for n, (a, b) in ends.items())
-    extreme = Finding(
-        "Both are underconfident at the lower end and overconfident at the upper, naive Bayes more so.",
-        "§4.1.2, figure 2",
+    extreme = finding_on(
+        "figure-2/extreme",
         "differs"
         if "differs" in signs or sizes[0] <= sizes[1]
         else "undecided"
@@ -161,7 +166,6 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
         f"Mean height of the curve above the diagonal (above 0 is underconfident by §3.3): {said}. By our word for it, too extreme, a slope below 1: naive Bayes {shown(first, 3)} ({leaning(bayes)}), logistic regression "
         f"{shown(second, 3)} ({leaning(logistic)}).",
         {f"slope {n}": s.value for n, s in zip(c.q, slopes, strict=True) if s is not None},
-        "both, drawn only",
         "; ".join(f"{n} {a.value:+.3f} below ½, {b.value:+.3f} above" for n, (a, b) in ends.items()),
     )
     return higher, lower, extreme

@@ -20,6 +20,7 @@ from howsure.experiments.result import (
     Finding,
     Table,
     calibrated,
+    finding_on,
     height,
     judged,
     leaning,
@@ -139,9 +140,8 @@ def lower(found: dict[str, tuple[Contest, Pooled]]) -> Finding:
         for kind, (_, o) in found.items()
         if kind != PAPER
     )
-    return Finding(
-        "At the same accuracy the CRF's calibration error over all tags is lower than the HMM's.",
-        "§4.2.2, figure 3",
+    return finding_on(
+        "figure-3/lower",
         judged(d.low, d.high),
         f"With the paper's pseudocount of 1: HMM {shown(hmm)}, CRF {shown(crf)}; difference of squared calibration errors {d!r}, sentences counted together; "
         f"accuracy HMM {shown(accuracies['HMM'])}, CRF {shown(accuracies['CRF'])}. Otherwise: {others}.",
@@ -152,7 +152,6 @@ def lower(found: dict[str, tuple[Contest, Pooled]]) -> Finding:
             "accuracy HMM": accuracies["HMM"].value,
             "accuracy CRF": accuracies["CRF"].value,
         },
-        "accuracy 88.7% of both; errors drawn only",
         f"accuracy {100 * accuracies['HMM'].value:.1f}% and {100 * accuracies['CRF'].value:.1f}%; error {hmm.value:.4f} and {crf.value:.4f}",
     )
 
@@ -164,16 +163,14 @@ def underconfident(made: Contest, hmms: Sequence[Tried]) -> Finding:
     best = max(hmms, key=lambda t: t.on_dev)
     near = near_best(hmms)
     sides = sorted({side(t.height) for t in near})
-    return Finding(
-        "The HMM is very underconfident.",
-        "§4.2.2, figure 3",
+    return finding_on(
+        "figure-3/underconfident",
         judged(its.height.low, its.height.high),
         f"With the paper's pseudocount of 1 its curve lies on average {shown(its.height, 3)} above the diagonal, {side(its.height)} by §3.3; the predicted tag's "
         f"probability less the accuracy is {shown(gap)}, {confidence(gap)}. It is the pseudocount that decides: of {len(hmms)} tried, {len(near)} are within "
         f"{100 * NEAR:g}% of the best accuracy on dev and {' or '.join(sides)}; the best there, {best.setting:g}, is {side(best.height)} "
         f"({best.height.value:+.3f}).",
         {"height": its.height.value, "confidence less accuracy": gap.value, "height, best on dev": best.height.value},
-        "underconfident, drawn only",
         f"{side(its.height)} with pseudocount 1 (height {its.height.value:+.3f}, confidence less accuracy {gap.value:+.3f}); {side(best.height)} with {best.setting:g}",
     )
 
@@ -185,15 +182,13 @@ def overconfident(made: Contest, tried: Sequence[Tried]) -> Finding:
     signs = {t.height.value > 0 for t in near}
     gap = next(s.confidence_gap for s in made.sides if s.name == "CRF")
     by = "; ".join(f"l2 = {t.setting:g} {t.height.value:+.3f}" for t in near)
-    return Finding(
-        "The CRF is overconfident.",
-        "§4.2.2, figure 3",
+    return finding_on(
+        "figure-3/overconfident",
         judged(best.height.low, best.height.high, above=False) if len(signs) == 1 else "undecided",
         f"Its curve lies on average {shown(best.height, 3)} above the diagonal (below 0: below it), {side(best.height)} by §3.3; the predicted tag's probability less "
         f"the accuracy is {shown(gap)}, {confidence(gap)}. Among regularisers within {100 * NEAR:g}% of the best accuracy on dev the height is {by}"
         + ("." if len(signs) == 1 else ": the side hangs on the tuning."),
         {"height": best.height.value, "confidence less accuracy": gap.value},
-        "overconfident, drawn only",
         f"{side(best.height)} (height {best.height.value:+.3f}, confidence less accuracy {gap.value:+.3f})",
     )
 

@@ -20,7 +20,7 @@ from howsure.experiments.questions import (
     error_records,
 )
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, shown
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, shown
 from howsure.experiments.tagging import Contest, Tried, pseudocount_table, taggers_table
 from howsure.plots.panels import error_dots
 
@@ -92,9 +92,11 @@ def contests(
             most = tuple(len(questions) if top is None else top for top in tops)
             found.append((made, answers, averages(questions, answers, most, work)))
     made, answers, means = found[0]
-    rows = tuple(count_row(*row) for row in zip(("words", "words and classes"), counts, strict=True))
     tables = (
-        count_table(f"{what.capitalize()} on which each model is better calibrated", rows),
+        count_table(
+            f"{what.capitalize()} on which each model is better calibrated",
+            {"words": counts[0], "words and classes": counts[1]},
+        ),
         averages_table(means),
         answers_table(what, heading, MODELS, answers),
         taggers_table(made),
@@ -102,28 +104,26 @@ def contests(
     return made, answers, means, (counts[0], counts[1]), tables
 
 
-def count_row(name: str, c: Count) -> tuple[Any, ...]:
-    """A line of `count_table`."""
-    mine = (c.n, c.first, c.first_significant, c.second, c.second_significant)
-    return (name, *mine, c.paper_first_significant, c.paper_second_significant)
-
-
-def count_table(caption: str, rows: tuple[tuple[Any, ...], ...]) -> Table:
+def count_table(caption: str, counts: dict[str, Count]) -> Table:
     """Who is better how often."""
+    rows = tuple(
+        (name, c.n, c.first, c.first_significant, c.second, c.second_significant, *c.paper_significant)
+        for name, c in counts.items()
+    )
     columns = ("models know", "questions", "HMM better", "significantly", "CRF better", "significantly")
     return Table("counts", caption, (*columns, "HMM, Alg. 2", "CRF, Alg. 2"), rows)
 
 
 def averages_table(means: list[Average]) -> Table:
     """Mean errors."""
-    rows = tuple((f"{a.most} commonest", *a.errors, *a.paper, shown_difference(a.difference.value, a)) for a in means)
+    rows = tuple((f"{a.most} commonest", *a.errors, *a.paper, shown_difference(a)) for a in means)
     columns = ("questions", "HMM, mean RMS error", "CRF", "HMM, Alg. 2", "CRF, Alg. 2")
     return Table("averages", "Averages", (*columns, "HMM - CRF, mean squared calibration error [95%]"), rows)
 
 
-def shown_difference(value: float, a: Average) -> str:
+def shown_difference(a: Average) -> str:
     """A mean difference of squared calibration errors with its interval."""
-    return f"{value:+.2e} [{a.difference.low:+.2e}, {a.difference.high:+.2e}]"
+    return f"{a.difference.value:+.2e} [{a.difference.low:+.2e}, {a.difference.high:+.2e}]"
 
 
 def findings(
@@ -135,9 +135,8 @@ def findings(
     hmms: Sequence[Tried] = (),
 ) -> tuple[Finding, ...]:
     """The paper's claims on single tags."""
-    most = Finding(
-        "The CRF is significantly better calibrated than the HMM on most tags, but not all.",
-        "§4.2.2, figure 4a",
+    most = finding_on(
+        "figure-4a/most",
         most_verdict(count),
         f"On {count.second} of {count.n} tags the CRF is better calibrated, on {count.second_significant} significantly; the HMM on "
         f"{count.first}, significantly on {count.first_significant}. By intervals of Algorithm 2 that do not overlap, as far as "
@@ -153,7 +152,6 @@ def findings(
             "HMM by Algorithm 2": count.paper_first_significant,
             "all tags": n_tags,
         },
-        "CRF better on 39 of 47, called significant",
         f"CRF better on {count.second} of {count.n}, significantly on {count.second_significant}",
     )
     made_findings = [most]
@@ -161,20 +159,18 @@ def findings(
     if noun is not None:
         d = noun.difference
         made_findings.append(
-            Finding(
-                "The two are about equally calibrated on NN.",
-                "§4.2.2, figure 4a",
+            finding_on(
+                "figure-4a/noun",
                 alike(noun),
                 f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared calibration errors {d!r}"
                 + ("." if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}.")
                 + ("" if noun.significant else " No difference is shown, which does not show that there is none.")
                 + _by_pseudocount(hmms, noun),
                 {"HMM": noun.errors[0].value, "CRF": noun.errors[1].value, "difference of squares": d.value},
-                "about equal, drawn only",
                 f"HMM {noun.errors[0].value:.4f}, CRF {noun.errors[1].value:.4f}",
             )
         )
-    made_findings.append(average_finding(means, "tags", "§4.2.2, figure 4a"))
+    made_findings.append(average_finding(means, "tags", "figure-4a/average"))
     return tuple(made_findings)
 
 
@@ -212,23 +208,21 @@ def alike(a: Answered) -> Verdict:
     return "differs" if a.significant else "confirmed" if large <= 1.5 * small else "undecided"
 
 
-def average_finding(means: list[Average], what: str, source: str) -> Finding:
+def average_finding(means: list[Average], what: str, claim: str) -> Finding:
     """Averages over the commonest questions: is the CRF better there too?"""
     said = "; ".join(
         f"over the {a.most} commonest {what} HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f} "
-        f"(mean squared calibration error {shown_difference(a.difference.value, a)})"
+        f"(mean squared calibration error {shown_difference(a)})"
         for a in means
     )
     side = [a.better for a in means]
-    return Finding(
-        f"Averaged over the commonest {what} too, the CRF's error is lower.",
-        source,
+    return finding_on(
+        claim,
         "confirmed" if all(s == 1 for s in side) else "differs" if 0 in side else "undecided",
         said[0].upper()
         + said[1:]
         + f". {sum(s == 1 for s in side)} of {len(side)} differences are significantly for the CRF, "
         f"{sum(s == 0 for s in side)} for the HMM.",
         {f"{m}, {a.most}": e for a in means for m, e in zip(MODELS, a.errors, strict=True)},
-        "drawn only",
         "; ".join(f"{a.most}: HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f}" for a in means),
     )

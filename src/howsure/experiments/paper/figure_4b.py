@@ -10,7 +10,7 @@ from howsure.experiments import tagging
 from howsure.experiments.paper.figure_4a import MODELS, also, average_finding, contests
 from howsure.experiments.questions import Answered, Average, Count, Question, error_records
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding
+from howsure.experiments.result import Figure, Finding, finding_on, short
 from howsure.experiments.tagging import Contest
 from howsure.plots.panels import error_dots, error_scatter
 from howsure.posteriors.chain import top_pairs
@@ -71,8 +71,8 @@ def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
     return [
         {
             "question": a.name,
-            "first": float(f"{a.errors[0].value:.6g}"),
-            "second": float(f"{a.errors[1].value:.6g}"),
+            "first": short(a.errors[0].value),
+            "second": short(a.errors[1].value),
             "side": f"{MODELS[a.better]} significantly better" if a.significant else "neither",
         }
         for a in answers
@@ -82,9 +82,8 @@ def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
 def findings(means: list[Average], count: Count, with_classes: Count) -> tuple[Finding, ...]:
     """The paper's claims on pairs."""
     share = count.first / count.n
-    better = Finding(
-        "The CRF is generally better calibrated on tag pairs, but the HMM is on some of the 100 commonest.",
-        "§4.2.3, figure 4b",
+    better = finding_on(
+        "figure-4b/better",
         "confirmed" if 0 < share < 0.5 else "differs",
         f"The HMM is better calibrated on {count.first} of {count.n} pairs, significantly on {count.first_significant}; the CRF on "
         f"{count.second}, significantly on {count.second_significant}. By Algorithm 1 alone the HMM would be better on "
@@ -97,7 +96,6 @@ def findings(means: list[Average], count: Count, with_classes: Count) -> tuple[F
             "CRF significantly": count.second_significant,
             "HMM by Algorithm 1": count.n - count.paper_second,
         },
-        "HMM better on 29 of 100",
         f"HMM better on {count.first} of {count.n}, significantly on {count.first_significant}",
     )
-    return better, average_finding(means, "pairs", "§4.2.3, figure 4b")
+    return better, average_finding(means, "pairs", "figure-4b/average")

@@ -16,9 +16,10 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.experiments.coref_models import PARTS, Pairs, documents, fitted
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, short, shown
 from howsure.kernels.cells import Floats
 from howsure.plots.panels import pair_panels
+from howsure.verbs.check import check
 
 CLOSE = 0.003  # what a figure of 300 dots can show
 MENTIONS = {"predicted": "found mentions", "gold": "gold mentions"}
@@ -42,7 +43,6 @@ class Row:
 
     def cells(self) -> tuple[Any, ...]:
         """Of the table."""
-        e = self.error
         return (
             MENTIONS[self.mentions],
             self.how,
@@ -50,7 +50,7 @@ class Row:
             f"{self.base_rate:.4f}",
             f"{self.published:.4f}",
             f"{self.interval.low:.4f} – {self.interval.high:.4f}",
-            f"{e.value:.4f} [{e.low:.4f}, {e.high:.4f}]",
+            shown(self.error),
             f"{self.brier:.5f}",
             f"{self.largest:.3f}",
         )
@@ -126,8 +126,6 @@ def studied(
 
 
 def _row(settings: dict[str, Any], mentions: str, how: str, pairs: Pairs, q: Floats, rng: np.random.Generator) -> Row:
-    from howsure.verbs.check import check
-
     made = check(pairs.y, q, groups=pairs.document, rng=None)
     assert isinstance(made, Calibration)
     assert made.error is not None
@@ -160,13 +158,9 @@ def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Fig
             for q, p, low, high in zip(bins.mean_prob, bins.mean_true, bins.low, bins.high, strict=True):
                 if max(abs(q - last[0]), abs(p - last[1])) >= CLOSE:
                     last = (q, p)
-                    ends = {"low": max(0.0, _short(low)), "high": _short(high)}
-                    records.append({"panel": panel, "how": how, "q": _short(q), "p": _short(p), **ends})
+                    place = {"q": short(q, 4), "p": short(p, 4), "low": max(0.0, short(low, 4)), "high": short(high, 4)}
+                    records.append({"panel": panel, "how": how, **place})
     return Figure("5", caption + ".", pair_panels(records, title=caption))
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 def _table(rows: list[Row], bin_size: int) -> Table:
@@ -186,21 +180,16 @@ def _of(rows: list[Row], mentions: str, how: str) -> Row:
     return next(r for r in rows if r.mentions == mentions and r.how == how)
 
 
-def _estimate(e: Any) -> str:
-    return f"{e.value:.4f} [{e.low:.4f}, {e.high:.4f}]"
-
-
 def below_one_percent(rows: list[Row]) -> Finding:
     """CalibErr below .01, and what that is worth."""
     plain, gold = _of(rows, "predicted", "no temperature"), _of(rows, "gold", "no temperature")
-    return Finding(
-        "The model is very well calibrated, with less than 1% CalibErr, the least of all models examined.",
-        "paper §5.3, figure 5",
+    return finding_on(
+        "figure-5/below-one-percent",
         "confirmed" if plain.published < 0.01 else "differs",
         f"On the mentions that the system finds, {plain.n:,} pairs, the paper's measure gives {plain.published:.4f} and the debiased one, "
-        f"documents being independent, {_estimate(plain.error)}. The number is small because most pairs are easy: only {plain.base_rate:.2%} of "
+        f"documents being independent, {shown(plain.error)}. The number is small because most pairs are easy: only {plain.base_rate:.2%} of "
         f"them corefer, so that answering 0 to every pair would have a CalibErr of {plain.base_rate:.4f}, and answering {plain.base_rate:.4f} to all "
-        f"one of 0. On gold mentions, where {gold.base_rate:.1%} of {gold.n:,} pairs corefer, it is {gold.published:.4f} ({_estimate(gold.error)} debiased). "
+        f"one of 0. On gold mentions, where {gold.base_rate:.1%} of {gold.n:,} pairs corefer, it is {gold.published:.4f} ({shown(gold.error)} debiased). "
         "That it is the smallest error of the paper is thus no ground to call this the most calibrated of its models: the others are asked questions with "
         "other base rates. The Brier score tells a model from a constant: always the base rate would have "
         f"{plain.base_rate * (1 - plain.base_rate):.5f}, the model has {plain.brier:.5f}.",
@@ -211,8 +200,7 @@ def below_one_percent(rows: list[Row]) -> Finding:
             "gold_caliberr": gold.published,
             "brier": plain.brier,
         },
-        paper="< 0.01 on 4.3 million pairs",
-        ours=f"{plain.published:.4f} on {plain.n:,} pairs of found mentions; {gold.published:.4f} on {gold.n:,} of gold ones",
+        f"{plain.published:.4f} on {plain.n:,} pairs of found mentions; {gold.published:.4f} on {gold.n:,} of gold ones",
     )
 
 
@@ -227,15 +215,13 @@ def overconfident(rows: list[Row]) -> Finding:
         "differs": "Too low, the other way round.",
         "undecided": "So few documents cannot tell: the interval has both signs.",
     }[verdict]
-    return Finding(
-        "It is slightly overconfident on middle to high predictions.",
-        "paper §5.3, figure 5",
+    return finding_on(
+        "figure-5/overconfident",
         verdict,
         f"Where q ≥ ⅓, mean q - mean y is {gap.value:+.4f} [{low:+.4f}, {high:+.4f}] on found mentions and "
         f"{gold.gap.value:+.4f} [{gold.gap.low:+.4f}, {gold.gap.high:+.4f}] on gold ones (95%, documents as groups). {say}",
         {"gap": gap.value or 0.0, "low": low, "high": high, "gold_gap": gold.gap.value or 0.0},
-        paper="q > p from the middle up",
-        ours=f"q - p = {gap.value:+.3f} [{low:+.3f}, {high:+.3f}] where q ≥ ⅓",
+        f"q - p = {gap.value:+.3f} [{low:+.3f}, {high:+.3f}] where q ≥ ⅓",
     )
 
 
@@ -244,14 +230,13 @@ def sampling(rows: list[Row], settings: dict[str, Any]) -> Finding:
     exact = _of(rows, "gold", "exact")
     few, many = (_of(rows, "gold", f"{n:,} samples") for n in (settings["samples"][0], settings["samples"][-1]))
     first, ten, found = (_of(rows, "predicted", how) for how in ("exact", few.how, many.how))
-    return Finding(
-        "Pair probabilities are complicated to derive exactly, and are estimated by 1,000 samples.",
-        "paper §5.2; thesis §3.4.2",
+    return finding_on(
+        "figure-5/sampling",
         "corrected",
         "They are exact in one pass: with A[i, k] = P(a_i = k), later mentions never merge earlier clusters, so Q[i, :i] = A[i, :i] Q[:i, :i]. "
         f"Of {many.how} the worst pair is off by {many.largest:.3f} (gold mentions; {found.largest:.3f} found), the root mean square by {many.rms:.4f}; "
         f"of {few.how} by {few.largest:.3f} and {few.rms:.4f}. On gold mentions the noise of few samples counts as miscalibration: the debiased error is "
-        f"{_estimate(exact.error)} exact, {_estimate(few.error)} with {few.how}, {_estimate(many.error)} with {many.how}; the Brier score {exact.brier:.5f}, "
+        f"{shown(exact.error)} exact, {shown(few.error)} with {few.how}, {shown(many.error)} with {many.how}; the Brier score {exact.brier:.5f}, "
         f"{few.brier:.5f} and {many.brier:.5f}. On found mentions, nearly all of whose pairs are near 0, it hardly shows in CalibErr "
         f"({first.published:.4f} exact, {ten.published:.4f} with {ten.how}, {found.published:.4f} with {found.how}).",
         {
@@ -263,8 +248,7 @@ def sampling(rows: list[Row], settings: dict[str, Any]) -> Finding:
             "brier_few": few.brier,
             "brier_many": many.brier,
         },
-        paper="1,000 samples a document",
-        ours=f"exact; {many.how} are off by up to {max(many.largest, found.largest):.3f}",
+        f"exact; {many.how} are off by up to {max(many.largest, found.largest):.3f}",
     )
 
 
@@ -274,19 +258,17 @@ def costs(rows: list[Row]) -> Finding:
     worse = all((b.error.value or 0.0) > (a.error.value or 0.0) for _, a, b in pairs)
     apart = all((b.error.low or 0.0) > (a.error.high or 0.0) for _, a, b in pairs)
     said = "; ".join(
-        f"{'found' if m == 'predicted' else 'gold'} mentions {_estimate(a.error)} without, {_estimate(b.error)} with"
+        f"{'found' if m == 'predicted' else 'gold'} mentions {shown(a.error)} without, {shown(b.error)} with"
         for m, a, b in pairs
     )
     numbers = {f"{m}_{name}": r.error.value or 0.0 for m, a, b in pairs for name, r in (("plain", a), ("costs", b))}
-    return Finding(
-        "What do the error costs do that Durrett & Klein's system is usually trained with? (The paper does not say whether its system was.)",
-        "beyond paper §5",
+    return finding_on(
+        "figure-5/costs",
         "extended",
         f"They make it {'worse' if worse else 'no worse'} calibrated. Costs (3 for a new entity that is none, 1 for a wrong link, 0.1 for a link where there is none) move probability away from costly answers "
         f"by design. Debiased error: {said}. {'The intervals do not overlap. ' if apart else ''}Plain likelihood is the default here.",
         numbers,
-        paper="no claim",
-        ours="; ".join(
+        "; ".join(
             f"{b.published:.4f} with costs, {a.published:.4f} without ({'found' if m == 'predicted' else 'gold'})"
             for m, a, b in pairs
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from itertools import combinations, pairwise
 from typing import Any
@@ -11,9 +11,9 @@ import numpy as np
 
 from howsure.events.exploration import Exploration
 from howsure.events.timeline import all_periods, document_count, more_than, period_start
-from howsure.experiments.explored import PLANS, explored, gold_counts, gold_pairs, proposed_pairs
+from howsure.experiments.explored import PLANS, TITLES, asked, explored, gold_counts, gold_pairs, proposed_pairs
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, short
 from howsure.plots.timelines import timeline_figure
 from howsure.posteriors.answers import CountLaw
 
@@ -62,8 +62,7 @@ def settings(quick: bool) -> dict[str, Any]:
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
     """Explore, draw, and say what the bands do to the paper's readings. The seed of all draws is a document's name."""
     every = PLANS[settings["data"]]["every"]
-    asked = ("attack",) if settings["data"] == "nyt" or settings["quick"] else ("attack", "violence")
-    main = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked}
+    main = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked(settings)}
     base = main["attack"]
     laid = {q: cells(e, every) for q, e in main.items()}
     others: dict[str, list[Cell]] = {}
@@ -71,17 +70,16 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         few = explored(work, settings, "attack", samples=PUBLISHED)
         others["few"] = cells(few, every)
         for t in TEMPERATURES:
-            others[f"{t:g}"] = cells(
-                explored(work, settings, "attack", samples=settings["samples"], temperature=t), every
-            )
+            warm = explored(work, settings, "attack", samples=settings["samples"], temperature=t)
+            others[f"{t:g}"] = cells(warm, every)
     held = _coverages(main, settings, every)
     return {
         "findings": findings(laid, others, held, every),
         "figures": _figures(main, every),
         "tables": (_totals(main),),
         "notes": _notes(base, settings),
-        "data": {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}[settings["data"]],
-    }  # fmt: skip
+        "data": TITLES[settings["data"]],
+    }
 
 
 def cells(found: Exploration, every: str) -> list[Cell]:
@@ -156,21 +154,18 @@ def _figures(main: dict[str, Exploration], every: str) -> tuple[Figure, ...]:
     figures = []
     for letter, (question, found) in zip("ab", main.items(), strict=False):
         codes = [code for code, _ in found.totals()[:2]]
-        drawn = (
-            "period",
-            "start",
-            "mean",
-            "best",
-            "documents",
-            *(f"{end}{level}" for end in ("low", "high") for level in (50, 80, 95)),
-        )
+        bands = (f"{end}{level}" for end in ("low", "high") for level in (50, 80, 95))
+        drawn = ("period", "start", "mean", "best", "documents", *bands)
         lines = {
-            found.name(c): [{k: t[k] for k in drawn} for t in (x.to_dict() for x in found.timeline(c, every))]
+            found.name(c): [
+                {k: short(t[k], 5) if isinstance(t[k], float) else t[k] for k in drawn}
+                for t in (x.to_dict() for x in found.timeline(c, every))
+            ]
             for c in codes
         }
         what = "“attack”" if question == "attack" else "22 violent verbs, wide rules"
         caption = f"Documents per {every} with an agent of {what}"
-        specification = _with_long_names(timeline_figure(_rounded(lines), caption, every))
+        specification = _with_long_names(timeline_figure(lines, caption, every))
         figures.append(
             Figure(f"6{letter}", f"{caption}: mean, 50, 80 and 95% bands, and one-best (dashed).", specification)
         )
@@ -182,13 +177,6 @@ def _with_long_names(specification: dict[str, Any]) -> dict[str, Any]:
     for layer in specification["layer"]:
         layer["encoding"]["color"]["legend"] |= {"labelLimit": 300}
     return specification
-
-
-def _rounded(lines: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    return {
-        name: [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in count.items()} for count in counts]
-        for name, counts in lines.items()
-    }
 
 
 def _totals(main: dict[str, Exploration]) -> Table:
@@ -220,7 +208,6 @@ def findings(
     laid: dict[str, list[Cell]], others: dict[str, list[Cell]], held: dict[str, Coverage], every: str
 ) -> tuple[Finding, ...]:
     """The claims in the paper's order."""
-
     made = [
         unreal({q: over_time(c) for q, c in laid.items()}, every),
         two_actors({q: between_actors(c) for q, c in laid.items()}, every),
@@ -244,15 +231,13 @@ def unreal(changes: dict[str, Changes], every: str) -> Finding:
     """Bumps of a one-best line."""
     n, sure = sum(c.n for c in changes.values()), sum(c.sure for c in changes.values())
     share = 1 - sure / n if n else 0.0
-    return Finding(
-        "Differences over time that a one-best line shows may be coreference noise.",
-        "paper §6.2, figure 6 top",
+    return finding_on(
+        "figure-6/unreal",
         "not tested" if not n else "confirmed" if share >= 0.05 else "differs",
         f"One-best counts of an actor change {n} times from one {every} to the next. The posterior is sure of the direction (95%) "
         f"{sure} times, and does not know in {n - sure} ({_told(changes)}).",
         {"changes": n, "sure": sure, "share_unsure": share},
-        paper="USA 1993-1996: mean 1 to 5, bands overlap",
-        ours=f"{n - sure} of {n} changes ({share:.0%}) are not sure",
+        f"{n - sure} of {n} changes ({share:.0%}) are not sure",
     )
 
 
@@ -262,16 +247,14 @@ def two_actors(changes: dict[str, Changes], every: str) -> Finding:
     overlapping = sum(c.overlapping for c in changes.values())
     both = sum(c.sure_overlapping for c in changes.values())
     share = 1 - sure / n if n else 0.0
-    return Finding(
-        "One-best counts name a winner of two sides where the posterior is not conclusive.",
-        "paper §6.2, figure 6 bottom",
+    return finding_on(
+        "figure-6/two-actors",
         "not tested" if not n else "confirmed" if share >= 0.05 else "differs",
         f"Of {n} comparisons of two actors in a {every} whose one-best counts differ, P(more) is below 95% in {n - sure} ({_told(changes)}). The paper reads "
         f"this off overlapping intervals; the probability itself is exact and sharper: in {both} of the {overlapping} comparisons whose 95% intervals "
         "overlap it is above 95% all the same. `howsure explore --actor A,B` uses each document's joint as well.",
         {"comparisons": n, "sure": sure, "overlapping": overlapping, "sure_overlapping": both},
-        paper="Yugoslavia and NATO, mid-1999: intervals overlap",
-        ours=f"{n - sure} of {n} ({share:.0%}) not conclusive; of {overlapping} overlaps {both} are",
+        f"{n - sure} of {n} ({share:.0%}) not conclusive; of {overlapping} overlaps {both} are",
     )
 
 
@@ -287,16 +270,14 @@ def normal(laid: list[Cell]) -> Finding:
     exact = [
         float(c.law.probabilities[a : b + 1].sum()) for c in alive for a, b in [c.law.interval(0.95)]
     ]  # fmt: skip
-    return Finding(
-        "The 95% interval of a count is approximated by m ± 1.96 s.",
-        "paper §6.2",
+    return finding_on(
+        "figure-6/normal",
         "extended",
         f"That is a normal approximation, and called one. A count is Poisson-binomial given the documents' probabilities, so its quantiles are exact. Of {len(alive)} counts with a mean above "
         f"0.005, m ± 1.96 s begins below 0 in {below} and holds less than 95% of the posterior in {short} (at worst {min(masses, default=1.0):.1%}; the quantile "
         f"interval {min(exact, default=1.0):.1%}).",
         {"counts": len(alive), "below_zero": below, "short": short, "least_mass": min(masses, default=1.0)},
-        paper="m ± 1.96 s",
-        ours=f"exact quantiles; m ± 1.96 s dips below 0 in {below} of {len(alive)}",
+        f"exact quantiles; m ± 1.96 s dips below 0 in {below} of {len(alive)}",
     )
 
 
@@ -310,16 +291,14 @@ def few_samples(laid: list[Cell], few: list[Cell]) -> Finding:
     worst = float(off.max()) if len(off) else 0.0
     relative = float(np.sqrt(np.mean((off / sd) ** 2))) if len(off) else 0.0
     verdict: Verdict = "not tested" if not both else "confirmed" if relative <= 0.5 else "differs"
-    return Finding(
-        "Ten samples a document give results like a hundred.",
-        "paper §6.2, footnote 11",
+    return finding_on(
+        "figure-6/few-samples",
         verdict,
         f"Over the {len(both)} counts that are uncertain (sd above 0.05), the means of 10 samples differ from those of 400 by {relative:.0%} of the posterior's sd "
         f"(root mean square; at worst by {worst:.2f} documents), and {same} of the 95% intervals are the same. Noise of S samples is sd/√S: "
         "32% with 10, 10% with 100, 5% with 400.",
         {"counts": len(both), "relative_rms": relative, "worst": worst, "same_intervals": same},
-        paper="similar",
-        ours=f"means within {relative:.0%} of an sd; {same} of {len(both)} intervals the same",
+        f"means within {relative:.0%} of an sd; {same} of {len(both)} intervals the same",
     )
 
 
@@ -329,14 +308,12 @@ def entities(laid: list[Cell]) -> Finding:
     others = np.array([c.entities for c in laid])
     r = float(np.corrcoef(means, others)[0, 1]) if len(laid) > 2 and means.std() and others.std() else 0.0
     extra = float(others.sum() / means.sum() - 1) if means.sum() else 0.0
-    return Finding(
-        "Counting entities instead of documents gives similar results.",
-        "paper §6.2, footnote 11",
+    return finding_on(
+        "figure-6/entities",
         "confirmed" if r > 0.95 else "differs",
         f"Over {len(laid)} counts of an actor in a period the two means correlate by {r:.3f}; there are {extra:.1%} more entities than documents.",
         {"correlation": r, "more_entities": extra},
-        paper="similar",
-        ours=f"correlation {r:.3f}, {extra:+.1%}",
+        f"correlation {r:.3f}, {extra:+.1%}",
     )
 
 
@@ -347,15 +324,13 @@ def narrow(laid: list[Cell], sharp: list[Cell], flat: list[Cell]) -> Finding:
         return float(sum(b - a for c in cells for a, b in [c.law.interval(0.95)]))
 
     widths = width(sharp), width(laid), width(flat)
-    return Finding(
-        "An overconfident coreference model would make the intervals too narrow.",
-        "paper §6.2",
+    return finding_on(
+        "figure-6/narrow",
         "confirmed" if widths[0] < widths[1] < widths[2] else "differs",
         f"With its scores sharpened (temperature ½) the 95% intervals are together {widths[0]:.0f} documents wide, as they are {widths[1]:.0f}, flattened (temperature 2) "
         f"{widths[2]:.0f}. Which is right only labels can tell: docs/studies/muc-study.md sets them against MUC's keys, docs/guides/explore.md has `howsure label`.",
         {"sharpened": widths[0], "as_is": widths[1], "flattened": widths[2]},
-        paper="too narrow if overconfident",
-        ours=f"total width {widths[0]:.0f}, {widths[1]:.0f} and {widths[2]:.0f} at temperatures ½, 1 and 2",
+        f"total width {widths[0]:.0f}, {widths[1]:.0f} and {widths[2]:.0f} at temperatures ½, 1 and 2",
     )
 
 
@@ -367,23 +342,12 @@ def gold(held: dict[str, Coverage]) -> Finding:
     )
     share = min(c.held / c.cells for c in held.values())
     best = max(c.reachable_held / c.reachable_cells for c in held.values())
-    return Finding(
-        "Are the bands of coreference also bands of what people count? (The paper claims them for coreference only.)",
-        "beyond paper §6.1",
+    return finding_on(
+        "figure-6/gold",
         "extended",
         f"They are {'' if share >= 0.9 else 'not '}here. The paper had no labels. MUC has: which organisation did it, document by document. The 95% bands hold {said}; reachable are events that "
         "get any probability at all. The bands are of coreference alone: of another verb, or an agent that the parse does not show, they know nothing, and they "
         "are not intervals for what people would count. docs/studies/muc-study.md says where events are lost.",
-        {
-            f"{q}_{k}": v
-            for q, c in held.items()
-            for k, v in (
-                ("cells", c.cells),
-                ("held", c.held),
-                ("reachable_cells", c.reachable_cells),
-                ("reachable_held", c.reachable_held),
-            )
-        },
-        paper="no claim",
-        ours=f"95% bands hold {share:.0%} of gold counts at worst, {best:.0%} of reachable ones at best",
+        {f"{q}_{k}": v for q, c in held.items() for k, v in asdict(c).items()},
+        f"95% bands hold {share:.0%} of gold counts at worst, {best:.0%} of reachable ones at best",
     )

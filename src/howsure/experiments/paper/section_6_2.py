@@ -7,7 +7,7 @@ shares can be set beside those of sure answers; of the documents only names and 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.annotation.agreement import mean_share
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
-from howsure.experiments.explored import Pair, explored, gold_pairs, proposed_pairs
+from howsure.experiments.explored import TITLES, Pair, asked, explored, gold_pairs, proposed_pairs
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table
+from howsure.experiments.result import Figure, Finding, Table, finding_on
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
 
@@ -75,8 +75,7 @@ def settings(quick: bool) -> dict[str, Any]:
 
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
     """Doubts of both questions; errors where people have said who did it."""
-    asked = ("attack",) if settings["data"] == "nyt" or settings["quick"] else ("attack", "violence")
-    found = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked}
+    found = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked(settings)}
     doubted = {q: doubts(e) for q, e in found.items()}
     errors: dict[str, list[Range]] = {}
     if settings["data"] == "muc":
@@ -93,8 +92,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             f"({', '.join(f'{q}: {len(ds):,}' for q, ds in doubted.items())}).",
             "Read the documents themselves with `howsure top FOLDER --uncertain`; no text of a corpus is kept here.",
         ),
-        "data": {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}[settings["data"]],
-    }  # fmt: skip
+        "data": TITLES[settings["data"]],
+    }
 
 
 def doubts(found: Exploration) -> list[Doubt]:
@@ -218,13 +217,10 @@ def findings(doubted: list[Doubt], errors: dict[str, list[Range]]) -> tuple[Find
 
 def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     """Are uncertain answers wrong more often?"""
-    claim = (
-        "The more uncertain a prediction of a calibrated model is, the more likely it is wrong. (The paper uses this for errors of coreference; "
-        "tested here against keys that count errors of every kind.)"
-    )
+    claim = "section-6-2/wrong-where-unsure"
     if not errors:
         why = "There are no labels to tell: MUC's keys are not below HOWSURE_DATA."
-        return Finding(claim, "paper §6.2", "not tested", why, {}, paper="–", ours="–")
+        return replace(finding_on(claim, "not tested", why, {}, "–"), paper="–")
     rs = errors["violence" if "violence" in errors else "attack"]
     middle, yes, no = rs[2], rs[-1], rs[0]
     shares = [0.0 if r.wrong is None else r.wrong.value for r in (middle, yes, no)]
@@ -236,9 +232,8 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
         )
     )
     apart = [_above(middle, r) for r in (yes, no)]
-    return Finding(
+    return finding_on(
         claim,
-        "paper §6.2",
         "extended",
         f"The one-best answer is wrong: {doubted} (MUC's keys). "
         + (
@@ -254,8 +249,7 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
             "wrong_sure_no": shares[2],
             "n_near_half": middle.n,
         },
-        paper="of coreference, postulated",
-        ours=f"wrong near ½ {shares[0]:.0%}; sure of an event {shares[1]:.0%}; sure of none {shares[2]:.0%}",
+        f"wrong near ½ {shares[0]:.0%}; sure of an event {shares[1]:.0%}; sure of none {shares[2]:.0%}",
     )
 
 
@@ -268,16 +262,14 @@ def _above(a: Range, b: Range) -> bool:
 
 def hangs_on_links(doubted: list[Doubt]) -> Finding:
     """Does a single link decide?"""
-
     close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
     linked, decided = sum(d.links > 0 for d in close), sum(d.hinge >= HINGE for d in close)
     pronouns = sum(d.pronoun for d in close)
     easy = sum(d.links > 0 for d in sure)
     n = len(close)
     share = decided / n if n else 0.0
-    return Finding(
-        "Documents near ½ are hard cases of coreference: an agent is the actor only if it is linked to an earlier mention.",
-        "paper §6.2 (“Mr. Hussein” and “President Saddam Hussein of Iraq”)",
+    return finding_on(
+        "section-6-2/hangs-on-links",
         "not tested" if not n else "confirmed" if linked > n / 2 else "differs",
         f"Of {n} answers near ½, {linked} need a link between the agent and a mention that names the actor ({easy} of {len(sure)} sure ones do); in {decided} one "
         f"link decides (the probability with it and without it differ by ½ or more), and {pronouns} have a pronoun for an agent."
@@ -295,23 +287,19 @@ def hangs_on_links(doubted: list[Doubt]) -> Finding:
             "sure": len(sure),
             "sure_linked": easy,
         },
-        paper="one article: linked in 50% of samples",
-        ours=f"{linked} of {n} need a link, {decided} ({share:.0%}) hang on one",
+        f"{linked} of {n} need a link, {decided} ({share:.0%}) hang on one",
     )
 
 
 def many_actors(doubted: list[Doubt]) -> Finding:
     """Do many actors in a document make doubt?"""
-
     close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
     shares = [sum(d.rivals > 0 for d in g) / len(g) if g else 0.0 for g in (close, sure)]
-    return Finding(
-        "Such documents are difficult because they name many countries, and mentions of one are clustered with another's.",
-        "paper §6.2",
+    return finding_on(
+        "section-6-2/many-actors",
         "not tested" if not close or not sure else "confirmed" if shares[0] > shares[1] else "differs",
         f"Another actor has a probability above 0 of being the agent in the same document for {shares[0]:.0%} of the {len(close)} answers near ½ and for "
         f"{shares[1]:.0%} of the {len(sure)} sure ones.",
         {"near_half": shares[0], "sure": shares[1]},
-        paper="more than 10 countries in the article",
-        ours=f"rivals in {shares[0]:.0%} near ½, {shares[1]:.0%} of the sure",
+        f"rivals in {shares[0]:.0%} near ½, {shares[1]:.0%} of the sure",
     )

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, calibrated, shown
+from howsure.experiments.result import Finding, Table, calibrated, finding_on, shown
 from howsure.experiments.tagging import Text, splits
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats
 from howsure.kernels.chains import crf_compiled
 from howsure.kernels.losses import soft_calibration_error
 from howsure.models.taggers.crf import Crf, state_scores
@@ -123,13 +123,7 @@ def _predicted(posterior: ChainPosterior, text: Text) -> tuple[NDArray[np.uint8]
 def fold_of(text: Text, folds: int) -> tuple[Text, Text]:
     """Every `folds`-th sentence, and the others."""
     number = np.arange(text.n_sentences)
-    return _sentences(text, number[number % folds == 0]), _sentences(text, number[number % folds != 0])
-
-
-def _sentences(text: Text, chosen: Ints) -> Text:
-    token = np.concatenate([np.arange(text.starts[s], text.starts[s + 1]) for s in chosen.tolist()]).tolist()
-    starts = np.concatenate([[0], np.cumsum(np.diff(text.starts)[chosen])])
-    return Text([text.words[t] for t in token], starts, [text.tags[t] for t in token])
+    return text.take(number[number % folds == 0]), text.take(number[number % folds != 0])
 
 
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
@@ -192,9 +186,8 @@ def finding(made: dict[str, Measured]) -> Finding:
     best = min((*trained, *held), key=lambda m: m.error.value)
     base = none if best in trained else part
     helps = best.error.high is not None and best.error.high < base.error.value
-    return Finding(
-        "Reducing CalibErr as a cost in training might make models calibrated.",
-        "paper §7, proposed",
+    return finding_on(
+        "section-7/penalty",
         "confirmed" if helps else "differs",
         f"On the training text the CRF is right in nearly all it says and not sure enough (confidence less accuracy {none.own_gap:+.3f}), on new "
         f"text too sure ({none.gap.value:+.3f}). A penalty there pushes the wrong way: the error goes from {shown(none.error)} to "
@@ -204,7 +197,6 @@ def finding(made: dict[str, Measured]) -> Finding:
         + f". One temperature from the same fold has one parameter and no such freedom: {shown(warm.error)}. The options that added such a penalty "
         "to taggers and classifiers are therefore withdrawn; `--fit-temperature` and `howsure recalibrate` are what helps.",
         {m.name: m.error.value for m in made.values()},
-        "proposed, not tried",
         f"error {none.error.value:.3f} without; with a penalty on training text {', '.join(f'{m.error.value:.3f}' for m in trained)}; on a held-out fold "
         f"{part.error.value:.3f} becomes {', '.join(f'{m.error.value:.3f}' for m in held)}; one temperature {warm.error.value:.3f}",
     )

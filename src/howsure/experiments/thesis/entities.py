@@ -18,7 +18,7 @@ from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, calibrated, judged, shown
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, calibrated, finding_on, judged, shown
 from howsure.experiments.tagging import Workshop
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
@@ -180,27 +180,17 @@ def findings(
     """What the thesis expects of discriminative models and of better features, asked of entities."""
     errors = {n: 0.0 if c.error is None else c.error.value for n, c in named.items()}
     made = []
-    for first, second, claim, source in (
-        (
-            HMM,
-            BASIC,
-            "On entities too, CRF-Basic is better calibrated than the HMM.",
-            "thesis §3.4.1 and §4.1 (task announced, no numbers)",
-        ),
-        (BASIC, ADVANCED, "Better features make the CRF better calibrated and more refined.", "thesis §4.1.2, of tags"),
-    ):
+    for first, second, claim in ((HMM, BASIC, "entities/basic"), (BASIC, ADVANCED, "entities/advanced")):
         d = -pairs[first, second].error_squared
         briers = {n: named[n].brier.value or 0.0 for n in (first, second)}
         made.append(
-            Finding(
+            finding_on(
                 claim,
-                source,
                 judged(d.low, d.high),
                 f"Over {len(whole.y):,} spans, {int(whole.y.sum()):,} of them entities: {first} {shown(named[first].error)}, {second} "
                 f"{shown(named[second].error)}; difference of squared calibration errors {d!r}. Brier score {briers[first]:.4f} and {briers[second]:.4f}; tag "
                 f"accuracy {accuracies[first]:.4f} and {accuracies[second]:.4f}.",
                 {first: errors[first], second: errors[second], "difference of squares": d.value},
-                "no number for entities",
                 f"{errors[first]:.3f} against {errors[second]:.3f}; Brier {briers[first]:.3f} against {briers[second]:.3f}",
             )
         )

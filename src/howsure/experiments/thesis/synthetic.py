@@ -24,8 +24,9 @@ from howsure.calibration.estimation.intervals import Estimate, squared_error_int
 from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Table
+from howsure.experiments.result import Figure, Table, short
 from howsure.experiments.thesis.synthetic_findings import findings
+from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 from howsure.plots.panels import score_panels
 
@@ -67,11 +68,11 @@ class Population:
 
     def _moments(self, low: float, high: float) -> tuple[float, float, float]:
         """E[q^j; low < q ≤ high] for j = 0, 1, 2: the moment times a share of Beta(a + j, b)."""
-        from howsure.kernels.special import betainc
-
         a, b = self.a, self.b
         whole = (1.0, a / (a + b), a * (a + 1) / ((a + b) * (a + b + 1)))
-        x, y, z = (float(m * (betainc(a + j, b, high) - betainc(a + j, b, low))) for j, m in enumerate(whole))
+        x, y, z = (
+            float(m * (special.betainc(a + j, b, high) - special.betainc(a + j, b, low))) for j, m in enumerate(whole)
+        )
         return x, y, z
 
 
@@ -88,21 +89,11 @@ class Curve:
 
     def records(self) -> list[dict[str, float | str | None]]:
         """A record for each point, for the figures; six digits are more than a figure shows."""
+        names = ("score", "expected", "ours", "low", "high", "truth")
+        rows = zip(self.x, self.score, self.expected, self.ours, strict=True)
         truth = self.population.squared_error
-        columns = (self.x, self.score, self.expected, self.ours)
-        return [
-            {
-                "law": str(self.population),
-                "x": int(x),
-                "score": float(f"{s:.6g}"),
-                "expected": float(f"{e:.6g}"),
-                "ours": float(f"{o.value:.6g}"),
-                "low": float(f"{o.low:.6g}"),
-                "high": float(f"{o.high:.6g}"),
-                "truth": float(f"{truth:.6g}"),
-            }
-            for x, s, e, o in zip(*columns, strict=True)
-        ]
+        points = [(int(x), map(short, (s, e, o.value, o.low, o.high, truth))) for x, s, e, o in rows]
+        return [{"law": str(self.population), "x": x, **dict(zip(names, v, strict=True))} for x, v in points]
 
 
 def transformed(p: Floats, k: float) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.experiments.result import Finding, Verdict
+from howsure.experiments.result import Finding, Verdict, finding_on
 
 if TYPE_CHECKING:
     from howsure.experiments.thesis.synthetic import Curve
@@ -36,15 +36,13 @@ def misprint(stepped: list[Curve]) -> Finding:
     printed = [p.squared_error_as_printed for p in of]
     clipped = [p.squared_error for p in of]
     ratio = max(a / b for a, b in zip(printed, clipped, strict=True))
-    return Finding(
-        "t(p) = min(0, p + k) above ½.",
-        "thesis §4.3.1",
+    return finding_on(
+        "synthetic/misprint",
         _verdict(ratio < 1.01),
         f"A misprint: min(0, p + k) is 0 for every p above ½, which would make θ² up to {max(printed):.2g}, up to {ratio:.0f} times "
         f"as large. With min(1, p + k), used here, θ² lies between {min(clipped):.2g} and {max(clipped):.2g}.",
         {"largest_ratio": ratio, "largest_printed": max(printed), "largest_clipped": max(clipped)},
-        paper="min(0, p + k)",
-        ours="min(1, p + k)",
+        "min(1, p + k)",
     )
 
 
@@ -60,9 +58,8 @@ def doubling(doubled: list[Curve], stepped: list[Curve]) -> Finding:
             multiple_rises += int(_rose(c.score[i], c.score[times]).sum())
     neighbours = sum(len(c.score) - 1 for c in stepped)
     neighbour_rises = sum(int(_rose(c.score[:-1], c.score[1:]).sum()) for c in stepped)
-    return Finding(
-        "As we double the bin size, the score will not increase.",
-        "thesis §4.3.2, figure 4.7",
+    return finding_on(
+        "synthetic/doubling",
         _verdict(rises == 0),
         f"{rises} of {tried} doublings raised it, PERFECT and UNCALIB together. It is exact, for any n: a bin of 2β rows is "
         "a union of bins of β rows, also where the short last one is merged (each first row 2jβ, j < ⌊n/2β⌋, is the first row "
@@ -77,8 +74,7 @@ def doubling(doubled: list[Curve], stepped: list[Curve]) -> Finding:
             "neighbours": neighbours,
             "neighbour_rises": neighbour_rises,
         },
-        paper="no rise, 2¹ to 2¹⁶",
-        ours=f"{rises} rises in {tried} doublings",
+        f"{rises} rises in {tried} doublings",
     )
 
 
@@ -92,9 +88,8 @@ def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
     rank = [_rank_correlation(c.score) for c in line]
     rising = np.mean(np.concatenate([_rose(c.score[:-1], c.score[1:]) for c in line]))
     held = sum((c.ours[0].low or 0.0) <= 0.0 for c in perfect)
-    return Finding(
-        "For calibrated predictions the score decreases with bin size, if not always monotonically.",
-        "thesis §4.3.2, figures 4.7 and 4.8",
+    return finding_on(
+        "synthetic/decreasing",
         _verdict(max(slopes) < -0.9 and max(rank) < 0),
         f"As β^{np.mean(slopes):.3f} (slopes {min(slopes):.3f} to {max(slopes):.3f} up to β = {int(perfect[0].x[many[0]][-1]):,}): "
         f"the score is its noise E[q(1-q)]/β, of which it is {ratio.min():.3f} to {ratio.max():.3f} times the exact expectation. "
@@ -110,8 +105,7 @@ def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
             "largest_rank_correlation": max(rank),
             "intervals_with_0": held,
         },
-        paper="a falling trend",
-        ours=f"as β^{np.mean(slopes):.2f}, rank correlation {max(rank):.2f} and below",
+        f"as β^{np.mean(slopes):.2f}, rank correlation {max(rank):.2f} and below",
     )
 
 
@@ -125,9 +119,8 @@ def unpredictable(stepped: list[Curve]) -> Finding:
     least = [float(c.expected.min() / c.population.squared_error) for c in off]
     worst = off[int(np.argmin(least))]
     size = int(worst.x[np.argmin(worst.expected)])
-    return Finding(
-        "For an uncalibrated predictor the score is much more unpredictable.",
-        "thesis §4.3.2, figure 4.9",
+    return finding_on(
+        "synthetic/unpredictable",
         _verdict(np.median(explained) < 0.5 or np.mean(chance_off) > np.mean(chance_perfect)),
         f"It is jagged but predictable: its expectation given q explains {min(explained):.1%} to {max(explained):.1%} of how it "
         "moves with the bin size. t(p) jumps from -k to +k at ½; the one bin across ½ averages the two away, losing up to "
@@ -146,8 +139,7 @@ def unpredictable(stepped: list[Curve]) -> Finding:
             "spread_perfect": absolute_perfect,
             "least_expected": min(least),
         },
-        paper="unpredictable",
-        ours=f"{min(explained):.0%} and more of it is expected",
+        f"{min(explained):.0%} and more of it is expected",
     )
 
 
@@ -157,9 +149,8 @@ def vanishing(grown: list[Curve]) -> Finding:
     slopes = [_slope(c.x, c.score) for c in perfect]
     ratio = [float(np.mean(c.score / c.expected)) for c in perfect]
     last = max(perfect, key=lambda c: float(c.score[-1]))
-    return Finding(
-        "The score of a perfectly calibrated predictor goes to zero as the sample grows, in bins of √n.",
-        "thesis §4.3.3, figure 4.10",
+    return finding_on(
+        "synthetic/vanishing",
         _verdict(bool(abs(np.mean(slopes) + 0.5) < 0.15)),
         f"As n^{np.mean(slopes):.2f} (slopes {min(slopes):.2f} to {max(slopes):.2f}), because its noise is E[q(1-q)]/√n: the scores "
         f"are on average {min(ratio):.3f} to {max(ratio):.3f} times that. It is slow: at n = {int(last.x[-1]):,} a perfect "
@@ -167,8 +158,7 @@ def vanishing(grown: list[Curve]) -> Finding:
         "takes sixteen times the data. The bin size sets the rate, not the model: in bins of β rows it would stop at E[q(1-q)]/β "
         "however large n.",
         {"mean_slope": float(np.mean(slopes)), "least_ratio": min(ratio), "largest_ratio": max(ratio)},
-        paper="approaches 0",
-        ours=f"as n^{np.mean(slopes):.2f}",
+        f"as n^{np.mean(slopes):.2f}",
     )
 
 
@@ -182,9 +172,8 @@ def converging(grown: list[Curve]) -> Finding:
     first = np.mean([np.mean(c.score[:END]) / c.population.squared_error for c in off]) - 1
     last = np.mean([np.mean(c.score[-END:]) / c.population.squared_error for c in off]) - 1
     scatter, scatter_perfect = (float(np.mean([_scatter(c) for c in group])) for group in (off, perfect))
-    return Finding(
-        "The score of the uncalibrated predictor converges weakly.",
-        "thesis §4.3.3, figure 4.11",
+    return finding_on(
+        "synthetic/converging",
         _verdict(abs(share - 1) < 0.25 and scatter > scatter_perfect),
         f"It converges to θ², from above, at the same rate as PERFECT: the excess over θ² is {share:.2f} times E[t(1-t)]/√n "
         f"({share_expected:.2f} to be expected; the bin across ½ takes the rest), and falls from {first:.1%} of θ² at the smallest five sizes to {last:.1%} at the largest. It looks weak because one point "
@@ -197,8 +186,7 @@ def converging(grown: list[Curve]) -> Finding:
             "scatter": scatter,
             "scatter_perfect": scatter_perfect,
         },
-        paper="converges weakly",
-        ours=f"to θ² at the same rate; {first:.1%} above it, then {last:.1%}",
+        f"to θ² at the same rate; {first:.1%} above it, then {last:.1%}",
     )
 
 
@@ -215,9 +203,8 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     held = [_holds(c) for c in (*off, *perfect)]
     coverage, n_intervals = float(np.mean(np.concatenate(held))), sum(map(len, held))
     swing = [float(c.score.max() / c.score.min()) for c in _uncalibrated(stepped)]
-    return Finding(
-        "The score needs a bin size: here the square root of the sample size.",
-        "thesis §4.3.3",
+    return finding_on(
+        "synthetic/needs-bins",
         "extended" if flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error else "confirmed",
         f"The debiased estimate needs none, where the score of one UNCALIB data set changes by a factor of up to {max(swing):.1f} "
         f"with it. It is flat in n: over the sample sizes it averages {pooled.mean():.3f} ± {1.96 * error:.3f} of θ² "
@@ -234,8 +221,7 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
             "intervals": n_intervals,
             "largest_swing": max(swing),
         },
-        paper="bins of √n",
-        ours=f"none needed: {pooled.mean():.3f} ± {1.96 * error:.3f} of θ²",
+        f"none needed: {pooled.mean():.3f} ± {1.96 * error:.3f} of θ²",
     )
 
 

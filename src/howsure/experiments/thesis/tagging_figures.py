@@ -16,7 +16,7 @@ from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_mse
 from howsure.calibration.result import Calibration
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, judged, shown
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, finding_on, judged, shown
 from howsure.experiments.tagging import (
     Contest,
     Tried,
@@ -111,7 +111,7 @@ def _values(calibrations: dict[str, Calibration]) -> dict[str, float]:
     return {n: c.error.value for n, c in calibrations.items() if c.error is not None}
 
 
-def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: str, tried: Sequence[Tried]) -> Finding:
+def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, tried: Sequence[Tried]) -> Finding:
     """The claim is undecided where regularisers that accuracy on dev hardly tells apart have both answers."""
     near = near_best(tried) if tried else []
     hmm = calibrations[HMM].error
@@ -123,13 +123,11 @@ def _basic(calibrations: dict[str, Calibration], pair: Pair, claim: str, paper: 
     numbers = {HMM: v[HMM], BASIC: v[BASIC], "difference of squares": d.value}
     if np.isfinite(ratio):
         numbers["ratio"] = ratio
-    return Finding(
+    return finding_on(
         claim,
-        "thesis §4.1, figures 4.1 and 4.2" if "0.035" in paper else "thesis §4.2, figures 4.4 and 4.5",
         "undecided" if hangs else judged(d.low, d.high),
         f"HMM {shown(hmm)}, CRF-Basic {shown(calibrations[BASIC].error)}; difference of squared calibration errors {d!r}.{hangs}",
         numbers,
-        paper,
         f"{v[HMM]:.3f} against {v[BASIC]:.3f}",
     )
 
@@ -149,43 +147,31 @@ def wsj_findings(
     apart = {s.name: (s.q[:, (k := made.tags.index("NN"))] - s.q[:, k].mean()) ** 2 for s in made.sides}
     spread = {n: float(a.mean()) for n, a in apart.items()}
     wider = mean_difference(apart[BASIC] - apart[HMM], made.sentence, CONFIDENCE_LEVEL)
-    slip = Finding(
-        "CRF-Basic's miscalibration is 1.8 times larger than the HMM's (0.019 against 0.035).",
-        "thesis §4.1.1.2",
+    slip = finding_on(
+        "thesis/slip",
         "corrected",
         "0.019 is 1.8 times smaller than 0.035: the sentence before and the numbers say that CRF-Basic is the better one.",
         {"0.035 / 0.019": 0.035 / 0.019},
-        "“1.8 times larger”",
         "1.8 times smaller",
     )
-    better = _basic(
-        calibrations,
-        pairs[HMM, BASIC],
-        "CRF-Basic is better calibrated than the HMM on NN.",
-        "0.035 against 0.019",
-        tried,
-    )
-    sharper = Finding(
-        "CRF-Basic's probabilities are sharper than the HMM's.",
-        "thesis §4.1, figures 4.1 and 4.2",
+    better = _basic(calibrations, pairs[HMM, BASIC], "thesis/basic-wsj", tried)
+    sharper = finding_on(
+        "thesis/sharper",
         judged(wider.low, wider.high),
         f"Their variance is {spread[BASIC]:.4f} against {spread[HMM]:.4f}, difference {wider!r}. Sharpness is worth something only as far as the "
         f"probabilities are calibrated; the Brier score has both: {calibrations[BASIC].brier.value:.4f} against "
         f"{calibrations[HMM].brier.value:.4f}.",
         {"CRF-Basic": spread[BASIC], "HMM": spread[HMM]},
-        "drawn only",
         f"variance {spread[BASIC]:.4f} against {spread[HMM]:.4f}",
     )
     right = accuracies[ADVANCED]
     assert advanced.error is not None
-    best = Finding(
-        "CRF-Advanced is 96% accurate and its curve is only slightly off the diagonal.",
-        "thesis §4.1, figure 4.3",
+    best = finding_on(
+        "thesis/best",
         "confirmed" if abs(right.value - 0.96) < 0.015 and advanced.error.value < 0.03 else "differs",
         f"Accuracy {shown(right)}, RMS error {shown(advanced.error)}: against CRF-Basic {d!r}, against the HMM {from_hmm!r} (squared "
         f"calibration errors). The test of perfect calibration has p = {advanced.p_value:.2g}.",
         {"accuracy": right.value, "error": advanced.error.value, "CRF-Basic": v[BASIC], "HMM": v[HMM]},
-        "accuracy 96%, score 0.018",
         f"accuracy {100 * right.value:.1f}%, error {advanced.error.value:.3f}",
     )
     return slip, better, sharper, best
@@ -203,25 +189,16 @@ def tweet_findings(
     right = next(s.accuracy for s in made.sides if s.name == ADVANCED)
     advanced = calibrations[ADVANCED]
     p = advanced.p_value
-    basic = _basic(
-        calibrations,
-        pairs[HMM, BASIC],
-        "On V in tweets CRF-Basic has about half the HMM's miscalibration.",
-        "about half",
-        tried,
-    )
-    half = Finding(
-        "Better features halve the miscalibration again.",
-        "thesis §4.2, figures 4.5 and 4.6",
+    basic = _basic(calibrations, pairs[HMM, BASIC], "thesis/basic-tweets", tried)
+    half = finding_on(
+        "thesis/half",
         judged(d.low, d.high),
         f"CRF-Basic {shown(calibrations[BASIC].error)}, CRF-Advanced {shown(advanced.error)}; difference of squared calibration errors {d!r}.",
         {BASIC: v[BASIC], ADVANCED: v[ADVANCED], "difference of squares": d.value},
-        "half",
         f"{v[BASIC]:.3f} to {v[ADVANCED]:.3f}",
     )
-    reliable = Finding(
-        "CRF-Advanced is 87% accurate, and its probabilities are reliable all the same.",
-        "thesis §4.2, figure 4.6",
+    reliable = finding_on(
+        "thesis/reliable",
         "confirmed"
         if abs(right.value - 0.87) < 0.015 and advanced.error is not None and v[ADVANCED] < 0.05
         else "differs",
@@ -229,7 +206,6 @@ def tweet_findings(
         + ("" if p is None else f"; the test of perfect calibration has p = {p:.2g}")
         + ".",
         {"accuracy": right.value, ADVANCED: v[ADVANCED]},
-        "accuracy 87%",
         f"accuracy {100 * right.value:.1f}%, error {v[ADVANCED]:.3f}",
     )
     return basic, half, reliable

@@ -7,14 +7,19 @@ range of the transitions, because one step can favour a tag by no more than exp(
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
-from howsure.kernels.compiling import fused_kernel, inlined, kernel, mix, ready
+from howsure.kernels.compiling import array, inlined, kernel, mix, ready
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
+_VECTOR, _MATRIX, _WHOLE = array("float64"), array("float64", 2), array("int64")
+_SCALED = f"{_MATRIX}, {_WHOLE}, {_MATRIX}, {_MATRIX}, {_VECTOR}, {_VECTOR}, int64, int64"
+_PLAIN = f"{_MATRIX}, {_WHOLE}, {_MATRIX}, {_VECTOR}, {_VECTOR}, int64, int64"
+_OUT = "float64[:, ::1], float64[::1]"
 
 
 @inlined
@@ -161,7 +166,7 @@ def scaled_forward(score, e, e_initial, alpha, p, work):
     return log_total
 
 
-@fused_kernel
+@kernel(f"void({_SCALED}, {_OUT})", fused=True)
 def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z):
     """Marginals of sentences first … last-1 into `out`, and log Z less the constants taken out of the transitions."""
     n_tags = scores.shape[1]
@@ -187,7 +192,7 @@ def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first,
                 alpha[t, j] = work[j] * inverse
 
 
-@fused_kernel
+@kernel(f"void({_SCALED}, {_OUT}, {_WHOLE}, {_WHOLE}, float64[:, ::1], float64[:, ::1])", fused=True)
 def scaled_pairs(
     scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z, left, right, pairs, expected
 ):
@@ -224,7 +229,7 @@ def scaled_pairs(
         add_products(alpha, p[1:], length - 1, expected)
 
 
-@fused_kernel
+@kernel(f"void({_SCALED}, {_OUT}, {_OUT})", fused=True)
 def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, last, log_alpha, log_c, out, log_z):
     """Marginals, log Z, and the normalised forward messages with what was divided out at each token."""
     n_tags = scores.shape[1]
@@ -275,7 +280,7 @@ def log_sum_of(x):
     return top + math.log(total)
 
 
-@kernel
+@kernel(f"void({_PLAIN}, {_OUT}, {_OUT})")
 def log_messages(scores, starts, transitions, initial, final, first, last, log_alpha, log_c, out, log_z):
     """As `scaled_messages`, in log space. A sentence that no tag sequence fits has log Z = -inf and NaN marginals."""
     n_tags = scores.shape[1]
@@ -318,7 +323,7 @@ def log_messages(scores, starts, transitions, initial, final, first, last, log_a
                     beta[j] = work[j] - top
 
 
-@kernel
+@kernel(f"void({_PLAIN}, int16[::1], float64[::1])")
 def viterbi(scores, starts, transitions, initial, final, first, last, best, weight):
     """The heaviest sequence of each sentence, and its log weight. Ties go to the first tag, from the last token on."""
     n_tags = scores.shape[1]
@@ -354,7 +359,7 @@ def viterbi(scores, starts, transitions, initial, final, first, last, best, weig
             at = pointers[t - a, at]
 
 
-@kernel
+@kernel(f"void({_PLAIN}, int16[:, ::1], float64[:, ::1])")
 def k_best(scores, starts, transitions, initial, final, first, last, best, weight):
     """The k heaviest sequences: `best` (tokens, k), `weight` (sentences, k), -inf where there are fewer than k.
 
@@ -410,7 +415,7 @@ def k_best(scores, starts, transitions, initial, final, first, last, best, weigh
                 at = pointers[t - a, at // k, at % k]
 
 
-@fused_kernel
+@kernel(f"void({_MATRIX}, {_WHOLE}, {_MATRIX}, {_VECTOR}, uint64, int64, int64, int16[:, ::1])", fused=True)
 def sample(log_alpha, starts, transposed, final, seed, first, last, made):
     """Exact samples into `made` (n, tokens), backwards from the forward messages; the same stream as `chains.uniforms`."""
     n_tags = log_alpha.shape[1]
@@ -441,29 +446,4 @@ def sample(log_alpha, starts, transposed, final, seed, first, last, made):
                 following = at
 
 
-def compile_all() -> None:
-    """Compile or load the kernels of this file."""
-    vector, matrix, whole = (
-        f"Array({t}, {d}, 'C', readonly=True)" for t, d in (("float64", 1), ("float64", 2), ("int64", 1))
-    )
-    scaled = f"{matrix}, {whole}, {matrix}, {matrix}, {vector}, {vector}, int64, int64"
-    plain = f"{matrix}, {whole}, {matrix}, {vector}, {vector}, int64, int64"
-    out = "float64[:, ::1], float64[::1]"
-    ready(
-        scaled_marginals,
-        scaled_pairs,
-        scaled_messages,
-        log_messages,
-        viterbi,
-        k_best,
-        sample,
-        signatures=(
-            f"void({scaled}, {out})",
-            f"void({scaled}, {out}, {whole}, {whole}, float64[:, ::1], float64[:, ::1])",
-            f"void({scaled}, {out}, {out})",
-            f"void({plain}, {out}, {out})",
-            f"void({plain}, int16[::1], float64[::1])",
-            f"void({plain}, int16[:, ::1], float64[:, ::1])",
-            f"void({matrix}, {whole}, {matrix}, {vector}, uint64, int64, int64, int16[:, ::1])",
-        ),
-    )
+compile_all = partial(ready, __name__)  # compiles or loads the kernels of this file

@@ -5,11 +5,15 @@ never move fill the rest, and the row is added as a vector).
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from howsure.kernels.chains.compiled import add_products, scaled_forward, sum_of, times
-from howsure.kernels.compiling import fused_kernel, inlined, ready
+from howsure.kernels.compiling import array, inlined, kernel, ready
+
+_VECTOR, _MATRIX, _WHOLE = array("float64"), array("float64", 2), array("int64")
+_ROWS = f"{_WHOLE}, {array('int32')}, {_WHOLE}, {array('int16')}"
 
 
 @inlined
@@ -46,21 +50,24 @@ def add_expected(ptr, ids, row_ptr, row_tag, t, marginal, expected):
                 expected[k] += marginal[row_tag[k]]
 
 
-@fused_kernel
+@kernel(f"void({_ROWS}, {_VECTOR}, int64, int64, float64[:, ::1])", fused=True)
 def state_scores(ptr, ids, row_ptr, row_tag, weight, first, last, scores):
     """Scores of tokens first … last-1, from their features."""
     for t in range(first, last):
         add_rows(ptr, ids, row_ptr, row_tag, weight, t, scores[t])
 
 
-@fused_kernel
+@kernel(f"void({_ROWS}, {_MATRIX}, int64, int64, float64[::1])", fused=True)
 def state_expectations(ptr, ids, row_ptr, row_tag, marginals, first, last, expected):
     """Expected counts of (feature, tag) from marginals, added to `expected`."""
     for t in range(first, last):
         add_expected(ptr, ids, row_ptr, row_tag, t, marginals[t], expected)
 
 
-@fused_kernel
+@kernel(
+    f"float64({_ROWS}, {_VECTOR}, {_MATRIX}, {_MATRIX}, {_MATRIX}, {_WHOLE}, {_WHOLE}, {_WHOLE}, float64[::1], float64[:, ::1])",
+    fused=True,
+)
 def loss_and_expectations(
     ptr, ids, row_ptr, row_tag, weight, transitions, e, e_transposed, starts, gold, sentences, expected, expected_pairs
 ):
@@ -113,7 +120,7 @@ def loss_and_expectations(
     return loss
 
 
-@fused_kernel
+@kernel(f"float64(float64[::1], {_VECTOR}, {_VECTOR}, float64, {array('boolean')})", fused=True)
 def regularised(gradient, observed, weight, l2, movable):
     """Expected counts become the gradient, in place; returns Σ w²."""
     square = 0.0
@@ -124,24 +131,4 @@ def regularised(gradient, observed, weight, l2, movable):
     return square
 
 
-def compile_all() -> None:
-    """Compile or load the kernels of this file."""
-
-    def array(kind: str, dimensions: int) -> str:
-        return f"Array({kind}, {dimensions}, 'C', readonly=True)"
-
-    rows = f"{array('int64', 1)}, {array('int32', 1)}, {array('int64', 1)}, {array('int16', 1)}"
-    matrix = array("float64", 2)
-    ready(
-        state_scores,
-        state_expectations,
-        loss_and_expectations,
-        regularised,
-        signatures=(
-            f"void({rows}, {array('float64', 1)}, int64, int64, float64[:, ::1])",
-            f"void({rows}, {matrix}, int64, int64, float64[::1])",
-            f"float64({rows}, {array('float64', 1)}, {matrix}, {matrix}, {matrix}, {array('int64', 1)}, "
-            f"{array('int64', 1)}, {array('int64', 1)}, float64[::1], float64[:, ::1])",
-            f"float64(float64[::1], {array('float64', 1)}, {array('float64', 1)}, float64, {array('boolean', 1)})",
-        ),
-    )
+compile_all = partial(ready, __name__)  # compiles or loads the kernels of this file

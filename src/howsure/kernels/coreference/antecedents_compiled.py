@@ -6,8 +6,10 @@ import numpy as np
 
 from howsure.kernels.compiling import kernel, mix, ready
 
+_ROOTS = "int32[:,::1](float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64, uint64, boolean[::1])"
 
-@kernel
+
+@kernel(_ROOTS)
 def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
     size = len(new)
     # antecedent: -3 not wanted, -2 wanted and not drawn, -1 NEW. Mentions are rows: draws of one mention are together.
@@ -66,7 +68,7 @@ def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
     return antecedent.T.copy()
 
 
-@kernel
+@kernel("float64[:,::1](int32[:,::1])")
 def _pair_frequencies(roots):
     n, size = roots.shape
     together = np.zeros((size, size), np.float64)
@@ -92,7 +94,7 @@ def _pair_frequencies(roots):
     return together
 
 
-@kernel
+@kernel("float64[:,::1](float64[:,::1])")
 def _dense_pairs(a):
     """Four rows at a time, so that each earlier row of Q is read once for the four, two earlier rows at a time."""
     n = a.shape[0]
@@ -137,7 +139,7 @@ def _dense_pairs(a):
     return q
 
 
-@kernel
+@kernel("float64[:,::1](float64[::1], int64[::1], int64[::1], int64[::1])")
 def _sparse_pairs(values, columns, starts, counts):
     n = len(starts)
     q = np.zeros((n, n), np.float64)
@@ -153,12 +155,9 @@ def _sparse_pairs(values, columns, starts, counts):
     return q
 
 
-_ROOTS = "int32[:,::1](float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64, uint64, boolean[::1])"
-
-
 def sampled_roots(values: Any, columns: Any, starts: Any, counts: Any, new: Any, n: int, key: int, needed: Any) -> Any:
     """As `kernels.coreference.antecedents.sampled_roots`."""
-    ready(_sampled_roots, signatures=(_ROOTS,))
+    ready(_sampled_roots)
     # Compiled for arrays that may be written to; a read-only one is copied.
     values, new = (x if x.flags.writeable else x.copy() for x in (values, new))
     return _sampled_roots(values, columns, starts, counts, new, n, np.uint64(key), needed)
@@ -166,17 +165,17 @@ def sampled_roots(values: Any, columns: Any, starts: Any, counts: Any, new: Any,
 
 def pair_frequencies(roots: Any) -> Any:
     """As `kernels.coreference.antecedents.pair_frequencies`."""
-    ready(_pair_frequencies, signatures=("float64[:,::1](int32[:,::1])",))
+    ready(_pair_frequencies)
     return _pair_frequencies(roots)
 
 
 def dense_pairs(a: Any) -> Any:
     """As `kernels.coreference.antecedents.pair_probabilities`, of a dense matrix."""
-    ready(_dense_pairs, signatures=("float64[:,::1](float64[:,::1])",))
+    ready(_dense_pairs)
     return _dense_pairs(a if a.flags.writeable else a.copy())
 
 
 def sparse_pairs(values: Any, columns: Any, starts: Any, counts: Any) -> Any:
     """As `kernels.coreference.antecedents.pair_probabilities`, of a sparse matrix given row by row."""
-    ready(_sparse_pairs, signatures=("float64[:,::1](float64[::1], int64[::1], int64[::1], int64[::1])",))
+    ready(_sparse_pairs)
     return _sparse_pairs(values if values.flags.writeable else values.copy(), columns, starts, counts)

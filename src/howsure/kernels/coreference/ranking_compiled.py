@@ -11,15 +11,17 @@ _K1, _K2, _SALT, _SPREAD, _FOLD = (np.uint64(x) for x in (K1, K2, SALT, SPREAD, 
 _NEW, _LINKED, _LINKED_TO, _RELATION, _CROSS = (np.uint64(x) for x in (NEW, LINKED, LINKED_TO, RELATION, CROSS))
 _MANY = 32  # kinds of mentions at most
 _LEAST = 1e-4  # a difference of probabilities below this moves nothing
+_F32, _F64, _U64 = "float32[::1]", "float64[::1]", "uint64"
+_DOCUMENT = "uint8[::1], uint64[:,::1], uint8[:,::1], int64[:,::1]"
 
 
-@kernel
+@kernel("int64(uint64, uint64)")
 def _at(x, shift):
     x = (x ^ (x >> np.uint64(32))) * _FOLD
     return np.int64((x ^ (x >> np.uint64(29))) >> shift)
 
 
-@kernel
+@kernel(f"void(uint8[::1], uint64[:,::1], {_F32}, {_U64}, float64[:,::1], float64[:,::1], {_F64})")
 def _tables(kind, values, w, shift, linked, linked_to, new):
     """Scores that need one mention and the kind of the other."""
     n, f = values.shape
@@ -53,7 +55,7 @@ def _tables(kind, values, w, shift, linked, linked_to, new):
             linked_to[i, t] += bare
 
 
-@kernel
+@kernel(f"void({_DOCUMENT}, {_F32}, {_U64}, {_F64}, {_F64})")
 def _scores(kind, values, codes, crossed, w, shift, pair, new):
     n = len(kind)
     linked, linked_to = np.empty((n, _MANY)), np.empty((n, _MANY))
@@ -75,7 +77,7 @@ def _scores(kind, values, codes, crossed, w, shift, pair, new):
             at += 1
 
 
-@kernel
+@kernel(f"int64({_F32}, uint8[::1], int64[::1], int64, int64, float64)")
 def _add(g, stamp, touched, count, at, d):
     if stamp[at] == 0:
         stamp[at] = 1
@@ -85,7 +87,9 @@ def _add(g, stamp, touched, count, at, d):
     return count
 
 
-@kernel
+@kernel(
+    f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
+)
 def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touched, rate, decay, shift):
     """One AdaGrad step on -Σ_i log P(a_i among the gold antecedents), scores raised by costs; returns that sum."""
     n, f = values.shape
@@ -172,21 +176,9 @@ def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touc
     return loss
 
 
-_F32, _F64, _U64 = "float32[::1]", "float64[::1]", "uint64"
-_DOCUMENT = "uint8[::1], uint64[:,::1], uint8[:,::1], int64[:,::1]"
-_SCORES = f"void({_DOCUMENT}, {_F32}, {_U64}, {_F64}, {_F64})"
-_TRAIN = f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
-_SHARED = (
-    ("int64(uint64, uint64)", _at),
-    (f"void(uint8[::1], uint64[:,::1], {_F32}, {_U64}, float64[:,::1], float64[:,::1], {_F64})", _tables),
-    (_SCORES, _scores),
-    (f"int64({_F32}, uint8[::1], int64[::1], int64, int64, float64)", _add),
-)
-
-
 def scores(kind: Any, values: Any, codes: Any, crossed: Any, w: Any, shift: int) -> Any:
     """As `kernels.coreference.ranking.scores`."""
-    ready(*(f for _, f in _SHARED), signatures=tuple(s for s, _ in _SHARED))
+    ready(_at, _tables, _scores, _add)
     n = len(kind)
     pair, new = np.empty(n * (n - 1) // 2), np.empty(n)
     _scores(kind, values, codes, crossed, w, np.uint64(shift), pair, new)
@@ -197,7 +189,7 @@ class Trainer:
     """Weights and AdaGrad's sums of squares; a call of `step` learns from one document."""
 
     def __init__(self, bits: int) -> None:
-        ready(*(f for _, f in _SHARED), _train, signatures=(*(s for s, _ in _SHARED), _TRAIN))
+        ready(__name__)
         self.shift = np.uint64(64 - bits)
         size = 1 << bits
         self.w, self.squares, self.g = (np.zeros(size, np.float32) for _ in range(3))

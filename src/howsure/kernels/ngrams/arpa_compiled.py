@@ -1,16 +1,21 @@
 """ARPA files as bytes: lines of log10 probability, words and weight, written and read without a Python object a line."""
 
+from functools import partial
+
 import numpy as np
 
-from howsure.kernels.compiling import kernel, ready
-from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS, READ
+from howsure.kernels.compiling import array, kernel, ready
+from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS, SHORTS
 
 PLACES = 9
 LOWEST = -99.0
 _SCALE = 10**9
+_FLOATS = array("float64")
 
 
-@kernel
+@kernel(
+    f"int64(int64, int64, int64, {LONGS}, {SHORTS}, {SHORTS}, {BYTES}, {LONGS}, {_FLOATS}, {_FLOATS}, int64, int64[::1], uint8[::1])"
+)
 def write_lines(first, last, order, bases, start, word, text, ends, log_p, log_b, has_weights, ancestors, out):
     """Lines of nodes first … last of an order; returns the bytes written, or -1 if `out` is too small."""
     at = 0
@@ -82,7 +87,7 @@ def write_lines(first, last, order, bases, start, word, text, ends, log_p, log_b
     return at
 
 
-@kernel
+@kernel(f"UniTuple(int64, 3)({BYTES}, int64, int64, int64, float64[::1], float64[::1], uint8[::1])")
 def read_lines(data, begin, order, n_lines, log_p, log_b, words):
     """Parse up to `n_lines` lines from byte `begin`; the words of each go to `words`, a line each.
 
@@ -161,15 +166,4 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
     return pos, made, filled
 
 
-def ready_arpa() -> None:
-    """Compile or load the kernels of this file."""
-    shorts, floats = READ.format("uint32"), READ.format("float64")
-    ready(
-        write_lines,
-        read_lines,
-        signatures=(
-            f"int64(int64, int64, int64, {LONGS}, {shorts}, {shorts}, {BYTES}, {LONGS}, {floats}, {floats}, int64, "
-            "int64[::1], uint8[::1])",
-            f"UniTuple(int64, 3)({BYTES}, int64, int64, int64, float64[::1], float64[::1], uint8[::1])",
-        ),
-    )
+ready_arpa = partial(ready, __name__)

@@ -9,7 +9,7 @@ orders in one array.
 import numpy as np
 
 from howsure.kernels.compiling import kernel, piece
-from howsure.kernels.ngrams.text_ids_compiled import INTS, LONGS, READ
+from howsure.kernels.ngrams.text_ids_compiled import INTS, LONGS, SHORTS
 
 
 @piece
@@ -44,7 +44,7 @@ def with_words(ids, key, j, e, bits, has_sentences, ended):
     return key
 
 
-@kernel
+@kernel(f"void({INTS}, int64, int64, int64, int64, int64, int64[::1])")
 def first_keys(ids, begin, end, bits, e, has_sentences, keys):
     """Keys of the n-grams that start at ids begin … end: a word and up to `e` more before the sentence ends."""
     for i in range(begin, end):
@@ -52,7 +52,7 @@ def first_keys(ids, begin, end, bits, e, has_sentences, keys):
         keys[i - begin] = with_words(ids, key, i, e, bits, has_sentences, has_sentences == 1 and key == 2)
 
 
-@kernel
+@kernel(f"int64({INTS}, int64, int64, int64, int64, int64, int64, {SHORTS}, {SHORTS}, int64[::1])")
 def next_keys(ids, begin, end, bits, length, e, has_sentences, start, word, keys):
     """Keys for a later stage: the node of the first `length` words and up to `e` more. Returns how many there are."""
     n = ids.size
@@ -77,7 +77,7 @@ def next_keys(ids, begin, end, bits, length, e, has_sentences, start, word, keys
     return made
 
 
-@kernel
+@kernel("int64(int64[::1], uint32[::1])")
 def run_lengths(keys, counts):
     """Sorted keys to distinct keys, in place, and how often each occurs; returns how many are distinct."""
     n = keys.size
@@ -100,7 +100,7 @@ def run_lengths(keys, counts):
     return made + 1
 
 
-@kernel
+@kernel(f"int64({LONGS}, {SHORTS}, {LONGS}, {SHORTS}, int64[::1], uint32[::1])")
 def merge_runs(a, a_counts, b, b_counts, keys, counts):
     """Merge two sorted runs of distinct keys, adding counts; returns how many keys there are."""
     i = 0
@@ -136,7 +136,7 @@ def merge_runs(a, a_counts, b, b_counts, keys, counts):
     return made
 
 
-@kernel
+@kernel(f"void({LONGS}, int64, int64, int64[::1])")
 def count_levels(keys, bits, e, sizes):
     """How many nodes each of the `e` further levels has."""
     mask = (1 << bits) - 1
@@ -152,7 +152,7 @@ def count_levels(keys, bits, e, sizes):
         last = key
 
 
-@kernel
+@kernel(f"void({LONGS}, {SHORTS}, int64, int64, {LONGS}, int64, uint32[::1], uint32[::1], uint32[::1])")
 def fill_levels(keys, key_counts, bits, e, bases, counts_parent, start, word, count):
     """Write the nodes of `e` further levels; `bases` are the first node of the parents' level and of each further one.
 
@@ -189,7 +189,7 @@ def fill_levels(keys, key_counts, bits, e, bases, counts_parent, start, word, co
         at[0] += 1
 
 
-@kernel
+@kernel(f"void({SHORTS}, {SHORTS}, int64, int64, uint32[::1])")
 def suffix_links(start, word, first, last, link):
     """For the children of nodes first … last: the node of the same n-gram without its first word.
 
@@ -218,22 +218,9 @@ def suffix_links(start, word, first, last, link):
             low += 1
 
 
-@kernel
+@kernel(f"void({SHORTS}, {SHORTS}, int64, int64, uint32[::1])")
 def left_extensions(link, word, first, last, adjusted):
     """For the n-grams first … last: add one to the n-gram without the first word, unless they end in <s>."""
     for node in range(first, last):
         if word[node] != 1:
             adjusted[np.int64(link[node])] += 1
-
-
-SHORTS = READ.format("uint32")
-SIGNATURES = {
-    first_keys: f"void({INTS}, int64, int64, int64, int64, int64, int64[::1])",
-    next_keys: f"int64({INTS}, int64, int64, int64, int64, int64, int64, {SHORTS}, {SHORTS}, int64[::1])",
-    run_lengths: "int64(int64[::1], uint32[::1])",
-    merge_runs: f"int64({LONGS}, {SHORTS}, {LONGS}, {SHORTS}, int64[::1], uint32[::1])",
-    count_levels: f"void({LONGS}, int64, int64, int64[::1])",
-    fill_levels: f"void({LONGS}, {SHORTS}, int64, int64, {LONGS}, int64, uint32[::1], uint32[::1], uint32[::1])",
-    suffix_links: f"void({SHORTS}, {SHORTS}, int64, int64, uint32[::1])",
-    left_extensions: f"void({SHORTS}, {SHORTS}, int64, int64, uint32[::1])",
-}

@@ -1,15 +1,18 @@
 """Edits between words: distances with swaps, alignments counted, and the cost of a noisy channel's best path."""
 
+from functools import partial
+
 import numpy as np
 
-from howsure.kernels.compiling import kernel, ready
-from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS, READ
+from howsure.kernels.compiling import array, kernel, ready
+from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS
 
 FAR = 1_000_000
 START = 27  # the code of "before the first letter"
+_TABLE = array("float64", 2, "A")
 
 
-@kernel
+@kernel(f"int64[::1]({BYTES}, {BYTES}, {LONGS}, int64)")
 def edit_distances(typed, text, ends, most):
     """Damerau-Levenshtein distance (adjacent swaps, each letter edited once) from `typed` to every word, if at most `most`."""
     n = typed.size
@@ -44,7 +47,7 @@ def edit_distances(typed, text, ends, most):
     return out
 
 
-@kernel
+@kernel(f"void({BYTES}, {BYTES}, float64[:, :, ::1])")
 def align_pair(typed, meant, tables):
     """Count the steps of one shortest alignment: change (or copy), drop, put, swap, into tables[0 … 3]."""
     n = typed.size
@@ -87,7 +90,7 @@ def align_pair(typed, meant, tables):
             i -= 1
 
 
-@kernel
+@kernel(f"float64[::1]({BYTES}, {BYTES}, {LONGS}, {LONGS}, {_TABLE}, {_TABLE}, {_TABLE}, {_TABLE})")
 def channel_costs(typed, text, ends, words, change, drop, put, swap):
     """-log probability of the channel's likeliest way from each word to `typed`."""
     n = typed.size
@@ -118,16 +121,4 @@ def channel_costs(typed, text, ends, words, change, drop, put, swap):
     return out
 
 
-def ready_edits() -> None:
-    """Compile or load the kernels of this file."""
-    table = "Array(float64, 2, 'A', readonly=True)"
-    ready(
-        edit_distances,
-        align_pair,
-        channel_costs,
-        signatures=(
-            f"int64[::1]({BYTES}, {BYTES}, {LONGS}, int64)",
-            f"void({BYTES}, {BYTES}, float64[:, :, ::1])",
-            f"float64[::1]({BYTES}, {BYTES}, {LONGS}, {READ.format('int64')}, {table}, {table}, {table}, {table})",
-        ),
-    )
+ready_edits = partial(ready, __name__)

@@ -12,9 +12,12 @@ import math
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel, piece
-from howsure.kernels.ngrams.counts_compiled import LONGS, SHORTS, child_of
-from howsure.kernels.ngrams.text_ids_compiled import INTS, READ
+from howsure.kernels.compiling import array, kernel, piece
+from howsure.kernels.ngrams.counts_compiled import child_of
+from howsure.kernels.ngrams.text_ids_compiled import INTS, LONGS, SHORTS
+
+FLOATS = array("float64")
+TRIE = f"{SHORTS}, {SHORTS}, {FLOATS}, {FLOATS}"
 
 
 @piece
@@ -37,7 +40,7 @@ def child_hash(node, w):
     return h * np.uint64(0xBF58476D1CE4E5B9)
 
 
-@kernel
+@kernel(f"void({SHORTS}, {SHORTS}, int64, uint64[::1])")
 def fill_index(start, word, n_contexts, slots):
     """Enter every child of every context."""
     mask = np.uint64(slots.size - 1)
@@ -66,7 +69,7 @@ def indexed_child(start, word, slots, node, w):
     return np.int64(-1)
 
 
-@kernel
+@kernel(f"void({INTS}, int64, int64, int64, {TRIE}, {array('uint64')}, int64[::1], float64[::1], uint8[::1])")
 def score_ids(ids, begin, end, order, start, word, log_p, log_b, slots, context, log_prob, matched):
     """Log probability of each id given those before it in its sentence; <s> starts a sentence and scores 0.
 
@@ -103,7 +106,7 @@ def score_ids(ids, begin, end, order, start, word, log_p, log_b, slots, context,
     context[order] = depth
 
 
-@kernel
+@kernel(f"int64({INTS}, int64, {SHORTS}, {SHORTS}, int64[::1])")
 def walk_context(ids, order, start, word, context):
     """The nodes of the last 1, 2, … words of `ids` that were seen; returns how many."""
     n = min(ids.size, order - 1)
@@ -119,7 +122,7 @@ def walk_context(ids, order, start, word, context):
     return depth
 
 
-@kernel
+@kernel(f"void({LONGS}, int64, {TRIE}, float64[::1])")
 def fill_distribution(context, depth, start, word, log_p, log_b, probs):
     """The probability of every word after a context given by its nodes."""
     for w in range(probs.size):
@@ -134,7 +137,7 @@ def fill_distribution(context, depth, start, word, log_p, log_b, probs):
     probs[1] = 0.0
 
 
-@kernel
+@kernel(f"void({SHORTS}, {SHORTS}, {FLOATS}, int64, int64, uint32[::1])")
 def best_children(start, word, log_p, first, last, best):
     """The child of largest probability of each node (the first among equals); 0 where there is none."""
     for node in range(first, last):
@@ -146,7 +149,7 @@ def best_children(start, word, log_p, first, last, best):
                 best[node] = child
 
 
-@kernel
+@kernel(f"void({INTS}, int64, {TRIE}, {SHORTS}, {SHORTS}, int64[::1], int32[::1], float64[::1])")
 def predict_ids(ids, order, start, word, log_p, log_b, best, ranked, contexts, guess, log_guess):
     """The likeliest next word before each id, and its log probability.
 
@@ -216,7 +219,7 @@ def predict_ids(ids, order, start, word, log_p, log_b, best, ranked, contexts, g
         depth = min(length, order - 1)
 
 
-@kernel
+@kernel(f"void({SHORTS}, {SHORTS}, {SHORTS}, {SHORTS}, int64, int64, {FLOATS}, float64[::1], float64[::1])")
 def discounted(start, word, link, adjusted, first, last, discounts, p, b):
     """Interpolated discounting of the children of contexts first … last: p of each child and the weight of the context.
 
@@ -241,16 +244,3 @@ def discounted(start, word, link, adjusted, first, last, discounts, p, b):
                 p[child] = (a - discounts[min(a, 3)]) / total + gamma * p[np.int64(link[child])]
             else:
                 p[child] = 0.0
-
-
-FLOATS = READ.format("float64")
-TRIE = f"{SHORTS}, {SHORTS}, {FLOATS}, {FLOATS}"
-SIGNATURES = {
-    fill_index: f"void({SHORTS}, {SHORTS}, int64, uint64[::1])",
-    score_ids: f"void({INTS}, int64, int64, int64, {TRIE}, {READ.format('uint64')}, int64[::1], float64[::1], uint8[::1])",
-    walk_context: f"int64({INTS}, int64, {SHORTS}, {SHORTS}, int64[::1])",
-    fill_distribution: f"void({LONGS}, int64, {TRIE}, float64[::1])",
-    best_children: f"void({SHORTS}, {SHORTS}, {FLOATS}, int64, int64, uint32[::1])",
-    predict_ids: f"void({INTS}, int64, {TRIE}, {SHORTS}, {SHORTS}, int64[::1], int32[::1], float64[::1])",
-    discounted: f"void({SHORTS}, {SHORTS}, {SHORTS}, {SHORTS}, int64, int64, {FLOATS}, float64[::1], float64[::1])",
-}

@@ -8,12 +8,13 @@ stay below 2**63 and bytes are widened before arithmetic.
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel, piece
+from howsure.kernels.compiling import array, kernel, piece
 
 UNK, BOS, EOS = 0, 1, 2
 WORDS, PUNCTUATION, CHARACTERS = 0, 1, 2
 DONE, IDS_FULL, WORDS_FULL = 0, 1, 2
 POSITION, N_WORDS, N_IDS, N_TEXT, IN_LINE = 0, 1, 2, 3, 4  # of `state`
+BYTES, LONGS, INTS, SHORTS = map(array, ("uint8", "int64", "int32", "uint32"))
 
 
 @piece
@@ -59,7 +60,7 @@ def entered(h, slot, data, a, b, n_words, n_text, slots, text, ends):
     return n_text
 
 
-@kernel
+@kernel(f"int64({BYTES}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
 def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     """Append the numbers of the tokens of `data` to `ids`, from byte `state[POSITION]` on.
 
@@ -157,7 +158,7 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     return status
 
 
-@kernel
+@kernel(f"int64({BYTES}, {LONGS}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])")
 def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, state, numbers):
     """Numbers of the words `first`.. of another list, adding those that are not there if `grow` (else <UNK>).
 
@@ -185,7 +186,7 @@ def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, s
     return found
 
 
-@kernel
+@kernel(f"void({BYTES}, {LONGS}, int64, int64[::1])")
 def rehash(text, ends, n_words, slots):
     """Fill an empty table with words known to be distinct."""
     mask = slots.size - 1
@@ -198,18 +199,8 @@ def rehash(text, ends, n_words, slots):
         slots[slot] = (h << 32) | (j + 1)
 
 
-@kernel
+@kernel(f"void({INTS}, int64[::1])")
 def count_ids(ids, counts):
     """Add one to the count of each number."""
     for i in range(ids.size):
         counts[ids[i]] += 1
-
-
-READ = "Array({0}, 1, 'C', readonly=True)"
-BYTES, LONGS, INTS = READ.format("uint8"), READ.format("int64"), READ.format("int32")
-SIGNATURES = {
-    read_tokens: f"int64({BYTES}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
-    add_words: f"int64({BYTES}, {LONGS}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])",
-    rehash: f"void({BYTES}, {LONGS}, int64, int64[::1])",
-    count_ids: f"void({INTS}, int64[::1])",
-}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from howsure._result import Result, drawn_by, finite
 from howsure.errors import InputError
+from howsure.kernels import special
 from howsure.kernels.cells import Floats
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
 from howsure.models.ngrams.vocabulary import BOS, EOS, UNK
@@ -79,7 +80,6 @@ class Evaluation(Result):
     SHOWN = """verdict model text sentences *all_words without_oov=known_words without_ends=no_ends
         without_oov_and_ends=known_no_ends out_of_vocabulary probability_zero=impossible next_word_accuracy
         bits_per_character matched_order=matched confidence_level"""
-
     model: str
     text: str
     sentences: int
@@ -203,14 +203,12 @@ def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:
 
 def ratio_half_width(sums: NDArray[Any], sizes: NDArray[Any], level: float) -> float | None:
     """Half the interval of Σ sums / Σ sizes over independent groups; None for one group."""
-    from howsure.kernels.special import stdtrit
-
     g = len(sums)
     if g < 2:
         return None
     ratio = sums.sum() / sizes.sum()
     spread = np.sqrt(g / (g - 1) * np.sum((sums - ratio * sizes) ** 2)) / sizes.sum()
-    return float(stdtrit(g - 1, 0.5 + level / 2) * spread)
+    return float(special.stdtrit(g - 1, 0.5 + level / 2) * spread)
 
 
 def _finite(x: float) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from howsure.counting.verdict import percent, percent_range
+from howsure.counting.result import percent, percent_range
 from howsure.report.text.layout import cut, filled, joined, notes, printable
 
 if TYPE_CHECKING:

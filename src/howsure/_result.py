@@ -13,7 +13,7 @@ from importlib import import_module
 from math import isfinite
 from operator import attrgetter
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from howsure.errors import InputError, MissingExtra
 
@@ -168,6 +168,20 @@ class Result(Record):
             drawn = None
         said = {"verdict": self.verdict, "text": self.to_text(), "table": plain(self.table()), "level": self.level}
         return {"result": type(self).__name__, "version": 1, **said, "figure": plain(drawn)}
+
+
+class Sums:
+    """Adds up field by field: numbers and arrays by +, tuples element by element."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        made = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return type(self)(*(_added(a, b) for a, b in made))
+
+
+def _added(a: Any, b: Any) -> Any:
+    return tuple(_added(x, y) for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
 
 
 class Limits(NamedTuple):

@@ -12,7 +12,6 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.counting.cells import CellDraws, Effects, cell_counts, exchangeable, in_time
 from howsure.counting.checks import HeldOut, held_out
 from howsure.counting.clusters import clustered
-from howsure.counting.design import Strata
 from howsure.counting.regression import Groups, corrected_regression
 from howsure.counting.result import CellCount, Change, Coefficient, Counts, Need, Stratum
 from howsure.counting.sample import Sample, stratified
@@ -235,12 +234,8 @@ def _cells(sample: Sample, layout: Layout, draws: CellDraws, level: float) -> tu
         n_items = int(sample.items[:, mine].sum())
         sums[t, g] = drawn, n_items
         labelled = mine[sample.cell]
-        share = None
         count = _estimate(drawn, level, whole=True)
-        if n_items:
-            assert count.low is not None
-            assert count.high is not None
-            share = Estimate(count.value / n_items, count.low / n_items, count.high / n_items)
+        share = Estimate(count.value / n_items, *(v / n_items for v in count.limits)) if n_items else None
         made.append(
             CellCount(
                 layout.periods[t] if t >= 0 else "",
@@ -354,10 +349,3 @@ def _cell_warnings(sample: Sample, layout: Layout) -> list[str]:
         f"{bare} of {int(there.sum())} {what} have no label: what is said of them rests on the others, "
         "and a cell unlike the others would not be noticed."
     ]
-
-
-def label_strata(sample: Sample) -> Strata:
-    """The strata as a design sees them."""
-    n = np.bincount(sample.stratum, minlength=len(sample.items))
-    k = np.bincount(sample.stratum, sample.y, len(sample.items)).astype(np.int64)
-    return Strata(sample.items.sum(1), sample.mean_prob, n, k)

@@ -200,11 +200,7 @@ class Counts(Result):
     @property
     def count(self) -> Estimate:
         """The number of positive items."""
-        n = self.n_items
-        s = self.share
-        assert s.low is not None
-        assert s.high is not None
-        return Estimate(s.value * n, s.low * n, s.high * n)
+        return self.share.times(self.n_items)
 
     @property
     def raw_share(self) -> float:
@@ -258,22 +254,19 @@ def percent(value: float, like: float | None = None) -> str:
 
 def percent_range(share: Estimate) -> str:
     """4.4% (3.6 to 5.4)."""
-    assert share.low is not None
-    assert share.high is not None
-    scale = max(share.value, share.high / 2)
-    return f"{percent(share.value, scale)}% ({percent(share.low, scale)} to {percent(share.high, scale)})"
+    low, high = share.limits
+    scale = max(share.value, high / 2)
+    return f"{percent(share.value, scale)}% ({percent(low, scale)} to {percent(high, scale)})"
 
 
 def verdict(c: Counts) -> str:
     """The share and count first, then what the model alone would have said, then how it moves."""
-    share = c.share
-    assert share.low is not None
-    assert share.high is not None
-    scale = max(share.value, share.high / 2)
+    share, (low, high) = c.share, c.share.limits
+    scale = max(share.value, high / 2)
     said = f"about {percent_range(share)}, {c.count.value:,.0f} of {c.n_items:,}; the model alone says {percent(c.raw_share, scale)}%"
-    if c.raw_share > share.high:
+    if c.raw_share > high:
         said += ", which is too high"
-    elif c.raw_share < share.low:
+    elif c.raw_share < low:
         said += ", which is too low"
     said += "."
     if c.trend is not None:
@@ -281,22 +274,19 @@ def verdict(c: Counts) -> str:
     groups = [x for x in c.cells if not x.period and x.share is not None]
     if len(groups) > 1:
         order = sorted(groups, key=lambda x: -(x.share.value if x.share else 0))
-        first, last = order[0], order[-1]
-        assert first.share is not None
-        assert last.share is not None
-        said += f" Most: {first.name} with {percent_range(first.share)}; least: {last.name} with {percent_range(last.share)}."
+        most, least = (f"{x.name} with {percent_range(x.share)}" for x in (order[0], order[-1]) if x.share)
+        said += f" Most: {most}; least: {least}."
     return said
 
 
 def _trend(c: Counts) -> str:
     t = c.trend
     assert t is not None
-    assert t.low is not None
-    assert t.high is not None
+    low, high = t.limits
     unit = f"points a {c.every}" if c.every else "points a step"
-    size = max(abs(t.low), abs(t.high))
-    limits = f"({percent(t.low, size)} to {percent(t.high, size)})"
-    if t.low > 0 or t.high < 0:
+    size = max(abs(low), abs(high))
+    limits = f"({percent(low, size)} to {percent(high, size)})"
+    if low > 0 or high < 0:
         way = "rises" if t.value > 0 else "falls"
         return f"It {way} by {percent(abs(t.value), size)} {unit} {limits}."
     return f"No clear trend: {percent(t.value, size)} {unit} {limits}."

@@ -21,6 +21,7 @@ from howsure.engines.slices import SliceNames
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains import log_space
 
 MOST_CELLS = 5_000
 EPOCH = date(1970, 1, 1)
@@ -496,7 +497,5 @@ def mixed(number: NDArray[np.uint64], seed: int) -> Floats:
     """Random numbers in [0, 1) from whole ones: the finaliser of SplitMix64."""
     with np.errstate(over="ignore"):
         x = number + np.uint64((seed * 2 + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        x = x ^ (x >> np.uint64(31))
+        x = log_space.mixed(x)
     return (x >> np.uint64(11)).astype(np.float64) / (1 << 53)

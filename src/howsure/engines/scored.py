@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from howsure._result import Sums
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder
@@ -95,13 +96,10 @@ class ScoredItems:
 
 
 @dataclass(frozen=True, slots=True)
-class Sketches:
+class Sketches(Sums):
     """A sketch of each model."""
 
     each: tuple[Sketch, ...]
-
-    def __add__(self, other: Sketches) -> Sketches:
-        return Sketches(tuple(a + b for a, b in zip(self.each, other.each, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

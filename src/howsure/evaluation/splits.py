@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
 from howsure._result import Result, drawn_by
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import mixed
 
 SHUFFLES = 64
 LEFT_OUT = -1
@@ -57,8 +59,6 @@ class Split(Result):
     def rows(self, name: str) -> Ints:
         """Numbers of the rows of a part."""
         if name not in self.names:
-            from howsure import _validate
-
             raise InputError(f"there is no part `{name}`.{_validate.nearest(name, self.names)}")
         return np.flatnonzero(self.part == self.names.index(name))
 
@@ -199,10 +199,7 @@ def _hashes(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
 def _mixed(keys: NDArray[np.uint64], attempt: int) -> NDArray[np.uint64]:
     """Another shuffle from the same hashes (a round of splitmix64)."""
     with np.errstate(over="ignore"):
-        z = keys + np.uint64((attempt * 0x9E3779B97F4A7C15) % 2**64)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+        return mixed(keys + np.uint64((attempt * 0x9E3779B97F4A7C15) % 2**64))
 
 
 def split_dates(date: Ints, share: Floats) -> Ints:

@@ -101,10 +101,8 @@ class Average:
     @property
     def better(self) -> int | None:
         """The model that is better calibrated, if the interval leaves out 0."""
-        d = self.difference
-        assert d.low is not None
-        assert d.high is not None
-        return 0 if d.high < 0 else 1 if d.low > 0 else None
+        low, high = self.difference.limits
+        return 0 if high < 0 else 1 if low > 0 else None
 
 
 def averages(

@@ -67,9 +67,7 @@ def counts_page(c: Counts) -> bytes:
 
 def _random_labels(c: Counts) -> int | None:
     """The number of random labels whose interval, without a model, would be as wide; where that is more than these."""
-    low, high = c.share.low, c.share.high
-    assert low is not None
-    assert high is not None
+    low, high = c.share.limits
     half, p = (high - low) / 2, min(max(c.share.value, 0.5 / c.n_labels), 1 - 0.5 / c.n_labels)
     if not half > 0:
         return None

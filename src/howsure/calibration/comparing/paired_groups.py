@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Sums
 from howsure.calibration.comparing.paired_rows import Plan, row_log_loss
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, Balance
 from howsure.kernels.cells import Floats, Ints
@@ -70,21 +71,13 @@ class PairedLook(Protocol[Seen]):
 
 
 @dataclass(frozen=True)
-class PairedTotals:
+class PairedTotals(Sums):
     """The first look."""
 
     n_groups: int
     n_rows: float
     bins: tuple[Floats, ...]  # each model's (4, B): Σ_g n_gb, Σ_g n_gb², Σ_g S_gb, Σ_g S_gb²
     deltas: Floats  # (2, P)
-
-    def __add__(self, other: PairedTotals) -> PairedTotals:
-        return PairedTotals(
-            self.n_groups + other.n_groups,
-            self.n_rows + other.n_rows,
-            tuple(a + b for a, b in zip(self.bins, other.bins, strict=True)),
-            self.deltas + other.deltas,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +118,7 @@ class Weighing:
 
 
 @dataclass(frozen=True)
-class PairedSquares:
+class PairedSquares(Sums):
     """The second look, sums over groups."""
 
     influence: Floats  # (P,): of the squared difference of influences, with the bins as they are
@@ -134,18 +127,6 @@ class PairedSquares:
     grams: tuple[tuple[Floats, ...], ...]  # of models i <= j: √a RᵀR' √a'
     deltas: Floats  # (2, P): Σ_g [(Σδ - mean n_g) / (1 - h_g)]²
     balance: Balance
-
-    def __add__(self, other: PairedSquares) -> PairedSquares:
-        return PairedSquares(
-            self.influence + other.influence,
-            self.weight + other.weight,
-            self.own + other.own,
-            tuple(
-                tuple(a + b for a, b in zip(x, y, strict=True)) for x, y in zip(self.grams, other.grams, strict=True)
-            ),
-            self.deltas + other.deltas,
-            self.balance + other.balance,
-        )
 
     def gram(self, i: int, j: int) -> Floats:
         """Of models i <= j."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Sums
 from howsure.calibration.estimation.estimate import bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
@@ -113,21 +114,13 @@ def _added(parts: Sequence[Joint]) -> Joint:
 
 
 @dataclass(frozen=True)
-class RowSums:
+class RowSums(Sums):
     """Sums over rows, x = (e - d) √(n/(n-1)), d and n of the row's bin."""
 
     n: int
     models: tuple[Floats, ...]  # each (B, 2): by bin Σx², Σx⁴
     pairs: Floats  # (P, 4, 2): of influence, u, Brier score and log loss, Σ and Σ² of the difference about its centre
     joint: tuple[Joint, ...]  # of each pair: Σ x_A x_B and Σ (x_A x_B)² by pair of bins
-
-    def __add__(self, other: RowSums) -> RowSums:
-        return RowSums(
-            self.n + other.n,
-            tuple(a + b for a, b in zip(self.models, other.models, strict=True)),
-            self.pairs + other.pairs,
-            tuple(a + b for a, b in zip(self.joint, other.joint, strict=True)),
-        )
 
     def mean_and_variance(self, plan: Plan, pair: int, what: int) -> tuple[float, float]:
         """Of a difference over the rows (divided by n)."""

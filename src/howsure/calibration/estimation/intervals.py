@@ -51,6 +51,17 @@ class Estimate(Record):
         limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
         return f"{self.value:.4f}{limits}"
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Both limits, where there are any."""
+        assert self.low is not None
+        assert self.high is not None
+        return self.low, self.high
+
+    def times(self, factor: float) -> Estimate:
+        """The number and its limits, multiplied."""
+        return Estimate(self.value * factor, *(limit * factor for limit in self.limits))
+
     def side(self, reference: float, below: str, above: str) -> str | None:
         """`below` or `above`, whichever side of the reference the whole interval lies on; None if it holds it."""
         if self.high is not None and self.high < reference:

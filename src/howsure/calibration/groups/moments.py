@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Sums
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, Balance, ClusterTable
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import products
@@ -100,7 +101,7 @@ class TotalsLook:
 
 
 @dataclass(frozen=True, slots=True)
-class Squares:
+class Squares(Sums):
     """The second look: sums over groups of squares of deviations, and products between bins.
 
     Deviations are divided by what is left without the group, 1 - h, where h is its share of the rows (of a bin), so that
@@ -122,9 +123,6 @@ class Squares:
     rows: Balance  # of the groups' shares of the rows
     leverage: Balance  # of their shares of Σ(q - mean q)²
     drawn: Floats  # (4, D) by drawn bin: Σ_g [(k_g - p n_g) / (1 - h_gb)]², Σ h², Σ β and Σ β² (see `Balance`)
-
-    def __add__(self, other: Squares) -> Squares:
-        return Squares(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)

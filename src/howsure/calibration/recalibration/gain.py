@@ -146,9 +146,8 @@ class MeanGain:
         plain = self.estimate(confidence_level)
         middle = self.at_root(self._student(truncated_quantile(excess, 0.5)))
         low = self.at_root(self._student(truncated_quantile(excess, 0.5 - confidence_level / 2)))
-        assert plain.low is not None
         value = max(middle, 0.0)
-        return Estimate(value, min(low, plain.low, value), plain.high)
+        return Estimate(value, min(low, plain.limits[0], value), plain.high)
 
     def given_declined(self, confidence_level: float) -> Estimate:
         """The mean, and its limits given that the gain was not clear.

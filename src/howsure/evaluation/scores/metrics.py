@@ -14,6 +14,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure._result import Sums
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.units import Totals, Units
@@ -210,21 +211,13 @@ PRECISION, RECALL, F = range(3)
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Sums):
     """Sums over units."""
 
     n_units: int
     averages: Floats  # (A,): Σ u² of each average
     classes: Floats  # (3, K): of precision, recall and F of each class
     with_class: Floats  # (3, K): units that have any of what it is a share of: predicted, gold, either
-
-    def __add__(self, other: Spread) -> Spread:
-        return Spread(
-            self.n_units + other.n_units,
-            self.averages + other.averages,
-            self.classes + other.classes,
-            self.with_class + other.with_class,
-        )
 
 
 Spreading = Callable[["SpreadLook"], Spread]  # looks at all units, wherever they are

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import mixed
 
 BLOCK = 256
 
@@ -99,14 +100,6 @@ def uniforms(key: int, samples: Ints, mention: int) -> Floats:
         x = np.uint64(key) + samples.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         x = mixed(x) ^ (np.uint64(mention) * np.uint64(0xD1B54A32D192ED03) + np.uint64(0x8CB92BA72F3D8DD7))
         return (mixed(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64."""
-    with np.errstate(over="ignore"):
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
 
 
 def sampled_roots(

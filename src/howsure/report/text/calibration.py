@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from howsure.data import table
-from howsure.report.text.layout import aligned, cut, filled, in_groups, joined, limits, notes, p_text, printable
+from howsure.report.text.layout import (
+    aligned,
+    and_more,
+    cut,
+    filled,
+    in_groups,
+    joined,
+    limits,
+    notes,
+    p_text,
+    printable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,8 +119,7 @@ def slice_rows(slices: Sequence[Slice], most: int, *, with_rows: bool = True) ->
         error = f"{x.error.value:>7.4f}  [{x.error.low:.4f}, {x.error.high:.4f}]" if x.error else f"{'–':>7}  {'':<16}"
         p = "–" if s.adjusted_p_value is None else p_text(s.adjusted_p_value).removeprefix("= ")
         lines.append(f"  {cut(s.name, width):<{width}} {rows}{error} {x.bias.gap.value:>+8.4f} {p:>11}")
-    if len(slices) > most:
-        lines.append(f"  … {len(slices) - most:,} more (--json lists all)")
+    lines += and_more(slices, most)
     return "\n".join(lines)
 
 

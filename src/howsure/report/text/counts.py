@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from howsure.counting.result import percent, percent_range
-from howsure.report.text.layout import cut, filled, joined, notes, printable
+from howsure.report.text.layout import and_more, cut, filled, joined, notes, printable
 
 if TYPE_CHECKING:
     from howsure.calibration.estimation.intervals import Estimate
@@ -30,9 +30,8 @@ def counts_text(c: Counts) -> str:
 def need_words(c: Counts) -> str:
     """How many more labels the interval takes."""
     assert c.need is not None
-    assert c.share.low is not None
-    assert c.share.high is not None
-    now = 100 * (c.share.high - c.share.low) / 2
+    low, high = c.share.limits
+    now = 100 * (high - low) / 2
     goal = 100 * c.need.half_width
     if not c.need.more:
         return f"The interval is ±{now:.2g} points: ±{goal:.3g} is reached, no more labels are needed."
@@ -87,18 +86,15 @@ def _section(title: str, cells: list[CellCount]) -> str:
             f"  {cut(x.name, width):<{width}} {x.n_items:>7,} {x.n_labels:>6,} {x.count.value:>7,.0f}  "
             f"{_limits(x.share):<20} {x.raw:>8,.0f} {more:>7}".rstrip()
         )
-    if len(cells) > MOST_CELLS:
-        lines.append(f"  … {len(cells) - MOST_CELLS:,} more (--json lists all)")
+    lines += and_more(cells, MOST_CELLS)
     return "\n".join(lines)
 
 
 def _coefficients(c: Counts) -> str:
     lines = ["Regression of the label, in points of the share", f"  {'':<28} {'corrected':<26} {'of q alone':>10}"]
     for b in c.coefficients:
-        v = b.value
-        assert v.low is not None
-        assert v.high is not None
-        shown = f"{100 * v.value:+.2f} ({100 * v.low:+.2f} to {100 * v.high:+.2f})"
+        low, high = b.value.limits
+        shown = f"{100 * b.value.value:+.2f} ({100 * low:+.2f} to {100 * high:+.2f})"
         lines.append(f"  {cut(b.name, 28):<28} {shown:<26} {100 * b.raw:>+10.2f}")
     return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from howsure.report.text.layout import WIDTH, cut, filled, in_groups, joined, limits, notes, p_text, printable
+from howsure.report.text.layout import WIDTH, and_more, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +67,7 @@ def _classes(s: Score) -> str:
         p, r = (f"{'–':>6}" if e is None else f"{e.value:>6.3f}" for e in (c.precision, c.recall))
         note = " *" if c.note else ""
         lines.append(f"  {cut(c.label, 16):<16} {c.gold:>7,} {c.predicted:>7,}  {p} {r}  {_cell(c.f).rstrip()}{note}")
-    if len(s.classes) > MOST_CLASSES:
-        lines.append(f"  … {len(s.classes) - MOST_CLASSES:,} more (--json lists all)")
+    lines += and_more(s.classes, MOST_CLASSES)
     if any(c.note for c in s.classes):
         lines.append("  * never in gold, or never predicted: – is 0/0, and counts as 0 in macro")
     return "\n".join(lines)
@@ -110,8 +109,7 @@ def split_text(s: Split) -> str:
         lines.append(f"  {'':<20}" + "".join(f" {n:>9}" for n in names))
         for j, label in enumerate(s.labels[:MOST_LABELS]):
             lines.append(f"  {cut(label, 20):<20}" + "".join(f" {v:>9.1%}" for v in shares[:6, j]))
-        if len(s.labels) > MOST_LABELS:
-            lines.append(f"  … {len(s.labels) - MOST_LABELS:,} more (--json lists all)")
+        lines += and_more(s.labels, MOST_LABELS)
     for reason, rows in s.left_out.items():
         lines += ["", filled(f"Left out: {rows:,} rows, because {reason}.")]
     return "\n".join(lines) + "\n"
@@ -244,9 +242,7 @@ def _crowd(a: Agreement, c: Crowd) -> str:
         lines.append(
             f"  {cut(m.name, 16):<16} {skill:>6} {interval:<17} {cut(m.evidence.removeprefix('agrees with the others on '), 36)}"
         )
-    rest = len(shown) - MOST_ANNOTATORS
-    if rest > 0:
-        lines.append(f"  … {rest:,} more (--json lists all)")
+    lines += and_more(shown, MOST_ANNOTATORS)
     if c.n_unclear:
         lines.append(f"  {c.n_unclear:,} more labelled too little to distinguish from chance")
     return "\n".join(lines)
@@ -284,8 +280,7 @@ def comparison_text(c: Comparison) -> str:
             errors = [f"{'–' if e is None else f'{e:.4f}':>12}" for e in s.errors[:2]]
             p_value = "–" if s.adjusted_p_value is None else f"{s.adjusted_p_value:.3g}"
             lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {errors[0]} {errors[1]}  {p_value:>10}")
-        if len(c.slices) > MOST_SLICES:
-            lines.append(f"  … {len(c.slices) - MOST_SLICES:,} more (--json lists all)")
+        lines += and_more(c.slices, MOST_SLICES)
         parts.append("\n".join(lines))
     return joined([*parts, *(filled(printable(n)) for n in c.notes)])
 

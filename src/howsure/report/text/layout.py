@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING, Any
 from howsure._result import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sized
 
-__all__ = ["WIDTH", "aligned", "cut", "filled", "in_groups", "joined", "limits", "notes", "p_text", "printable"]
+__all__ = [
+    "WIDTH",
+    "aligned",
+    "and_more",
+    "cut",
+    "filled",
+    "in_groups",
+    "joined",
+    "limits",
+    "notes",
+    "p_text",
+    "printable",
+]
 WIDTH = 80
 
 
@@ -54,6 +66,11 @@ def in_groups(n_groups: int | None, what: str = "groups") -> str:
 def p_text(p: float) -> str:
     """A p-value with its relation."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def and_more(rows: Sized, most: int, what: str = "more (--json lists all)") -> list[str]:
+    """A line about the rows beyond the first `most`, where there are any."""
+    return [f"  … {len(rows) - most:,} {what}"] if len(rows) > most else []
 
 
 def joined(parts: Iterable[str]) -> str:

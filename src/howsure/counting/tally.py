@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.counting.strata import GRID
+from howsure.counting.strata import GRID, grid_places
 from howsure.kernels.cells import Floats, Ints
 
 UNIT = 1 << 32  # probabilities are summed as whole numbers of this fraction
@@ -123,8 +123,6 @@ def tally_of(
     place: Ints | None = None,
 ) -> Tally:
     """Of items in memory: `y` counts where `labelled`."""
-    from howsure.counting.strata import grid_places
-
     at = grid_places(y_prob) if place is None else place
     q = np.rint(y_prob * UNIT)
     code = cell * GRID + at

@@ -15,6 +15,7 @@ from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
 from howsure.data import table
 from howsure.kernels.cells import Floats, Ints
+from howsure.report.text.layout import filled, joined
 
 Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested", "extended"]
 
@@ -116,8 +117,6 @@ class Reproduction(Result):
 
     def to_text(self) -> str:
         """Title, findings and what was written."""
-        from howsure.report.text.layout import filled, joined
-
         parts = [self.title + (f"\nData: {self.data}" if self.data else "")]
         for f in self.findings:
             claim = filled(f"{f.verdict.upper()}: {f.claim} ({f.source})", "  ")

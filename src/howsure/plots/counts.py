@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from howsure.counting.result import CellCount, Counts
-from howsure.plots.vega import BLUE, GREY, ORANGE, diagonal, intervals, titled
+from howsure.plots.vega import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Spec,
+    coloured,
+    diagonal,
+    hover,
+    intervals,
+    layer,
+    number,
+    points,
+    titled,
+)
 
 GREEN = "#009e73"
 SERIES = {"labels and model": BLUE, "labels only": GREEN, "sum of probabilities": ORANGE}
 MOST_DRAWN = 60
 
 
-def _records(cells: list[CellCount]) -> list[dict[str, Any]]:
+def _records(cells: list[CellCount]) -> list[Spec]:
     made = []
     for c in cells:
         if not c.n_items or c.share is None:
@@ -25,27 +36,14 @@ def _records(cells: list[CellCount]) -> list[dict[str, Any]]:
     return made
 
 
-def _tooltip() -> list[dict[str, Any]]:
-    return [
-        {"field": "name", "title": "cell"},
-        {"field": "kind", "title": "from"},
-        {"field": "items", "format": ","},
-        {"field": "labels", "format": ","},
-        *({"field": f, "format": ".2%"} for f in ("value", "low", "high")),
-    ]
+TOOLTIP = hover(("name", "cell"), ("kind", "from"), ("items", "", ","), ("labels", "", ","))
+TOOLTIP += hover(*((f, "", ".2%") for f in ("value", "low", "high")))
+LEGEND = {"orient": "top", "symbolOpacity": 1}
+COLOUR = coloured("kind", list(SERIES), list(SERIES.values()), type="nominal", title=None, legend=LEGEND)
+NAMES: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
 
 
-def _colour() -> dict[str, Any]:
-    return {
-        "field": "kind",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": list(SERIES), "range": list(SERIES.values())},
-        "legend": {"orient": "top", "symbolOpacity": 1},
-    }
-
-
-def series_layers(c: Counts, group: str = "") -> list[dict[str, Any]]:
+def series_layers(c: Counts, group: str = "") -> list[Spec]:
     """Shares in time: the corrected one with its band, the labels' alone with theirs, and the model's."""
     records = _records([x for x in c.cells if x.period and x.group == group])
     order = [x.period for x in c.cells if x.period and x.group == group]
@@ -55,160 +53,87 @@ def series_layers(c: Counts, group: str = "") -> list[dict[str, Any]]:
     # A few labels alone say so little that they would set the scale: their bands are cut off.
     tops = [r.get("high", r["value"]) for r in records if r["kind"] != "labels only"]
     scale = {"domain": [0, min(1.0, 1.5 * max(tops, default=1.0) + 0.001)]}
-    y = {"type": "quantitative", "title": "share of positives", "axis": {"format": "~%"}, "scale": scale}
+    both, alone, raw = ([r for r in records if r["kind"] == kind] for kind in SERIES)
 
-    def of(kind: str) -> dict[str, Any]:
-        return {"values": [r for r in records if r["kind"] == kind]}
+    def y(field: str) -> Spec:
+        return number(field, "share of positives", axis={"format": "~%"}, scale=scale)
 
-    band = {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": _colour()}
-    line = {"x": x, "y": {"field": "value", **y}, "color": _colour()}
+    band = {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": COLOUR}
+    line = {"x": x, "y": y("value"), "color": COLOUR, "tooltip": TOOLTIP}
+    aside = {"xOffset": 7, "clip": True}
     return [
-        {
-            "data": of("labels only"),
-            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5, "xOffset": 7, "clip": True},
-            "encoding": band,
-        },
-        {
-            "data": of("labels only"),
-            "mark": {"type": "point", "filled": True, "size": 30, "opacity": 0.8, "xOffset": 7, "clip": True},
-            "encoding": {**line, "tooltip": _tooltip()},
-        },
-        {"data": of("labels and model"), "mark": {"type": "area", "opacity": 0.22}, "encoding": band},
-        {"data": of("labels and model"), "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5}, "encoding": band},
-        {
-            "data": of("sum of probabilities"),
-            "mark": {"type": "line", "strokeDash": [5, 3], "strokeWidth": 2, "point": True},
-            "encoding": {**line, "tooltip": _tooltip()},
-        },
-        {
-            "data": of("labels and model"),
-            "mark": {"type": "line", "strokeWidth": 2.4, "point": {"filled": True, "size": 55}},
-            "encoding": {**line, "tooltip": _tooltip()},
-        },
+        layer(alone, "rule", band, strokeWidth=2, opacity=0.5, **aside),
+        points(alone, line, 30, **{"opacity": 0.8, **aside}),
+        layer(both, "area", band, opacity=0.22),
+        layer(both, "rule", band, strokeWidth=2, opacity=0.5),
+        layer(raw, "line", line, strokeDash=[5, 3], strokeWidth=2, point=True),
+        layer(both, "line", line, strokeWidth=2.4, point={"filled": True, "size": 55}),
     ]
 
 
-def group_layers(cells: list[CellCount]) -> list[dict[str, Any]]:
+def group_layers(cells: list[CellCount]) -> list[Spec]:
     """Shares of groups, one line each, with the same three."""
     records = _records(cells[:MOST_DRAWN])
-    y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
-    x = {"type": "quantitative", "title": "share of positives", "axis": {"format": "~%"}}
-    offset = {"yOffset": {"field": "kind", "sort": list(SERIES)}}
-    data = {"values": records}
-    return [
-        {
-            "data": data,
-            "transform": [{"filter": "datum.kind != 'sum of probabilities'"}],
-            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.6},
-            "encoding": {
-                "y": y,
-                **offset,
-                "x": {"field": "low", **x},
-                "x2": {"field": "high"},
-                "color": _colour(),
-            },
-        },
-        {
-            "data": data,
-            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {
-                "y": y,
-                **offset,
-                "x": {"field": "value", **x},
-                "color": _colour(),
-                "tooltip": _tooltip(),
-            },
-        },
-    ]
+    at = {"y": NAMES, "yOffset": {"field": "kind", "sort": list(SERIES)}, "color": COLOUR}
+
+    def x(field: str) -> Spec:
+        return number(field, "share of positives", axis={"format": "~%"})
+
+    limited = {"transform": [{"filter": "datum.kind != 'sum of probabilities'"}]}
+    limits = layer(records, "rule", {**at, "x": x("low"), "x2": {"field": "high"}}, strokeWidth=2, opacity=0.6)
+    return [limited | limits, points(records, {**at, "x": x("value"), "tooltip": TOOLTIP}, 60)]
 
 
-def overall_layers(c: Counts) -> list[dict[str, Any]]:
+def overall_layers(c: Counts) -> list[Spec]:
     """The three shares of all items."""
     everything = CellCount("", "", c.n_items, c.n_labels, c.n_positive, c.raw, c.count, c.share, c.labels_only)
     return group_layers([everything])
 
 
-def stratum_layers(c: Counts) -> list[dict[str, Any]]:
+def stratum_layers(c: Counts) -> list[Spec]:
     """Each stratum's share of positive labels against its mean probability."""
+    q, p = "mean probability", "share of positives"
     records = [
-        {
-            "mean probability": s.mean_prob,
-            "share of positives": s.share.value,
-            "low": s.share.low,
-            "high": s.share.high,
-            "items": s.n_items,
-            "labels": s.n_labels,
-        }
+        {q: s.mean_prob, p: s.share.value, "low": s.share.low, "high": s.share.high}
+        | {"items": s.n_items, "labels": s.n_labels}
         for s in c.strata
     ]
-    x = {"field": "mean probability", "type": "quantitative", "axis": {"format": "~%"}}
-    y = {"type": "quantitative", "title": "share of positive labels", "axis": {"format": "~%"}}
-    tooltip = [
-        *({"field": f, "format": ".2%"} for f in ("mean probability", "share of positives", "low", "high")),
-        *({"field": f, "format": ","} for f in ("items", "labels")),
-    ]
-    data = {"values": records}
+    per_cent = {"axis": {"format": "~%"}}
+    x, y = number(q, **per_cent), number(p, "share of positive labels", **per_cent)
+    tooltip = hover(*((f, "", ".2%") for f in (q, p, "low", "high")), ("items", "", ","), ("labels", "", ","))
+    limits = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     return [
-        diagonal("mean probability", "share of positives"),
-        {
-            "data": data,
-            "mark": {"type": "rule", "color": BLUE, "strokeWidth": 2, "opacity": 0.6},
-            "encoding": {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}},
-        },
-        {
-            "data": data,
-            "mark": {"type": "point", "filled": True, "size": 70, "color": BLUE, "opacity": 1},
-            "encoding": {"x": x, "y": {"field": "share of positives", **y}, "tooltip": tooltip},
-        },
+        diagonal(q, p),
+        layer(records, "rule", limits, color=BLUE, strokeWidth=2, opacity=0.6),
+        points(records, {"x": x, "y": y, "tooltip": tooltip}, 70, color=BLUE),
     ]
 
 
-def next_label_layers(c: Counts) -> list[dict[str, Any]]:
+def next_label_layers(c: Counts) -> list[Spec]:
     """Where the next label would bring most."""
     records = [
-        {
-            "stratum": f"{s.from_prob:.2g} to {s.to_prob:.2g}",
-            "value": s.next_label,
-            "labels": s.n_labels,
-            "items": s.n_items,
-        }
+        {"stratum": f"{s.from_prob:.2g} to {s.to_prob:.2g}", "value": s.next_label}
+        | {"labels": s.n_labels, "items": s.n_items}
         for s in c.strata
     ]
-    return [
-        {
-            "data": {"values": records},
-            "mark": {"type": "bar", "color": BLUE},
-            "encoding": {
-                "y": {"field": "stratum", "type": "nominal", "sort": None, "title": "probability"},
-                "x": {"field": "value", "type": "quantitative", "title": "worth of the next label (best: 1)"},
-                "tooltip": [
-                    {"field": "stratum"},
-                    {"field": "items", "format": ","},
-                    {"field": "labels", "format": ","},
-                ],
-            },
-        }
-    ]
+    encoding = {
+        "y": {"field": "stratum", "type": "nominal", "sort": None, "title": "probability"},
+        "x": number("value", "worth of the next label (best: 1)"),
+        "tooltip": hover(("stratum",), ("items", "", ","), ("labels", "", ",")),
+    }
+    return [layer(records, "bar", encoding, color=BLUE)]
 
 
-def coefficient_layers(c: Counts) -> list[dict[str, Any]]:
+def coefficient_layers(c: Counts) -> list[Spec]:
     """Coefficients with their intervals, and those of q alone."""
     shown = [b for b in c.coefficients if b.name != "(intercept)"]
     records = [{"name": b.name, "raw": b.raw, **b.value.to_dict()} for b in shown]
-    y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
     x = {"type": "quantitative", "title": "change of the share", "axis": {"format": "+~%"}}
-    tooltip = [{"field": "name"}] + [{"field": f, "format": "+.2%"} for f in ("value", "low", "high", "raw")]
-    raw = {
-        "data": {"values": records},
-        "mark": {"type": "point", "shape": "diamond", "color": ORANGE, "filled": True, "size": 60},
-        "encoding": {"y": y, "x": {"field": "raw", **x}, "tooltip": tooltip},
-    }
-    zero = {
-        "data": {"values": [{"at": 0}]},
-        "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 3]},
-        "encoding": {"x": {"field": "at", **x}},
-    }
-    return [zero, *intervals(records, y, x, tooltip), raw]
+    tooltip = hover(("name",), *((f, "", "+.2%") for f in ("value", "low", "high", "raw")))
+    at = {"y": NAMES, "x": {"field": "raw", **x}, "tooltip": tooltip}
+    raw = layer(records, "point", at, shape="diamond", color=ORANGE, filled=True, size=60)
+    zero = layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3])
+    return [zero, *intervals(records, NAMES, x, tooltip), raw]
 
 
 def height_of(cells: list[CellCount]) -> int:
@@ -216,7 +141,7 @@ def height_of(cells: list[CellCount]) -> int:
     return 40 + 44 * min(len(cells), MOST_DRAWN)
 
 
-def counts_figure(c: Counts) -> dict[str, Any]:
+def counts_figure(c: Counts) -> Spec:
     """The series, the groups or the three shares, of fixed size: for files."""
     panels = []
     if any(x.period for x in c.cells):
@@ -226,7 +151,5 @@ def counts_figure(c: Counts) -> dict[str, Any]:
         panels.append({"width": 480, "height": height_of(groups), "layer": group_layers(groups)})
     if not panels:
         panels.append({"width": 480, "height": 90, "layer": overall_layers(c)})
-    level = f"{100 * c.confidence_level:g}% intervals"
-    return titled(f"Share of positives of {c.n_items:,} items, from {c.n_labels:,} labels; {level}") | {
-        "vconcat": panels
-    }
+    said = f"Share of positives of {c.n_items:,} items, from {c.n_labels:,} labels"
+    return {**titled(f"{said}; {100 * c.confidence_level:g}% intervals"), "vconcat": panels}

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from howsure._result import Result, printable
+from howsure.report.text.layout import WIDTH, cut, filled, joined, notes
 
 _SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
@@ -50,8 +51,6 @@ def latex(rows: Rows, level: float) -> str:
 
 def verdict_and_table(result: Result) -> str:
     """Verdict, main table and notes for a terminal of 80 columns; words give way where there is too little room."""
-    from howsure.report.text.layout import WIDTH, cut, filled, joined, notes
-
     head, body, numeric = _cells(result.table(), result.level, "–", "[{}, {}]")
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     over = sum(widths) + 2 * len(widths) - WIDTH
@@ -124,8 +123,6 @@ def _escaped(text: str) -> str:
 
 def snippet(result: Result) -> str:
     """Verdict, headline numbers and the picture; the main table where there is no picture."""
-    from howsure.report.tables import html
-
     said = f"<p><b>{escape(result.verdict)}</b></p>"
     numbers = result.headline()
     cells = "".join(

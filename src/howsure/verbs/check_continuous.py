@@ -11,6 +11,7 @@ from howsure import _validate
 from howsure.calibration.forecasts.analysis import analyse_pit
 from howsure.calibration.forecasts.pit import PitSketch
 from howsure.calibration.forecasts.result import ContinuousCalibration
+from howsure.engines.forecasts import sketch_distribution, sketch_forecasts
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ def check_continuous(
 
 
 def _from_arrays(y_true: Any, kind: str, forecast: Any, levels: Any, rng: np.random.Generator) -> PitSketch:
-    from howsure.engines.forecasts import sketch_distribution, sketch_forecasts
-
     if isinstance(y_true, str | Path):
         raise InputError(f"with a path, `{kind}` must be a glob of column names, such as 's_*'.")
     y = _validate.one_dimensional(y_true, "y_true")

@@ -8,25 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from howsure import _validate
 from howsure._result import finite
+from howsure.corpora.reading import numbered_lines
+from howsure.engines.engine import bound
 from howsure.errors import InputError
+from howsure.evaluation.model_checks import LanguageCalibration
+from howsure.models.ngrams.comparison import ModelComparison, compared
+from howsure.models.ngrams.evaluation import Evaluation, evaluated
+from howsure.models.ngrams.model import LanguageModel, LanguageTraining
+from howsure.models.ngrams.spelling import Correction, Corrector, error_model, tune_weight
+from howsure.models.ngrams.study import SmoothingStudy, studied
+from howsure.models.ngrams.training import trained
+from howsure.models.ngrams.trie import MEMORY
+from howsure.models.ngrams.use import (
+    NextWords,
+    Ranking,
+    SentenceProbabilities,
+    next_words,
+    ranked,
+    sampled,
+    sentence_probabilities,
+)
+from howsure.models.ngrams.vocabulary import blocks
 from howsure.processes import Progress
-
-if TYPE_CHECKING:
-    from howsure.evaluation.model_checks import LanguageCalibration
-    from howsure.models.ngrams.comparison import ModelComparison
-    from howsure.models.ngrams.evaluation import Evaluation
-    from howsure.models.ngrams.model import LanguageModel, LanguageTraining
-    from howsure.models.ngrams.spelling import Correction, Corrector
-    from howsure.models.ngrams.study import SmoothingStudy
-    from howsure.models.ngrams.use import NextWords, Ranking, SentenceProbabilities
-
-Model = "LanguageModel | str | Path"
+from howsure.verbs.lm_check import check_language
+from howsure.verbs.load import model_of
 
 
 def train(
@@ -99,12 +110,6 @@ def train(
     >>> round(float(model.distribution("I")[model.vocabulary.number("am")]), 3)
     0.667
     """
-    from howsure.engines.engine import bound
-    from howsure.models.ngrams.evaluation import evaluated
-    from howsure.models.ngrams.model import LanguageTraining
-    from howsure.models.ngrams.training import trained
-    from howsure.models.ngrams.trie import MEMORY
-
     if padding not in ("one", "full"):
         raise InputError(f"`padding=` is one or full; got {padding!r}.")
     options: dict[str, Any] = {}
@@ -157,8 +162,6 @@ def perplexity(model: Any, text: Any, *, groups: Any = None, confidence_level: f
 
     `groups` (a number each sentence) says which sentences are dependent: of the same document.
     """
-    from howsure.models.ngrams.evaluation import evaluated
-
     level = _validate.fraction(confidence_level, "confidence_level")
     found = _model(model)
     numbers = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
@@ -169,8 +172,6 @@ def compare(
     a: Any, b: Any, text: Any, *, confidence_level: float = 0.95, rng: np.random.Generator | int | None = 0
 ) -> ModelComparison:
     """Which of two models predicts a text better: a paired test over sentences, on the words both know."""
-    from howsure.models.ngrams.comparison import compared
-
     level = _validate.fraction(confidence_level, "confidence_level")
     names = (_name(a) or "A", _name(b) or "B")
     return compared(
@@ -188,8 +189,6 @@ def generate(
     rng: np.random.Generator | int | None = None,
 ) -> str:
     """Text drawn from a model, a line each sentence."""
-    from howsure.models.ngrams.use import sampled
-
     return sampled(
         _model(model), words, rng=_validate.generator(rng), temperature=temperature, top_k=top_k, history=history
     )
@@ -203,15 +202,11 @@ def prob(model: Any, sentences: str | Sequence[str]) -> SentenceProbabilities:
     >>> [round(w.prob, 3) for w in howsure.lm.prob(model, "I am Sam").sentences[0].words]
     [0.667, 0.667, 0.5, 0.5]
     """
-    from howsure.models.ngrams.use import sentence_probabilities
-
     return sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
 
 
 def next(model: Any, history: str = "", *, words: int = 10) -> NextWords:
     """The likeliest words after a history, with their probabilities."""
-    from howsure.models.ngrams.use import next_words
-
     return next_words(_model(model), history, words)
 
 
@@ -242,8 +237,6 @@ def rank(
     Ranking
         `.hypotheses` with their probability among those of their key, `.best`.
     """
-    from howsure.models.ngrams.use import ranked
-
     if isinstance(hypotheses, Sequence) and not isinstance(hypotheses, str):
         texts, scores, named = list(hypotheses), channel, key
     else:
@@ -288,8 +281,6 @@ def study(
     Lidstone's α and the weights of interpolation are tuned on the dev text, the best model is chosen on it, and all perplexities
     shown are those of the test text. Words seen less than `min_count` times become <UNK>.
     """
-    from howsure.models.ngrams.study import studied
-    from howsure.models.ngrams.vocabulary import blocks
 
     def sentences(source: Any) -> list[str]:
         return [line for block in blocks(_source(source)) for line in block.decode().splitlines() if line.strip()]
@@ -331,8 +322,6 @@ def corrector(
     dev : (typed, meant) lines, or a file of them with a TAB between
         Text with errors in context: the weight that gets most of its words right is used.
     """
-    from howsure.models.ngrams.spelling import Corrector, error_model, tune_weight
-
     if weight is not None and dev is not None:
         raise InputError("`weight` is either given or chosen on `dev`, not both.")
     learnt = None if errors is None else error_model(_pairs(errors))
@@ -344,24 +333,16 @@ def corrector(
 
 def corrected(model: Any, text: Any, **options: Any) -> list[tuple[str, list[Correction]]]:
     """Each line of a text corrected as a whole, with what was changed in it; a corrector, or a model and its options."""
-    from howsure.models.ngrams.spelling import Corrector
-    from howsure.models.ngrams.vocabulary import blocks
-
     made = model if isinstance(model, Corrector) else corrector(model, **options)
     return [made.line(line) for block in blocks(_source(text)) for line in block.decode().splitlines()]
 
 
 def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:
     """Is the model's probability of the next word right? Options: `bins`, `confidence_level`, `events`, `rng`."""
-    from howsure.verbs.lm_check import check_language
-
     return check_language(_model(model), _source(text), name=_name(model), text=_name(text), **options)
 
 
 def _model(given: Any) -> LanguageModel:
-    from howsure.models.ngrams.model import LanguageModel
-    from howsure.verbs.load import model_of
-
     found: LanguageModel = model_of(given, LanguageModel)
     return found
 
@@ -382,7 +363,6 @@ def _words(vocabulary: Any) -> list[str] | None:
         return None
     if not isinstance(vocabulary, str | Path):
         return [str(w) for w in vocabulary]
-    from howsure.corpora.reading import numbered_lines
 
     made = [line.strip() for _, line in numbered_lines(vocabulary) if line.strip()]
     if not made:
@@ -392,8 +372,6 @@ def _words(vocabulary: Any) -> list[str] | None:
 
 def _pairs(path: str | Path | Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """What was typed and what was meant, from a file or as given."""
-    from howsure.corpora.reading import numbered_lines
-
     if not isinstance(path, str | Path):
         return list(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,6 @@ class Recalibration(Result):
 
     SHOWN = """verdict method asked best declined gain brier_gain confidence_level n n_folds n_classes
         methods=scores recalibrator=saved n_groups?"""
-
     recalibrator: Recalibrator
     asked: str
     best: str
@@ -97,8 +97,6 @@ class Recalibration(Result):
 
     def to_json(self) -> str:
         """`saved` as JSON text: what `howsure recalibrate apply` and `load` read."""
-        import json
-
         return json.dumps(self.saved(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
     def table(self) -> list[dict[str, Any]]:

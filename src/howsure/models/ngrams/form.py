@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.cells import Floats
+from howsure.kernels.ngrams.choice import kernel
 from howsure.models.ngrams.trie import Trie
 from howsure.models.ngrams.vocabulary import BOS, UNK
 
@@ -70,8 +71,6 @@ class Counts:
         if trie.order == 1:
             made[BOS] = 0
             return made
-        from howsure.kernels.ngrams.choice import kernel
-
         below = int(trie.bases[trie.order - 1])
         left = np.zeros(below, np.uint32)
         first = int(trie.bases[1])

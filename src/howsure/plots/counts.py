@@ -51,7 +51,7 @@ def series_layers(c: Counts, group: str = "") -> list[Spec]:
         r["period"] = r["name"].split(",")[0] if group else r["name"]
     x = {"field": "period", "type": "ordinal", "sort": order, "title": None, "axis": {"labelOverlap": True}}
     # A few labels alone say so little that they would set the scale: their bands are cut off.
-    tops = [r.get("high", r["value"]) for r in records if r["kind"] != "labels only"]
+    tops = [r["high" if "high" in r else "value"] for r in records if r["kind"] != "labels only"]
     scale = {"domain": [0, min(1.0, 1.5 * max(tops, default=1.0) + 0.001)]}
     both, alone, raw = ([r for r in records if r["kind"] == kind] for kind in SERIES)
 
@@ -60,10 +60,10 @@ def series_layers(c: Counts, group: str = "") -> list[Spec]:
 
     band = {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": COLOUR}
     line = {"x": x, "y": y("value"), "color": COLOUR, "tooltip": TOOLTIP}
-    aside = {"xOffset": 7, "clip": True}
+    aside: Spec = {"xOffset": 7, "clip": True}
     return [
         layer(alone, "rule", band, strokeWidth=2, opacity=0.5, **aside),
-        points(alone, line, 30, **{"opacity": 0.8, **aside}),
+        points(alone, line, 30, opacity=0.8, **aside),
         layer(both, "area", band, opacity=0.22),
         layer(both, "rule", band, strokeWidth=2, opacity=0.5),
         layer(raw, "line", line, strokeDash=[5, 3], strokeWidth=2, point=True),
@@ -98,7 +98,7 @@ def stratum_layers(c: Counts) -> list[Spec]:
         | {"items": s.n_items, "labels": s.n_labels}
         for s in c.strata
     ]
-    per_cent = {"axis": {"format": "~%"}}
+    per_cent: Spec = {"axis": {"format": "~%"}}
     x, y = number(q, **per_cent), number(p, "share of positive labels", **per_cent)
     tooltip = hover(*((f, "", ".2%") for f in (q, p, "low", "high")), ("items", "", ","), ("labels", "", ","))
     limits = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}

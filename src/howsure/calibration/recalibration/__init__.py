@@ -1,1 +1,1 @@
-"""Recalibrators: one file a method, what they share, and how the best is chosen. Nothing here reads files."""
+"""Recalibrators: the methods, what they share, and how the best is chosen. Nothing here reads files."""

@@ -1,4 +1,4 @@
-"""Platt scaling and temperature scaling: a straight line in log-odds."""
+"""Parametric recalibrators: identity, Platt scaling, temperature, beta calibration and vector scaling."""
 
 from __future__ import annotations
 

@@ -20,11 +20,9 @@ MODELS = {
 }
 RECALIBRATION = {
     "howsure": ["CalibratedClassifier"],
-    "howsure.calibration.recalibration.platt": ["Temperature", "Platt"],
-    "howsure.calibration.recalibration.platt": ["Beta"],
+    "howsure.calibration.recalibration.platt": ["Temperature", "Platt", "Beta", "Vector"],
     "howsure.calibration.recalibration.isotonic": ["Isotonic", "IsotonicPlatt"],
     "howsure.calibration.recalibration.histogram": ["Histogram", "HistogramPlatt"],
-    "howsure.calibration.recalibration.platt": ["Vector"],
     "howsure.calibration.recalibration.methods": ["load"],
 }
 PAPER = {

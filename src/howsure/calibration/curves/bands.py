@@ -146,7 +146,9 @@ def gaussian_process_band(x: Floats, frequency: Floats, grid: Floats, noise: Flo
     left = law(at, at) - cross.T @ cross
     error = np.sqrt(np.maximum(np.diag(left), 1e-18))
     values, vectors = np.linalg.eigh(left)
-    drawn = (vectors * np.sqrt(np.maximum(values, 0.0))) @ np.random.default_rng(SEED).standard_normal((len(at), DRAWS))
+    # The symmetric root, without what is rounding: it depends neither on the vectors' signs nor on the processor.
+    root = (vectors * np.sqrt(np.where(values > 1e-7 * values[-1], values, 0.0))) @ vectors.T
+    drawn = root @ np.random.default_rng(SEED).standard_normal((len(at), DRAWS))
     return Band.of(middle, error, level, np.abs(drawn / error[:, None]).max(axis=0))
 
 

@@ -187,7 +187,7 @@ def _root(f: Callable[[float], float], start: float = 0.0, near: float = 0.0) ->
         return high
     side = 0
     for _ in range(100):
-        if above - below == 0.0 or high - low <= 1e-10 * max(1.0, abs(low), abs(high)):
+        if above - below == 0.0 or high - low <= 1e-14 * max(1.0, abs(low), abs(high)):
             break
         middle = (low * above - high * below) / (above - below)
         if not low < middle < high:

@@ -479,6 +479,16 @@ def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
 
 
+def listed(names: Sequence[str] | str | None) -> list[str]:
+    """Names given as a sequence, or as one text with commas; none where nothing is given."""
+    return [n.strip() for n in names.split(",")] if isinstance(names, str) else [str(n) for n in names or ()]
+
+
+def some(values: Sequence[Any], most: int = 5) -> str:
+    """The first values as Python writes them, and a sign that there are more."""
+    return ", ".join(repr(v) for v in values[:most]) + (", …" if len(values) > most else "")
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A hint naming the valid names, nearest first."""
     import difflib

@@ -25,35 +25,21 @@ ITEM_NAMES = ["item", "items", "itemid", "id", "unit", "unitid", "task", "taskid
 ANNOTATOR_NAMES = ["annotator", "annotators", "annotatorid", "worker", "workerid", "rater", "raterid", "coder", "judge"]
 ANNOTATOR_NAMES += ["coderid", "judgeid", "user", "userid", "amtworkerids"]
 GOLD_NAMES = ["gold", "goldlabel", "truth", "true", "truelabel", "adjudicated", "final", "doc", "document", "split"]
+Roles = Mapping[str, str | None]
 LABEL_NAMES = ["label", "labels", "rating", "response", "annotation", "answer", "value", "category", "class", "code"]
 
 
-def long_ratings(
-    table: Table,
-    item: str | None,
-    annotator: str | None,
-    label: str | None,
-    gold: str | None,
-    groups: str | None,
-    where: str | None,
-    order: Sequence[str] | None,
-) -> Ratings:
-    """A row per label."""
-    taken: list[str | None] = [item, annotator, label, gold, groups]
-
-    def column(name: str | None, names: list[str], what: str) -> Column:
-        found = table.column(name) if name else guessed_column(table, names, what, f"--{what}", skip=taken)
+def long_ratings(table: Table, roles: Roles, where: str | None, order: Sequence[str] | None) -> Ratings:
+    """A row per label. `roles` names the columns of item, annotator, label, gold and groups, or has None for them."""
+    taken, columns = list(roles.values()), {}
+    for what, known in (("item", ITEM_NAMES), ("annotator", ANNOTATOR_NAMES), ("label", LABEL_NAMES)):
+        name = roles[what]
+        found = table.column(name) if name else guessed_column(table, known, what, f"--{what}", skip=taken)
         taken.append(found.name)
-        return found
-
-    columns = {
-        "item": column(item, ITEM_NAMES, "item"),
-        "annotator": column(annotator, ANNOTATOR_NAMES, "annotator"),
-        "label": column(label, LABEL_NAMES, "label"),
-    }
+        columns[what] = found
     if len({c.name for c in columns.values()}) < 3:
         raise InputError("`item=`, `annotator=` and `label=` must be three columns.")
-    rows = _rows(table, columns | _named(table, gold=gold, groups=groups), where)
+    rows = _rows(table, columns | _named(table, roles, "gold", "groups"), where)
     left_out: dict[str, int] = {}
     kept = np.ones(len(rows["item"]), bool)
     for role, found in columns.items():
@@ -62,15 +48,8 @@ def long_ratings(
         kept &= ~missing
     mask = pa.array(kept)
     codes, names = zip(*(encoded(rows[role].filter(mask)) for role in columns), strict=True)
-    return _made(
-        codes,
-        names,
-        _of_items(rows.get("gold"), mask, codes[0], names[0], "gold label", gold, may_lack=True),
-        _of_items(rows.get("groups"), mask, codes[0], names[0], "group", groups),
-        order,
-        left_out,
-        table,
-    )
+    gold, groups = _of_items(rows, mask, codes[0], names[0], roles)
+    return _made(codes, names, gold, groups, order, left_out, table)
 
 
 MOST_LABELS = 30  # of columns that are taken for annotators
@@ -98,15 +77,10 @@ def annotators_columns(table: Table, taken: Collection[str | None], where: str |
 
 
 def wide_ratings(
-    table: Table,
-    annotators: Sequence[str],
-    item: str | None,
-    gold: str | None,
-    groups: str | None,
-    where: str | None,
-    order: Sequence[str] | None,
+    table: Table, annotators: Sequence[str], roles: Roles, where: str | None, order: Sequence[str] | None
 ) -> Ratings:
     """A column per annotator; empty cells are labels not given. Items are the rows, named by `item` or numbered."""
+    item = roles["item"]
     columns = [table.column(a) for a in annotators]
     if len({c.name for c in columns}) < len(columns):
         raise InputError("each annotator's column may be named once.")
@@ -116,7 +90,7 @@ def wide_ratings(
             "(or, with a row per label, name `item=`, `annotator=` and `label=`)."
         )
     raters = {f"label{i}": c for i, c in enumerate(columns)}
-    rows = _rows(table, raters | _named(table, item=item, gold=gold, groups=groups), where)
+    rows = _rows(table, raters | _named(table, roles, "item", "gold", "groups"), where)
     n = len(rows["label0"])
     item_values = rows.get("item")
     if item_values is None:
@@ -135,21 +109,16 @@ def wide_ratings(
     given = ~as_numpy(labels.is_null()).astype(bool)
     mask = pa.array(given)
     label_codes, label_names = encoded(labels.filter(mask))
-    everything = pa.array(np.ones(n, bool))
-    return _made(
-        (items[given], np.repeat(place, n)[given], label_codes),
-        (item_names, [columns[i].name for i in position], label_names),
-        _of_items(rows.get("gold"), everything, item_codes, item_names, "gold label", gold, may_lack=True),
-        _of_items(rows.get("groups"), everything, item_codes, item_names, "group", groups),
-        order,
-        {"no label (an annotator's column is empty there)": int((~given).sum())},
-        table,
-    )
+    gold, groups = _of_items(rows, pa.array(np.ones(n, bool)), item_codes, item_names, roles)
+    codes = (items[given], np.repeat(place, n)[given], label_codes)
+    names = (item_names, [columns[i].name for i in position], label_names)
+    left_out = {"no label (an annotator's column is empty there)": int((~given).sum())}
+    return _made(codes, names, gold, groups, order, left_out, table)
 
 
-def _named(table: Table, **names: str | None) -> dict[str, Column]:
+def _named(table: Table, roles: Roles, *wanted: str) -> dict[str, Column]:
     """The columns that were named, by role."""
-    return {role: table.column(name) for role, name in names.items() if name is not None}
+    return {role: table.column(name) for role in wanted if (name := roles[role]) is not None}
 
 
 def _rows(table: Table, columns: Mapping[str, Column], where: str | None) -> dict[str, pa.Array]:
@@ -183,33 +152,29 @@ def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
 
 
 def _of_items(
-    values: pa.Array | None,
-    mask: pa.Array,
-    item: Ints,
-    items: list[str],
-    what: str,
-    column: str | None,
-    *,
-    may_lack: bool = False,
-) -> tuple[Ints, list[str]] | None:
-    """A value per item, -1 where there is none; rows of one item must say the same."""
-    if values is None:
-        return None
-    kept = values.filter(mask)
-    missing = as_numpy(kept.is_null()).astype(bool)
-    if missing.any() and not may_lack:
-        raise InputError(
-            f"`{column}` is empty for item {items[int(item[np.argmax(missing)])]!r}; every item needs one."
-        )
-    codes, names = encoded(kept.filter(pa.array(~missing)))
-    made = np.full(len(items), -1, np.int64)
-    known = item[~missing]
-    made[known] = codes
-    unlike = made[known] != codes
-    if unlike.any():
-        name = items[int(known[np.argmax(unlike)])]
-        raise InputError(f"`{column}` differs between rows of item {name!r}; an item has one {what}.")
-    return made, names
+    rows: dict[str, pa.Array], mask: pa.Array, item: Ints, items: list[str], roles: Roles
+) -> list[tuple[Ints, list[str]] | None]:
+    """Gold label and group of each item, -1 where it has no gold label; rows of one item must say the same."""
+    found: list[tuple[Ints, list[str]] | None] = []
+    for role, what in (("gold", "gold label"), ("groups", "group")):
+        if role not in rows:
+            found.append(None)
+            continue
+        kept = rows[role].filter(mask)
+        missing = as_numpy(kept.is_null()).astype(bool)
+        if missing.any() and role == "groups":
+            name = items[int(item[np.argmax(missing)])]
+            raise InputError(f"`{roles[role]}` is empty for item {name!r}; every item needs one.")
+        codes, names = encoded(kept.filter(pa.array(~missing)))
+        made = np.full(len(items), -1, np.int64)
+        known = item[~missing]
+        made[known] = codes
+        unlike = made[known] != codes
+        if unlike.any():
+            name = items[int(known[np.argmax(unlike)])]
+            raise InputError(f"`{roles[role]}` differs between rows of item {name!r}; an item has one {what}.")
+        found.append((made, names))
+    return found
 
 
 def _made(

@@ -98,7 +98,7 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
         ones, zeros = (", ".join(map(literal, w)) for w in (_validate.TRUE_WORDS, _validate.FALSE_WORDS))
         plain = f"lower(trim(CAST({name} AS VARCHAR)))"
         return f"CAST(CASE WHEN {plain} IN ({ones}) THEN 1 WHEN {plain} IN ({zeros}) THEN 0 END AS DOUBLE)"
-    shown = ", ".join(repr(v) for v in values[:6]) + (", …" if len(values) > 6 else "")
+    shown = _validate.some(values, 6)
     raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with `positive=`.")
 
 
@@ -188,7 +188,7 @@ def class_columns(table: Table, pattern: str | Sequence[str], skip: str | None =
     """The columns that a glob with one `*` names, by class: what `*` stands for. Or a list of columns, by what is left
     of their names without the beginning that they share, up to a mark such as _."""
     if not isinstance(pattern, str) or "," in pattern:
-        names = [n.strip() for n in pattern.split(",")] if isinstance(pattern, str) else list(pattern)
+        names = _validate.listed(pattern)
         if len(set(names)) < max(len(names), 2):
             raise InputError(f"`prob=` needs two columns at least, each named once; got {', '.join(names)}.")
         shared = next((i for i, c in enumerate(zip(*names, strict=False)) if len(set(c)) > 1), min(map(len, names)))

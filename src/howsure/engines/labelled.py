@@ -271,7 +271,7 @@ def numbered_labels(
 def _something_shared(names: tuple[str, ...], gold: Ints, pred: Ints, true: str, said: str) -> None:
     here, there = np.unique(gold), np.unique(pred)
     if not len(np.intersect1d(here, there)):
-        one, two = (", ".join(repr(names[i]) for i in x[:4]) + (", …" if len(x) > 4 else "") for x in (here, there))
+        one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
         raise InputError(f"`{true}` and `{said}` have no label in common: {one} against {two}.")
 
 

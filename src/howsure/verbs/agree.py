@@ -119,7 +119,8 @@ def agree(
     wanted = _validate.fraction(target, "target")
     extra = _validate.not_negative(pseudocount, "pseudocount")
     generator = _validate.generator(rng)
-    ratings, notes = _read(labels, item, annotator, label, annotators, gold, groups, where, order)
+    roles = {"item": item, "annotator": annotator, "label": label, "gold": gold, "groups": groups}
+    ratings, notes = _read(labels, annotators, roles, where, None if order is None else _validate.listed(order))
     pairable = Pairable(ratings)
     pairs: tuple[AnnotatorPair, ...] = ()
     if n_rating_pairs(ratings) <= MOST_ROWS:
@@ -157,14 +158,10 @@ def agree(
 
 def _read(
     source: Any,
-    item: str | None,
-    annotator: str | None,
-    label: str | None,
     annotators: Sequence[str] | str | None,
-    gold: str | None,
-    groups: str | None,
+    roles: dict[str, str | None],
     where: str | None,
-    order: Sequence[str] | str | None,
+    order: list[str] | None,
 ) -> tuple[Ratings, list[str]]:
     """The ratings, and what to say of how they were read."""
     from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
@@ -176,25 +173,19 @@ def _read(
         source = {k: v.tolist() for k, v in columns.items()}
     elif not isinstance(source, str | Path) and not hasattr(source, "columns") and not hasattr(source, "column_names"):
         raise InputError("give a path, a data frame or a mapping of columns.")
-    names = _listed(annotators)
-    listed = _listed(order)
+    names = None if annotators is None else _validate.listed(annotators)
+    is_wide = roles["annotator"] is None and roles["label"] is None
     with Table(source) as table:
         notes = []
-        if names is None and annotator is None and label is None:
-            names = annotators_columns(table, {item, gold, groups}, where)
+        if names is None and is_wide:
+            names = annotators_columns(table, set(roles.values()), where)
             if names:
                 notes.append(f"Read as a column per annotator: {', '.join(names)}; `annotators=` says otherwise.")
         if names is None:
-            return long_ratings(table, item, annotator, label, gold, groups, where, listed), []
-        if annotator is not None or label is not None:
+            return long_ratings(table, roles, where, order), []
+        if not is_wide:
             raise InputError("`annotators=` names a column per annotator; leave `annotator=` and `label=` out.")
-        return wide_ratings(table, names, item, gold, groups, where, listed), notes
-
-
-def _listed(names: Sequence[str] | str | None) -> list[str] | None:
-    if names is None:
-        return None
-    return [n.strip() for n in names.split(",")] if isinstance(names, str) else [str(n) for n in names]
+        return wide_ratings(table, names, roles, where, order), notes
 
 
 def _label_notes(ratings: Ratings) -> list[str]:
@@ -204,8 +195,8 @@ def _label_notes(ratings: Ratings) -> list[str]:
     alone = [ratings.labels[i] for i in np.flatnonzero(users == 1).tolist()]
     if not alone:
         return []
-    shown = ", ".join(repr(name) for name in alone[:5]) + (", …" if len(alone) > 5 else "")
-    return [f"Only one annotator uses {'the label' if len(alone) == 1 else 'each of the labels'} {shown}."]
+    which = "the label" if len(alone) == 1 else "each of the labels"
+    return [f"Only one annotator uses {which} {_validate.some(alone)}."]
 
 
 def _crowd(

@@ -109,43 +109,27 @@ def compare(
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
+    chosen = engine_of(engine)
     if y_preds is not None or pred is not None:
-        from howsure.verbs.compare_labels import compare_labels
+        from howsure.verbs.compare_labels import Wanted, compare_labels
 
         if by is not None:
             raise InputError("`by=` compares probabilities; of labels, compare each part by itself with `where=`.")
-        return compare_labels(
-            y_true,
-            y_preds,
-            y_probs,
-            groups=groups,
-            sentence=sentence,
-            metric=metric,
-            positive=positive,
-            samples=samples,
-            planned=planned,
-            level=level,
-            rng=generator,
-            scale=scale,
-            pred=pred,
-            prob=prob,
-            true=true,
-            where=where,
-            key=key,
-            progress=progress,
-            engine=engine_of(engine),
-        )
+        wanted = Wanted.of(metric, positive, samples, planned, level, generator, progress)
+        columns: dict[str, Any] = {"groups": groups, "sentence": sentence, "true": true, "where": where, "key": key}
+        columns |= {"pred": _validate.listed(pred), "prob": _validate.listed(prob)}
+        return compare_labels(y_true, y_preds, y_probs, wanted, scale=scale, engine=chosen, **columns)
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:
             raise InputError(f"`{name}=` is about labels: name the systems' columns with `pred='a,b'`.")
     from howsure.engines.scored import ScoredItems
 
-    chosen = engine_of(engine)
+    reading: dict[str, Any] = {"groups": groups, "by": by, "scale": scale}
     if y_probs is not None:
-        rows = _from_arrays(y_true, y_probs, groups, by, positive, scale, missing)
-        models = tuple(y_probs)
+        rows, models = _from_arrays(y_true, y_probs, positive, reading | {"missing": missing}), tuple(y_probs)
     else:
-        rows, models = _from_tables(y_true, prob, true, key, positive, where, groups, by, scale, missing, chosen)
+        names = _validate.listed(prob)
+        rows, models = _from_tables(y_true, names, true, key, positive, where, missing, chosen, **reading)
 
     def analysis(found: ItemRows) -> Comparison:
         scored = ScoredItems(found, models)
@@ -168,15 +152,7 @@ def _slices(scored: ScoredItems, level: float) -> tuple[ComparisonSlice, ...]:
     return tuple(sorted(made, key=lambda s: (s.adjusted_p_value is None, s.adjusted_p_value, s.name)))
 
 
-def _from_arrays(
-    y_true: Any,
-    y_probs: Mapping[str, Any],
-    groups: Any,
-    by: Any,
-    positive: Any,
-    scale: str | None,
-    missing: str,
-) -> ItemRows:
+def _from_arrays(y_true: Any, y_probs: Mapping[str, Any], positive: Any, reading: dict[str, Any]) -> ItemRows:
     from howsure.engines.items import items_from_arrays
 
     if len(y_probs) < 2:
@@ -184,35 +160,29 @@ def _from_arrays(
     y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
     read = {name: _validate.texts_as_numbers(_validate.one_dimensional(q, name), name) for name, q in y_probs.items()}
     probs = {name: q for name, (q, _) in read.items()}
-    extra: dict[str, Any] = {
-        name: _validate.one_dimensional(value, name, numbers=False)
-        for name, value in (("groups", groups), ("by", by))
-        if value is not None
-    }
+    given = {name: reading[name] for name in ("groups", "by") if reading[name] is not None}
+    extra = {name: _validate.one_dimensional(value, name, numbers=False) for name, value in given.items()}
     _validate.same_length(**({"y_true": y} | probs | extra))
-    extra |= {"scale": scale, "missing": missing, "notes": [*said, *(n for _, notes in read.values() for n in notes)]}
-    return items_from_arrays(y=y, probs=probs, **extra)
+    notes = [*said, *(n for _, notes in read.values() for n in notes)]
+    return items_from_arrays(y=y, probs=probs, notes=notes, **(reading | extra))
 
 
 def _from_tables(
     sources: Any,
-    prob: Sequence[str] | str | None,
+    names: list[str],
     true: str | None,
     key: str | None,
     positive: Any,
     where: str | None,
-    groups: str | None,
-    by: str | None,
-    scale: str | None,
     missing: str,
     engine: Engine,
+    **reading: Any,
 ) -> tuple[ItemRows, tuple[str, ...]]:
     from howsure.engines.columns import pair_columns
     from howsure.engines.items import items_from_table, open_table
     from howsure.engines.joined import Join, joined_tables
 
     tables = list(sources) if isinstance(sources, list | tuple) else [sources]
-    names = [p.strip() for p in prob.split(",")] if isinstance(prob, str) else list(prob or ())
     if len(tables) == 1:
         if len(names) < 2:
             raise InputError("name the models' columns with `prob='a,b'` (or give a file per model, and `key=`).")
@@ -223,9 +193,8 @@ def _from_tables(
                 raise InputError("each `prob=` column may be named once.")
             found = [pair_columns(table, name, true) for name in names]
             label, probs = found[0][0], [q for _, q in found]
-            given: dict[str, Any] = {"groups": groups, "by": by, "where": where}
-            given |= {"scale": scale, "missing": missing}
-            return items_from_table(table, true=label, probs=probs, positive=positive, **given), tuple(names)
+            given: dict[str, Any] = {"positive": positive, "where": where, "missing": missing}
+            return items_from_table(table, true=label, probs=probs, **given, **reading), tuple(names)
         except BaseException:
             table.close()
             raise
@@ -235,5 +204,5 @@ def _from_tables(
         raise InputError("`where=` works on one file; filter the files first.")
     if len(names) > 1:
         raise InputError("with a file per model, `prob=` names the one column that each of them has.")
-    join = Join(key, names[0] if names else None, true, positive, groups, by, scale)
+    join = Join(key, names[0] if names else None, true, positive, **reading)
     return joined_tables(tables, join, engine)

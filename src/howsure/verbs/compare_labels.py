@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,63 +25,74 @@ from howsure.kernels.cells import Ints
 from howsure.processes import Progress
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """How systems are compared, checked."""
+
+    metric: str
+    positive: Any
+    samples: int
+    planned: int | None
+    level: float
+    rng: np.random.Generator
+    progress: Progress | None
+
+    @classmethod
+    def of(cls, metric: str | None, positive: Any, samples: Any, planned: Any, *how: Any) -> Wanted:
+        name, n = _metric(metric, positive), _validate.count(samples, "samples")
+        return cls(name, positive, n, None if planned is None else _validate.count(planned, "planned"), *how)
+
+
 def compare_labels(
     y_true: Any,
     y_preds: Mapping[str, Any] | None,
     y_probs: Mapping[str, Any] | None,
+    wanted: Wanted,
     *,
     groups: Any,
     sentence: Any,
-    metric: str | None,
-    positive: Any,
-    samples: int,
-    planned: int | None,
-    level: float,
-    rng: np.random.Generator,
     scale: str | None,
-    pred: Sequence[str] | str | None,
-    prob: Sequence[str] | str | None,
+    pred: list[str],
+    prob: list[str],
     true: str | None,
-    where: str | None,
-    key: str | None,
-    progress: Progress | None,
+    where: str | None = None,
+    key: str | None = None,
     engine: Engine,
 ) -> Contest:
     """The contest of systems whose labels are arrays, columns of a table, or a column of a table each."""
-    asked: dict[str, Any] = {"groups": groups, "sentence": sentence, "metric": metric, "positive": positive}
-    asked |= {"samples": samples, "planned": planned, "level": level, "rng": rng, "scale": scale, "progress": progress}
-    metric = _metric(metric, positive)
-    samples = _validate.count(samples, "samples")
-    planned = None if planned is None else _validate.count(planned, "planned")
     tables = list(y_true) if y_preds is None and isinstance(y_true, list | tuple) else [y_true]
     if len(tables) > 1:
-        return _of_files(tables, key, where, _names(pred), _names(prob), asked | {"true": true, "engine": engine})
+        columns = {"groups": groups, "sentence": sentence, "true": true}
+        return _of_files(tables, key, where, pred, prob, columns, wanted, scale=scale, engine=engine)
     if key is not None:
         raise InputError("`key=` joins a table per system; columns of one table need none.")
     if y_preds is not None:
         _enough(list(y_preds), None if y_probs is None else list(y_probs))
-        preds, probs, source = [], [], None
     else:
-        preds, probs = _names(pred), _names(prob)
-        _enough(preds, probs or None)
-        source = tables[0]
-    in_order = metric == "span-f1" or sentence is not None
+        _enough(pred, prob or None)
+    in_order = wanted.metric == "span-f1" or sentence is not None
     given: dict[str, Any] = {"groups": groups, "scale": scale} | ({"sentence": sentence} if in_order else {})
-    wanted = _Wanted(metric, positive, samples, planned, level, rng, progress)
     if y_preds is not None:
         with labels_from_arrays(y_true, y_preds, probs=y_probs, **given) as rows:
             return _compared(LabelledItems(rows), in_order, wanted)
-    if in_order and (engine.is_spark or is_spark_frame(source)):
+    if in_order and (engine.is_spark or is_spark_frame(tables[0])):
         raise InputError("sentences need the order of rows, which Spark does not keep: compare them from files.")
     with (
-        open_table(source, engine) as table,
-        labels_from_table(table, true, preds, probs=probs, where=where, **given) as rows,
+        open_table(tables[0], engine) as table,
+        labels_from_table(table, true, pred, probs=prob, where=where, **given) as rows,
     ):
         return _compared(LabelledItems(rows), in_order, wanted)
 
 
 def _of_files(
-    tables: list[Any], key: str | None, where: str | None, preds: list[str], probs: list[str], asked: dict[str, Any]
+    tables: list[Any],
+    key: str | None,
+    where: str | None,
+    preds: list[str],
+    probs: list[str],
+    columns: dict[str, Any],
+    wanted: Wanted,
+    **reading: Any,
 ) -> Contest:
     """A table per system, joined on a key."""
     from howsure.engines.joined import LabelJoin, joined_labels
@@ -93,29 +104,14 @@ def _of_files(
     for option, names in (("pred", preds), ("prob", probs)):
         if len(names) > 1:
             raise InputError(f"with a file per system, `{option}=` names the one column that each of them has.")
-    groups, sentence = asked["groups"], asked["sentence"]
-    first = {"pred": next(iter(preds), None), "prob": next(iter(probs), None), "true": asked["true"]}
-    join = LabelJoin(key, groups=groups, sentence=sentence, **first)
-    with joined_labels(tables, join, asked["engine"]) as (path, systems, sure):
-        one = asked | {"true": "gold", "groups": groups and "groups", "sentence": sentence and "sentence"}
-        made = compare_labels(str(path), None, None, pred=systems, prob=sure, where=None, key=None, **one)
+    join = LabelJoin(key, pred=next(iter(preds), None), prob=next(iter(probs), None), **columns)
+    with joined_labels(tables, join, reading["engine"]) as (path, systems, sure):
+        one: dict[str, Any] = {role: name and role for role, name in columns.items()} | {"true": "gold"}
+        made = compare_labels(str(path), None, None, wanted, pred=systems, prob=sure, **one, **reading)
     return replace(made, source=", ".join(systems))
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """How systems are compared."""
-
-    metric: str
-    positive: Any
-    samples: int
-    planned: int | None
-    level: float
-    rng: np.random.Generator
-    progress: Progress | None
-
-
-def _compared(rows: LabelledItems, in_order: bool, wanted: _Wanted) -> Contest:
+def _compared(rows: LabelledItems, in_order: bool, wanted: Wanted) -> Contest:
     label = None if wanted.positive is None else _label(wanted.positive)
     if in_order:
         held = rows.in_order(tags=wanted.metric == "span-f1")
@@ -135,7 +131,7 @@ def _contest(
     notes: tuple[str, ...],
     left_out: tuple[tuple[str, int], ...],
     source: str,
-    wanted: _Wanted,
+    wanted: Wanted,
 ) -> Contest:
     level, rng = wanted.level, wanted.rng
     scores, found = system_scores(field, level), duels(field, wanted.samples, rng, level, wanted.progress)
@@ -170,10 +166,6 @@ def _metric(metric: str | None, positive: Any) -> str:
     if metric == "f1" and positive is None:
         raise InputError("F1 is of one class: name it with `positive=` (or take `metric='macro-f1'`).")
     return metric
-
-
-def _names(given: Sequence[str] | str | None) -> list[str]:
-    return [p.strip() for p in given.split(",")] if isinstance(given, str) else list(given or ())
 
 
 def _enough(preds: list[str], probs: list[str] | None) -> None:
@@ -249,8 +241,7 @@ def _notes(labels: tuple[str, ...], gold: Ints, preds: dict[str, Ints]) -> tuple
     for name, p in preds.items():
         extra = [labels[i] for i in np.unique(p).tolist() if i not in in_gold]
         if extra:
-            shown = ", ".join(repr(x) for x in extra[:5]) + (", …" if len(extra) > 5 else "")
-            notes.append(f"{name} predicts labels that are never in gold: {shown}.")
+            notes.append(f"{name} predicts labels that are never in gold: {_validate.some(extra)}.")
     if len(in_gold) == 1:
         notes.append("Gold has a single class: nothing is learnt about the others.")
     return tuple(notes)

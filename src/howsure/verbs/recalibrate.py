@@ -88,15 +88,14 @@ def recalibrate(
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
-    notes: tuple[str, ...] = ()
+    reading: dict[str, Any] = {"groups": groups, "scale": scale, "missing": missing}
     if y_prob is None:
-        found = _table_data(y_true, prob, true, positive, where, groups, scale, missing)
-        y, p, group_numbers, classes, columns, notes = found
+        data = _table_data(y_true, prob, true, positive, where, reading)
     else:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
-        y, p, group_numbers, notes = _array_data(y_true, y_prob, positive, groups, scale, missing)
-        classes, columns = None, {}
+        data = _array_data(y_true, y_prob, positive, **reading)
+    y, p, group_numbers, notes, classes, columns = data
     n_classes = 2 if p.ndim == 1 else p.shape[1]
     tried = candidates(method, n_classes)
     n_groups = None if group_numbers is None else len(np.unique(group_numbers))
@@ -104,17 +103,10 @@ def recalibrate(
     if p.ndim == 2 and n_classes == 2:
         p = p[:, 1]
     n_folds = min(N_FOLDS, n_groups or N_FOLDS)
-    held_out = contest(
-        tried,
-        p,
-        y,
-        group_numbers,
-        n_folds=n_folds,
-        confidence_level=level,
-        may_decline=method == "auto",
-        rng=generator,
-    )
-    declined = method == "auto" and not held_out.clear
+    auto = method == "auto"
+    how: dict[str, Any] = {"n_folds": n_folds, "confidence_level": level, "may_decline": auto, "rng": generator}
+    held_out = contest(tried, p, y, group_numbers, **how)
+    declined = auto and not held_out.clear
     final = Identity() if declined else tried[held_out.best]
     return Recalibration(
         final.fit(p, y, groups=group_numbers),
@@ -210,7 +202,10 @@ def apply_recalibrator(
         return added(table, columns, names, add, out)
 
 
-Data = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...]]
+# Labels, probabilities, groups, notes, names of classes, and what the saved recalibrator is to know of columns.
+Data = tuple[
+    NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...], tuple[str, ...] | None, dict[str, Any]
+]
 
 
 def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str | None, missing: str) -> Data:
@@ -224,7 +219,7 @@ def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str
         if scale not in (None, "probability"):
             raise InputError("`scale` is for two classes, shape (n,); give probabilities of more.")
         labels = _validate.class_labels(y, p.shape[1], Origin())
-        return labels, _validate.class_probabilities(p, Origin()), given.get("groups"), ()
+        return labels, _validate.class_probabilities(p, Origin()), given.get("groups"), (), None, {}
     from howsure.engines.items import items_from_arrays
 
     notes = (*of_labels, *of_numbers)
@@ -232,26 +227,12 @@ def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str
     with items_from_arrays(y=y, probs={"y_prob": p}, **more) as rows:
         found, notes = rows.analysed(lambda read: (read.collected(), read.notes))
     assert found is not None
-    return found.ys[0].astype(np.int64), found.qs[0], found.groups, notes
+    return found.ys[0].astype(np.int64), found.qs[0], found.groups, notes, None, {}
 
 
 def _table_data(
-    source: Any,
-    prob: str | Sequence[str] | None,
-    true: str | None,
-    positive: Any,
-    where: str | None,
-    groups: str | None,
-    scale: str | None,
-    missing: str,
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.float64],
-    NDArray[Any] | None,
-    tuple[str, ...] | None,
-    dict[str, Any],
-    tuple[str, ...],
-]:
+    source: Any, prob: Any, true: str | None, positive: Any, where: str | None, reading: dict[str, Any]
+) -> Data:
     from howsure.engines.classes import classes_from_table
     from howsure.engines.columns import is_classes, pair_columns
     from howsure.engines.items import is_table, items_from_table, open_table
@@ -260,25 +241,17 @@ def _table_data(
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     nothing = InputError("there are no rows to learn from" + (": `where=` kept none." if where else "."))
     wide = prob is not None and is_classes(prob)
-    if wide and (positive is not None or scale is not None):
+    if wide and (positive is not None or reading["scale"] is not None):
         raise InputError("`positive=` and `scale=` are for one column of probabilities, not a glob.")
     with open_table(source, engine_of(None)) as table:
         if prob is not None and (wide or not isinstance(prob, str)):
-            held = classes_from_table(table, prob, true, where, groups)
+            held = classes_from_table(table, prob, true, where, reading["groups"])
             if held is None:
                 raise nothing
-            return (
-                held.y,
-                held.probs,
-                held.groups,
-                held.classes,
-                {"prob": prob if isinstance(prob, str) else ",".join(prob)},
-                (),
-            )
+            named = {"prob": prob if isinstance(prob, str) else ",".join(prob)}
+            return held.y, held.probs, held.groups, (), held.classes, named
         label, q = pair_columns(table, prob, true)
-        more: dict[str, Any] = {"positive": positive, "where": where, "groups": groups}
-        more |= {"scale": scale, "missing": missing}
-        with items_from_table(table, true=label, probs=[q], **more) as rows:
+        with items_from_table(table, true=label, probs=[q], positive=positive, where=where, **reading) as rows:
             found, read = rows.analysed(lambda read: (read.collected(), read))
             if found is None:
                 raise nothing
@@ -286,7 +259,7 @@ def _table_data(
             rows.check_positive(int(y.sum()))
             scale = read.items.scale_of(0)
             columns = {"prob": q.name} | ({} if scale in (None, "probability") else {"scale": scale})
-            return y, found.qs[0], found.groups, None, columns, read.notes
+            return y, found.qs[0], found.groups, read.notes, None, columns
 
 
 def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,9 @@ EXCEPTIONS = {("verbs/reproduce.py", "experiments")}
 DRAWN_BY = re.compile(r'drawn_by\("howsure\.(\w+)')
 
 
+parsed = cache(ast.parse)  # of a module's text
+
+
 def modules():
     return [p for p in SOURCE.rglob("*.py") if p.parent != SOURCE]
 
@@ -62,7 +66,7 @@ def broken_rules(inside, text):
     """Rooms that the text of the module `inside` imports and may not."""
     room = inside.split("/")[0]
     allowed = ROOMS[room] | {room} | (set() if room == "kernels" else OPEN)
-    return {r for r in imported_rooms(ast.parse(text)) if r not in allowed and (inside, r) not in EXCEPTIONS}
+    return {r for r in imported_rooms(parsed(text)) if r not in allowed and (inside, r) not in EXCEPTIONS}
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
@@ -93,13 +97,13 @@ def test_a_line_that_breaks_the_rule_is_found(inside):
 
 def test_every_room_says_what_may_live_there():
     for room in ROOMS:
-        assert ast.get_docstring(ast.parse((SOURCE / room / "__init__.py").read_text()))
+        assert ast.get_docstring(parsed((SOURCE / room / "__init__.py").read_text()))
 
 
 def test_every_module_has_a_docstring():
     for path in SOURCE.rglob("*.py"):
         if path.name != "_version.py":
-            assert ast.get_docstring(ast.parse(path.read_text())), path
+            assert ast.get_docstring(parsed(path.read_text())), path
 
 
 def test_special_functions_are_imported_the_short_way():

@@ -32,33 +32,17 @@ from howsure.models.ngrams.vocabulary import (
 from howsure.processes import Progress
 
 MOST_ORDER = 20
+COUNTING = ("units", "sentences", "padding", "lowercase", "min_count", "size", "words", "closed", "memory")
 SPLIT = "Punctuation marks are set apart from words, since most of them touch one: `units='words'` would leave them."
 
 
 def trained(
-    source: Any,
-    *,
-    order: int,
-    smoothing: str,
-    units: str | None = "words",
-    sentences: bool = True,
-    padding: int = 1,
-    lowercase: bool = False,
-    min_count: int = 1,
-    size: int | None = None,
-    words: Sequence[str] | None = None,
-    closed: bool = False,
-    dev: Any = None,
-    memory: int = MEMORY,
-    progress: Progress | None = None,
-    **options: Any,
+    source: Any, *, order: int, smoothing: str, dev: Any = None, progress: Progress | None = None, **options: Any
 ) -> LanguageModel:
-    """A model of a text; see `howsure.verbs.lm.train`."""
+    """A model of a text; see `howsure.verbs.lm.train`. Options of `Counted.of` say how to count, the others how to smooth."""
     known(smoothing)
-    counted = Counted.of(
-        source, order=order, units=units, sentences=sentences, padding=padding, lowercase=lowercase,
-        min_count=min_count, size=size, words=words, closed=closed, memory=memory, progress=progress,
-    )  # fmt: skip
+    counting = {name: options.pop(name) for name in COUNTING if name in options}
+    counted = Counted.of(source, order=order, progress=progress, **counting)
     if progress is not None:
         progress(0.0, 1.0, f"smoothing ({smoothing})")
     return counted.smoothed(smoothing, dev, **options)
@@ -93,13 +77,8 @@ class Counted:
         if not 1 <= order <= MOST_ORDER:
             raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
         frame = padding if sentences else 0
-        settings: dict[str, Any] = {
-            "units": units,
-            "sentences": sentences,
-            "padding": padding,
-            "lowercase": lowercase,
-            "closed": closed,
-        }
+        settings: dict[str, Any] = {"units": units, "sentences": sentences, "padding": padding}
+        settings |= {"lowercase": lowercase, "closed": closed}
         with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
             vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
             grow = words is None

@@ -9,7 +9,7 @@ from howsure.cli.application import application
 from howsure.cli.parser import Command, Family, Parameter, summary
 
 # The guide of a command, where it is not called the same.
-GUIDES = {"parse": "english", "serve": "page", "top": "explore", "label": "explore"}
+GUIDES = {"parse": "english", "serve": "page", "top": "explore", "label": "explore", "completion": "doctor"}
 
 
 @cache

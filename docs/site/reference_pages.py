@@ -42,7 +42,6 @@ def pages() -> dict[str, str]:
     lm = [
         "train",
         "load",
-        "save",
         "perplexity",
         "compare",
         "prob",

@@ -32,7 +32,7 @@ def test_fit_says_what_it_gains_and_apply_adds_a_column(table, capsys):
     assert order == sorted(order)
     assert max(map(len, said.replace(str(cal), "cal.json").splitlines())) <= 80
     assert run(["recalibrate", "apply", str(cal), str(table), "-o", str(out)]) == 0
-    assert "600 rows with `q_recalibrated`" in " ".join(capsys.readouterr().out.split())
+    assert "600 rows with the new column `q_recalibrated`" in " ".join(capsys.readouterr().out.split())
     assert out.read_text().startswith("q,y,doc,p_0,p_1,q_recalibrated\n")
     assert len(out.read_text().splitlines()) == 601
 

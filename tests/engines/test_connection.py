@@ -60,7 +60,7 @@ def test_a_condition_is_about_one_row(folder, capsys, where):
     before = sorted(os.listdir(folder))
     assert run(["check", "it's.csv", "--prob", "q", "--true", "y", "--where", where]) == 2
     told = capsys.readouterr()
-    assert "`where=` must be a single SQL expression" in told.err
+    assert "--where must be a single SQL expression" in told.err
     assert SECRET not in told.err + told.out
     assert sorted(os.listdir(folder)) == before
     rows = pa.RecordBatch.from_pydict({"q": [0.5], "y": [1]})

@@ -191,7 +191,7 @@ def test_other_pipelines_by_name_have_parses_of_their_own(shipped, tmp_path):
     [
         ([3], {}, "text 1 must be a string"),
         (["fine", "bad \ud800"], {}, "character 5 is half a surrogate"),
-        (["x"], {"jobs": 0}, "`jobs` must be a whole number"),
+        (["x"], {"jobs": 0}, "`jobs=` must be a whole number"),
         (["x"], {"model": 7}, "must be a spaCy pipeline"),
         (["x"], {"model": "en_no_such_model"}, "no pipeline"),
     ],

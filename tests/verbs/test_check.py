@@ -66,7 +66,7 @@ def test_large_arrays_use_threads_and_give_the_same_numbers():
         ([0, 0.5], [0.5, 0.5], {}, "must be 0 or 1; got 0.5 in index 1"),
         (["a", "b"], [0.5, 0.5], {}, "`positive=`"),
         ([0, 1], ["a", "b"], {}, "must hold numbers"),
-        ([[0, 1]], [[0.5, 0.5]], {}, "one dimension"),
+        ([[0, 1]], [[0.5, 0.5]], {}, "holds a list in each place"),
         ([0, 1], [0.5, 0.5], {"sample_weight": [1, -1]}, "got -1 in index 1"),
         ([0, 1], [0.5, 0.5], {"sample_weight": [1, 0.5]}, "got 0.5 in index 1"),
         ([0, 1], [0.5, 0.5], {"sample_weight": [0, 0]}, "no rows"),

@@ -98,7 +98,7 @@ def test_check_and_its_page(folder, tmp_path, capsys):
     html = page.read_text()
     assert "Exact and sampled" in html
     assert "pronoun to proper" in html
-    assert run([*arguments, "--by", "distance", "--samples", "10,100", "--json"]) == 0
+    assert run([*arguments, "--by", "distance", "--sample-sizes", "10,100", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert [s["samples"] for s in made["sampling"]] == [None, 10, 100]
     assert made["pairs"]["n"] == 12 * 16 * 15 // 2
@@ -109,7 +109,7 @@ def test_check_and_its_page(folder, tmp_path, capsys):
 
 def test_sampled_pairs_get_nearer_with_more_samples(folder):
     model = howsure.CorefModel.load(folder / "coref.npz").with_temperature(8.0)  # unsure of much
-    made = howsure.check_coref(model, str(folder / "test"), samples=(10, 100, 1000))
+    made = howsure.check_coref(model, str(folder / "test"), sample_sizes=(10, 100, 1000))
     off = [s.rms_deviation for s in made.sampling]
     assert off[0] == 0.0
     assert off[1] > off[2] > off[3] > 0.0
@@ -144,7 +144,7 @@ def test_one_bad_document_leaves_the_others(folder, tmp_path, capsys):
         (["resolve", "OTHER", "TRAIN", "-o", "OUT"], "version 7 of the coref format"),
         (["resolve", "MODEL", "x.xyz", "-o", "OUT"], "no file"),
         (["check", "MODEL", "TRAIN", "--by", "colour"], "mention-type or distance"),
-        (["check", "MODEL", "TRAIN", "--samples", "many"], "whole numbers"),
+        (["check", "MODEL", "TRAIN", "--sample-sizes", "many"], "whole numbers"),
         (["score", "GOLD", "SHORT"], "tokens in gold and"),
         (["score", "GOLD", "RENAMED"], 'the system has no document "story3"'),
         (["score", "SPANS", "GOLD"], "outside its"),

@@ -27,7 +27,7 @@ class Applied(Result):
     def verdict(self) -> str:
         """What was done."""
         first = f"`{self.columns[0]}`" + (f" and {len(self.columns) - 1} more" if len(self.columns) > 1 else "")
-        said = f"{self.n:,} {self.what} with {first} {'column' if len(self.columns) == 1 else 'columns'}"
+        said = f"{self.n:,} {self.what} with the new {'column' if len(self.columns) == 1 else 'columns'} {first}"
         return f"{said}." if self.out is None else f"Written: {self.out}, {said}."
 
     def table(self) -> list[dict[str, Any]]:

@@ -265,7 +265,7 @@ def test_templates_by_name():
     ("settings", "message"),
     [
         ({"method": "sgd"}, "must be one of"),
-        ({"l2": -1.0}, "`l2` must be a number of 0 or more"),
+        ({"l2": -1.0}, "`l2=` must be a number of 0 or more"),
     ],
 )
 def test_bad_settings(trainer, settings, message):

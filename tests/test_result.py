@@ -163,6 +163,7 @@ MAKERS = {
     "Counts": lambda f: counts(),
     "Drawn": lambda f: howsure.to_label(rows(), 20, prob="first"),
     "Comparison": lambda f: howsure.compare(rows(), prob="first,second", true="y", by="tag"),
+    "SourceCalibrations": lambda f: howsure.check(howsure.Log(Path(__file__).parent / "engines/log_files/promptfoo")),
     "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
     "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),
     "Agreement": lambda f: ratings(),

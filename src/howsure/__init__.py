@@ -15,6 +15,7 @@ from howsure.errors import InputError as InputError
 from howsure.errors import MissingExtra as MissingExtra
 
 _PUBLIC = {  # the names of each module
+    "calibration.by_source": "SourceCalibrations",
     "calibration.comparing.result": "Comparison",
     "calibration.estimation.decompositions": "ScoreDecomposition score_decomposition",
     "calibration.forecasts.result": "ContinuousCalibration",
@@ -46,6 +47,7 @@ _PUBLIC = {  # the names of each module
     "verbs.doctor": "Diagnosis doctor",
     "verbs.explore": "explore",
     "verbs.load": "load",
+    "verbs.logs": "Log",
     "verbs.parse": "parse",
     "verbs.recalibrate": "apply_recalibrator recalibrate",
     "verbs.reproduce": "reproduce",
@@ -62,6 +64,7 @@ __all__ = sorted([*_LAZY, *_MODULES, "HowsureError", "InputError", "MissingExtra
 
 if TYPE_CHECKING:  # the same for type checkers
     from howsure import english as english
+    from howsure.calibration.by_source import SourceCalibrations as SourceCalibrations
     from howsure.calibration.comparing.result import Comparison as Comparison
     from howsure.calibration.estimation.decompositions import ScoreDecomposition as ScoreDecomposition
     from howsure.calibration.estimation.decompositions import score_decomposition as score_decomposition
@@ -103,6 +106,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.doctor import doctor as doctor
     from howsure.verbs.explore import explore as explore
     from howsure.verbs.load import load as load
+    from howsure.verbs.logs import Log as Log
     from howsure.verbs.parse import parse as parse
     from howsure.verbs.recalibrate import apply_recalibrator as apply_recalibrator
     from howsure.verbs.recalibrate import recalibrate as recalibrate

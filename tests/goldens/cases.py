@@ -312,8 +312,6 @@ def _content(path):
 
 
 def log(s, place, kind):
-    from howsure.engines.llm_logs import read_log
-
     path = s.folder / f"samples_{kind}_2024-05-01T10-00-00.jsonl"
     rng = np.random.default_rng(31)
     with path.open("w") as file:
@@ -322,15 +320,14 @@ def log(s, place, kind):
                 record = {
                     "doc_id": i,
                     "target": i % 4,
-                    "filtered_resps": [[round(float(x), 4), False] for x in rng.normal(size=4)],
+                    "filtered_resps": [[round(float(x), 4) - 9.0, False] for x in rng.normal(size=4)],
                 }
             else:
                 record = {"correct": bool(rng.random() < 0.7), "confidence": f"{rng.integers(40, 100)}%"}
                 if i % 3 == 0:
                     record = {"acc": 1.0, "logprobs": {"content": [{"logprob": -0.25}, {"logprob": -0.01 * (i % 7)}]}}
             file.write(json.dumps(record) + "\n")
-    rows = read_log(str(path), kind)
-    return howsure.check(rows.table(), prob="confidence", true="correct", by="task").to_dict()
+    return howsure.check(howsure.Log(path, kind), by="task").to_dict()
 
 
 def like(s, place, **options):

@@ -39,11 +39,7 @@ ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --expla
         "What fails by --fail-above: an error shown-above (its lower limit is above; the default), its point "
         "estimate, or all that is not shown-below (its upper limit is above).",
     ),
-    option(
-        "log",
-        "Who wrote the file: lm-eval (--log_samples), llm (JSON lines), huggingface (.npz, .npy, .jsonl).",
-        flags="--from",
-    ),
+    *(replace(each, part_of="") for each in options.LOG),
     option(
         "paper",
         "Algorithms 1 and 2, calibration and refinement, and the curve as in the paper; bins of 5,000 rows or --bins.",
@@ -62,6 +58,8 @@ def check(
     fail_above: float | None,
     gate: str | None,
     log: str | None,
+    stated: str | None,
+    same: str | None,
     paper: bool,
     like: str | None,
     demo: bool,
@@ -75,7 +73,7 @@ def check(
       zcat scores.jsonl.gz | howsure check - --json
       howsure check predictions.parquet --groups doc_id --html report.html --plot curve.pdf
       howsure check predictions.parquet --prob 'p_*' --true gold      (many classes)
-      howsure check --from lm-eval 'samples_*.jsonl' --by task
+      howsure check logs/ --from inspect --by task --html report.html
       howsure check --from huggingface predictions.npz      (logits and label_ids of Trainer.predict)
       howsure check predictions.csv --fail-above 0.05      (exit status 1 when the error is shown to be above)
       howsure check predictions.csv --fail-above 0.05 --gate shown-below      (… unless it is shown to be below)
@@ -84,17 +82,19 @@ def check(
       howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
     """
     from howsure.errors import InputError
-    from howsure.verbs.check import RULES, Gate, error_like, logged, shipped_example
+    from howsure.verbs.check import RULES, Gate, error_like, huggingface, shipped_example
     from howsure.verbs.check import check as run_check
+    from howsure.verbs.logs import logged
 
     columns = {name: given[name] for name in ("prob", "true", "positive", "where", "scale", "logits", "missing")}
-    beside = columns["true"] if log == "huggingface" else None  # the labels of a .npy
-    if log is not None and (file is None or any(columns[c] for c in ("prob", "positive", "scale", "logits"))):
-        raise InputError("--from knows its columns: give its file, without --prob, --positive, --scale or --logits.")
-    if log is not None and columns["true"] != beside:
-        raise InputError(
-            "--from knows its columns: leave --true out (of huggingface it is the file of labels of a .npy)."
-        )
+    if log == "huggingface":
+        for name in ("prob", "positive", "scale", "logits"):
+            if columns[name]:
+                raise InputError(
+                    "--from huggingface knows its columns: leave --prob, --positive, --scale and --logits out."
+                )
+    else:
+        file = logged(file, log, stated, same)
     if demo == (file is not None):
         raise InputError("give a file to check, or --demo for the shipped example.")
     if fail_above is not None and not 0.0 <= fail_above <= 1.0:
@@ -114,8 +114,8 @@ def check(
         kept = {name: given[name] for name in ("true", "where", "confidence_level", "rng", "engine")}
         return deliver(check_continuous(file, draws, quantiles=quantiles, **kept))
     source = shipped_example() if demo else file
-    if log is not None:
-        source, roles = logged(str(file), log, beside)
+    if log == "huggingface":
+        source, roles = huggingface(str(file), columns["true"])
         given["groups"] = given["groups"] or roles.pop("groups", None)
         columns |= roles
     if paper:
@@ -124,7 +124,10 @@ def check(
         size = {} if given["bins"] is None else {"bin_size": given["bins"]}
         return deliver(check_paper(source, rng=given["rng"], **size, **columns))
     copied = None if like is None else error_like(like, source, **columns)
-    result = run_check(source, **given | columns)
+    result: Any = run_check(source, **given | columns)
+    if not hasattr(result, "error"):  # a log with several sources of confidence
+        deliver.refuse("--fail-above --explain", "several sources of confidence (choose one with --prob)")
+        return deliver(result)
     # Of many classes, the gate is that of the predicted class.
     if fail_above is not None and result.error is None:
         raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
@@ -170,6 +173,7 @@ def failed(why: str) -> int:
         "Brier score; with --pred, of the metric.",
         False,
     ),
+    *options.LOG,
     *options.ENGINE,
     *options.DELIVERY,
 )
@@ -213,6 +217,7 @@ def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: A
     option("groups", "Column of what is dependent (document, sentence): kept together in cross-validation."),
     replace(options.CONFIDENCE, help="Confidence level of the gain's interval."),
     options.seed("the folds"),
+    *options.LOG,
     *options.PRINTED,
 )
 def fit(deliver: Delivery, file: str, out: str, **given: Any) -> int:
@@ -239,6 +244,7 @@ def fit(deliver: Delivery, file: str, out: str, **given: Any) -> int:
     option("out", "The table to write: .csv, .tsv or .jsonl (and .gz), or .parquet.", flags="--out -o", required=True),
     option("prob", "Column of probabilities, or a glob, when named otherwise than where it was fitted."),
     option("name", "The new column; by default <prob>_recalibrated."),
+    *options.LOG,
     *options.ENGINE[:3],
     *options.PRINTED,
 )

@@ -38,6 +38,7 @@ BATCH = 100  # labels to draw at once with --until: the next batch follows what 
     *options.SCALE,
     options.CONFIDENCE,
     options.seed("what is drawn"),
+    *options.LOG,
     *options.ENGINE,
     *options.DELIVERY,
 )

@@ -88,6 +88,7 @@ def agree(deliver: Delivery, file: str, posteriors: str | None, **given: Any) ->
     option("stratify", "Column whose values are to be in proportion in every part."),
     options.seed("the shuffle"),
     option("out", "Folder for a table per part; with --folds also a file, with a column `fold`.", flags="--out -o"),
+    *options.LOG,
     *options.PRINTED,
 )
 def split(deliver: Delivery, file: str, **given: Any) -> int:

@@ -22,6 +22,18 @@ MISSING = option("missing", "Rows without a probability or a label: drop (and sa
 WHERE = option("where", "SQL condition on the rows to keep.")
 GROUPS = option("groups", "Column of what is dependent (document, sentence): intervals allow for it.")
 BY = option("by", "Analyse each value of this column too.")
+LOG = [
+    replace(each, part_of="log")
+    for each in (
+        option(
+            "log",
+            "Who wrote it: lm-eval, inspect, openai, promptfoo, llm (JSON lines; recognised by default); in check also huggingface (.npz, .npy, .jsonl).",
+            flags="--from",
+        ),
+        option("stated", "Of a log: the number that means certain (1, 10, 100), or words: likely=0.8,certain=0.95."),
+        option("same", "Of a log: when samples agree: normalised (the default), exact, or a column of meanings."),
+    )
+]
 RESULTS = argument("results", "A folder that howsure explore has written.")
 
 # How it is done

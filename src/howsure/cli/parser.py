@@ -34,7 +34,7 @@ class Parameter:
     flags: tuple[str, ...] = ()
     required: bool = False
     many: bool = False
-    part_of: str = ""  # "engine" and "deliver" are made of several options
+    part_of: str = ""  # "engine", "deliver" and "log" are made of several options
     reads: bool | str | Callable[[str], Iterable[object]] = False  # "deep": with the folders inside a folder
     writes: bool = False
 
@@ -152,6 +152,14 @@ class Command:
             parts.setdefault(p.part_of, {})[p.name] = values.pop(p.name)
         if "engine" in parts:
             values["engine"] = engine_from(**parts["engine"])
+        if "log" in parts:
+            from howsure.verbs.logs import logged
+
+            asked = parts["log"]
+            if "file" in values:
+                values["file"] = logged(values["file"], *asked.values())
+            else:
+                values["files"] = [logged(each, *asked.values()) for each in values["files"]]
         outputs = tuple(values[p.name] for p in self.parameters if p.writes)
         delivery = Delivery(**parts["deliver"], outputs=outputs, inputs=inputs, deep=deep, typed=typed, flags=flags)
         return self.function(delivery, **values)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from howsure.engines.llm_logs import json_records
+from howsure.engines.logs.records import json_records
 from howsure.errors import InputError
 from howsure.kernels.special import softmax
 

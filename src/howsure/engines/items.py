@@ -22,6 +22,7 @@ from howsure._validate import BadRow, Origin
 from howsure.engines.columns import check_positive, group_sql, label_sql, number_sql, probability_sql, text_sql
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
+from howsure.engines.logs.table import Log
 from howsure.engines.rows import ArrayRows, Chunk, Rows, Work
 from howsure.engines.tables import Column, Table, as_arrow, as_numpy, first_missing, quoted
 from howsure.errors import InputError
@@ -386,8 +387,8 @@ def _numbered(values: pa.Array, name: str, need: str) -> NDArray[np.uint64]:
 
 
 def is_table(source: Any) -> bool:
-    """Whether it is a path or a data frame."""
-    return isinstance(source, str | Path) or hasattr(source, "columns") or hasattr(source, "column_names")
+    """Whether it is a path, a log or a data frame."""
+    return isinstance(source, str | Path | Log) or hasattr(source, "columns") or hasattr(source, "column_names")
 
 
 def is_spark_frame(source: Any) -> bool:
@@ -400,6 +401,8 @@ def open_table(source: Any, engine: Engine) -> Table:
     if engine.is_spark or is_spark_frame(source):
         from howsure.engines.spark.table import SparkTable
 
+        if isinstance(source, Log):
+            raise InputError("logs are read on this machine: leave the options of Spark out.")
         return SparkTable(source, engine)
     return Table(source, engine)
 

@@ -23,6 +23,7 @@ from howsure import _validate
 from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
 from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, names_in, table_files
+from howsure.engines.logs.table import Log, LogTable, log_table
 from howsure.errors import InputError
 
 BATCH_ROWS = 1 << 18
@@ -60,8 +61,15 @@ class Table:
         self._relation_sql = "given"
         self._conditions: dict[str, str] = {}
         self.said: list[str] = []  # how columns are read, where that is not plain
+        self.log: LogTable | None = None
         try:
-            if isinstance(source, str | Path):
+            if isinstance(source, Log):
+                self.log = log_table(source, Path(self._spool.name))
+                self.said += self.log.notes
+            if self.log is not None:
+                self.name, self.files = str(source.path), [TableFile(self.log.path, "parquet")]
+                self._relate()
+            elif isinstance(source, str | Path):
                 self.name = "standard input" if str(source) == "-" else str(source)
                 self.files, self.left_out = table_files(
                     str(source), self._spool, skip_bad=engine is not None and engine.skip_bad_files

@@ -29,6 +29,7 @@ from howsure.plots.vega import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from howsure.calibration.by_source import SourceCalibrations
     from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.forecasts.result import ContinuousCalibration
     from howsure.calibration.multiclass import RiskCoverage
@@ -103,6 +104,11 @@ def risk_layers(r: RiskCoverage) -> list[Spec]:
         "tooltip": hover(*((f, "", ".4f") for f in ("coverage", "accuracy", "threshold"))),
     }
     return [layer(r.to_dict()["curve"], "line", encoding, color=BLUE, point={"size": 18, "color": BLUE})]
+
+
+def source_layers(s: SourceCalibrations) -> list[Spec]:
+    """The curves of all sources of confidence."""
+    return overlaid_layers(dict(s.sources))
 
 
 def overlaid_layers(curves: dict[str, Calibration]) -> list[Spec]:

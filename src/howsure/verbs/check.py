@@ -19,6 +19,7 @@ from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
+    from howsure.calibration.by_source import SourceCalibrations
     from howsure.calibration.estimation.copied import CopiedError
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.engines.classes import ClassRows
@@ -51,14 +52,14 @@ def check(
     normalise: bool = False,
     classes: Sequence[str] | None = None,
     engine: Engine | str | None = None,
-) -> Calibration | MulticlassCalibration:
+) -> Calibration | MulticlassCalibration | SourceCalibrations:
     """How calibrated are predicted probabilities, given what came true?
 
     Parameters
     ----------
     y_true : array of 0 and 1, shape (n,); or a table
         Whether each prediction came true; true and false, yes and no, or Y and N will do. A path (CSV, TSV, JSON lines, Parquet, Arrow; a glob; ``-``) or a data
-        frame (pandas, polars, Arrow) may be given instead of two arrays.
+        frame (pandas, polars, Arrow) or a `howsure.Log` may be given instead of two arrays.
     y_prob : array of probabilities, shape (n,) or (n, K)
         The probability that the model gave to 1; or to each of K classes, `y_true` holding the number of the class.
     bins : int, "width:K", "isotonic" or None
@@ -99,7 +100,7 @@ def check(
 
     Returns
     -------
-    Calibration, or MulticlassCalibration for many classes
+    Calibration, MulticlassCalibration for many classes, SourceCalibrations for a log with several sources of confidence
         Numbers with intervals, bins, tests, a verdict in words; `.plot()`, `.to_dict()`.
 
     Notes
@@ -163,6 +164,11 @@ def check(
             raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
     chosen = chosen or _engine(None)
     with open_table(y_true, chosen) as table:
+        if table.log is not None:
+            groups = table.log.groups(groups)
+            if prob is None and len(table.log.sources) != 1:
+                asked = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
+                return _check_sources(table, true, positive, where, asked, (bins, level, generator, curve, width))
         may_nest = chosen.kind == "auto" and not is_spark_frame(y_true)
         if prob is not None and (
             not isinstance(prob, str) or is_classes(prob) or (may_nest and table.column(prob).is_nested)
@@ -175,6 +181,22 @@ def check(
         more = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
         with table_items(table, prob, true, positive, where, **more) as rows:
             return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width))
+
+
+def _check_sources(
+    table: Any, true: str | None, positive: Any, where: str | None, given: dict[str, Any], how: tuple[Any, ...]
+) -> SourceCalibrations:
+    """A log whose confidences have several sources: each apart."""
+    from howsure.calibration.by_source import SourceCalibrations
+
+    if not table.log.sources:
+        raise InputError(f"{table.name} holds no confidences, only right or wrong: see `howsure.score`.")
+    made, notes = {}, table.notes
+    for source in table.log.sources:
+        rows = table_items(table, source, true, positive, where, **given)
+        found = rows.analysed(lambda read: _check_rows(read, *how))
+        made[source] = replace(found, notes=tuple(n for n in found.notes if n not in notes), source=source)
+    return SourceCalibrations(made, how[1], notes, table.name)
 
 
 def _engine(given: Engine | str | None) -> Engine:
@@ -365,15 +387,8 @@ def shipped_example() -> Any:
     return demo_table()
 
 
-def logged(file: str, kind: str, labels: str | None = None) -> tuple[Any, dict[str, str]]:
-    """What an evaluation log (lm-eval, llm) or Hugging Face wrote, as a table, and the roles of its columns.
+def huggingface(file: str, labels: str | None = None) -> tuple[Any, dict[str, str]]:
+    """What Hugging Face wrote, as a table, and the roles of its columns; `labels` is the file of labels beside a `.npy`."""
+    from howsure.engines.huggingface import read_huggingface
 
-    `labels` is the file of labels beside a `.npy` of logits.
-    """
-    from howsure.engines.llm_logs import read_log
-
-    if kind == "huggingface":
-        from howsure.engines.huggingface import read_huggingface
-
-        return read_huggingface(file, labels)
-    return read_log(file, kind).table(), {"prob": "confidence", "true": "correct"}
+    return read_huggingface(file, labels)

@@ -190,7 +190,7 @@ def check_classifier(
     scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
     if len(used.classes) == 2:
         wanted = used.classes[1] if positive is None else positive
-        calibration = check(
+        calibration: Any = check(
             np.array([label == wanted for label in labels], dtype=np.uint8),
             posterior.label_is(wanted),
             groups=grouped,

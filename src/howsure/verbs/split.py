@@ -86,11 +86,14 @@ def split(
             raise InputError("`out` needs a table to write.")
         n = _validate.count(int(rows), "rows")
         return _made(n, _array_codes(n, groups=groups, date=date, stratify=stratify), names, share, seed, folds, "")
-    if not isinstance(rows, str | Path) and not hasattr(rows, "columns") and not hasattr(rows, "column_names"):
+    from howsure.engines.items import is_table
+
+    if not is_table(rows):
         raise InputError("give a path, a data frame or a number of rows.")
     from howsure.engines.tables import Table
 
     with Table(rows) as table:
+        groups = groups if table.log is None else table.log.groups(groups)
         for keyword, value in (("groups", groups), ("date", date), ("stratify", stratify)):
             if value is not None and not isinstance(value, str):
                 raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
@@ -241,13 +244,13 @@ def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list
     from howsure.files import check_outputs, make_folder
 
     if made.is_folds and not is_folder(out):
-        check_outputs(str(out), inputs=[rows])
+        check_outputs(str(out), inputs=[getattr(rows, "path", rows)])
         write_folds(table, made.part, str(out))
         return [Path(out)]
     suffix = ending(table)
     paths = [Path(out) / f"{'fold-' if made.is_folds else ''}{name}{suffix}" for name in made.names]
     make_folder(str(out))
-    check_outputs(*map(str, paths), inputs=[rows])
+    check_outputs(*map(str, paths), inputs=[getattr(rows, "path", rows)])
     write_parts(table, made.part, [str(p) for p in paths])
     return paths
 

@@ -21,6 +21,7 @@ from howsure.report.text.layout import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from howsure.calibration.by_source import SourceCalibrations
     from howsure.calibration.estimation.intervals import Estimate
     from howsure.calibration.forecasts.result import ContinuousCalibration
     from howsure.calibration.multiclass import MulticlassCalibration
@@ -41,6 +42,26 @@ def calibration_text(c: Calibration) -> str:
     """Verdict first, then the numbers, the bins, the slices and the curve."""
     slices = f"By {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES) if c.slices else ""
     return joined([filled(c.verdict), _numbers(c), bins_table(c), slices, curve(c), "\n".join(notes(c.notes))])
+
+
+def sources_text(s: SourceCalibrations) -> str:
+    """A line for each source of confidence, then its slices."""
+    rows = [f"  {'source':<12} {'n':>9}  {'RMS error':>9} {'':<18} {'bias':>8} {'Brier':>7} {'AUC':>6}"]
+    for name, c in s.sources.items():
+        error = "    –    " if c.error is None else f"{c.error.value:9.4f}"
+        last = f"{c.bias.gap.value:+8.4f} {c.brier.value:7.4f} " + ("     –" if c.auc is None else f"{c.auc:6.3f}")
+        rows.append(f"  {name:<12} {c.n:>9,}  {error} {limits(c.error):<18} {last}")
+    slices = [
+        f"`{name}` by {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES)
+        for name, c in s.sources.items()
+        if c.slices
+    ]
+    of: dict[str, list[str]] = {}
+    for name, c in s.sources.items():
+        for note in c.notes:
+            of.setdefault(note, []).append(f"`{name}`")
+    said = [*s.notes, *(f"{', '.join(names)}: {note}" for note, names in of.items() if ": left out (`" not in note)]
+    return joined([filled(s.verdict), "\n".join(rows), *slices, "\n".join(notes(said))])
 
 
 def _numbers(c: Calibration) -> str:

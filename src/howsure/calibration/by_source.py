@@ -1,0 +1,57 @@
+"""Confidences of several sources in one log, each analysed apart: the result of `howsure check` on such a log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from howsure._result import Result, drawn_by
+from howsure.calibration.result import Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCalibrations(Result):
+    """The `Calibration` of each source of confidence. Made by `howsure.check` of a `howsure.Log`."""
+
+    SHOWN = "verdict confidence_level sources notes"
+
+    sources: Mapping[str, Calibration]
+    confidence_level: float = 0.95
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    def __repr__(self) -> str:
+        return f"SourceCalibrations({', '.join(f'{name}: {c.error!r}' for name, c in self.sources.items())})"
+
+    @property
+    def title(self) -> str:
+        """Of the page."""
+        return f"Sources of confidence: {self.source}"
+
+    @property
+    def verdict(self) -> str:
+        """How far off each source is, the nearest first."""
+        known = sorted((c.error.value, name) for name, c in self.sources.items() if c.error is not None)
+        if not known:
+            return "Too few answers to judge any source of confidence."
+        said = ", ".join(f"`{name}` {error:.3f}" for error, name in known)
+        return f"RMS calibration error by where confidence comes from: {said}. Sources are never mixed."
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row a source."""
+        return [
+            {
+                "source": name,
+                "n": c.n,
+                "RMS error": c.error,
+                "confidence less accuracy": c.bias.gap.value,
+                "Brier": c.brier.value,
+                "AUC": c.auc,
+            }
+            for name, c in self.sources.items()
+        ]
+
+    layers = drawn_by("howsure.plots.curves.source_layers")
+    to_text = drawn_by("howsure.report.text.calibration.sources_text")
+    to_html = drawn_by("howsure.report.pages.table_page")

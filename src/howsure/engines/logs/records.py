@@ -1,0 +1,270 @@
+"""The records of log files, one at a time: JSON lines, one JSON document, or inspect_ai's zipped `.eval`."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from howsure import _validate
+from howsure.errors import InputError
+
+FORMATS = ("lm-eval", "inspect", "openai", "promptfoo", "llm")
+HEAD = 1 << 16
+ENDINGS = (".jsonl", ".ndjson", ".json", ".eval", ".gz")
+ZSTD = 93  # method of a zip entry
+DATED = re.compile(r"_(\d{4}-?\d\d-?\d\d[^_]*)$")
+
+
+class Skipped(Exception):
+    """A record that cannot be used, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record stands, and what its file says of all of them."""
+
+    path: str
+    at: str
+    about: dict[str, Any]
+
+
+def log_files(pattern: str, kind: str | None) -> tuple[list[tuple[str, str]], int]:
+    """The files of a path, a folder (with those inside it) or a glob, each with its format; and how many others there are."""
+    if kind is not None and kind not in FORMATS:
+        raise InputError(f"`log=` knows {', '.join(FORMATS)}; got {kind!r}.{_validate.nearest(kind, FORMATS)}")
+    if Path(pattern).is_file():
+        found = kind or recognised(pattern)
+        if found is None:
+            raise InputError(f"{pattern} is not a log that is recognised: name its format with `log=`.")
+        return [(pattern, found)], 0
+    listed = [pattern] if Path(pattern).is_dir() else sorted(glob.glob(pattern, recursive=True))
+    every: list[str] = []
+    for each in listed:
+        inside = (os.path.join(folder, name) for folder, _, names in os.walk(each) for name in names)
+        every += sorted(inside) if os.path.isdir(each) else [each]
+    every = [p for p in every if p.lower().endswith(ENDINGS) and not Path(p).name.startswith(".")]
+    if not every:
+        raise InputError(f"there is no log {pattern!r}.")
+    kinds = {p: recognised(p) for p in every}
+    if kind == "llm":  # any JSON lines will do
+        kinds = {p: "llm" if found is None and ".jsonl" in p.lower() else found for p, found in kinds.items()}
+    elif len(every) == 1 and kind is not None:
+        kinds[every[0]] = kind
+    taken = [(p, found) for p, found in kinds.items() if found is not None and found == (kind or found)]
+    if not taken:
+        there = sorted({k for k in kinds.values() if k})
+        raise InputError(
+            f"none of the {len(every):,} files of {pattern!r} is a log of the format {kind or 'of any tool that is known'}"
+            + (f"; there are logs of {', '.join(there)}." if there else ".")
+        )
+    if len({found for _, found in taken}) > 1:
+        raise InputError(
+            f"{pattern!r} holds logs of several tools ({', '.join(sorted({k for _, k in taken}))}): choose with `log=`."
+        )
+    return taken, len(every) - len(taken)
+
+
+def recognised(path: str) -> str | None:
+    """The format of a file by what is in it; None where it is no log of a tool that is known."""
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                names = packed.namelist()
+            return "inspect" if any(n == "header.json" or n.startswith("_journal/") for n in names) else None
+        with _opened(path) as file:
+            head = file.read(HEAD).decode(errors="replace").lstrip("\ufeff \n\r\t")
+    except (OSError, EOFError, zipfile.BadZipFile):
+        return None
+    if not head.startswith("{"):
+        return None
+    try:
+        first = json.loads(head.splitlines()[0])
+    except json.JSONDecodeError:
+        first = {}
+    if "doc_id" in first and ("resps" in first or "filtered_resps" in first):
+        return "lm-eval"
+    if "testCase" in first and "promptIdx" in first:
+        return "promptfoo"
+    if _is_response(first) or ("custom_id" in first and "response" in first) or _is_response(first.get("response")):
+        return "openai"
+    if '"eval"' in head and '"task_id"' in head and '"run_id"' in head:
+        return "inspect"
+    return "promptfoo" if re.match(r'\{\s*"evalId"', head) and '"results"' in head else None
+
+
+def _is_response(record: Any) -> bool:
+    if not isinstance(record, dict):
+        return False
+    named = record.get("object") in ("chat.completion", "text_completion", "response")
+    return named or (isinstance(record.get("choices"), list) and "usage" in record)
+
+
+def records(path: str, kind: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+    """Each record of a file with its place; what is not a record is given as a `Skipped`."""
+    try:
+        if zipfile.is_zipfile(path):
+            yield from _zipped(path)
+        elif kind == "inspect" or (kind == "promptfoo" and _is_document(path)):
+            yield from _document(path, ("samples",) if kind == "inspect" else ("results", "results"))
+        else:
+            yield from _lines(path)
+    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        yield Place(path, "", {}), Skipped(f"the file is damaged or cut off: {str(error).splitlines()[0]}")
+    except UnicodeDecodeError:
+        yield Place(path, "", {}), Skipped("the file is not UTF-8 text")
+
+
+def _opened(path: str) -> IO[bytes]:
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else open(path, "rb")  # type: ignore[return-value]
+
+
+def _lines(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+    about: dict[str, Any] = {}
+    with _opened(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                place = Place(path, f"line {number:,}", about)
+                try:
+                    found = json.loads(line)
+                except (ValueError, RecursionError):
+                    cut = not line.endswith(b"\n")
+                    yield place, Skipped("the last record is cut off" if cut else "not JSON")
+                    continue
+                yield place, found if isinstance(found, dict) else Skipped("not a JSON object")
+
+
+def json_records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, with their line numbers; what is none is an error."""
+    for place, found in _lines(path):
+        if isinstance(found, Skipped):
+            raise InputError(f"{path}, {place.at}: {found}.")
+        yield int(place.at[5:].replace(",", "")), found
+
+
+def _is_document(path: str) -> bool:
+    """Whether the first line is not a record by itself."""
+    with _opened(path) as file:
+        try:
+            return "results" in json.loads(file.readline())
+        except ValueError:
+            return True
+
+
+def _document(path: str, array: tuple[str, ...]) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+    about: dict[str, Any] = {}
+    with _opened(path) as raw:
+        stream, number = _Stream(raw), 0
+        try:
+            for name, value in stream.members(array):
+                if name:
+                    about[name] = value
+                    continue
+                number += 1
+                good = isinstance(value, dict)
+                yield Place(path, f"record {number:,}", about), value if good else Skipped("not a JSON object")
+        except (ValueError, RecursionError):
+            yield Place(path, f"after record {number:,}", about), Skipped("the file is cut off or not JSON")
+
+
+class _Stream:
+    """A JSON document that is read piece by piece."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._text, self._at = file, "", 0
+        self._read = json.JSONDecoder().raw_decode
+
+    def _more(self, size: int = HEAD) -> bool:
+        block = self._file.read(size)
+        while block and block[-1] & 0x80 and (more := self._file.read(1)):  # not in the middle of a character
+            block += more
+        self._text, self._at = self._text[self._at :] + block.decode(), 0
+        return bool(block)
+
+    def _next(self) -> str:
+        """The next character that matters."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in " \t\r\n,:\ufeff":
+                self._at += 1
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                raise ValueError("cut off")
+
+    def _value(self) -> Any:
+        self._next()
+        size = HEAD
+        while True:
+            try:
+                value, end = self._read(self._text, self._at)
+                if end < len(self._text) or not self._more(size):  # a number may go on
+                    self._at = end
+                    return value
+            except ValueError:
+                if not self._more(size):
+                    raise
+            size *= 2
+
+    def members(self, array: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        """Names and values of an object; the elements of the array at the path given, each under no name."""
+        if self._next() != "{":
+            raise ValueError("not an object")
+        self._at += 1
+        while self._next() != "}":
+            name = self._value()
+            opens = self._next() if name == array[0] else ""
+            if opens == "{" and len(array) > 1:
+                yield from self.members(array[1:])
+            elif opens == "[":
+                self._at += 1
+                while self._next() != "]":
+                    yield "", self._value()
+                self._at += 1
+            else:
+                yield name, self._value()
+        self._at += 1
+
+
+def _zipped(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+    with zipfile.ZipFile(path) as packed, open(path, "rb") as raw:
+        names = packed.namelist()
+        head = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
+        about = json.loads(_entry(packed, raw, head)) if head else {}
+        for name in names:
+            if name.startswith("samples/"):
+                place = Place(path, name, about)
+                try:
+                    yield place, json.loads(_entry(packed, raw, name))
+                except (ValueError, OSError, zipfile.BadZipFile):
+                    yield place, Skipped("a sample that is damaged or cut off")
+
+
+def _entry(packed: zipfile.ZipFile, raw: IO[bytes], name: str) -> bytes:
+    """An entry's bytes; Python's own reader does not know zstd before 3.14."""
+    info = packed.getinfo(name)
+    if info.compress_type != ZSTD:
+        return packed.read(name)
+    import pyarrow as pa
+
+    raw.seek(info.header_offset + 26)
+    name_size, extra = struct.unpack("<HH", raw.read(4))
+    raw.seek(name_size + extra, os.SEEK_CUR)
+    with pa.input_stream(pa.BufferReader(raw.read(info.compress_size)), compression="zstd") as stream:
+        whole: bytes = stream.read()
+    return whole
+
+
+def task_of(path: str) -> str:
+    """samples_arc_easy_2024-05-01T10-00-00.jsonl → arc_easy."""
+    stem = re.sub(r"(\.jsonl|\.ndjson|\.json|\.eval)?(\.gz)?$", "", Path(path).name).removeprefix("samples_")
+    return DATED.sub("", stem) or stem

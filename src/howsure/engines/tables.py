@@ -51,6 +51,8 @@ class Column:
 class Table:
     """A table to read from, any number of times. Close it, or use it in a `with` block."""
 
+    log: LogTable | None = None
+
     def __init__(self, source: Any, engine: Engine | None = None) -> None:
         """`engine` bounds memory and says whether files that cannot be opened are left out."""
         self.engine = engine or Engine()
@@ -61,7 +63,6 @@ class Table:
         self._relation_sql = "given"
         self._conditions: dict[str, str] = {}
         self.said: list[str] = []  # how columns are read, where that is not plain
-        self.log: LogTable | None = None
         try:
             if isinstance(source, Log):
                 self.log = log_table(source, Path(self._spool.name))

@@ -244,7 +244,8 @@ def _table_data(
     if wide and (positive is not None or reading["scale"] is not None):
         raise InputError("`positive=` and `scale=` are for one column of probabilities, not a glob.")
     with open_table(source, engine_of(None)) as table:
-        groups = groups if table.log is None else table.log.groups(groups)
+        if table.log is not None:
+            reading = reading | {"groups": table.log.groups(reading["groups"])}
         if prob is not None and (wide or not isinstance(prob, str)):
             held = classes_from_table(table, prob, true, where, reading["groups"])
             if held is None:

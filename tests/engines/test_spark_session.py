@@ -182,7 +182,7 @@ def test_masters_that_are_none(given, said):
 
 
 def test_a_master_that_is_not_there_is_told_at_once():
-    with pytest.raises(InputError, match=r"spark://127.0.0.1:9 cannot be reached: Connection refused\."):
+    with pytest.raises(InputError, match=r"`master='spark://127.0.0.1:9'` cannot be reached: Connection refused\."):
         spark_session._check_reachable("spark://127.0.0.1:9")
     with pytest.raises(InputError, match="must be spark://host:port"):
         spark_session._check_reachable("spark://nowhere")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -70,8 +71,7 @@ class ResultDocuments:
         codes = ids.indices.to_numpy()
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         names = ids.dictionary.to_pylist()
-        ends = np.append(starts[1:], len(codes)).tolist()
-        self._places = {names[codes[a]]: (a, b) for a, b in zip(starts.tolist(), ends, strict=True)}
+        self._places = {names[codes[a]]: (a, b) for a, b in pairwise([*starts.tolist(), len(codes)])}
         self._connection = connect(files=[self.documents])
 
     def page(self, rows: Sequence[int]) -> dict[int, tuple[dict[str, Any], list[dict[str, Any]]]]:

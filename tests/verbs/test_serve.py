@@ -204,7 +204,7 @@ def test_too_many_documents_for_one_file(results, monkeypatch):
     from howsure.exploring import page
 
     monkeypatch.setattr(page, "MOST_DOCUMENTS", 5)
-    with pytest.raises(howsure.InputError, match="howsure.serve"):
+    with pytest.raises(howsure.InputError, match=r"howsure\.serve"):
         howsure.page(results)
 
 

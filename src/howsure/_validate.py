@@ -542,6 +542,39 @@ def class_probabilities(values: NDArray[Any], origin: Origin, *, normalise: bool
     return p
 
 
+def classes_on_scale(
+    values: NDArray[Any], origin: Origin, scale: str | None, *, normalise: bool = False
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Probabilities (n, K) from percentages, log-probabilities or logits (of which the softmax is taken), and what was assumed."""
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}.")
+    p = values.astype(np.float64)
+    rows = p[np.isfinite(p).all(axis=1)]
+    if scale is None and len(rows) and not normalise:
+        total = np.median(rows.sum(axis=1))
+        if rows.min() >= 0.0 and rows.max() <= 100.0 and abs(total - 100.0) <= 1.0:
+            return p / 100.0, (f"`{origin.prob}` sums to 100: read as percentages (`scale='percent'`).",)
+        outside = ((rows < 0.0) | (rows > 1.0)).any(axis=1).mean() > 0.5
+        if outside and rows.max() <= 0.0:
+            raise InputError(
+                f"`{origin.prob}` runs from {rows.min():.6g} to {rows.max():.6g}: are these log-probabilities? Then pass "
+                "`scale='logprob'`; of logits `scale='logit'`, which takes the softmax."
+            )
+        if outside and rows.min() < 0.0:
+            raise InputError(
+                f"`{origin.prob}` runs from {rows.min():.6g} to {rows.max():.6g}: are these logits? Then pass `scale='logit'`, "
+                "which takes the softmax."
+            )
+    if scale == "percent":
+        return p / 100.0, ()
+    if scale == "logprob":
+        return np.exp(p), ()
+    if scale == "logit":
+        odds = np.exp(p - p.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True), ()
+    return p, ()
+
+
 def class_labels(values: Any, n_classes: int, origin: Origin) -> NDArray[np.int64]:
     """Labels as numbers of classes, 0 … n_classes - 1."""
     given = one_dimensional(values, origin.true)

@@ -44,7 +44,7 @@ def check_outputs(*paths: str | None, inputs: Iterable[object] = (), deep: bool 
     no path (None, a data frame) or names nothing is skipped. Links count as the file that they lead to.
     """
     given = [p for p in paths if p is not None]
-    targets = [Path(p).resolve() for p in given]
+    targets = [_real(p) for p in given]
     if len(set(targets)) < len(targets):
         raise InputError(f"two outputs have the same name: {given[0]}.")
     existing = {_identity(p): p for p in given if _identity(p) is not None}
@@ -59,11 +59,11 @@ def check_outputs(*paths: str | None, inputs: Iterable[object] = (), deep: bool 
 
 def check_output_folder(folder: str, inputs: Iterable[object] = ()) -> None:
     """Raise if an input is in a folder whose files may be replaced."""
-    target = Path(folder).resolve()
+    target = _real(folder)
     for source in inputs:
         for file in (source, *_named_files(source, deep=False)):
             if isinstance(file, str | Path) and os.path.exists(file):
-                real = Path(file).resolve()
+                real = _real(file)
                 if target in (real, *real.parents):
                     raise InputError(f"cannot write to {folder}: it holds the input {source}. Choose another folder.")
 
@@ -84,6 +84,11 @@ def _named_files(source: object, deep: bool) -> Iterator[object]:
         yield from glob.iglob(str(source), recursive=True)
 
 
+def _real(path: str | Path) -> Path:
+    """The path without links; of links that lead in a circle one of them."""
+    return Path(os.path.realpath(path))
+
+
 def _identity(file: object) -> tuple[int, int] | None:
     """What two names of one file share; None where there is no file."""
     try:
@@ -95,8 +100,10 @@ def _identity(file: object) -> tuple[int, int] | None:
 
 def check_writable(path: str) -> None:
     """Raise if a regular file cannot be written there."""
-    target = Path(path).resolve()
+    target = _real(path)
     folder = target.parent
+    if target.is_symlink():
+        raise InputError(f"cannot write {path}: its links lead in a circle.")
     if not folder.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {str(folder)!r}.")
     if target.is_dir():
@@ -162,7 +169,7 @@ def whole_file(path: str | Path, *, durable: bool = True) -> Iterator[IO[bytes]]
 @contextmanager
 def whole_files(paths: Sequence[str | Path], *, durable: bool = True) -> Iterator[list[str]]:
     """Temporary names to write to: the files replace their targets when all are written; none does if anything fails."""
-    targets = [Path(path).resolve() for path in paths]  # through a link, not over it
+    targets = [_real(path) for path in paths]  # through a link, not over it
     with ExitStack() as ending:
         names = []
         for path, target in zip(paths, targets, strict=True):
@@ -220,6 +227,11 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
                 finally:
                     os.close(handle)
+        for piece in [n for n in os.listdir(folder) if n.endswith(SUFFIX) and ours.fullmatch(n.removesuffix(SUFFIX))]:
+            if not (
+                folder / piece.removesuffix(SUFFIX)
+            ).exists():  # what a writer wrote beside the file that it was locked by
+                (folder / piece).unlink(missing_ok=True)
 
 
 @contextmanager

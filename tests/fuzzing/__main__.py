@@ -5,7 +5,7 @@
 
 Each target is a command on a small valid input of its own; one of its files is mutated, by a generator that the target's name and
 the input's number seed. Inputs run in processes of their own, some hundred in one; a process that dies, or that is silent for 10 seconds
-of its processor time (where that is known, else of the clock) or for two minutes, has found a fault. What failed is kept in `--keep`.
+of its processor time (where that is known, else of the clock) or for ten minutes, has found a fault. What failed is kept in `--keep`.
 """
 
 import argparse
@@ -223,7 +223,7 @@ def watched(name, first, after):
                     what, *rest = json.loads(lines.get(timeout=PATIENCE) or '["ends"]')
                 except queue.Empty:
                     busy, waited = seconds_used(process.pid) - used, time.monotonic() - begun
-                    if waited > 12 * PATIENCE or (number > first and not busy < PATIENCE):
+                    if waited > 60 * PATIENCE or (number > first and not busy < PATIENCE):
                         ended = f"hangs: {waited:.0f} s, {busy:.0f} s of processor time"
                 else:
                     if what == "begins":
@@ -282,7 +282,7 @@ def main():
                 print(f"\n{name} {number}: {what[-1500:]}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{done}/{len(work)}", end="", file=sys.stderr, flush=True)
-            elif given.minutes < float("inf") and done % len(names) == 0:
+            elif given.minutes < float("inf") and done % 8 == 0:
                 print(
                     f"{inputs:,} inputs after {(time.monotonic() - begun) / 60:.0f} minutes",
                     file=sys.stderr,

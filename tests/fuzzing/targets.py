@@ -178,6 +178,12 @@ def _targets():
         "other.csv",
         ("t.csv",),
     )
+    yield Target("check-draws", ["check", "{}/t.csv", "--draws", "[qr]", "--true", "y", "--json"], "t.csv")
+    yield Target(
+        "compare-labels",
+        ["compare", "{}/t.csv", "--true", "gold", "--pred", "pred,other", "--groups", "doc", "--json"],
+        "t.csv",
+    )
     yield Target(
         "score", ["score", "{}/t.csv", "--true", "gold", "--pred", "pred", "--groups", "doc", "--json"], "t.csv"
     )
@@ -201,7 +207,7 @@ def _targets():
         ],
         "t.csv",
     )
-    yield Target("split", ["split", "{}/t.csv", "--groups", "doc", "--test", "0.3", "--out", "{}/parts"], "t.csv")
+    yield Target("split", ["split", "{}/t.csv", "--groups", "doc", "--out", "{}/parts", "--json"], "t.csv")
     yield Target(
         "recalibrate-fit",
         ["recalibrate", "fit", "{}/t.csv", "--prob", "q", "--true", "y", "-o", "{}/new.json", "--json"],

@@ -74,8 +74,9 @@ class MulticlassCalibration(Composite):
         )
 
     def table(self) -> list[dict[str, Any]]:
-        """The predicted class, then each class."""
-        return [s.row() for s in (Slice("all", self.top, None), *self.per_class)]
+        """The predicted class (and in each slice), then each class."""
+        slices = [Slice(f"{self.top.by}: {s.name}", s.calibration, s.adjusted_p_value) for s in self.top.slices]
+        return [s.row() for s in (Slice("all", self.top, None), *slices, *self.per_class)]
 
     def explanation(self) -> str:
         """What the numbers of the predicted class mean."""
@@ -95,15 +96,22 @@ def analyse_classes(
     confidence_level: float = 0.95,
     rng: np.random.Generator | None = None,
     source: str = "",
+    by: tuple[str, NDArray[Any]] | None = None,
+    notes: tuple[str, ...] = (),
 ) -> MulticlassCalibration:
-    """Analyse (n, K) probabilities of validated rows; `y` holds the number of each item's true class."""
+    """Analyse (n, K) probabilities of validated rows; `y` holds the number of each item's true class.
+
+    `by` names what the predicted class's calibration is compared by, and says its value for each row.
+    """
     n, k = probs.shape
     items = np.arange(n)
     predicted = probs.argmax(axis=1)
     right = (predicted == y).astype(np.uint8)
     top_sketch = sketch_rows(right, probs[items, predicted])
     top = _analysed(right, probs[items, predicted], top_sketch, groups, bins, confidence_level, rng, source)
-    top = replace(top, of_predicted=True)
+    top = replace(top, of_predicted=True, notes=(*notes, *top.notes))
+    if by is not None:
+        top = replace(top, by=by[0], slices=_slices(right, probs[items, predicted], by[1], groups, confidence_level))
     per_class = []
     for c in range(k):
         q = np.ascontiguousarray(probs[:, c])
@@ -134,6 +142,22 @@ def analyse_classes(
         log_loss=float(-np.mean(np.log(true_prob))) if true_prob.min() > 0 else None,
         source=source,
     )
+
+
+def _slices(
+    right: NDArray[np.uint8], confidence: Floats, values: NDArray[Any], groups: Ints | None, level: float
+) -> tuple[Slice, ...]:
+    """The predicted class's calibration for each value of a column, worst first."""
+    names, number = np.unique(values.astype(str), return_inverse=True)
+    made = []
+    for i, name in enumerate(names.tolist()):
+        rows = number == i
+        y, q = right[rows], confidence[rows]
+        mine = None if groups is None else np.unique(groups[rows], return_inverse=True)[1].astype(np.int64)
+        mine = None if mine is None or mine.max() < 1 else mine  # one group alone tells nothing of groups
+        made.append((name, _analysed(y, q, sketch_rows(y, q), mine, None, level, None, "")))
+    adjusted = benjamini_hochberg([c.p_value for _, c in made])
+    return worst_first(Slice(name, c, p) for (name, c), p in zip(made, adjusted, strict=True))
 
 
 def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:

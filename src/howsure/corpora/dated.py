@@ -29,7 +29,10 @@ def decoded(raw: bytes, source: str, encoding: str = "utf-8") -> str:
     if encoding.replace("_", "-").lower() in ("utf-8", "utf8") and raw.startswith(codecs.BOM_UTF8):
         raw = raw[len(codecs.BOM_UTF8) :]
     try:
-        return raw.decode(encoding)
+        text = raw.decode(encoding)
+        if "\0" in text:
+            raise InputError(f"{source} holds a NUL byte: binary data, not text.")
+        return text
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - (raw.rfind(b"\n", 0, error.start) + 1) + 1

@@ -35,6 +35,8 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
                     raise InputError(
                         f"{path}, line {number}: not UTF-8 (byte {error.start + 1} of the line)."
                     ) from None
+                if "\0" in line:
+                    raise InputError(f"{path}, line {number}: a NUL byte: binary data, not text.")
                 yield number, line.rstrip("\r\n")
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; a file was expected.") from None

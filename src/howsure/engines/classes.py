@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,20 @@ class ClassRows:
     classes: tuple[str, ...]
     groups: NDArray[np.uint64] | None
     source: str
+    by: list[str] | None = None  # what is compared, a text each row
+    notes: tuple[str, ...] = ()
 
 
 def classes_from_arrays(
-    y_true: Any, y_prob: Any, classes: Sequence[str] | None, groups: Any, normalise: bool
+    y_true: Any,
+    y_prob: Any,
+    classes: Sequence[str] | None,
+    groups: Any,
+    by: Any = None,
+    *,
+    normalise: bool = False,
+    scale: str | None = None,
+    missing: str = "drop",
 ) -> ClassRows:
     """From a (n, K) array; labels are class numbers, or names when `classes` are given."""
     probs = np.asarray(y_prob, dtype=np.float64)
@@ -42,6 +52,8 @@ def classes_from_arrays(
     given = {"y_true": y, "y_prob": probs}
     if groups is not None:
         given["groups"] = _validate.one_dimensional(groups, "groups", numbers=False)
+    if by is not None:
+        given["by"] = _validate.one_dimensional(by, "by", numbers=False)
     _validate.same_length(**given)
     k = probs.shape[1]
     origin = Origin()
@@ -68,7 +80,8 @@ def classes_from_arrays(
             at = origin.at(first_missing(encoded))
             raise InputError(f"`groups` is missing in {at}; every row needs a group.")
         coded = as_numpy(encoded.indices).astype(np.uint64)
-    return ClassRows(index, _validate.class_probabilities(probs, origin, normalise=normalise), names, coded, "arrays")
+    rows = ClassRows(index, probs, names, coded, "arrays", None if by is None else [str(v) for v in given["by"]])
+    return _usable(rows, np.zeros(len(y), bool), origin, scale, missing, normalise)
 
 
 def classes_from_table(
@@ -78,8 +91,11 @@ def classes_from_table(
     where: str | None,
     groups: str | None,
     classes: Sequence[str] | None = None,
+    by: str | None = None,
     *,
     normalise: bool = False,
+    scale: str | None = None,
+    missing: str = "drop",
 ) -> ClassRows | None:
     """From wide columns that match a pattern, or one column of lists, maps or structs; None if there are no rows."""
     wide = class_columns(table, prob, skip=true) if is_classes(prob) else {}
@@ -89,6 +105,8 @@ def classes_from_table(
     if groups is not None:
         groups = table.column(groups).name
         sql["groups"] = group_sql(groups)
+    if by is not None:
+        sql["by"] = f"CAST({quoted(table.column(by).name)} AS VARCHAR)"
     sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(wide.values())}
     if not wide:
         sql["q"] = quoted(table.column(named).name)
@@ -105,11 +123,42 @@ def classes_from_table(
     else:
         names, probs = _nested(held["q"], origin)
         names = names if classes is None else tuple(classes)
-    if held["gold"].null_count:
-        raise InputError(f"`{label.name}` is missing in {origin.at(first_missing(held['gold']))}.")
     coded = None if groups is None else items.group_ids(whole, "group")
-    y = _class_numbers(held["gold"].to_pylist(), names, origin)
-    return ClassRows(y, _validate.class_probabilities(probs, origin, normalise=normalise), names, coded, found.name)
+    gold = held["gold"].to_pylist()
+    y = _class_numbers([names[0] if g is None else g for g in gold], names, origin)
+    texts = None if by is None else ["(missing)" if v is None else v for v in held["by"].to_pylist()]
+    rows = ClassRows(y, probs, names, coded, found.name, texts)
+    return _usable(rows, np.array([g is None for g in gold]), origin, scale, missing, normalise)
+
+
+def _usable(
+    rows: ClassRows, unlabelled: NDArray[np.bool_], origin: Origin, scale: str | None, missing: str, normalise: bool
+) -> ClassRows:
+    """Rows with probabilities, from numbers on any scale; those that miss something are left out, or refused."""
+    without = np.isnan(rows.probs).any(axis=1)
+    lost = unlabelled | without
+    probs, notes = _validate.classes_on_scale(rows.probs, origin, scale, normalise=normalise)
+    probs[lost] = 1.0 / probs.shape[1]
+    probs = _validate.class_probabilities(probs, origin, normalise=normalise)
+    if not lost.any():
+        return replace(rows, probs=probs, notes=notes)
+    found = [(name, int(n.sum())) for name, n in ((origin.true, unlabelled), (origin.prob, without)) if n.any()]
+    each = " or ".join(f"no `{name}`" + (f" ({n:,})" if len(found) > 1 else "") for name, n in found)
+    said = f"{int(lost.sum()):,} of {len(lost):,} rows {'has' if lost.sum() == 1 else 'have'} {each}"
+    if missing == "error":
+        first = origin.at(int(np.argmax(lost)))
+        raise InputError(f"{said}, the first of them {first}; `missing='drop'` leaves such rows out.")
+    if lost.all():
+        raise InputError(f"{said}: nothing is left.")
+    kept = ~lost
+    return replace(
+        rows,
+        y=rows.y[kept],
+        probs=probs[kept],
+        groups=None if rows.groups is None else rows.groups[kept],
+        by=None if rows.by is None else [v for v, k in zip(rows.by, kept.tolist(), strict=True) if k],
+        notes=(*notes, f"{said}: left out (`missing='error'` refuses instead)."),
+    )
 
 
 def _nested(column: Any, origin: Origin) -> tuple[tuple[str, ...], Floats]:

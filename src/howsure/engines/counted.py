@@ -134,7 +134,10 @@ class CellNumbers:
         listed: list[list[str]] = []
         for names in self._names:
             if isinstance(names, dict):
-                listed.append([(EPOCH + timedelta(days=day)).isoformat() for day in names])
+                try:
+                    listed.append([(EPOCH + timedelta(days=day)).isoformat() for day in names])
+                except OverflowError:
+                    raise InputError("a date lies beyond the year 9999, or before the year 1.") from None
             else:
                 listed.append(names.names)
         if not listed:

@@ -129,11 +129,12 @@ def check(
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
         given = _validate.array(y_prob, "y_prob")
         if given.ndim == 2:
-            _refuse_for_classes(by, sample_weight, positive, curve, scale, chosen)
+            _refuse_for_classes(sample_weight, positive, curve, chosen)
             from howsure.engines.classes import classes_from_arrays
 
-            held: ClassRows | None = classes_from_arrays(y_true, given, classes, groups, normalise)
-            return _check_classes(held, bins, level, generator, None)
+            read: dict[str, Any] = {"normalise": normalise, "scale": scale, "missing": missing}
+            held: ClassRows | None = classes_from_arrays(y_true, given, classes, groups, by, **read)
+            return _check_classes(held, bins, level, generator, None, "by")
         arrays, notes = _arrays(y_true, given, positive, sample_weight, by, groups)
         if groups is None and by is None:
             try:
@@ -158,7 +159,7 @@ def check(
     if not is_table(y_true):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     if prob is not None and is_classes(prob):
-        _refuse_for_classes(by, sample_weight, positive, curve, scale, chosen)
+        _refuse_for_classes(sample_weight, positive, curve, chosen)
     for keyword, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
         if value is not None and not isinstance(value, str):
             raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
@@ -173,11 +174,12 @@ def check(
         if prob is not None and (
             not isinstance(prob, str) or is_classes(prob) or (may_nest and table.column(prob).is_nested)
         ):
-            _refuse_for_classes(by, sample_weight, positive, curve, scale, chosen)
+            _refuse_for_classes(sample_weight, positive, curve, chosen)
             from howsure.engines.classes import classes_from_table
 
-            held = classes_from_table(table, prob, true, where, groups, classes, normalise=normalise)
-            return _check_classes(held, bins, level, generator, where)
+            read = {"normalise": normalise, "scale": scale, "missing": missing}
+            held = classes_from_table(table, prob, true, where, groups, classes, by, **read)
+            return _check_classes(held, bins, level, generator, where, by)
         more = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
         with table_items(table, prob, true, positive, where, **more) as rows:
             return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width))
@@ -205,15 +207,11 @@ def _engine(given: Engine | str | None) -> Engine:
     return engine_of(given)
 
 
-def _refuse_for_classes(
-    by: Any, sample_weight: Any, positive: Any, curve: str | None, scale: str | None, engine: Engine | None
-) -> None:
+def _refuse_for_classes(sample_weight: Any, positive: Any, curve: str | None, engine: Engine | None) -> None:
     """Options that are for one probability a row."""
-    for keyword, value in (("by", by), ("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
+    for keyword, value in (("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
         if value is not None:
-            raise InputError(f"`{keyword}` does not go with the probabilities of many classes.")
-    if scale not in (None, "probability"):
-        raise InputError(f"give many classes as probabilities, not on the scale {scale}.")
+            raise InputError(f"`{keyword}=` does not go with the probabilities of many classes.")
     if engine is not None and (engine.kind != "auto" or engine.master or engine.memory or engine.skip_bad_files):
         raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
 
@@ -355,7 +353,12 @@ def table_items(
 
 
 def _check_classes(
-    rows: ClassRows | None, bins: int | str | None, level: float, rng: np.random.Generator, where: str | None
+    rows: ClassRows | None,
+    bins: int | str | None,
+    level: float,
+    rng: np.random.Generator,
+    where: str | None,
+    by: str | None,
 ) -> MulticlassCalibration:
     from howsure.calibration.multiclass import analyse_classes
 
@@ -377,6 +380,8 @@ def _check_classes(
         confidence_level=level,
         rng=rng,
         source=rows.source,
+        by=None if rows.by is None else (by or "by", np.array(rows.by, dtype=object)),
+        notes=rows.notes,
     )
 
 

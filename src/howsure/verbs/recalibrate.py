@@ -247,11 +247,12 @@ def _table_data(
         if table.log is not None:
             reading = reading | {"groups": table.log.groups(reading["groups"])}
         if prob is not None and (wide or not isinstance(prob, str)):
-            held = classes_from_table(table, prob, true, where, reading["groups"])
+            as_given: dict[str, Any] = {"scale": "probability", "missing": reading["missing"]}
+            held = classes_from_table(table, prob, true, where, reading["groups"], **as_given)
             if held is None:
                 raise nothing
             named = {"prob": prob if isinstance(prob, str) else ",".join(prob)}
-            return held.y, held.probs, held.groups, (), held.classes, named
+            return held.y, held.probs, held.groups, held.notes, held.classes, named
         label, q = pair_columns(table, prob, true)
         with items_from_table(table, true=label, probs=[q], positive=positive, where=where, **reading) as rows:
             found, read = rows.analysed(lambda read: (read.collected(), read))

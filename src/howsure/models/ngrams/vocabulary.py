@@ -250,6 +250,8 @@ def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _checked(pieces: Iterator[bytes], name: str, lowercase: bool) -> Iterator[bytes]:
     offset = 0
     for piece in pieces:
+        if (at := piece.find(b"\0")) >= 0:
+            raise InputError(f"{name} holds a NUL byte (byte {offset + at:,} from 0): binary data, not text.")
         try:
             text = piece.decode("utf-8") if lowercase or not piece.isascii() else None
         except UnicodeDecodeError as error:

@@ -187,6 +187,7 @@ def classes_text(m: MulticlassCalibration) -> str:
         ("items", f"{m.n:,}", f"{len(m.classes)} classes"),
         ("accuracy", f"{m.accuracy:.4f}", ""),
         ("RMS error, predicted", *_error(m.top)),
+        *([] if m.top.ece is None else [("ECE, predicted", f"{m.top.ece.value:.4f}", limits(m.top.ece))]),
         ("RMS error, all events", *_error(m.pooled)),
         ("RMS error, class-wise", f"{m.class_wise:.4f}", "root mean square over the classes"),
         ("Brier score", f"{m.brier:.4f}", "all classes"),
@@ -197,9 +198,13 @@ def classes_text(m: MulticlassCalibration) -> str:
         filled(m.verdict),
         aligned(rows),
         "Each class, worst first:\n" + slice_rows(m.per_class, MOST_CLASSES, with_rows=False),
+        f"The predicted class by {printable(m.top.by or '')}, worst first:\n" + slice_rows(m.top.slices, MOST_SLICES)
+        if m.top.slices
+        else "",
         f"Accuracy when only the surest share is answered\n  {abstain}",
         "The predicted class's probability\n" + bins_table(m.top),
         curve(m.top),
+        "\n".join(notes(m.top.notes)),
     ]
     return joined(parts)
 

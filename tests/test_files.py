@@ -105,6 +105,29 @@ def test_a_folder_appears_when_it_is_full(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+def test_pieces_beside_a_dead_writers_file_are_removed_too(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    for name in (".out.csv.abcd1234.part", ".out.csv.abcd1234.part.part", ".b.csv.abcd1234.part.part"):
+        (tmp_path / name).write_text("half")
+    with open(tmp_path / ".c.csv.abcd1234.part", "w") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        (tmp_path / ".c.csv.abcd1234.part.part").write_text("of a writer that is alive")
+        files.remove_leftovers(tmp_path, "out.csv")
+        assert not list(tmp_path.glob(".out.csv*"))
+        files.remove_leftovers(tmp_path)
+        assert sorted(p.name for p in tmp_path.iterdir()) == [".c.csv.abcd1234.part", ".c.csv.abcd1234.part.part"]
+
+
+def test_links_in_a_circle(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(InputError, match="its links lead in a circle"):
+        files.check_outputs(str(tmp_path / "a"))
+    with pytest.raises(InputError, match="there is no folder"):
+        files.check_outputs(str(tmp_path / "a" / "x.html"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_leftovers_of_a_killed_run_are_removed_and_those_of_a_live_one_are_not(tmp_path, kind):
     target = tmp_path / "a.csv"

@@ -78,7 +78,13 @@ def content(folder, outputs):
     made = {}
     for name in outputs:
         top = folder / name
-        files = sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top] if top.exists() else []
+        files = (
+            sorted(p for p in top.rglob("*") if p.is_file() and ".part" not in p.name)
+            if top.is_dir()
+            else [top]
+            if top.exists()
+            else []
+        )
         for path in files:
             made[path.relative_to(folder).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
     return made
@@ -99,10 +105,9 @@ def main():
         )
         (root / "first").mkdir()
         finished("recalibrate fit ../t.csv --prob q --true y --method platt -o ../cal.json", root / "first")
-        print(
-            "| command | kills | output absent | output whole | other | temporary files left, then removed | same bytes at the end |"
-        )
-        print("|---|---|---|---|---|---|---|")
+        heads = ["command", "kills", "no output yet", "output whole", "run to go on with", "half-written"]
+        heads += ["temporary files left, then removed", "same bytes at the end"]
+        print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
         for number, (name, (command, outputs)) in enumerate(COMMANDS.items()):
             n = kills // len(COMMANDS) + (number < kills % len(COMMANDS))
             folder = root / f"run{number}"
@@ -125,12 +130,9 @@ def main():
                 found = content(folder, outputs)
                 absent += not found
                 whole += bool(found) and found == wanted
-                if (
-                    found and found != wanted
-                ):  # a folder of results says itself that it is not complete; its parts are whole
-                    going_on = (
-                        name == "explore" and not json.loads((folder / "results/manifest.json").read_text())["complete"]
-                    )
+                if found and found != wanted:  # a folder of results says that it is not complete; its parts are whole
+                    manifest = folder / "results" / "manifest.json"
+                    going_on = manifest.exists() and not json.loads(manifest.read_text())["complete"]
                     begun, half = begun + going_on, half + (not going_on)
                 left += len(leftovers(folder))
                 finished(command, folder)

@@ -117,10 +117,20 @@ def test_shell_page_and_gate(rows, tmp_path, capsys):
             {"classes": ["a", "b"]},
             r"is 'x' in index 1, which is none of the classes",
         ),
-        ([0, 1], [[0.5, 0.5], [np.nan, 0.6]], {}, r"missing or NaN in index 1, class number 1"),
+        (
+            [0, 1],
+            [[0.5, 0.5], [np.nan, 0.6]],
+            {"missing": "error"},
+            "1 of 2 rows has no `y_prob`, the first of them index 1",
+        ),
         ([0, 1], [[0.5, 0.5], [-0.1, 1.1]], {}, r"must lie in \[0, 1\]; got -0.1 in index 1"),
         ([0, 1], [[0.5, 0.5], [0.5, 0.5]], {"classes": ["a"]}, "names 1 classes, but `y_prob` has 2 columns"),
-        ([0, 1], [[0.5, 0.5], [0.5, 0.5]], {"by": ["a", "b"]}, "does not go with the probabilities of many classes"),
+        (
+            [0, 1],
+            [[0.5, 0.5], [0.5, 0.5]],
+            {"sample_weight": [1, 2]},
+            "does not go with the probabilities of many classes",
+        ),
         ([0], [[0.5, 0.5], [0.5, 0.5]], {}, "lengths differ"),
     ],
 )

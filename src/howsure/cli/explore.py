@@ -57,6 +57,7 @@ PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder
     options.AGAIN,
     options.PLOT,
     option("csv_file", "Write the counts to this CSV file.", flags="--csv", writes=True),
+    option("tables", "Write counts, events and documents as CSV to this folder, and a paragraph on methods.", kind=str),
     *options.PRINTED,
 )
 def explore(
@@ -69,6 +70,7 @@ def explore(
     cache: str | None,
     no_cache: bool,
     csv_file: str | None,
+    tables: str | None,
     **given: Any,
 ) -> int:
     """How many documents per period describe an event, and how sure?
@@ -79,10 +81,12 @@ def explore(
       howsure explore wire.parquet --text body --date published --actors my-groups.csv --verbs attack,bomb --out results/
       howsure explore --parses parses.conllu --coref fastcoref.jsonl --actors countries
     """
-    from howsure.files import write_whole
+    from howsure.files import check_output_folder, write_whole
     from howsure.verbs.explore import actor_lexicon
     from howsure.verbs.explore import explore as run_explore
 
+    if tables is not None:
+        check_output_folder(tables, [source, actors, given["parses"], given["coref"]])
     kept = options.kept(cache, no_cache)
     lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
     for name in named:
@@ -93,10 +97,12 @@ def explore(
         )
     if csv_file is not None:
         write_whole(csv_file, found.as_file(".csv"))
+    if tables is not None:
+        found.save_tables(tables)
     drawn = plot is not None and bool(found.chosen(named))
     if plot is not None and drawn:
         write_whole(plot, found.as_file(Path(plot).suffix.lower(), named))
-    written = ", ".join(p for p in (out, csv_file, plot if drawn else None) if p)
+    written = ", ".join(p for p in (out, csv_file, tables, plot if drawn else None) if p)
     text = found.to_text(named).rstrip("\n") + (f"\n\nWritten: {written}" if written else "")
     return replace(deliver, outputs=(), plot=None)(found, data=found.to_dict(named or None), text=text)
 

@@ -180,6 +180,12 @@ class Exploration(Result):
             for count in self.timeline(code)
         ]
 
+    def save_tables(self, folder: str | Path) -> list[Path]:
+        """Write the counts, events and documents as CSV, and a paragraph on methods; see `howsure.events.export`."""
+        from howsure.events.export import save_tables
+
+        return save_tables(self, folder)
+
     def as_file(self, suffix: str, actors: Sequence[str] = ()) -> bytes:
         """As of every result; a picture shows the actors named."""
         if suffix in PLOTS:

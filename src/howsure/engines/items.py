@@ -55,7 +55,7 @@ class Items:
     sentence: str | None = None
     scale: str | None = None  # of the probabilities, as asked for; None: as probabilities, until a survey tells
     scales: tuple[str, ...] = ()  # of each column, as a survey found them
-    missing: str = "drop"  # what becomes of rows without a probability or a label
+    missing: str = "drop"  # what becomes of rows without a probability or a label; "joined": an error, of joined files
     leaves_out: bool = False  # there are such rows, and they are left out
     from_file: bool = False
     judged: bool = False  # y is whether a predicted label is right or, with `positive`, the gold one that
@@ -123,9 +123,13 @@ class Items:
         """How the rows that a survey saw are to be read, and what to say of it; an error if that is unclear."""
         origin = Origin(self.true, from_file=self.from_file, numbered=survey.numbered)
         lost = survey.lost(self)
-        if lost and self.missing == "error":
+        if lost and self.missing != "drop":
             first = min(s.first_missing for s in survey.columns.values() if s.first_missing is not None)
-            raise BadRow(f"{lost}, the first of them {origin.at(first)}; `missing='drop'` leaves such rows out.", first)
+            way = {
+                "joined": "take such items out of all files first.",
+                "error": "`missing='drop'` leaves such rows out.",
+            }
+            raise BadRow(f"{lost}, the first of them {origin.at(first)}; {way[self.missing]}", first)
         if survey.incomplete == survey.columns["y"].n:
             raise BadRow(f"{lost}: nothing is left.", 0)
         label, scales, said = survey.columns["y"], [], []

@@ -56,7 +56,7 @@ class Join:
         if first and self.by:
             sql["by"] = f"CAST({quoted(table.column(self.by).name)} AS VARCHAR)"
         groups = self.groups if "groups" in sql else None
-        items = Items(true.name, (prob.name,), groups=groups, scale=self.scale, missing="error", from_file=True)
+        items = Items(true.name, (prob.name,), groups=groups, scale=self.scale, missing="joined", from_file=True)
         return Selection(sql, None, {"q0": prob.name}), items
 
     def checked(self, chunk: Chunk, items: Items) -> Batch:

@@ -14,6 +14,7 @@ from threading import Timer
 import duckdb
 
 from howsure.errors import InputError
+from howsure.kernels.threads import memory_size
 
 MEMORY_SHARE = 0.6  # of this machine's memory, where no bound is given
 LARGEST_SPILL = "100GB"
@@ -40,7 +41,7 @@ def connect(
     settings = {
         "enable_progress_bar": "false",
         "python_enable_replacements": "false",
-        "memory_limit": f"'{memory or int(MEMORY_SHARE * _memory())} bytes'",
+        "memory_limit": f"'{memory or int(MEMORY_SHARE * (memory_size() or 1 << 33))} bytes'",
         "temp_directory": literal("" if folder is None else str(folder)),
         "max_temp_directory_size": literal(LARGEST_SPILL),
         "autoinstall_known_extensions": "false",
@@ -60,13 +61,6 @@ def connect(
         connection.close()
         raise
     return connection
-
-
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not on this system
-        return 1 << 33
 
 
 def literal(value: str) -> str:

@@ -22,7 +22,7 @@ from howsure.engines.columns import label_column, predicted_column
 from howsure.engines.items import ItemRows, Items, items_from_arrays, items_from_table, numbers
 from howsure.engines.rows import Chunk, Keying, Rows, Work
 from howsure.engines.scored import ScoredItems, group_key
-from howsure.engines.slices import MISSING, SliceNames
+from howsure.engines.slices import MISSING, SliceNames, in_order
 from howsure.engines.tables import Table, as_arrow
 from howsure.errors import InputError
 from howsure.evaluation.scores.metrics import Spread, Spreading, SpreadLook
@@ -255,7 +255,7 @@ def numbered_labels(
             keep &= ~lost
     if not keep.any():
         raise InputError("no row has all its labels: " + ", ".join(f"{n:,} without {k}" for k, n in left_out) + ".")
-    order = _in_order([n for n in labels.names if n != MISSING])
+    order = in_order([n for n in labels.names if n != MISSING])
     number = np.full(len(labels.index), -1, np.int64)
     number[[labels.index[n] for n in order]] = np.arange(len(order))
     every = {k: number[column[keep]] for k, column in codes.items()}
@@ -273,14 +273,6 @@ def _something_shared(names: tuple[str, ...], gold: Ints, pred: Ints, true: str,
     if not len(np.intersect1d(here, there)):
         one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
         raise InputError(f"`{true}` and `{said}` have no label in common: {one} against {two}.")
-
-
-def _in_order(names: list[str]) -> list[str]:
-    """Numbers by size, anything else by name."""
-    try:
-        return sorted(names, key=lambda n: (float(n), n))
-    except ValueError:
-        return sorted(names)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.tables import as_arrow, as_numpy
 from howsure.errors import HowsureError
 from howsure.kernels.cells import Ints
-from howsure.kernels.threads import cores
+from howsure.kernels.threads import cores, memory_size
 
 RUN_ROWS = 1 << 14  # of a batch on disk
 SHARES = 1024  # into which keys are divided once there are too many records to hold
@@ -174,7 +173,4 @@ def full(error: OSError, folder: str) -> HowsureError:
 
 def default_limit() -> int:
     """The bound on memory where none is given: half of what the machine has."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, ValueError, OSError):
-        return 1 << 30
+    return (memory_size() or 1 << 31) // 2

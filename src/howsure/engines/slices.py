@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -26,6 +26,14 @@ COMPACT_FROM = 1_000_000  # pending rows
 FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
 _FLAT = np.zeros((0, 2, 4), np.int64)
 EMPTY = Sketch(True, np.zeros(0), np.zeros((0, 2), np.int64), _FLAT)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Numbers by size, anything else by name."""
+    try:
+        return sorted(names, key=lambda n: (float(n), n))
+    except ValueError:
+        return sorted(names)
 
 
 class SliceNames:

@@ -1,4 +1,4 @@
-"""How many cores there are, and sentences divided among threads: compiled kernels run without the interpreter's lock."""
+"""How many cores and how much memory there are, and sentences divided among threads: compiled kernels run without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 def cores() -> int:
     """Number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory_size() -> int | None:
+    """Bytes of the machine's memory; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def portions(starts: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:

@@ -44,13 +44,27 @@ if TYPE_CHECKING:
     from howsure.evaluation.scores.result import Score
 
 
+def _curve_page(template: str, c: Calibration, curve: str, histogram: str, source: str, /, **shown: Any) -> bytes:
+    """A template on the calibration of one column, with these descriptions of its two charts, and `m`'s risk if given."""
+    charts = {"curve": chart(curve_layers(c), 420, curve), "histogram": chart(histogram_layers(c), 150, histogram)}
+    if "what" in shown:
+        of_what = f"Accuracy against the share of {shown.pop('what')} answered"
+        charts["risk"] = chart(risk_layers(shown["m"].risk_coverage), 220, of_what)
+    return render(template, charts, source=source, test_notes=TEST_NOTES, **{"c": c, **shown})
+
+
 def calibration_page(c: Calibration) -> bytes:
     """Everything about one calibration on one page."""
-    charts = {
-        "curve": chart(curve_layers(c), 420, "Calibration curve: observed frequency against predicted probability"),
-        "histogram": chart(histogram_layers(c), 150, "Distribution of predicted probabilities by label"),
-    }
-    return render("calibration.html", charts, c=c, source=c.source or "data", test_notes=TEST_NOTES)
+    curve = "Calibration curve: observed frequency against predicted probability"
+    return _curve_page(
+        "calibration.html", c, curve, "Distribution of predicted probabilities by label", c.source or "data"
+    )
+
+
+def _predicted(what: str) -> tuple[str, str]:
+    """What the charts of the predicted class's probability show."""
+    said = f"of the predicted {what}'s probability"
+    return f"Calibration curve {said}", f"Distribution {said}"
 
 
 def table_page(result: Any) -> bytes:
@@ -71,15 +85,9 @@ def paper_page(c: PaperCalibration) -> bytes:
 
 def classes_page(m: MulticlassCalibration) -> bytes:
     """Many classes on one page: the predicted class's calibration, each class's, and what abstaining would gain."""
-    c = m.top
-    charts = {
-        "curve": chart(curve_layers(c), 420, "Calibration curve of the predicted class's probability"),
-        "histogram": chart(histogram_layers(c), 150, "Distribution of the predicted class's probability"),
-        "risk": chart(risk_layers(m.risk_coverage), 220, "Accuracy against the share of items answered"),
-    }
     # The page of one column, with the classes as its slices.
-    shown = replace(c, by="class", slices=m.per_class)
-    return render("classes.html", charts, c=shown, m=m, source=m.source or "data", test_notes=TEST_NOTES)
+    shown = replace(m.top, by="class", slices=m.per_class)
+    return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", c=shown, m=m, what="items")
 
 
 TEST_NOTES = {
@@ -94,47 +102,28 @@ TEST_NOTES = {
 
 def language_page(m: LanguageCalibration) -> bytes:
     """A language model's calibration on one page: the predicted word, then all words by their frequency."""
-    charts = {
-        "curve": chart(curve_layers(m.top), 420, "Calibration curve of the predicted next word's probability"),
-        "histogram": chart(histogram_layers(m.top), 150, "Distribution of the predicted next word's probability"),
-    }
-    return render("language.html", charts, c=m.top, m=m, source=m.model or "the model", test_notes=TEST_NOTES)
+    return _curve_page("language.html", m.top, *_predicted("next word"), m.model or "the model", m=m)
 
 
 def tagger_page(t: TaggerCheck) -> bytes:
     """The predicted tag's calibration, each tag's, the tag pairs' and the spans', on one page."""
     m, c = t.classes, t.classes.top
     facts = {"log loss of the gold sequence, per token": f"{t.log_loss:.4f}", "sentences": f"{t.n_sentences:,}"}
-    charts = {
-        "curve": chart(curve_layers(c), 420, "Calibration curve of the predicted tag's probability"),
-        "histogram": chart(histogram_layers(c), 150, "Distribution of the predicted tag's probability"),
-        "risk": chart(risk_layers(m.risk_coverage), 220, "Accuracy against the share of tokens answered"),
-    }
-    shown = replace(c, by="tag", slices=m.per_class)
     tables = {name: slices for name, slices in (("pair", t.per_pair), ("span", t.per_span)) if slices}
-    return render(
-        "tagger.html",
-        charts,
-        c=shown,
-        m=m,
-        verdict=t.verdict,
-        tables=tables,
-        facts=facts,
-        source=t.source,
-        test_notes=TEST_NOTES,
-    )
+    more: dict[str, Any] = {
+        "c": replace(c, by="tag", slices=m.per_class),
+        "verdict": t.verdict,
+        "tables": tables,
+        "facts": facts,
+    }
+    return _curve_page("tagger.html", c, *_predicted("tag"), t.source, m=m, what="tokens", **more)
 
 
 def coref_page(k: CorefCheck) -> bytes:
     """A `CorefCheck` on one page: the calibration page of its pairs, with the sampling table and the scores."""
-    c = k.pairs
-    charts = {
-        "curve": chart(
-            curve_layers(c), 420, "Calibration curve: how often pairs corefer against the probability given"
-        ),
-        "histogram": chart(histogram_layers(c), 150, "Distribution of pair probabilities by label"),
-    }
-    return render("coref.html", charts, c=c, k=k, source=k.source or "data", test_notes=TEST_NOTES)
+    curve = "Calibration curve: how often pairs corefer against the probability given"
+    histogram = "Distribution of pair probabilities by label"
+    return _curve_page("coref.html", k.pairs, curve, histogram, k.source or "data", k=k)
 
 
 def comparison_page(c: Comparison) -> bytes:

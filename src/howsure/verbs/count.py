@@ -388,6 +388,7 @@ def key_notes(tally: Tally, keyed: KeyedLabels | None, source: str) -> list[str]
 
 def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple[tuple[Cell, ...], Ints, Layout]:
     """The cells to count in, of (period, group); the number of each cell of the tally among them; and their layout."""
+    from howsure.engines.slices import in_order
     from howsure.events.timeline import all_periods, period_name
 
     dated = asked.date is not None
@@ -415,16 +416,9 @@ def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple
     return made, number, layout
 
 
-def in_order(names: set[str]) -> list[str]:
-    """Numbers by size, anything else by name."""
-    try:
-        return sorted(names, key=lambda n: (float(n), n))
-    except ValueError:
-        return sorted(names)
-
-
 def _design_matrix(tally: Tally, opened: Opened, asked: Asked) -> tuple[Floats, list[str]]:
     """The regression's columns for each cell of the tally: intercept, numbers as they are, a dummy for all but one value."""
+    from howsure.engines.slices import in_order
     from howsure.events.timeline import all_periods
 
     columns, names = [np.ones(len(tally.cells))], ["(intercept)"]

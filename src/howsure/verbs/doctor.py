@@ -20,7 +20,7 @@ from typing import Any
 from howsure._result import Record, Result
 from howsure._version import __version__
 from howsure.corpora.reading import CORPORA
-from howsure.kernels.threads import cores
+from howsure.kernels.threads import cores, memory_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,13 +340,9 @@ def _thorough(base: tuple[Package, ...], extras: tuple[Extra, ...]) -> tuple[str
 
 
 def _machine() -> Machine:
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on this system
-        memory = None
     temporary = tempfile.gettempdir()
     free = shutil.disk_usage(temporary).free
-    return Machine(platform.python_version(), platform.platform(terse=True), cores(), memory, temporary, free)
+    return Machine(platform.python_version(), platform.platform(terse=True), cores(), memory_size(), temporary, free)
 
 
 def _folders() -> tuple[Folder, ...]:

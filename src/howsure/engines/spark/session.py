@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from howsure._validate import BadRow
 from howsure.errors import HowsureError, InputError, MissingExtra
+from howsure.kernels.threads import memory_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -173,11 +174,7 @@ def _settings(master: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def _driver_memory() -> str:
     """For a local master, whose JVM does all: a quarter of the machine's, 1 to 4 GB."""
-    try:
-        gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    except (ValueError, OSError, AttributeError):
-        gigabytes = 8.0
-    return f"{min(max(int(gigabytes / 4), 1), 4)}g"
+    return f"{min(max((memory_size() or 1 << 33) >> 32, 1), 4)}g"
 
 
 def _started(master: str) -> Any:

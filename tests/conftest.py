@@ -1,6 +1,7 @@
 """Shared fixtures, and the reasons why a test is skipped."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ def pytest_collection_modifyitems(items):
         on_spark = "spark" in getattr(item, "fixturenames", ())
         if on_spark:
             item.add_marker(pytest.mark.spark)
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
         item.add_marker(pytest.mark.xdist_group("spark" if on_spark else str(item.path)))
 
 
@@ -54,3 +57,19 @@ def spark():
         patch.setenv("PYSPARK_SUBMIT_ARGS", os.environ.get("PYSPARK_SUBMIT_ARGS", quick))
         with session("local[2,2]") as made:
             yield made
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser, started once, at first use; tests open contexts of their own in it."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-sync", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=found, args=flags)
+        yield made
+        made.close()

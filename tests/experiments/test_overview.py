@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from html import unescape
 from pathlib import Path
 from typing import get_args
@@ -18,7 +17,6 @@ from howsure.verbs.reproduce import kept_results, left_out, reproduction_index
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> a|b {{ 7 * 7 }} `c`"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def result(text="A title", name="course", **more):
@@ -59,25 +57,20 @@ def test_hostile_text_is_inert(folder):
     assert "<code>c</code>" in html
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_the_page_in_a_browser(folder):
-    from playwright.sync_api import sync_playwright
-
+def test_the_page_in_a_browser(folder, chromium):
     path = reproduction_index(folder)[-1]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 360, "height": 800})
-        trouble = []
-        page.on("pageerror", lambda e: trouble.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and trouble.append(m.text))
-        page.on("request", lambda r: r.url.startswith(("file:", "data:")) or trouble.append(r.url))
-        page.goto(f"file://{path}")
-        assert page.evaluate("window.hacked") is None
-        assert page.evaluate("document.images.length") == 1
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        page.click("#theme")
-        assert trouble == []
-        browser.close()
+    page = chromium.new_page(viewport={"width": 360, "height": 800})
+    trouble = []
+    page.on("pageerror", lambda e: trouble.append(str(e)))
+    page.on("console", lambda m: m.type == "error" and trouble.append(m.text))
+    page.on("request", lambda r: r.url.startswith(("file:", "data:")) or trouble.append(r.url))
+    page.goto(f"file://{path}")
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.images.length") == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.click("#theme")
+    assert trouble == []
+    page.close()
 
 
 def test_every_finding_and_slip_is_there():

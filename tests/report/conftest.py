@@ -1,4 +1,4 @@
-"""A browser for the explorer page, and small results written by hand: no parser is needed to draw a page."""
+"""Pages opened in a browser, and small results written by hand: no parser is needed to draw a page."""
 
 import os
 import shutil
@@ -9,21 +9,6 @@ from pathlib import Path
 import pytest
 
 from howsure.events.storage import FORMAT, join_parts, write_part
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield made
-        made.close()
 
 
 @pytest.fixture
@@ -46,6 +31,29 @@ def visit(chromium):
         return page
 
     yield go
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def opened(chromium):
+    """Open a report and collect whatever it complains about or asks for."""
+    contexts = []
+
+    def open_page(path, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.trouble = []
+        page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
+        page.on("pageerror", lambda e: page.trouble.append(str(e)))
+        page.on("dialog", lambda d: page.trouble.append(d.message) or d.dismiss())
+        page.on("request", lambda r: r.url != f"file://{path}" and page.trouble.append(f"request {r.url}"))
+        page.goto(f"file://{path}")
+        page.wait_for_selector("html[data-drawn=yes]", timeout=30_000)
+        return page
+
+    yield open_page
     for context in contexts:
         context.close()
 

@@ -1,14 +1,10 @@
 """The report of `howsure agree`, opened in a real browser."""
 
-import shutil
-
 import numpy as np
 import pytest
 
 import howsure
 from howsure.report.pages import agreement_page
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -33,27 +29,12 @@ def test_it_escapes_what_annotators_wrote(page_path):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_it_draws_in_any_size_and_colour_and_is_silent(page_path):
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=[*flags, "--disable-sync", "--disable-component-update"]
-        )
-        for options in ({}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
-            page = chromium.new_context(**options).new_page()
-            trouble, url = [], f"file://{page_path}"
-            page.on("console", lambda m, t=trouble: m.type in ("error", "warning") and t.append(m.text))
-            page.on("pageerror", lambda e, t=trouble: t.append(str(e)))
-            page.on("request", lambda r, t=trouble, u=url: r.url != u and t.append(r.url))
-            page.goto(url)
-            page.wait_for_selector("html[data-drawn=yes]", timeout=30_000)
-            assert trouble == []
-            assert page.locator("#coefficients svg .mark-symbol path").count() >= 3
-            assert page.locator("#confusion svg .mark-rect path").count() == 9
-            assert page.locator("#annotators svg").count() == 1
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-            assert "agree on" in page.locator("h1").inner_text()
-        chromium.close()
+def test_it_draws_in_any_size_and_colour_and_is_silent(page_path, opened):
+    for options in ({}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}):
+        page = opened(page_path, **options)
+        assert page.trouble == []
+        assert page.locator("#coefficients svg .mark-symbol path").count() >= 3
+        assert page.locator("#confusion svg .mark-rect path").count() == 9
+        assert page.locator("#annotators svg").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert "agree on" in page.locator("h1").inner_text()

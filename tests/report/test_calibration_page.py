@@ -1,6 +1,5 @@
 """The report, opened in a real browser: it draws, asks nothing of the network, and runs nothing from the data."""
 
-import shutil
 from html import unescape
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 import howsure
 from howsure.cli.application import run
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = [
     "<script>window.hacked = 1</script>",
     "</script><script>window.hacked = 2</script>",
@@ -17,49 +15,6 @@ HOSTILE = [
     "{{ 7 * 7 }}",
     "' onmouseover='window.hacked = 4",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    flags = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-    ]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=[*flags, "--disable-sync", "--disable-component-update"]
-        )
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """Open a report and collect whatever it complains about or asks for."""
-    contexts = []
-
-    def open_page(path, **options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.trouble = []
-        page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
-        page.on("pageerror", lambda e: page.trouble.append(str(e)))
-        page.on("request", lambda r: r.url != f"file://{path}" and page.trouble.append(f"request {r.url}"))
-        page.goto(f"file://{path}")
-        page.wait_for_selector("html[data-drawn=yes]", timeout=30_000)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 @pytest.fixture(scope="module")

@@ -195,26 +195,21 @@ def test_requests_that_make_no_sense_are_refused(server):
 
 
 @pytest.mark.browser
-def test_texts_are_text_and_keys_answer(server):
-    from playwright.sync_api import sync_playwright
-    from tests.report.conftest import CHROMIUM, FLAGS
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
-        trouble = []
-        page.on("pageerror", lambda e: trouble.append(str(e)))
-        page.goto(server.address)
-        page.locator("#text", has_text="<b>text").wait_for()
-        assert page.locator("#text b").count() == 0
-        page.keyboard.press("y")
-        page.locator("#progress", has_text="1 of 12 labelled, 1 yes").wait_for()
-        page.keyboard.press("n")
-        page.locator("#progress", has_text="2 of 12 labelled, 1 yes").wait_for()
-        page.click("#undo")
-        page.locator("#progress", has_text="1 of 12 labelled").wait_for()
-        assert trouble == []
-        browser.close()
+def test_texts_are_text_and_keys_answer(server, chromium):
+    page = chromium.new_page()
+    trouble = []
+    page.on("pageerror", lambda e: trouble.append(str(e)))
+    page.goto(server.address)
+    page.locator("#text", has_text="<b>text").wait_for()
+    assert page.locator("#text b").count() == 0
+    page.keyboard.press("y")
+    page.locator("#progress", has_text="1 of 12 labelled, 1 yes").wait_for()
+    page.keyboard.press("n")
+    page.locator("#progress", has_text="2 of 12 labelled, 1 yes").wait_for()
+    page.click("#undo")
+    page.locator("#progress", has_text="1 of 12 labelled").wait_for()
+    assert trouble == []
+    page.close()
 
 
 # -- documents of an exploration -------------------------------------------------------------------------------------

@@ -86,6 +86,8 @@ def test_old_versions_are_named(needed, there, is_old):
 def test_a_damaged_model_is_reported(monkeypatch, tmp_path):
     source = Path(howsure.__file__).parent / "english" / "model"
     shutil.copytree(source, tmp_path / "english" / "model")
+    (tmp_path / "data").mkdir()
+    shutil.copy(source.parents[1] / "data" / "vectors.npz", tmp_path / "data")
     monkeypatch.setattr(module, "__file__", str(tmp_path / "verbs" / "doctor.py"))
     assert module._english_trouble() is None
     weights = tmp_path / "english" / "model" / "weights.npz"

@@ -46,15 +46,9 @@ def curve_layers(c: Calibration) -> list[Spec]:
     """Observed frequency against probability: diagonal, consistency band, intervals, bins with details on hover."""
     bins = c.to_dict()["bins"]
     level = f"{100 * c.confidence_level:g}%"
-    tooltip = hover(
-        ("from_prob", "q from", ".4g"),
-        ("to_prob", "to", ".4g"),
-        ("n", "rows", ","),
-        ("mean_prob", "mean q", ".4f"),
-        ("mean_true", "observed", ".4f"),
-        ("low", f"{level} from", ".4f"),
-        ("high", f"{level} to", ".4f"),
-    )
+    tooltip = hover(("from_prob", "q from", ".4g"), ("to_prob", "to", ".4g"), ("n", "rows", ","))
+    means = {"mean_prob": "mean q", "mean_true": "observed", "low": f"{level} from", "high": f"{level} to"}
+    tooltip += hover(*((field, title, ".4f") for field, title in means.items()))
     layers = [diagonal("q", "p")]
     if c.band is not None:
         band = {"x": X, "y": number("band_low"), "y2": {"field": "band_high"}}
@@ -114,9 +108,8 @@ def source_layers(s: SourceCalibrations) -> list[Spec]:
 def overlaid_layers(curves: dict[str, Calibration]) -> list[Spec]:
     """Several models' curves in one picture, distinguished by colour and shape."""
     records = [{**b, "model": name} for name, c in curves.items() for b in c.bins.to_dict()]
-    colour = coloured(
-        "model", list(curves), title=None, legend={"orient": "top", "symbolLimit": 50, "symbolOpacity": 1}
-    )
+    legend = {"orient": "top", "symbolLimit": 50, "symbolOpacity": 1}
+    colour = coloured("model", list(curves), title=None, legend=legend)
     numbers = (("mean_prob", "mean q"), ("mean_true", "observed"), ("low", "from"), ("high", "to"))
     at = {"x": X, "y": Y, "color": colour}
     shape = {**colour, "scale": {"domain": list(curves)}}
@@ -166,15 +159,10 @@ def difference_charts(c: Comparison) -> dict[str, list[Spec]]:
 def comparison_figure(c: Comparison) -> Spec:
     """Several models' curves, their distributions and differences, of fixed size: for files."""
     curves = c.by_model
-    parts = [
-        {"width": 400, "height": 400, "layer": overlaid_layers(curves)},
-        {"width": 400, "height": 80, "layer": distribution_layers(curves)},
-        *(
-            {"width": 400, "height": interval_height(c.pairs), "layer": layers}
-            for layers in difference_charts(c).values()
-        ),
-    ]
-    return picture("Differences: positive favours the first" if c.pairs else None, vconcat=parts)
+    parts = [(400, overlaid_layers(curves)), (80, distribution_layers(curves))]
+    parts += [(interval_height(c.pairs), layers) for layers in difference_charts(c).values()]
+    drawn = [{"width": 400, "height": height, "layer": layers} for height, layers in parts]
+    return picture("Differences: positive favours the first" if c.pairs else None, vconcat=drawn)
 
 
 def figure(c: Calibration) -> Spec:
@@ -218,20 +206,11 @@ def pit_histogram_layers(c: ContinuousCalibration) -> list[Spec]:
     """Bars of density 1 where calibrated, over the range a calibrated forecast's bars stay in."""
     records = [r | {"off": not r["low"] <= r["density"] <= r["high"]} for r in c.histogram.to_dict()]
     across = {"x": share("from_pit", PIT, bin={"binned": True}), "x2": {"field": "to_pit"}}
-    tooltip = hover(
-        ("from_pit", "PIT from", ".4g"),
-        ("to_pit", "to", ".4g"),
-        ("n", "rows", ","),
-        ("density", "density", ".3f"),
-        ("low", "calibrated from", ".3f"),
-        ("high", "to", ".3f"),
-    )
-    off = {
-        "field": "off",
-        "type": "nominal",
-        "scale": {"domain": [False, True], "range": [BLUE, ORANGE]},
-        "legend": None,
-    }
+    tooltip = hover(("from_pit", "PIT from", ".4g"), ("to_pit", "to", ".4g"), ("n", "rows", ","))
+    densities = {"density": "density", "low": "calibrated from", "high": "to"}
+    tooltip += hover(*((field, title, ".3f") for field, title in densities.items()))
+    scale = {"domain": [False, True], "range": [BLUE, ORANGE]}
+    off = {"field": "off", "type": "nominal", "scale": scale, "legend": None}
     bars = {**across, "y": number("density", "density", stack=None), "color": off, "tooltip": tooltip}
     return [
         layer(records, "bar", bars, binSpacing=1, opacity=0.75),
@@ -246,12 +225,8 @@ def ecdf_difference_layers(c: ContinuousCalibration) -> list[Spec]:
     records = [ends[0], *c.ecdf.to_dict(), ends[1]]
     title = "share below, less PIT"
     at = {"x": share("pit", PIT), "y": number("difference", title)}
-    tooltip = hover(
-        ("pit", "PIT", ".4g"),
-        ("difference", "share below - PIT", "+.4f"),
-        ("low", "band from", "+.4f"),
-        ("high", "to", "+.4f"),
-    )
+    differences = {"difference": "share below - PIT", "low": "band from", "high": "to"}
+    tooltip = hover(("pit", "PIT", ".4g"), *((field, title, "+.4f") for field, title in differences.items()))
     return [
         layer(records, "area", {**at, "y": number("low", title), "y2": {"field": "high"}}, color=GREY, opacity=0.25),
         mark_at("y", 0),
@@ -287,17 +262,9 @@ def draw_curve(c: Calibration, ax: Axes | None = None) -> Axes:
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
     if c.band is not None:
         ax.fill_between(b.mean_prob, *c.band, color="0.85", linewidth=0, zorder=0, label="if calibrated")
-    ax.errorbar(
-        b.mean_prob,
-        b.mean_true,
-        yerr=[b.mean_true - b.low, b.high - b.mean_true],
-        fmt="o-",
-        markersize=4,
-        linewidth=1,
-        elinewidth=1,
-        color="#0072B2",
-        label=f"observed ({100 * c.confidence_level:g}% intervals)",
-    )
+    look: Spec = {"fmt": "o-", "markersize": 4, "linewidth": 1, "elinewidth": 1, "color": "#0072B2"}
+    label = f"observed ({100 * c.confidence_level:g}% intervals)"
+    ax.errorbar(b.mean_prob, b.mean_true, yerr=[b.mean_true - b.low, b.high - b.mean_true], label=label, **look)
     if c.curve is not None:
         ax.plot(c.curve.q, c.curve.p, color="#e0701a", linewidth=1.5, label=c.curve.kind)
         ax.fill_between(c.curve.q, c.curve.low, c.curve.high, color="#e0701a", alpha=0.2, linewidth=0)

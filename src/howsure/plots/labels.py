@@ -39,14 +39,10 @@ def matrix_layers(c: Confusion) -> list[Spec]:
     labels = [c.labels[i] for i in chosen]
     whole = np.maximum(c.counts.sum(axis=1), 1)
     records = [
-        {
-            "gold": c.labels[g],
-            "predicted": c.labels[p],
-            "rows": int(c.counts[g, p]),
-            "share": float(c.counts[g, p] / whole[g]),
-        }
+        {"gold": c.labels[g], "predicted": c.labels[p], "rows": int(rows), "share": float(rows / whole[g])}
         for g in chosen
         for p in chosen
+        for rows in (c.counts[g, p],)
     ]
     axis = {"labelLimit": 110, "labelAngle": -40 if len(labels) > 4 or max(map(len, labels)) > 9 else 0}
     named = {"type": "nominal", "sort": labels}
@@ -72,11 +68,8 @@ def class_layers(s: Score) -> list[Spec]:
         {"label": c.label, "gold": c.gold, **c.f.to_dict()} for c in sorted(kept, key=lambda c: -float(c.f or 0)) if c.f
     ]
     y = {"field": "label", "type": "nominal", "sort": [r["label"] for r in records], "title": None}
-    x = {
-        "type": "quantitative",
-        "title": f"{s.f_name}, {100 * s.confidence_level:g}% interval",
-        "scale": {"domain": [0, 1]},
-    }
+    title = f"{s.f_name}, {100 * s.confidence_level:g}% interval"
+    x = {"type": "quantitative", "title": title, "scale": {"domain": [0, 1]}}
     return intervals(records, y, x, hover(("label",), ("gold", "", ","), *VALUES))
 
 
@@ -116,20 +109,9 @@ def duel_intervals(c: Contest) -> list[Spec]:
 
 def coefficient_layers(a: Agreement) -> list[Spec]:
     """Each coefficient as a point with its interval; 0 is chance, 1 perfect."""
-    records: list[Spec] = [
-        {
-            "name": c.name,
-            "value": c.value,
-            "low": c.value if c.low is None else c.low,
-            "high": c.value if c.high is None else c.high,
-        }
-        for c in a.shown_coefficients
-        if c.value is not None
-    ]
-    if a.observed is not None:
-        e = a.observed
-        low, high = (e.value if v is None else v for v in (e.low, e.high))
-        records.insert(0, {"name": "raw agreement", "value": e.value, "low": low, "high": high})
+    named: list[tuple[str, Any]] = [] if a.observed is None else [("raw agreement", a.observed)]
+    named += [(c.name, c) for c in a.shown_coefficients if c.value is not None]
+    records = [{"name": name, **_limited(e.value, e.low, e.high)} for name, e in named]
     lowest = min([0.0, *(max(r["low"], -1.0) for r in records)])
     y = {"field": "name", "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 220}}
     return _intervals(records, y, "agreement (of the coefficients 0 is chance; 1 is perfect)", [lowest, 1.0], BLUE)
@@ -143,16 +125,9 @@ def agreement_figure(a: Agreement) -> Spec:
 def annotator_layers(a: Agreement, most: int) -> list[Spec]:
     """Skill of each annotator with its interval, those to reject in another colour."""
     assert a.crowd is not None
-    records: list[Spec] = [
-        {
-            "name": m.name,
-            "value": m.skill,
-            "low": max(m.skill if m.low is None else m.low, -1.0),
-            "high": m.skill if m.high is None else m.high,
-            "verdict": m.verdict,
-            "labels": m.n_labels,
-            "evidence": m.evidence,
-        }
+    records = [
+        {"name": m.name, **_limited(m.skill, m.low, m.high, -1.0)}
+        | {"verdict": m.verdict, "labels": m.n_labels, "evidence": m.evidence}
         for m in a.crowd.annotators[:most]
         if m.skill is not None
     ]
@@ -164,6 +139,12 @@ def annotator_layers(a: Agreement, most: int) -> list[Spec]:
     layers[-1]["encoding"]["tooltip"] += [{"field": f} for f in ("verdict", "labels", "evidence")]
     limit = layer([{"x": a.crowd.reject_below}], "rule", {"x": number("x")}, color=GREY, strokeDash=[4, 3])
     return [limit, *layers]
+
+
+def _limited(value: float, low: float | None, high: float | None, least: float = -np.inf) -> Spec:
+    """A value and its limits, itself where there are none; the lower one is at least `least`."""
+    low, high = (value if v is None else v for v in (low, high))
+    return {"value": value, "low": max(low, least), "high": high}
 
 
 def _intervals(records: list[Spec], y: Spec, title: str, domain: list[float], colour: Any) -> list[Spec]:
@@ -197,15 +178,10 @@ def confusion_layers(a: Agreement) -> list[Spec]:
         for j, other in enumerate(r.labels)
         if met[i].sum() > 0
     ]
+    plain = {"type": "nominal", "sort": None}
     at: Spec = {
-        "x": {
-            "field": "other",
-            "type": "nominal",
-            "title": "another annotator",
-            "sort": None,
-            "axis": {"labelAngle": -40},
-        },
-        "y": {"field": "one", "type": "nominal", "title": "one annotator", "sort": None},
+        "x": {"field": "other", "title": "another annotator", "axis": {"labelAngle": -40}, **plain},
+        "y": {"field": "one", "title": "one annotator", **plain},
     }
     dark = {"condition": {"test": "datum.share > 0.5", "value": "white"}, "value": "#1b1f24"}
     colour = number("share", scale={"scheme": "blues", "domain": [0, 1]}, legend=None)

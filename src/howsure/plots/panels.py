@@ -178,21 +178,13 @@ def score_panels(
         return {"mark": mark, "encoding": {"x": x, "y": y, "color": series(name), **more}}
 
     ours = "debiased, 95% interval"
+    header = {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"}
     limits = {"type": "rule", "opacity": 0.45} if separate else {"type": "area", "opacity": 0.25}
-    middle = (
-        {"type": "point", "filled": True, "size": 14, "opacity": 1}
-        if separate
-        else {"type": "line", "strokeWidth": 1.5}
-    )
+    line, dots = {"type": "line", "strokeWidth": 1.5}, {"type": "point", "filled": True, "opacity": 1}
     return {
         **titled(title),
         "data": {"values": records},
-        "facet": {
-            "field": "law",
-            "type": "nominal",
-            "sort": panels,
-            "header": {"title": None, "labelFontSize": 12, "labelFontWeight": "bold"},
-        },
+        "facet": {"field": "law", "type": "nominal", "sort": panels, "header": header},
         "columns": 3,
         "align": "all",
         "bounds": "flush",
@@ -203,10 +195,10 @@ def score_panels(
             "height": 170,
             "layer": [
                 drawn(limits, "low", ours, y2={"field": "high"}),
-                drawn(middle, "ours", ours),
-                drawn({"type": "line", "strokeWidth": 1.5}, "expected", "its expectation"),
-                drawn({"type": "line", "strokeDash": [5, 3], "strokeWidth": 1.5}, "truth", "truth"),
-                drawn({"type": "point", "filled": True, "size": 22, "opacity": 1}, "score", "thesis's score"),
+                drawn(dots | {"size": 14} if separate else line, "ours", ours),
+                drawn(line, "expected", "its expectation"),
+                drawn(line | {"strokeDash": [5, 3]}, "truth", "truth"),
+                drawn(dots | {"size": 22}, "score", "thesis's score"),
             ],
         },
     }

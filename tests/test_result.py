@@ -163,6 +163,7 @@ MAKERS = {
     "Counts": lambda f: counts(),
     "Drawn": lambda f: howsure.to_label(rows(), 20, prob="first"),
     "Comparison": lambda f: howsure.compare(rows(), prob="first,second", true="y", by="tag"),
+    "Abstention": lambda f: howsure.abstain(rows(2000), prob="first", true="y", risk=0.3, by="tag"),
     "SourceCalibrations": lambda f: howsure.check(howsure.Log(Path(__file__).parent / "engines/log_files/promptfoo")),
     "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
     "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),

@@ -15,6 +15,7 @@ from howsure.errors import InputError as InputError
 from howsure.errors import MissingExtra as MissingExtra
 
 _PUBLIC = {  # the names of each module
+    "calibration.abstaining.result": "Abstention",
     "calibration.by_source": "SourceCalibrations",
     "calibration.comparing.result": "Comparison",
     "calibration.estimation.decompositions": "ScoreDecomposition score_decomposition",
@@ -35,6 +36,7 @@ _PUBLIC = {  # the names of each module
     "posteriors.antecedents": "AntecedentPosterior",
     "posteriors.chain": "ChainPosterior",
     "posteriors.classes": "ClassPosterior",
+    "verbs.abstain": "abstain apply_abstention",
     "verbs.agree": "agree",
     "verbs.calibrated_classifier": "CalibratedClassifier",
     "verbs.check": "check",
@@ -64,6 +66,7 @@ __all__ = sorted([*_LAZY, *_MODULES, "HowsureError", "InputError", "MissingExtra
 
 if TYPE_CHECKING:  # the same for type checkers
     from howsure import english as english
+    from howsure.calibration.abstaining.result import Abstention as Abstention
     from howsure.calibration.by_source import SourceCalibrations as SourceCalibrations
     from howsure.calibration.comparing.result import Comparison as Comparison
     from howsure.calibration.estimation.decompositions import ScoreDecomposition as ScoreDecomposition
@@ -87,6 +90,8 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.posteriors.chain import ChainPosterior as ChainPosterior
     from howsure.posteriors.classes import ClassPosterior as ClassPosterior
     from howsure.verbs import lm as lm
+    from howsure.verbs.abstain import abstain as abstain
+    from howsure.verbs.abstain import apply_abstention as apply_abstention
     from howsure.verbs.agree import agree as agree
     from howsure.verbs.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
     from howsure.verbs.check import check as check

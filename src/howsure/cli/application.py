@@ -18,7 +18,7 @@ from howsure.errors import HowsureError
 # The commands in groups, each with the module where it stands.
 GROUPS = {
     "Measure": {"check": "check", "compare": "check", "score": "labels", "agree": "labels"},
-    "Repair": {"recalibrate": "check"},
+    "Repair": {"recalibrate": "check", "abstain": "abstain"},
     "Count": {"count": "count", "label": "count", "explore": "explore"},
     "Models": {
         "classify": "classify",
@@ -45,6 +45,7 @@ WORDS = {
     "compare": "ab bootstrap mcnemar p-value permutation significance ttest wilcoxon",
     "score": "accuracy confusion f-score f1 fscore macro-f1 metrics precision recall seqeval",
     "agree": "ac1 agreement alpha annotators cohen crowd dawid-skene fleiss gwet iaa kappa krippendorff scott",
+    "abstain": "conformal coverage learn-then-test reject rejection risk-coverage selective threshold",
     "recalibrate": "beta calibrate isotonic platt scale temperature temperature-scaling",
     "count": "how-many ppi prevalence quantification quantify share",
     "label": "annotate annotation labelling",

@@ -284,7 +284,7 @@ class ItemRows:
     def collected(self) -> Batch | None:
         """All pairs in memory, checked, in the order of the rows; None if there are none."""
         roles = ["y", *(f"q{i}" for i in range(len(self.items.probs)))]
-        held = self.held(*roles, *([] if self.items.groups is None else ["groups"]))
+        held = self.held(*roles, *(r for r in ("groups", "by") if getattr(self.items, r) is not None))
         return self.items.batch(Chunk(held, 0)) if held and len(held["y"]) else None
 
     def judged(self, positive: str | None) -> ItemRows:

@@ -29,6 +29,7 @@ from howsure.plots.vega import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from howsure.calibration.abstaining.result import Abstention
     from howsure.calibration.by_source import SourceCalibrations
     from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.forecasts.result import ContinuousCalibration
@@ -98,6 +99,21 @@ def risk_layers(r: RiskCoverage) -> list[Spec]:
         "tooltip": hover(*((f, "", ".4f") for f in ("coverage", "accuracy", "threshold"))),
     }
     return [layer(r.to_dict()["curve"], "line", encoding, color=BLUE, point={"size": 18, "color": BLUE})]
+
+
+def abstention_layers(a: Abstention) -> list[Spec]:
+    """The share of wrong answers by that of answers given, the risk allowed, and the threshold chosen."""
+    shown = [{**point, "wrong": 1.0 - point["accuracy"]} for point in a.risk_coverage.curve]
+    at = {"x": share("coverage", "share of answers given, surest first"), "y": number("wrong", "share of them wrong")}
+    tooltip = hover(*((f, "", ".4f") for f in ("coverage", "wrong", "threshold")))
+    layers = [
+        layer(shown, "line", {**at, "tooltip": tooltip}, color=BLUE, point={"size": 18, "color": BLUE}),
+        layer([{"wrong": a.risk}], "rule", {"y": at["y"]}, color=GREY, strokeDash=[4, 3]),
+    ]
+    chosen = [{"coverage": c.share, "name": c.name} for c in a.certificates if c.threshold is not None]
+    if a.by is None and chosen:
+        layers.append(layer(chosen, "rule", {"x": at["x"]}, color=GREY))
+    return layers
 
 
 def source_layers(s: SourceCalibrations) -> list[Spec]:

@@ -33,6 +33,7 @@ from howsure.report.page import render
 from howsure.report.tables import html
 
 if TYPE_CHECKING:
+    from howsure.calibration.abstaining.result import Abstention
     from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.forecasts.result import ContinuousCalibration
     from howsure.calibration.multiclass import MulticlassCalibration
@@ -73,6 +74,18 @@ def table_page(result: Any) -> bytes:
     charts = {"picture": chart(drawn(), 340, result.verdict)} if drawn else {}
     table = Markup(html(result.table(), result.level))  # escaped there
     return render("table.html", charts, r=result, table=table)
+
+
+def abstention_page(a: Abstention) -> bytes:
+    """The rule, the risk-coverage curve, what it rests on, cut-offs and costs."""
+    charts = {"picture": chart(a.layers(), 340, "Share of wrong answers by the share of answers given")}
+    tables = {
+        "Thresholds": [c.to_dict() for c in a.certificates] if a.by else [],
+        "Cut-offs": a.table(),
+        "Cheapest threshold by what a wrong answer costs (not certified)": [c.to_dict() for c in a.costs],
+    }
+    shown = {name: Markup(html(rows, a.level)) for name, rows in tables.items() if rows}  # escaped there
+    return render("abstention.html", charts, r=a, tables=shown)
 
 
 def paper_page(c: PaperCalibration) -> bytes:

@@ -3,8 +3,8 @@
 Thresholds t_1 > t_2 > … are taken from the confidences alone, never from the labels: about every 1/`STEPS` of the items, items of
 equal confidence together. H_j: the risk above t_j exceeds r. Its p-value is exact binomial, P(Bin(N_j, r) ≤ E_j), for
 independent items; by Hoeffding (1956) it holds too when the items' own risks differ. In groups, the excess E_g - r N_g of each
-group is bet on: the capital ∏(1 - λ_g Z_g), Z_g = (E_g - r N_g)/M, has mean at most 1 under H_j (M is the largest group; λ_g uses
-the groups before g only), so that its reciprocal is a p-value (Waudby-Smith & Ramdas 2024).
+group is bet on: the capital ∏(1 - λ_g Z_g), Z_g = (E_g - r N_g)/M, has mean at most 1 under H_j (M is the most that a group has above
+t_j; λ_g uses the groups before g only), so that its reciprocal is a p-value (Waudby-Smith & Ramdas 2024).
 
 The hypotheses are tested in order, strictest first, by the fallback procedure (Wiens 2003): H_j at level δ w_j, plus the level of
 H_{j-1} if that was rejected; w is spread evenly over `STARTS` places. All that are rejected are right at once with probability
@@ -15,7 +15,7 @@ several starts, so that a few early mistakes among the surest items do not end i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil, log, log1p
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from howsure.kernels.special import betainc
 
 STEPS = 200
 STARTS = 3
+BOLDEST = 0.95  # of the largest bet that cannot ruin
 LOOSEST_START = 0.2  # of the items
 
 
@@ -37,9 +38,11 @@ class Rule:
     level: float = 0.0  # at which the loosest hypothesis was rejected
 
 
-def fewest(risk: float, delta: float) -> int:
-    """Labelled answers that would show the risk if none of them were wrong."""
-    return ceil(log(delta) / log(1.0 - risk))
+def fewest(risk: float, delta: float, largest: int = 1) -> int:
+    """Labelled answers, in groups of up to `largest`, that would show the risk if none of them were wrong."""
+    if largest == 1:
+        return ceil(log(delta) / log(1.0 - risk))
+    return ceil(largest * log(1.0 / delta) / log1p(risk * BOLDEST / (1.0 - risk)))
 
 
 def places(confidence: Floats) -> tuple[Floats, Ints]:
@@ -52,9 +55,9 @@ def places(confidence: Floats) -> tuple[Floats, Ints]:
 
 
 def weights(answered: Ints, least: int) -> Floats:
-    """Where tests begin: at the first thresholds with 2·`least`, …, a fifth of the items, in equal ratios."""
+    """Where tests begin: at the first thresholds with 1.5·`least`, …, a fifth of the items, in equal ratios."""
     n = int(answered[-1])
-    first = min(2 * least, n)
+    first = min(int(1.5 * least), n)
     at = np.searchsorted(answered, np.ceil(np.geomspace(first, max(first, LOOSEST_START * n), STARTS)) - 1e-9)
     made: Floats = np.bincount(np.minimum(at, len(answered) - 1), minlength=len(answered)) / STARTS
     return made
@@ -65,7 +68,7 @@ def rejected(p_value: Floats, weight: Floats, delta: float) -> tuple[int, float]
     level, last, at = 0.0, -1, 0.0
     for j, (p, w) in enumerate(zip(p_value.tolist(), weight.tolist(), strict=True)):
         level += w * delta
-        if p <= level:
+        if 0.0 < level and p <= level:
             last, at = j, level
         else:
             level = 0.0
@@ -90,16 +93,17 @@ def betting_p_values(
     """Of each threshold, from the totals of groups in random order."""
     n_groups = int(groups.max()) + 1
     order = rng.permutation(n_groups)
-    largest = int(np.bincount(groups).max())
     excess = np.where(right, 0.0, 1.0) - risk
     made = np.ones(len(thresholds))
     count = np.arange(1, n_groups + 1)
     for j, t in enumerate(thresholds.tolist()):
-        z = np.bincount(groups, np.where(confidence >= t, excess, 0.0), minlength=n_groups)[order] / largest
+        given = confidence >= t
+        largest = int(np.bincount(groups[given]).max())
+        z = np.bincount(groups[given], excess[given], minlength=n_groups)[order] / largest
         # λ of group g from the variance of those before it, towards a capital of 1/δ after all groups.
         variance = (0.25 * risk + np.cumsum((z - np.cumsum(z) / count) ** 2)) / (count + 1)
         before = np.concatenate([[0.25 * risk], variance[:-1]])
-        bet = np.minimum(np.sqrt(2.0 * log(1.0 / delta) / (n_groups * before)), 0.75 / (1.0 - risk))
+        bet = np.minimum(np.sqrt(2.0 * log(1.0 / delta) / (n_groups * before)), BOLDEST / (1.0 - risk))
         made[j] = min(1.0, float(np.exp(-np.max(np.cumsum(np.log1p(-bet * z))))))
     return made
 
@@ -121,7 +125,7 @@ def abstention_rule(
     >>> q = np.linspace(0.5, 1.0, 1000)
     >>> right = (np.arange(1000) % 10 > 0) | (q > 0.75)  # one of ten is wrong in the lower half
     >>> abstention_rule(q, right.astype(int), risk=0.05, delta=0.05).answered
-    675
+    795
     """
     thresholds, answered = places(confidence)
     order = np.argsort(-confidence, kind="stable")
@@ -130,7 +134,8 @@ def abstention_rule(
         p = binomial_p_values(answered, wrong, risk)
     else:
         p = betting_p_values(confidence, right, groups, thresholds, risk, delta, rng or np.random.default_rng(0))
-    last, level = rejected(p, weights(answered, fewest(risk, delta)), delta)
+    largest = 1 if groups is None else int(np.bincount(groups).max())
+    last, level = rejected(p, weights(answered, fewest(risk, delta, largest)), delta)
     if last < 0:
         return Rule(None)
     return Rule(float(thresholds[last]), int(answered[last]), int(wrong[last]), level)

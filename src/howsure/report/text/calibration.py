@@ -21,6 +21,7 @@ from howsure.report.text.layout import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from howsure.calibration.abstaining.result import Abstention
     from howsure.calibration.by_source import SourceCalibrations
     from howsure.calibration.estimation.intervals import Estimate
     from howsure.calibration.forecasts.result import ContinuousCalibration
@@ -42,6 +43,32 @@ def calibration_text(c: Calibration) -> str:
     """Verdict first, then the numbers, the bins, the slices and the curve."""
     slices = f"By {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES) if c.slices else ""
     return joined([filled(c.verdict), _numbers(c), bins_table(c), slices, curve(c), "\n".join(notes(c.notes))])
+
+
+def abstention_text(a: Abstention) -> str:
+    """The rule, what it rests on, and what other thresholds would give."""
+    facts = [("labelled answers", f"{a.n:,}", f"{in_groups(a.n_groups)}, {100 * a.accuracy:.1f}% right".lstrip(", "))]
+    for g in a.certificates:
+        name = "threshold" if a.by is None else cut(f"{a.by} = {g.name}", 34)
+        found = "none" if g.threshold is None else f"{g.threshold:.4g}"
+        said = f"{g.answered:,} of {g.n:,} answered, {g.wrong:,} wrong" if g.threshold is not None else f"of {g.n:,}"
+        facts.append((printable(name), found, said))
+    rests = "The promise rests on this:\n" + "\n".join(filled(r, "  - ", "    ") for r in a.rests_on)
+    level = f"{100 * a.confidence_level:g}% interval"
+    rows = [f"  {'at least':>10}  {'answered':>8}  {'wrong':>7}  {level:<18}  {'precision':>9}  {'recall':>6}"]
+    for k in a.cut_offs:
+        mark = "  chosen" if any(k.threshold == c.threshold for c in a.certificates) else ""
+        ends = limits(k.risk)
+        rows.append(
+            f"  {k.threshold:>10.4g}  {k.answered:>8.1%}  {k.risk.value:>7.2%}  {ends:<18}  {k.precision:>9.4f}  {k.recall:>6.3f}{mark}"
+        )
+    costs = [f"  {'a wrong one costs':>17}  {'at least':>10}  {'answered':>8}  cost of 1,000"]
+    for c in a.costs:
+        least = "never" if c.threshold is None else f"{c.threshold:.4g}"
+        costs.append(f"  {c.wrong:>17}  {least:>10}  {c.answered:>8.1%}  {c.per_thousand:>13,.1f}")
+    head = "Cheapest on these answers (one not given costs 1; not certified):"
+    tables = "Cut-offs (each interval by itself):\n" + "\n".join(rows), head + "\n" + "\n".join(costs)
+    return joined([filled(a.verdict), aligned(facts), rests, *tables, "\n".join(notes(a.notes))])
 
 
 def sources_text(s: SourceCalibrations) -> str:

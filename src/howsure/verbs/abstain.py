@@ -1,0 +1,212 @@
+"""`howsure abstain`: above which confidence may a model answer?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from howsure import _validate
+from howsure.calibration.abstaining.result import Abstention, Certificate, cut_offs, least_costs
+from howsure.calibration.abstaining.rule import abstention_rule, fewest
+from howsure.calibration.multiclass import risk_coverage
+from howsure.calibration.sketch import sketch_rows
+from howsure.engines.engine import engine_of
+from howsure.errors import InputError
+from howsure.verbs.applying import Applied, added, check_out
+
+if TYPE_CHECKING:
+    from howsure.engines.engine import Engine
+    from howsure.engines.items import ItemRows
+
+NEW = "answer"  # the column that `apply_abstention` adds
+
+
+def abstain(
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    risk: float = 0.05,
+    groups: Any = None,
+    by: Any = None,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
+    scale: str | None = None,
+    logits: bool = False,
+    missing: str = "drop",
+    prob: str | None = None,
+    true: str | None = None,
+    positive: Any = None,
+    where: str | None = None,
+    engine: Engine | str | None = None,
+) -> Abstention:
+    """The least confidence at which a model may answer, so that at most a share `risk` of its answers is wrong.
+
+    Parameters
+    ----------
+    y_true : array of 0 and 1, shape (n,); or a table
+        Whether each answer is right. A path, a data frame or a `howsure.Log` may be given instead. A column that is not
+        called `correct` holds labels: the answer is then 1 where the probability is at least ½, and its confidence that of the answer.
+    y_prob : array, shape (n,)
+        The confidence in each answer. Only its order matters: it need not be calibrated.
+    risk : float
+        The share of wrong answers that is allowed among those given.
+    groups : array, shape (n,); or a column's name
+        What is dependent (conversations, documents): the promise then rests on groups, not answers, being drawn alike.
+    by : array, shape (n,); or a column's name
+        A threshold of its own for each value, all promises at once.
+    confidence_level : float
+        With which the promise holds, over draws of the labelled answers.
+    rng : Generator, int or None
+        Seeds the order in which groups are bet on.
+    scale, logits, missing, prob, true, positive, where, engine
+        As in `howsure.check`.
+
+    Returns
+    -------
+    Abstention
+        The threshold with its certificate, cut-offs with precision and recall, the risk-coverage curve, costs, a verdict.
+
+    Notes
+    -----
+    Exact binomial tests of thresholds in order (bets on the totals of groups), by the fallback procedure. It holds for new answers that are exchangeable
+    with the labelled ones. Formulas and simulations: docs/evidence/theory.md.
+
+    References
+    ----------
+    Angelopoulos, Bates, Candès, Jordan & Lei, Learn then Test, 2022. Waudby-Smith & Ramdas, JRSS B 2024. Wiens, Pharm. Stat. 2003.
+
+    Examples
+    --------
+    >>> import numpy as np, howsure
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.beta(4, 0.7, 2000)
+    >>> made = howsure.abstain(rng.random(2000) < q, q, risk=0.05)
+    >>> round(made.threshold, 3), round(made.certificates[0].share, 2)
+    (0.936, 0.41)
+    """
+    level, allowed = _validate.fraction(confidence_level, "confidence_level"), _validate.fraction(risk, "risk")
+    generator, scale = _validate.generator(rng), _validate.scale(scale, logits=logits)
+    missing, chosen = _validate.missing_rule(missing), engine_of(engine)
+    if y_prob is not None:
+        from howsure.engines.items import items_from_arrays
+
+        y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
+        q, more = _validate.texts_as_numbers(_validate.one_dimensional(y_prob, "y_prob"), "y_prob")
+        given: dict[str, Any] = {
+            name: _validate.one_dimensional(value, name, numbers=False)
+            for name, value in (("groups", groups), ("by", by))
+            if value is not None
+        }
+        _validate.same_length(y_true=y, y_prob=q, **given)
+        given |= {"scale": scale, "missing": missing, "notes": (*said, *more)}
+        with items_from_arrays(y=y, probs={"y_prob": q}, **given) as rows:
+            return rows.analysed(lambda found: _abstention(found, allowed, level, generator))
+    from howsure.engines.items import is_table, open_table
+    from howsure.verbs.check import table_items
+
+    if not is_table(y_true):
+        raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
+    with open_table(y_true, chosen) as table:
+        groups = groups if table.log is None else table.log.groups(groups)
+        asked: dict[str, Any] = {"by": by, "groups": groups, "scale": scale, "missing": missing}
+        with table_items(table, prob, true, positive, where, **asked) as rows:
+            return rows.analysed(lambda found: _abstention(found, allowed, level, generator))
+
+
+def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Generator) -> Abstention:
+    from howsure.engines.columns import tells_right
+
+    batch = rows.collected()
+    if batch is None:
+        raise InputError("there are no labelled answers.")
+    items, notes = rows.items, rows.notes
+    rows.check_positive(int(batch.ys[0].sum()))
+    q, right = batch.qs[0], batch.ys[0].astype(np.int64)
+    if items.from_file and not tells_right(items.true):
+        right = ((q >= 0.5) == (right == 1)).astype(np.int64)
+        q = np.maximum(q, 1.0 - q)
+        notes = (*notes, f"`{items.true}` is read as a label: the answer is 1 where `{items.probs[0]}` is at least ½.")
+    groups = None if batch.groups is None else np.unique(batch.groups, return_inverse=True)[1]
+    parts: dict[str, Any] = {"all": slice(None)}
+    if batch.by is not None:
+        names = np.array(["" if v is None else str(v) for v in batch.by.to_pylist()])
+        parts = {str(name): np.flatnonzero(names == name) for name in np.unique(names)}
+    delta = (1.0 - level) / len(parts)
+    made = []
+    for name, at in parts.items():
+        own = None if groups is None else np.unique(groups[at], return_inverse=True)[1]
+        n, least = len(q[at]), fewest(risk, delta, 1 if own is None else int(np.bincount(own).max()))
+        if n < least and len(parts) == 1:
+            raise InputError(
+                f"{n:,} labelled answers are too few: even if none were wrong, {least:,} are needed to show a risk of {risk:g} "
+                f"with {100 * level:g}% confidence."
+            )
+        rule = abstention_rule(q[at], right[at], risk=risk, delta=delta, groups=own, rng=rng)
+        if n < least:
+            notes = (*notes, f"{name}: {n:,} labelled answers are too few ({least:,} at least).")
+        made.append(Certificate(name, n, rule.threshold, rule.answered, rule.wrong))
+    chosen = [c.threshold for c in made if c.threshold is not None]
+    one = "group" if groups is not None else "answer"
+    rests = [f"new {one}s are drawn like the labelled ones (exchangeable): no drift, no choice of what to label"]
+    if groups is None:
+        rests.append("answers are independent of each other: name what they share with `groups=` if not")
+    else:
+        rests.append(f"no group has more than the {int(np.bincount(groups).max()):,} answers of the largest one here")
+    rests.append("labels are right, and the threshold is used as it is, not chosen again on the same labels")
+    if len(parts) > 1:
+        rests.append(f"all {len(parts)} thresholds hold at once (each at {100 * (1 - delta):.4g}%)")
+    return Abstention(
+        risk,
+        level,
+        len(q),
+        float(right.mean()),
+        tuple(made),
+        cut_offs(q, right, level, chosen),
+        least_costs(q, right),
+        risk_coverage(sketch_rows(right.astype(np.uint8), q)),
+        None if groups is None else int(groups.max()) + 1,
+        items.by,
+        items.probs[0],
+        tuple(rests),
+        notes,
+        rows.name,
+    )
+
+
+def apply_abstention(
+    made: Abstention, source: Any, out: str | Path | None = None, *, prob: str | None = None, engine: Any = None
+) -> Applied:
+    """Add a column `answer` to a table: 1 where the confidence reaches the threshold, 0 where the model should abstain.
+
+    `prob` names the column of confidences if it is called otherwise than in the labelled table. Values of `by` without a
+    threshold, and those that the labelled table does not have, are never answered.
+    """
+    from howsure.engines.items import open_table
+    from howsure.engines.tables import as_arrow
+
+    check_out(out, [source])
+    least = {c.name: c.threshold for c in made.certificates}
+    if not any(t is not None for t in least.values()):
+        raise InputError(f"there is no threshold to apply: {made.verdict}")
+    two_sided = any("is read as a label" in note for note in made.notes)
+    with open_table(source, engine_of(engine)) as table:
+        columns = [table.column(prob or made.prob), *([] if made.by is None else [table.column(made.by)])]
+
+        def add(read: list[Any], first: int | None) -> list[Any]:
+            from howsure._validate import Origin
+
+            q = np.array([np.nan if v is None else float(v) for v in read[0].to_pylist()])
+            known = ~np.isnan(q)
+            _validate.probabilities(q[known], Origin(prob=columns[0].name, from_file=True, numbered=False))
+            q = np.maximum(q, 1.0 - q) if two_sided else q
+            if made.by is None:
+                bound = np.full(len(q), least["all"])
+            else:
+                found = (least.get("" if v is None else str(v)) for v in read[1].to_pylist())
+                bound = np.array([np.inf if t is None else t for t in found])
+            return [as_arrow((known & (q >= bound)).astype(np.float64))]
+
+        return replace(added(table, columns, [NEW], add, out, "VARCHAR"), what="rows")

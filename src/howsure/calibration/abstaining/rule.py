@@ -68,7 +68,7 @@ def rejected(p_value: Floats, weight: Floats, delta: float) -> tuple[int, float]
     level, last, at = 0.0, -1, 0.0
     for j, (p, w) in enumerate(zip(p_value.tolist(), weight.tolist(), strict=True)):
         level += w * delta
-        if 0.0 < level and p <= level:
+        if level > 0.0 and p <= level:
             last, at = j, level
         else:
             level = 0.0

@@ -5,7 +5,9 @@ import pytest
 from scipy import stats
 
 import howsure
+from howsure.calibration.analysis import analyse
 from howsure.calibration.estimation.tilted import pearson3_quantile
+from howsure.calibration.sketch import sketch_rows
 
 
 @pytest.mark.parametrize("skew", [-3.0, -0.5, 0.0, 1e-4, 0.2, 1.0, 4.0])
@@ -80,7 +82,7 @@ def test_rare_events_are_covered(n):
     hit = np.zeros(3)
     for _ in range(300):
         q = rng.beta(0.1, 4, n).clip(1e-12, 1 - 1e-12)
-        c = howsure.check(rng.random(n) < truth(q), q)
+        c = analyse(sketch_rows((rng.random(n) < truth(q)).astype(np.uint8), q))  # `check` without its band
         for i, (e, w) in enumerate(zip((c.bias.gap, c.brier_interval, c.bias.slope), wanted, strict=True)):
             hit[i] += e is None or e.low - 1e-9 <= w <= e.high + 1e-9
     assert min(hit / 300) >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 300)

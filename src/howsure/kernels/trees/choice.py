@@ -1,0 +1,22 @@
+"""The kernels of trees behind one door: compiled for real work, interpreted where that is quicker than compiling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from howsure.kernels.compiling import _is_cached, ready
+from howsure.kernels.trees import arc_models, charts, projective, spanning
+
+SMALL = 30_000  # steps of the inner loop; interpreting them takes less time than compiling
+_FAMILIES = (spanning, projective, charts, arc_models)
+_KERNELS = {k.py_func.__name__: (k, family.SIGNATURES) for family in _FAMILIES for k in family.SIGNATURES}
+
+
+def kernel(name: str, work: float) -> Any:
+    """The kernel of that name, compiled or not, for this many steps of its inner loop."""
+    found, family = _KERNELS[name]
+    if not found.signatures:
+        if work <= SMALL and not _is_cached(found):
+            return found.py_func
+        ready(*family, signatures=tuple(family.values()))
+    return found

@@ -21,8 +21,11 @@ def cell(i, j, n):
 
 
 @kernel
-def cky_inside(ptr, right, parent, weight, word_ptr, word_symbol, word_weight, n, way, chart, scale, active, counts):
-    """Fill `chart` from `weight` and `word_weight` (logs); the symbols of a row that are possible go to `active`."""
+def cky_inside(ptr, right, parent, weight, word_ptr, word_symbol, word_weight, kind, wanted, n, way, chart, scale, active, counts):
+    """Fill `chart` from `weight` and `word_weight` (logs); the symbols of a row that are possible go to `active`.
+
+    Where wanted[row] is not negative, only symbols of that `kind` are possible.
+    """
     none = 0.0 if way == PROBABILITY else -math.inf
     chart[:, :] = none
     scale[:] = 0.0
@@ -70,7 +73,9 @@ def cky_inside(ptr, right, parent, weight, word_ptr, word_symbol, word_weight, n
                                     row[p] = max(row[p], used[r] + v + z)
             top = none
             for s in range(row.size):
-                if row[s] > none:
+                if wanted[c] >= 0 and kind[s] != wanted[c]:
+                    row[s] = none
+                elif row[s] > none:
                     active[c, counts[c]] = s
                     counts[c] += 1
                     top = max(top, row[s])
@@ -142,7 +147,7 @@ _F, _I, _J, _C = "float64[::1]", "int64[::1]", "int32[::1]", "float64[:, ::1]"
 _RULES = f"{_I}, {_J}, {_J}, {_F}"
 _CHART = f"int64, int64, {_C}, {_F}, int32[:, ::1], {_I}"
 SIGNATURES = {
-    cky_inside: f"void({_RULES}, {_I}, {_J}, {_F}, {_CHART})",
+    cky_inside: f"void({_RULES}, {_I}, {_J}, {_F}, {_J}, {_J}, {_CHART})",
     cky_outside: f"float64({_RULES}, {_CHART}, {_C})",
     most_recall: f"float64({_C}, int64, {_C}, int64[:, ::1])",
 }

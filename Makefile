@@ -77,6 +77,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/speed/crowd_speed.py
 	$(BIN)/python bench/speed/evaluation_speed.py
 	$(BIN)/python bench/speed/chain_speed.py
+	$(BIN)/python bench/speed/tree_speed.py
 	$(BIN)/python bench/speed/coref_speed.py
 	$(BIN)/python bench/speed/lm_speed.py
 

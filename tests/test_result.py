@@ -156,6 +156,14 @@ def forecast():
     return howsure.check_continuous(rng.normal(size=60), rng.normal(size=(60, 50)))
 
 
+def trees(folder):
+    path = folder / "trees.mrg"
+    path.write_text(
+        "(S (NP (DT the) (NN fox)) (VP (VB saw) (NP (DT a) (NN hen))))\n(S (NP (NN hen)) (VP (VB saw)))\n" * 9
+    )
+    return path
+
+
 MAKERS = {
     "Calibration": lambda f: howsure.check(rows(), prob="first", true="y", by="tag"),
     "MulticlassCalibration": lambda f: classes(),
@@ -181,6 +189,8 @@ MAKERS = {
     "TaggerCheck": lambda f: howsure.check_tagger(
         howsure.train_tagger(str(f / "train.tsv"), method="hmm", pseudocount=1.0), str(f / "test.tsv")
     ),
+    "ParserTraining": lambda f: howsure.train_parser(trees(f)),
+    "ParserCheck": lambda f: howsure.check_parser(howsure.train_parser(trees(f)), trees(f), groups="sentence"),
     "CopiedError": lambda f: copied(),
     "PaperCalibration": lambda f: howsure.check_paper(rows(), prob="first", true="y", bin_size=20),
     "ScoreDecomposition": lambda f: howsure.score_decomposition([0, 1, 1], [0.2, 0.4, 0.9]),

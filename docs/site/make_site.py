@@ -29,7 +29,7 @@ SECTIONS = {
     "Start": ["tutorial", "tutorial-explore", "tutorial-count", "gallery/index"],
     "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "pull-requests", "mistakes", "faq"],
     "Guides": [
-        "check", "logs", "compare", "count", "score", "agree", "split", "recalibrate", "abstain", "classify", "tagger", "coref", "lm", "continuous",
+        "check", "logs", "compare", "count", "score", "agree", "split", "recalibrate", "abstain", "classify", "tagger", "parser", "coref", "lm", "continuous",
         "english", "explore", "bring-your-own", "page", "scale", "doctor", "reproduce",
     ],
     "Reference": ["commands/index", "reference/index", "glossary", "cite"],

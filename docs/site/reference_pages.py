@@ -15,6 +15,8 @@ MODELS = {
     "howsure.models.taggers.hmm": ["HmmCounts", "Hmm"],
     "howsure.models.taggers.crf": ["Crf", "read_crfsuite"],
     "howsure.models.taggers.temperature": ["fit_temperature"],
+    "howsure.models.parsers.arcs": ["train_arcs", "ArcParser"],
+    "howsure.models.parsers.pcfg": ["train_pcfg", "Pcfg"],
     "howsure.models.classifiers": ["TextClassifier"],
     "howsure": ["CorefModel"],
 }

@@ -36,6 +36,8 @@ _PUBLIC = {  # the names of each module
     "posteriors.antecedents": "AntecedentPosterior",
     "posteriors.chain": "ChainPosterior",
     "posteriors.classes": "ClassPosterior",
+    "posteriors.constituents": "ConstituentPosterior Grammar",
+    "posteriors.trees": "TreePosterior",
     "verbs.abstain": "abstain apply_abstention",
     "verbs.agree": "agree",
     "verbs.calibrated_classifier": "CalibratedClassifier",
@@ -51,6 +53,7 @@ _PUBLIC = {  # the names of each module
     "verbs.load": "load",
     "verbs.logs": "Log",
     "verbs.parse": "parse",
+    "verbs.parser": "apply_parser check_parser train_parser",
     "verbs.recalibrate": "apply_recalibrator recalibrate",
     "verbs.reproduce": "reproduce",
     "verbs.results": "page serve",
@@ -89,6 +92,9 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.posteriors.antecedents import AntecedentPosterior as AntecedentPosterior
     from howsure.posteriors.chain import ChainPosterior as ChainPosterior
     from howsure.posteriors.classes import ClassPosterior as ClassPosterior
+    from howsure.posteriors.constituents import ConstituentPosterior as ConstituentPosterior
+    from howsure.posteriors.constituents import Grammar as Grammar
+    from howsure.posteriors.trees import TreePosterior as TreePosterior
     from howsure.verbs import lm as lm
     from howsure.verbs.abstain import abstain as abstain
     from howsure.verbs.abstain import apply_abstention as apply_abstention
@@ -113,6 +119,9 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.load import load as load
     from howsure.verbs.logs import Log as Log
     from howsure.verbs.parse import parse as parse
+    from howsure.verbs.parser import apply_parser as apply_parser
+    from howsure.verbs.parser import check_parser as check_parser
+    from howsure.verbs.parser import train_parser as train_parser
     from howsure.verbs.recalibrate import apply_recalibrator as apply_recalibrator
     from howsure.verbs.recalibrate import recalibrate as recalibrate
     from howsure.verbs.reproduce import reproduce as reproduce

@@ -72,6 +72,10 @@ FILES = {
     ],
     ("tagger check", "html"): ["tagger check IN t.txt --html OUT", "tagger check m.npz IN --html OUT"],
     ("tagger apply", "out"): ["tagger apply IN t.txt -o OUT", "tagger apply m.npz IN -o OUT"],
+    ("parser train", "out"): ["parser train IN -o OUT", "parser train t.txt --dev IN -o OUT"],
+    ("parser check", "html"): ["parser check IN t.txt --html OUT", "parser check m.npz IN --html OUT"],
+    ("parser check", "plot"): ["parser check IN t.txt --plot OUT", "parser check m.npz IN --plot OUT"],
+    ("parser apply", "out"): ["parser apply IN t.txt -o OUT", "parser apply m.npz IN -o OUT"],
     ("coref train", "out"): ["coref train IN -o OUT", "coref train d.conllu --dev IN -o OUT"],
     ("coref resolve", "out"): [
         "coref resolve IN d.conllu -o OUT",

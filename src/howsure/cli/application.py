@@ -23,6 +23,7 @@ GROUPS = {
     "Models": {
         "classify": "classify",
         "tagger": "tagger",
+        "parser": "trees",
         "coref": "coref",
         "lm": "lm",
         "parse": "explore",
@@ -58,6 +59,7 @@ WORDS = {
     "lm": "kenlm kneser-ney language-model ngram ngrams",
     "lm perplexity": "bits entropy perplexity ppl",
     "lm correct": "spelling",
+    "parser": "constituents eisner grammar mst pcfg treebank",
     "parse": "conllu dependencies lemma spacy",
     "page": "report",
     "doctor": "install version",

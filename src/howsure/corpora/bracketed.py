@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,9 @@ class BracketedTree:
             opens.setdefault(start, []).append(f"({label} ")
             closes[end] = closes.get(end, 0) + 1
         leaves = zip(self.words, self.tags, strict=True)
-        made = ["".join(opens.get(i, ())) + f"({t} {w})" + ")" * closes.get(i + 1, 0) for i, (w, t) in enumerate(leaves)]
+        made = [
+            "".join(opens.get(i, ())) + f"({t} {w})" + ")" * closes.get(i + 1, 0) for i, (w, t) in enumerate(leaves)
+        ]
         return f"( {' '.join(made)})"
 
 
@@ -124,8 +126,3 @@ def _trees(path: str | Path) -> Iterator[BracketedTree]:
 def plain_label(label: str) -> str:
     """A label without function tags and indices: NP of NP-SBJ-1; what begins with a hyphen stays."""
     return label if label[:1] == "-" else re.split("[-=|]", label)[0] or label
-
-
-def read_treebanks(paths: str | Path | Sequence[str | Path]) -> list[Treebank]:
-    """The trees of one or more files."""
-    return [read_bracketed(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]

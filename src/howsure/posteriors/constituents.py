@@ -14,9 +14,8 @@ from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.posteriors.answers import Answers
-from howsure.posteriors.forests import Node, Tree, Ways, k_best, sampled
+from howsure.posteriors.forests import Node, Tree, k_best, sampled
 
-PROBABILITY, LOG, MOST = 0, 1, 2  # ways of filling a chart, as in the kernels
 Span = tuple[int, int, str]
 
 
@@ -31,9 +30,7 @@ class Grammar:
     symbols: tuple[str, ...]
     chains: tuple[tuple[str, ...], ...] = field(repr=False)
     tags: tuple[str, ...] = field(repr=False)
-    parent: NDArray[np.int32] = field(repr=False)
-    left: NDArray[np.int32] = field(repr=False)
-    right: NDArray[np.int32] = field(repr=False)
+    rules: NDArray[np.int32] = field(repr=False)  # rows A, B, C
     weight: Floats = field(repr=False)
     root: Floats = field(repr=False)
 
@@ -42,29 +39,28 @@ class Grammar:
         rules: Iterable[tuple[str, str, str, float]],
         root: Mapping[str, float],
         *,
-        chains: Mapping[str, Sequence[str]] | None = None,
         words: Iterable[str] = (),
+        chains: Mapping[str, Sequence[str]] | None = None,
     ) -> Grammar:
-        """From rules (A, B, C, log weight), log weights of symbols at the top, the chain of labels of each symbol (by
-        default itself; none if its name begins with @) and the symbols that stand for words, whose chains are empty by default."""
-        given, tagged = list(rules), set(words)
+        """From rules (A, B, C, log weight), log weights of symbols at the top, the symbols that stand for words, and chains
+        of labels: by default a symbol is its own label; one of a word, or whose name begins with @, has none."""
+        given, tagged, known = list(rules), set(words), chains or {}
         names = tuple(sorted({s for r in given for s in r[:3]} | set(root) | tagged))
         number = {s: i for i, s in enumerate(names)}
-        known = {} if chains is None else chains
         made = tuple(tuple(known.get(s, () if s[:1] == "@" or s in tagged else (s,))) for s in names)
         codes = np.array([[number[s] for s in r[:3]] for r in given], np.int32).reshape(-1, 3)
         weight, top = np.array([r[3] for r in given], np.float64), np.full(len(names), -np.inf)
         for s, w in root.items():
             top[number[s]] = w
-        if np.isnan(weight).any() or np.isnan(top).any() or (weight > 1e100).any() or (top > 1e100).any():
+        if not ((weight <= 1e100).all() and (top <= 1e100).all()):
             raise InputError("weights of a grammar must be finite numbers or -inf.")
-        return Grammar(names, made, tuple(s if s in tagged else "" for s in names), *codes.T, weight, top).ordered()
+        return Grammar.ordered(names, made, tuple(s if s in tagged else "" for s in names), codes, weight, top)
 
-    def ordered(self) -> Grammar:
-        """The same grammar, its rules in order of B."""
-        order = np.lexsort((self.right, self.parent, self.left))
-        columns = {n: np.ascontiguousarray(getattr(self, n)[order], np.int32) for n in ("parent", "left", "right")}
-        return replace(self, **columns, weight=np.ascontiguousarray(self.weight[order], np.float64))
+    @staticmethod
+    def ordered(symbols: Any, chains: Any, tags: Any, rules: NDArray[Any], weight: Floats, root: Floats) -> Grammar:
+        """The grammar of rules (rows A, B, C) in any order."""
+        order = np.lexsort((rules[:, 2], rules[:, 0], rules[:, 1]))
+        return Grammar(symbols, chains, tags, rules[order].astype(np.int32), weight[order], root)
 
     def __repr__(self) -> str:
         return f"Grammar({len(self.symbols):,} symbols, {len(self.weight):,} rules, {len(self.labels)} labels)"
@@ -80,15 +76,16 @@ class Grammar:
         return {s: i for i, s in enumerate(self.symbols)}
 
     @cached_property
-    def ptr(self) -> Ints:
-        """Where the rules of each B begin."""
-        return np.searchsorted(self.left, np.arange(len(self.symbols) + 1)).astype(np.int64)
+    def packed(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], Floats]:
+        """The rules as the kernels read them: where those of each B begin, their C, their A, their weights."""
+        a, b, c = (np.ascontiguousarray(x) for x in self.rules.T)
+        return np.searchsorted(b, np.arange(len(self.symbols) + 1)).astype(np.int64), c, a, self.weight
 
     @cached_property
     def by_parent(self) -> list[Ints]:
         """The rules of each A."""
-        order = np.argsort(self.parent, kind="stable")
-        return np.split(order, np.searchsorted(self.parent[order], np.arange(1, len(self.symbols))))
+        order = np.argsort(self.rules[:, 0], kind="stable")
+        return np.split(order, np.searchsorted(self.rules[order, 0], np.arange(1, len(self.symbols))))
 
     @cached_property
     def kinds(self) -> dict[tuple[str, ...], int]:
@@ -101,9 +98,9 @@ class Grammar:
         return np.array([self.kinds[c] for c in self.chains], np.int32)
 
     @cached_property
-    def holds(self) -> NDArray[np.bool_]:
-        """Whether a symbol's chain has a label, (symbols, labels)."""
-        return np.array([[x in c for x in self.labels] for c in self.chains], bool).reshape(len(self.symbols), -1)
+    def holds(self) -> Floats:
+        """1 where a symbol's chain has a label, (symbols, labels)."""
+        return np.array([[x in c for x in self.labels] for c in self.chains], float).reshape(len(self.symbols), -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +121,9 @@ class _Chart:
 
     grammar: Grammar
     n: int
-    way: int
-    values: Floats
-    scale: Floats
+    log: Floats
     active: NDArray[np.int32]
     counts: Ints
-
-    def log(self, i: int, j: int) -> Floats:
-        row = self.cell(i, j)
-        if self.way != PROBABILITY:
-            return self.values[row]
-        with np.errstate(divide="ignore"):
-            made: Floats = np.log(self.values[row]) + self.scale[row]
-        return made
 
     def cell(self, i: int, j: int) -> int:
         return i * self.n - (i * (i - 1)) // 2 + (j - i - 1)
@@ -144,323 +131,252 @@ class _Chart:
     @property
     def top(self) -> Floats:
         """Log weights of the symbols of the whole sentence."""
-        return self.log(0, self.n) + self.grammar.root
+        return self.log[self.cell(0, self.n)] + self.grammar.root
 
-    def ways(self, node: Node) -> Ways:
+    def ways(self, node: Node) -> Any:
         i, j, symbol = node
         if symbol >= 0 and j == i + 1:
             return None
         if symbol < 0:
             return self.top, lambda way: self.parts(node, way)
         rules = self.grammar.by_parent[symbol]
-        b, c = self.grammar.left[rules], self.grammar.right[rules]
-        values = self.grammar.weight[rules] + np.stack([self.log(i, k)[b] + self.log(k, j)[c] for k in range(i + 1, j)])
-        return values.ravel(), lambda way: self.parts(node, way)
+        _, b, c = self.grammar.rules[rules].T
+        pairs = [self.log[self.cell(i, k), b] + self.log[self.cell(k, j), c] for k in range(i + 1, j)]
+        return (self.grammar.weight[rules] + np.stack(pairs)).ravel(), lambda way: self.parts(node, way)
 
     def parts(self, node: Node, way: int) -> tuple[Node, ...]:
         i, j, symbol = node
         if symbol < 0:
             return ((0, self.n, way),)
         rules = self.grammar.by_parent[symbol]
-        k, r = i + 1 + way // len(rules), rules[way % len(rules)]
-        return (i, k, int(self.grammar.left[r])), (k, j, int(self.grammar.right[r]))
+        k, (_, b, c) = i + 1 + way // len(rules), self.grammar.rules[rules[way % len(rules)]].tolist()
+        return (i, k, b), (k, j, c)
 
 
 class ConstituentPosterior:
-    """P(tree | words) ∝ Π weights of its rules and words, for many sentences, by inside and outside sums.
+    """P(tree | words) ∝ Π weights of its rules and words, of one sentence, by inside and outside sums.
 
     Parameters
     ----------
     grammar : Grammar
-    sentences : list of sentences
-        Each a list of words, each word the log weights of its symbols: a mapping, or a pair of arrays (numbers, weights).
+    words : list
+        Of each word the log weights of its symbols: a mapping, or a pair of arrays (numbers, weights).
 
     Notes
     -----
-    Everything is computed when first asked; one chart is kept at a time. A sentence that the grammar cannot make has a
-    log partition of -inf, marginals of 0, and a best tree without spans. Charts are filled in probability space, each row
-    divided by its largest; in log space where rules differ by more than exp(200), or where a tree was lost.
+    A sentence that the grammar cannot make has a log partition of -inf, marginals of 0, and a best tree without spans; one
+    without words has a log partition of 0.
 
     Examples
     --------
-    >>> import numpy as np
     >>> g = Grammar.of([("S", "a", "S", -1.0), ("S", "S", "a", -1.0), ("S", "a", "a", 0.0)], {"S": 0.0}, words=["a"])
-    >>> p = ConstituentPosterior(g, [[{"a": 0.0}] * 3])
-    >>> p.constituent(0, 0, 2, "S")
+    >>> p = ConstituentPosterior(g, [{"a": 0.0}] * 3)
+    >>> round(p.constituent(0, 2, "S"), 3)
     0.5
-    >>> p.best(0).spans
+    >>> p.best().spans
     ((0, 3, 'S'), (1, 3, 'S'))
     """
 
-    def __init__(self, grammar: Grammar, sentences: Sequence[Sequence[Any]]) -> None:
-        self.grammar = grammar
-        self._words = [[self._read(w, s) for w in words] for s, words in enumerate(sentences)]
-        self._kept: dict[str, Any] = {}
-        self._log_z: dict[int, float] = {}
+    def __init__(self, grammar: Grammar, words: Sequence[Any]) -> None:
+        self.grammar, self.n = grammar, len(words)
+        self._words = [self._read(w) for w in words]
 
-    def _read(self, word: Any, sentence: int) -> tuple[NDArray[np.int32], Floats]:
+    def _read(self, word: Any) -> tuple[NDArray[np.int32], Floats]:
         if isinstance(word, Mapping):
-            unknown = [s for s in word if s not in self.grammar.number]
-            if unknown:
-                raise InputError(f"`{unknown[0]}` is no symbol of the grammar.{_validate.nearest(unknown[0], self.grammar.symbols)}")
+            unknown = next((s for s in word if s not in self.grammar.number), None)
+            if unknown is not None:
+                near = _validate.nearest(unknown, self.grammar.symbols)
+                raise InputError(f"`{unknown}` is no symbol of the grammar.{near}")
             word = [self.grammar.number[s] for s in word], list(word.values())
-        codes, weights = np.asarray(word[0], np.int32), np.asarray(word[1], np.float64)
-        if np.isnan(weights).any() or (weights > 1e100).any():
-            raise InputError(f"weights of words must be finite or -inf; sentence {sentence} has others.")
-        return codes, weights
+        weights = np.asarray(word[1], np.float64)
+        if not (weights <= 1e100).all():
+            raise InputError("weights of words must be finite or -inf.")
+        return np.asarray(word[0], np.int32), weights
 
     def __repr__(self) -> str:
-        return f"ConstituentPosterior({self.n_sentences:,} sentences, {int(self.lengths.sum()):,} words, {self.grammar!r})"
-
-    @property
-    def n_sentences(self) -> int:
-        """Number of sentences."""
-        return len(self._words)
-
-    @cached_property
-    def lengths(self) -> Ints:
-        """Number of words of each sentence."""
-        return np.array([len(w) for w in self._words], np.int64)
-
-    # -- charts --------------------------------------------------------------------------------------------------
-
-    def _filled(self, s: int, way: int, wanted: NDArray[np.int32] | None = None) -> _Chart:
-        from howsure.kernels.trees.choice import kernel
-
-        g, words = self.grammar, self._words[s]
-        n, size = len(words), len(g.symbols)
-        rows = n * (n + 1) // 2
-        ptr = np.concatenate([[0], np.cumsum([len(w[0]) for w in words])]).astype(np.int64)
-        symbols = np.concatenate([w[0] for w in words]).astype(np.int32)
-        weights = np.concatenate([w[1] for w in words]).astype(np.float64)
-        made = _Chart(
-            g, n, way, np.empty((rows, size)), np.empty(rows), np.empty((rows, size), np.int32), np.empty(rows, np.int64)
-        )
-        only = np.full(rows, -1, np.int32) if wanted is None else wanted
-        work = n**3 / 6 * (1 + len(g.weight) / 4) + rows * size
-        kernel("cky_inside", work)(
-            g.ptr, g.right, g.parent, g.weight, ptr, symbols, weights, g.kind, only, n, way,
-            made.values, made.scale, made.active, made.counts,
-        )  # fmt: skip
-        return made
-
-    def _sums(self, s: int) -> _Chart:
-        """The chart of inside sums, kept until another sentence is asked."""
-        if self._kept.get("sentence") != s:
-            made = self._filled(s, PROBABILITY if self._narrow else LOG)
-            if self._narrow and np.isneginf(_log_sum(made.top)):
-                made = self._filled(s, LOG)
-            self._kept = {"sentence": s, "chart": made}
-            self._log_z[s] = _log_sum(made.top)
-        found: _Chart = self._kept["chart"]
-        return found
-
-    @cached_property
-    def _narrow(self) -> bool:
-        finite = self.grammar.weight[np.isfinite(self.grammar.weight)]
-        words = [w[1][np.isfinite(w[1])] for sentence in self._words for w in sentence]
-        return (not finite.size or float(np.ptp(finite)) <= 200.0) and all(not w.size or np.ptp(w) <= 200.0 for w in words)
-
-    def _marginals(self, s: int) -> tuple[Floats, float]:
-        """P(symbol spans the words of a row), and E[Σ log weights of rules]."""
-        from howsure.kernels.trees.choice import kernel
-
-        chart = self._sums(s)
-        if "marginals" not in self._kept:
-            g, q = self.grammar, np.zeros(chart.values.shape)
-            expected = 0.0
-            if self._log_z[s] > -np.inf:
-                q[chart.cell(0, chart.n)] = np.exp(chart.top - self._log_z[s])
-                work = chart.n**3 / 6 * (1 + len(g.weight) / 4) + q.size
-                expected = kernel("cky_outside", work)(
-                    g.ptr, g.right, g.parent, np.where(np.isneginf(g.weight), -1e300, g.weight), chart.n, chart.way,
-                    chart.values, chart.scale, chart.active, chart.counts, q,
-                )  # fmt: skip
-            self._kept["marginals"] = (q, float(expected))
-        found: tuple[Floats, float] = self._kept["marginals"]
-        return found
+        return f"ConstituentPosterior({self.n} words, {self.grammar!r})"
 
     # -- exact numbers -------------------------------------------------------------------------------------------
 
-    def log_z(self, sentence: int) -> float:
-        """log Z of one sentence; -inf if it has no tree, 0 if it has no words."""
-        s = self._number(sentence)
-        if s not in self._log_z:
-            if self.lengths[s]:
-                self._sums(s)
-            else:
-                self._log_z[s] = 0.0
-        return self._log_z[s]
+    def _filled(self, *, most: bool = False, wanted: NDArray[np.int32] | None = None) -> _Chart:
+        from howsure.kernels.trees.choice import kernel
 
-    @property
-    def log_partition(self) -> Floats:
-        """log Z of each sentence."""
-        return np.array([self.log_z(s) for s in range(self.n_sentences)])
-
-    def marginals(self, sentence: int) -> Floats:
-        """P(words i … j - 1 are a constituent with this label), (n, n + 1, labels); labels as in `grammar.labels`."""
-        return self._spread(self._number(sentence), self.grammar.holds.astype(np.float64))
-
-    def spans(self, sentence: int) -> Floats:
-        """P(words i … j - 1 are a constituent, whatever its label), (n, n + 1)."""
-        return self._spread(self._number(sentence), self.grammar.holds.any(axis=1).astype(np.float64)[:, None])[..., 0]
-
-    def _spread(self, s: int, holds: Floats) -> Floats:
-        n = int(self.lengths[s])
-        made = np.zeros((n, n + 1, holds.shape[1]))
-        if n:
-            i, width = np.triu_indices(n)
-            made[i, width + 1] = np.minimum(self._marginals(s)[0] @ holds, 1.0)
+        g, n = self.grammar, self.n
+        shape = n * (n + 1) // 2, len(g.symbols)
+        made = _Chart(g, n, np.empty(shape), np.empty(shape, np.int32), np.empty(shape[0], np.int64))
+        ptr = np.concatenate([[0], np.cumsum([len(w[0]) for w in self._words])]).astype(np.int64)
+        given = ptr, *(np.concatenate([w[k] for w in self._words]) for k in (0, 1))
+        only = np.full(shape[0], -1, np.int32) if wanted is None else wanted
+        fill = kernel("cky_inside", n**3 / 6 * (1 + len(g.weight) / 4) + made.log.size)
+        fill(*g.packed, *given, g.kind, only, n, most, made.log, made.active, made.counts)
         return made
 
-    def constituent(self, sentence: int, start: int, end: int, label: str | None = None) -> float:
+    @cached_property
+    def _chart(self) -> _Chart:
+        return self._filled()
+
+    @cached_property
+    def log_partition(self) -> float:
+        """log Z: -inf if there is no tree, 0 if there are no words."""
+        return _log_sum(self._chart.top) if self.n else 0.0
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether there are words, and a tree of them."""
+        return bool(self.n) and self.log_partition > -np.inf
+
+    @cached_property
+    def _marginals(self) -> tuple[Floats, float]:
+        """P(symbol spans the words of a row), and E[Σ log weights of rules]."""
+        from howsure.kernels.trees.choice import kernel
+
+        c, q = self._chart, np.zeros(self._chart.log.shape)
+        if not self.has_tree:
+            return q, 0.0
+        q[c.cell(0, self.n)] = np.exp(c.top - self.log_partition)
+        share = kernel("cky_outside", self.n**3 / 6 * (1 + len(self.grammar.weight) / 4) + q.size)
+        return q, float(share(*self.grammar.packed, self.n, c.log, c.active, c.counts, q))
+
+    def marginals(self) -> Floats:
+        """P(words i … j - 1 are a constituent with this label), (n, n + 1, labels); labels as in `grammar.labels`."""
+        return self._spread(self.grammar.holds)
+
+    def spans(self) -> Floats:
+        """P(words i … j - 1 are a constituent, whatever its label), (n, n + 1)."""
+        return self._spread(self.grammar.holds.max(axis=1, keepdims=True, initial=0.0))[..., 0]
+
+    def _spread(self, holds: Floats) -> Floats:
+        made = np.zeros((self.n, self.n + 1, holds.shape[1]))
+        if self.n:
+            i, last = np.triu_indices(self.n)
+            made[i, last + 1] = np.minimum(self._marginals[0] @ holds, 1.0)
+        return made
+
+    def constituent(self, start: int, end: int, label: str | None = None) -> float:
         """P(words start … end - 1, counted from 0, are a constituent with this label, or with any)."""
-        n = int(self.lengths[self._number(sentence)])
-        if not 0 <= start < end <= n:
-            raise InputError(f"a span lies within the {n} words of sentence {sentence}; got {start}, {end}.")
-        if label is None:
-            return float(self.spans(sentence)[start, end])
-        return float(self.marginals(sentence)[start, end, self._label(label)])
+        q = self.spans() if label is None else self.marginals()[..., self._label(label)]
+        if not 0 <= start < end <= self.n:
+            raise InputError(f"a span lies within the {self.n} words; got {start}, {end}.")
+        return float(q[start, end])
 
-    def entropy(self, sentence: int) -> float:
+    @cached_property
+    def entropy(self) -> float:
         """Entropy of the posterior over derivations, in nats: log Z - E[log weight]; 0 without a tree."""
-        s = self._number(sentence)
-        if not self.lengths[s] or np.isneginf(self.log_z(s)):
+        if not self.has_tree:
             return 0.0
-        q, expected = self._marginals(s)
-        chart, top = self._sums(s), self.grammar.root
-        p = q[chart.cell(0, chart.n)]
-        expected += float(np.sum(p[p > 0] * top[p > 0]))
-        for i, (codes, weights) in enumerate(self._words[s]):
-            p = q[chart.cell(i, i + 1), codes]
-            expected += float(np.sum(p[p > 0] * weights[p > 0]))
-        return max(self.log_z(s) - expected, 0.0)
+        q, expected = self._marginals
+        used = [(q[self._chart.cell(0, self.n)], self.grammar.root)]
+        used += [(q[self._chart.cell(i, i + 1), c], w) for i, (c, w) in enumerate(self._words)]
+        expected += sum(float(np.sum(p[p > 0] * w[p > 0])) for p, w in used)
+        return max(self.log_partition - expected, 0.0)
 
-    def log_probability(self, sentence: int, spans: Iterable[Span]) -> float:
+    def log_probability(self, spans: Iterable[Span]) -> float:
         """log P of a whole tree, given by its labelled spans (an outer one before those inside it), whatever its tags.
 
         -inf for what the grammar cannot make. Sums over all derivations with these spans.
         """
-        s = self._number(sentence)
-        n = int(self.lengths[s])
-        if not n or np.isneginf(self.log_z(s)):
-            return 0.0 if not n and not list(spans) else -np.inf
         chains: dict[tuple[int, int], tuple[str, ...]] = {}
         for start, end, label in spans:
             chains[start, end] = (*chains.get((start, end), ()), label)
-        wanted = np.zeros(n * (n + 1) // 2, np.int32)
+        if not self.has_tree:
+            return -np.inf if self.n or chains else 0.0
+        a, z = np.triu_indices(self.n)
+        wanted, z = np.zeros(len(a), np.int32), z + 1
         for (i, j), chain in chains.items():
-            if chain not in self.grammar.kinds or not 0 <= i < j <= n:
+            if chain not in self.grammar.kinds or not 0 <= i < j <= self.n:
                 return -np.inf
-            wanted[i * n - (i * (i - 1)) // 2 + (j - i - 1)] = self.grammar.kinds[chain]
-        return min(_log_sum(self._filled(s, LOG, wanted).top) - self.log_z(s), 0.0)
+            wanted[((a < i) & (i < z) & (z < j)) | ((i < a) & (a < j) & (j < z))] = len(self.grammar.kinds)  # crosses
+        for (i, j), chain in chains.items():
+            if not wanted[self._chart.cell(i, j)]:
+                wanted[self._chart.cell(i, j)] = self.grammar.kinds[chain]
+        return min(_log_sum(self._filled(wanted=wanted).top) - self.log_partition, 0.0)
 
     # -- trees ---------------------------------------------------------------------------------------------------
 
-    def best(self, sentence: int) -> Constituents:
+    def best(self) -> Constituents:
         """The tree of the most probable derivation."""
-        return self.k_best(sentence, 1)[0]
+        return self.k_best(1)[0]
 
-    def k_best(self, sentence: int, k: int) -> list[Constituents]:
+    def k_best(self, k: int) -> list[Constituents]:
         """Trees of the k most probable derivations, best first, each once; one without spans where there is no tree."""
-        s, k = self._number(sentence), _validate.count(k, "k")
-        n = int(self.lengths[s])
-        if not n or np.isneginf(self.log_z(s)):
-            return [Constituents((), self._likely_tags(s), 0.0 if not n else -np.inf)]
-        forest = self._filled(s, MOST)
-        trees = [self._tree(s, t) for _, t in k_best(forest, (0, n, -1), k, 2 * n)]
-        return list({t.spans: t for t in reversed(trees)}.values())[::-1]
+        if not self.has_tree:
+            likely = tuple(self.grammar.tags[c[w.argmax()]] if len(c) else "" for c, w in self._words)
+            return [Constituents((), likely, -np.inf if likely else 0.0)]
+        found = k_best(self._filled(most=True).ways, (0, self.n, -1), _validate.count(k, "k"), 2 * self.n)
+        trees: dict[tuple[Span, ...], Constituents] = {}
+        for _, tree in found:
+            trees.setdefault((made := self._tree(tree)).spans, made)
+        return list(trees.values())
 
-    def _likely_tags(self, s: int) -> tuple[str, ...]:
-        """Each word's likeliest tag, without regard to its neighbours."""
-        return tuple(self.grammar.tags[c[w.argmax()]] if len(c) else "" for c, w in self._words[s])
+    def _tree(self, tree: Tree) -> Constituents:
+        leaves = [part for node, way in tree for part in self._chart.parts(node, way) if part[1] == part[0] + 1]
+        nodes = sorted({*leaves, *(node for node, _ in tree if node[2] >= 0)}, key=lambda x: (x[0], -x[1]))
+        spans = tuple((i, j, x) for i, j, symbol in nodes for x in self.grammar.chains[symbol])
+        return Constituents(spans, tuple(self.grammar.tags[x[2]] for x in sorted(leaves)), self.log_probability(spans))
 
-    def _tree(self, s: int, tree: Tree) -> Constituents:
-        forest = self._sums(s)
-        nodes = {node for node, _ in tree if node[2] >= 0}
-        leaves = [part for node, way in tree for part in forest.parts(node, way) if part[1] == part[0] + 1]
-        every = sorted({*nodes, *leaves}, key=lambda x: (x[0], -x[1]))
-        spans = tuple((i, j, x) for i, j, symbol in every for x in self.grammar.chains[symbol])
-        tags = tuple(self.grammar.tags[x[2]] for x in sorted(leaves))
-        return Constituents(spans, tags, self.log_probability(s, spans))
-
-    def mbr(self, sentence: int, price: float = 0.0) -> Constituents:
-        """The tree of least risk: the most expected right spans, less `price` for each span.
+    def mbr(self, price: float = 0.0) -> Constituents:
+        """The tree of least risk: the most expected right spans, less `price` for each span; labels above ½ are all kept.
 
         0 maximises the expected recall (Goodman 1996), 0.5 minimises the expected number of missing and wrong spans.
         """
-        from howsure.kernels.trees.choice import kernel
-
-        s = self._number(sentence)
-        q = self.marginals(s)
-        n = len(q)
-        if not n or not q.shape[2] or np.isneginf(self.log_z(s)):
-            return self.k_best(s, 1)[0]
-        gain = np.ascontiguousarray(np.maximum(q.max(axis=2) - price, 0.0))
-        gain = np.vstack([gain, np.zeros((1, n + 1))])
-        best, split = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1), np.int64)
-        kernel("most_recall", n**3 / 6)(gain, n, best, split)
+        if not self.has_tree or not self.grammar.labels:
+            return self.best()
+        q = self.marginals()
+        gain = np.maximum(q.max(axis=2) - price, 0.0)
+        best, split = np.zeros((self.n, self.n + 1)), np.zeros((self.n, self.n + 1), np.int64)
+        for width in range(1, self.n + 1):
+            for i in range(self.n - width + 1):
+                j = i + width
+                if width > 1:
+                    sums = best[i, i + 1 : j] + best[i + 1 : j, j]
+                    split[i, j], best[i, j] = i + 1 + sums.argmax(), sums.max()
+                best[i, j] += gain[i, j]
         spans: list[Span] = []
-        waiting = [(0, n)]
+        waiting = [(0, self.n)]
         while waiting:
             i, j = waiting.pop()
-            if gain[i, j] > 0.0:
-                first = int(q[i, j].argmax())
-                chosen = [c for c in range(q.shape[2]) if c == first or q[i, j, c] > 0.5]
-                order = sorted(chosen, key=lambda c: -q[i, j, c])
-                spans += [(i, j, self.grammar.labels[c]) for c in order]
+            order = np.argsort(-q[i, j], kind="stable").tolist() if gain[i, j] > 0.0 else []
+            spans += [(i, j, self.grammar.labels[c]) for k, c in enumerate(order) if k == 0 or q[i, j, c] > 0.5]
             if j > i + 1:
                 waiting += [(int(split[i, j]), j), (i, int(split[i, j]))]
-        return Constituents(tuple(spans), self.best(s).tags, self.log_probability(s, spans))
+        return Constituents(tuple(spans), self.best().tags, self.log_probability(spans))
 
-    def samples(self, sentence: int, n: int, rng: np.random.Generator | int | None = 0) -> list[Constituents]:
-        """Exact samples of derivations, as trees. The random numbers depend on the seed and the sentence's number only."""
-        s, seed = self._number(sentence), int(_validate.generator(rng).integers(0, 2**63))
-        length = int(self.lengths[s])
-        if not length or np.isneginf(self.log_z(s)):
-            return self.k_best(s, 1) * _validate.count(n, "n")
-        drawn = sampled(self._sums(s), (0, length, -1), _validate.count(n, "n"), np.random.default_rng([seed, s]))
-        return [self._tree(s, t) for t in drawn]
+    def samples(self, n: int, rng: np.random.Generator | int | None = 0) -> list[Constituents]:
+        """Exact samples of derivations, as trees."""
+        n = _validate.count(n, "n")
+        if not self.has_tree:
+            return self.k_best(1) * n
+        return [self._tree(t) for t in sampled(self._chart.ways, (0, self.n, -1), n, _validate.generator(rng))]
 
     def tempered(self, temperature: float) -> ConstituentPosterior:
         """The posterior with all log weights divided by `temperature`: above 1 it is less sure."""
         t, g = _validate.temperature(temperature), self.grammar
         divided = replace(g, weight=g.weight / t, root=g.root / t)
-        return ConstituentPosterior(divided, [[(c, w / t) for c, w in words] for words in self._words])
-
-    # -- questions -----------------------------------------------------------------------------------------------
+        return ConstituentPosterior(divided, [(c, w / t) for c, w in self._words])
 
     def span_is(self, label: str | None = None, *, least: float = 1e-3) -> Answers:
         """Is this span a constituent `label` (or any)? Asked of every span whose probability is `least` or more.
 
-        Gold is an array of rows (sentence, start, end, label's number), start and end counted in the sentence.
+        Gold is an array of rows (start, end, label's number).
         """
         code = None if label is None else self._label(label)
-        found = []
-        for s in range(self.n_sentences):
-            q = self.spans(s) if code is None else self.marginals(s)[..., code]
-            i, j = np.nonzero(q >= least)
-            found.append(np.column_stack([np.full(len(i), s), i, j, q[i, j]]))
-        rows = np.vstack([np.zeros((0, 4)), *found])
-        at = rows[:, :3].astype(np.int64)
+        q = self.spans() if code is None else self.marginals()[..., code]
+        i, j = np.nonzero(q >= least)
 
         def truth(gold: Ints) -> NDArray[np.bool_]:
-            given = np.asarray(gold, np.int64).reshape(-1, 4)
-            known = {tuple(r) for r in (given if code is None else given[given[:, 3] == code])[:, :3].tolist()}
-            return np.array([tuple(r) in known for r in at.tolist()], bool)
+            given = np.asarray(gold, np.int64).reshape(-1, 3)
+            is_gold = np.zeros((self.n, self.n + 1), bool)
+            chosen = given if code is None else given[given[:, 2] == code]
+            is_gold[chosen[:, 0], chosen[:, 1]] = True
+            return is_gold[i, j]
 
         asked = "constituent" if label is None else f"constituent is {label}"
-        return Answers(asked, at[:, 1], at[:, 2], at[:, 0], np.ascontiguousarray(np.minimum(rows[:, 3], 1.0)), truth)
+        return Answers(asked, i, j, np.zeros_like(i), q[i, j], truth)
 
     def _label(self, label: str) -> int:
         if label not in self.grammar.labels:
             raise InputError(f"`{label}` is none of the labels.{_validate.nearest(label, self.grammar.labels)}")
         return self.grammar.labels.index(label)
-
-    def _number(self, sentence: int) -> int:
-        if not -self.n_sentences <= sentence < self.n_sentences:
-            raise InputError(f"`sentence` must be below {self.n_sentences}; got {sentence}.")
-        return sentence % self.n_sentences
 
 
 def _log_sum(values: Floats) -> float:

@@ -16,6 +16,8 @@ MODELS = {
     "ngram-classifier": "models.ngrams.classifier.NgramClassifier",
     "hmm": "models.taggers.hmm.Hmm",
     "crf": "models.taggers.crf.Crf",
+    "arcs": "models.parsers.arcs.ArcParser",
+    "pcfg": "models.parsers.pcfg.Pcfg",
     "coref": "models.coreference.ranker.CorefModel",
     "ngrams": "models.ngrams.model.LanguageModel",
 }

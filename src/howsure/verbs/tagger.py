@@ -315,19 +315,20 @@ def pair_slices(
         i, j = posterior.codes([a, b])
         y = ((codes[at] == i) & (codes[at + 1] == j)).astype(np.uint8)
         made.append((f"{a} {b}", y, np.ascontiguousarray(np.minimum(q[:, k], 1.0)), group[at]))
-    return worst_first(_analysed(made, level))
+    return worst_first(analysed(made, level))
 
 
 def _slices(
     asked: list[tuple[str, Answers]], codes: NDArray[np.int64], of_sentence: NDArray[np.int64], level: float
 ) -> list[Slice]:
     made = [(name, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for name, a in asked if len(a)]
-    return _analysed(made, level)
+    return analysed(made, level)
 
 
-def _analysed(
+def analysed(
     rows: list[tuple[str, NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]], level: float
 ) -> list[Slice]:
+    """Calibration of named rows (labels, probabilities, groups) each, p-values adjusted for their number."""
     found = []
     for name, y, q, group in rows:
         sketch = sketch_rows(y, q)
@@ -390,13 +391,13 @@ def apply_tagger(
     made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(tagger.tags)}
     table = pa.table(given | made)
     if out is not None:
-        _write_tags(table, str(out))
+        write_parquet(table, str(out))
     return Applied(
         table.num_rows, tuple(made), "tokens", None if out is None else str(out), table if out is None else None
     )
 
 
-def _write_tags(table: Any, path: str) -> None:
+def write_parquet(table: Any, path: str) -> None:
     """To a Parquet file, whole or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq

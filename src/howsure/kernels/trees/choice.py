@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from howsure.kernels.compiling import _is_cached, ready
-from howsure.kernels.trees import arc_models, charts, projective, spanning
+from howsure.kernels.trees import arc_models, charts, projective
 
 SMALL = 30_000  # steps of the inner loop; interpreting them takes less time than compiling
-_FAMILIES = (spanning, projective, charts, arc_models)
+_FAMILIES = (projective, charts, arc_models)
 _KERNELS = {k.py_func.__name__: (k, family.SIGNATURES) for family in _FAMILIES for k in family.SIGNATURES}
 
 

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from howsure.kernels.compiling import kernel, piece
+from howsure.kernels.trees.spanning import counted
 
 
 @piece
@@ -91,14 +92,9 @@ def summed(scores, wanted, q):
 
 
 @kernel
-def projective(scores, at, lengths, first, after, wanted, q, log_z):
-    """log Z of sentences, and arcs' marginals: matrices (n + 1, n) one after another, from `at`."""
-    for s in range(first, after):
-        n, a = lengths[s], at[s]
-        log_z[s] = 0.0
-        if n:
-            one = scores[a : a + n * (n + 1)].reshape((n + 1, n))
-            log_z[s] = summed(one, wanted, q[a : a + n * (n + 1)].reshape((n + 1, n)) if wanted else one)
+def tree_sums(scores, is_projective, wanted, q):
+    """log Z of one sentence, and its arcs' marginals in `q` if wanted."""
+    return summed(scores, wanted, q) if is_projective else counted(scores, wanted, q)
 
 
 @kernel
@@ -108,6 +104,6 @@ def eisner_charts(scores, most, charts):
 
 
 SIGNATURES = {
-    projective: "void(float64[::1], int64[::1], int64[::1], int64, int64, boolean, float64[::1], float64[::1])",
+    tree_sums: "float64(float64[:, ::1], boolean, boolean, float64[:, ::1])",
     eisner_charts: "float64(float64[:, ::1], boolean, float64[:, :, ::1])",
 }

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel, piece
+from howsure.kernels.compiling import piece
 
 LEAST, MOST = 1e-200, 1e200  # beyond these a step in probability space may lose something: log space is used
 
@@ -35,6 +35,16 @@ def _incoming(w, n, k, log):
 
 
 @piece
+def _swap(w, k, t):
+    """Let words k and t change places."""
+    if k != t:
+        for h in range(w.shape[0]):
+            w[h, k], w[h, t] = w[h, t], w[h, k]
+        for m in range(w.shape[1]):
+            w[k + 1, m], w[t + 1, m] = w[t + 1, m], w[k + 1, m]
+
+
+@piece
 def eliminated(scores, log, wanted, q):
     """log Z of one sentence, and the marginals in `q` if wanted; NaN if probability space is not safe."""
     n = scores.shape[1]
@@ -51,7 +61,7 @@ def eliminated(scores, log, wanted, q):
         for h in range(n + 1):
             x = scores[h, m] - top if h != m + 1 else -math.inf
             w[h, m] = x if log else math.exp(x)
-    order = np.arange(n)
+    swapped = np.arange(n)
     shares = np.empty((n * n * (n + 1)) // 3 + n * n if wanted else 0)
     head = np.empty((n + 1, n if wanted else 1))
     at = 0
@@ -65,12 +75,8 @@ def eliminated(scores, log, wanted, q):
             total = _incoming(w, t + 1, k, log)
         if total == -math.inf:
             return total
-        if k != t:
-            order[k], order[t] = order[t], order[k]
-            for h in range(n + 1):
-                w[h, k], w[h, t] = w[h, t], w[h, k]
-            for m in range(n):
-                w[k + 1, m], w[t + 1, m] = w[t + 1, m], w[k + 1, m]
+        swapped[t] = k
+        _swap(w, k, t)
         log_z += total if log else math.log(total)
         column = t if wanted else 0
         for h in range(t + 1):
@@ -108,10 +114,10 @@ def eliminated(scores, log, wanted, q):
             through += of_head
         for h in range(1, t + 1):
             made[h, t] += head[h, t] * (1.0 - through)
-    for m in range(n):
-        q[0, order[m]] = made[0, m]
-        for h in range(n):
-            q[order[h] + 1, order[m]] = min(max(made[h + 1, m], 0.0), 1.0)
+        _swap(made, swapped[t], t)
+    for h in range(n + 1):
+        for m in range(n):
+            q[h, m] = min(max(made[h, m], 0.0), 1.0)
     return log_z
 
 
@@ -120,51 +126,3 @@ def counted(scores, wanted, q):
     """log Z of one sentence, and the marginals in `q` if wanted."""
     log_z = eliminated(scores, False, wanted, q)
     return eliminated(scores, True, wanted, q) if math.isnan(log_z) else log_z
-
-
-@kernel
-def spanning(scores, at, lengths, first, after, wanted, q, log_z):
-    """log Z of sentences, and arcs' marginals: matrices (n + 1, n) one after another, from `at`."""
-    for s in range(first, after):
-        n, a = lengths[s], at[s]
-        log_z[s] = 0.0
-        if n:
-            one = scores[a : a + n * (n + 1)].reshape((n + 1, n))
-            log_z[s] = counted(one, wanted, q[a : a + n * (n + 1)].reshape((n + 1, n)) if wanted else one)
-
-
-@kernel
-def walks(weights, root, u, most, heads):
-    """A tree by Wilson's walks towards `root` (words only, columns of `weights` cumulated); False beyond `most` steps.
-
-    The number of steps does not depend on the tree that is found, so giving up does not favour any tree.
-    """
-    n = weights.shape[1]
-    done = np.zeros(n, np.bool_)
-    done[root] = True
-    heads[root] = 0
-    used = 0
-    for start in range(n):
-        i = start
-        while not done[i]:
-            if used >= most:
-                return False
-            x = u[used] * weights[n - 1, i]
-            used += 1
-            h = 0
-            while weights[h, i] <= x and h < n - 1:
-                h += 1
-            heads[i] = h + 1
-            i = h
-        i = start
-        while not done[i]:
-            done[i] = True
-            i = heads[i] - 1
-    return True
-
-
-F, I = "float64[::1]", "int64[::1]"
-SIGNATURES = {
-    spanning: f"void({F}, {I}, {I}, int64, int64, boolean, {F}, {F})",
-    walks: f"boolean(float64[:, ::1], int64, {F}, int64, {I})",
-}

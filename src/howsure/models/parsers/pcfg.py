@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,11 @@ ROOT = "ROOT"
 CLASS, ANY = "\x00", "\x00\x00"  # names of classes of unknown words, and of all of them, among the words
 FEW = 5  # a word seen less often may have other tags than those seen
 BELIEF = 1.0  # how many occurrences the class of a rare word counts for
+RARE = 2  # words seen so often or less tell what unknown ones are
 ARRAYS: dict[str, Array | Names] = {
     "symbols": Names("symbol"),
     "words": Names("word"),
-    "parent": Array("iu", ("rule",), below="symbol"),
-    "left": Array("iu", ("rule",), below="symbol"),
-    "right": Array("iu", ("rule",), below="symbol"),
+    "rules": Array("iu", ("rule", "three"), below="symbol"),
     "weight": Array("f", ("rule",), log=True),
     "root": Array("f", ("symbol",), log=True),
     "of_words": Array("f", ("word", "tag"), log=True),
@@ -60,32 +60,27 @@ class Pcfg:
         """The labels of constituents."""
         return self.grammar.labels
 
-    def posterior(
-        self, sentences: Sequence[Sequence[str]], *, tags: Sequence[Sequence[str]] | None = None
-    ) -> ConstituentPosterior:
-        """The posterior over trees of sentences of words; `tags` are taken as given where the grammar knows them."""
-        of_tag: dict[str, list[int]] = {t: [] for t in self.tags}
-        for i, t in enumerate(self.grammar.tags):
-            if t:
-                of_tag[t].append(i)
-        leaves = np.array([i for t in self.tags for i in of_tag[t]], np.int32)
-        tag = np.array([k for k, t in enumerate(self.tags) for _ in of_tag[t]], np.int64)
-        number = {t: k for k, t in enumerate(self.tags)}
-
-        def word(w: str, given: str | None) -> tuple[NDArray[np.int32], Floats]:
-            row = self.words.get(w, self.words.get(CLASS + unknown_class(w), self.words[ANY]))
-            weights = self.of_words[row][tag].astype(np.float64)
-            if given is not None and given in number:
-                weights = np.where(tag == number[given], 0.0, -np.inf)
-            kept = np.isfinite(weights)
-            return leaves[kept], weights[kept]
-
-        made = [
-            [word(w, None if tags is None else tags[s][i]) for i, w in enumerate(words)] for s, words in enumerate(sentences)
-        ]
+    @cached_property
+    def _tempered(self) -> Grammar:
         t = float(self.settings.get("temperature", 1.0))
-        posterior = ConstituentPosterior(self.grammar, made)
-        return posterior if t == 1.0 else posterior.tempered(t)
+        return replace(self.grammar, weight=self.grammar.weight / t, root=self.grammar.root / t)
+
+    @cached_property
+    def _leaves(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The symbols that stand for words, and the tag of each."""
+        number = {t: k for k, t in enumerate(self.tags)}
+        leaves = [i for i, t in enumerate(self.grammar.tags) if t]
+        return np.array(leaves, np.int32), np.array([number[self.grammar.tags[i]] for i in leaves], np.int64)
+
+    def posterior(self, words: Sequence[str]) -> ConstituentPosterior:
+        """The posterior over trees of a sentence."""
+        leaves, tag = self._leaves
+        made = []
+        for word in words:
+            row = self.words.get(word, self.words.get(CLASS + unknown_class(word), self.words[ANY]))
+            weights = self.of_words[row][tag] / float(self.settings.get("temperature", 1.0))
+            made.append((leaves[np.isfinite(weights)], weights[np.isfinite(weights)]))
+        return ConstituentPosterior(self._tempered, made)
 
     def with_settings(self, **changes: Any) -> Pcfg:
         """A copy with some settings changed: `temperature` divides every log weight."""
@@ -94,50 +89,45 @@ class Pcfg:
     def save(self, path: str | Path) -> None:
         """Write the model."""
         g = self.grammar
-        rules = {"parent": g.parent, "left": g.left, "right": g.right, "weight": g.weight, "root": g.root}
-        names = {"symbols": packed_names(g.symbols), "words": packed_names(list(self.words))}
-        save_model(
-            path, self.kind, VERSION, self.settings | {"tags": list(self.tags)}, names | rules | {"of_words": self.of_words}
-        )
+        arrays = {"symbols": packed_names(g.symbols), "words": packed_names(list(self.words)), "rules": g.rules}
+        arrays |= {"weight": g.weight, "root": g.root, "of_words": self.of_words}
+        save_model(path, self.kind, VERSION, self.settings | {"tags": list(self.tags)}, arrays)
 
     @staticmethod
     def load(path: str | Path) -> Pcfg:
         """Read what `save` wrote."""
         settings, arrays = load_model(path, "pcfg", VERSION, ARRAYS, lists={"tags": "tag"})
         tags, words = tuple(settings.pop("tags")), {w: i for i, w in enumerate(arrays["words"])}
-        grammar = _grammar(arrays["symbols"], *(arrays[k] for k in ("parent", "left", "right", "weight", "root")))
-        if ANY not in words or not set(grammar.tags) <= {"", *tags}:
-            raise InputError(f"{path} is damaged: its symbols and words are not those of a grammar.")
+        if arrays["rules"].shape[1] != 3 or ANY not in words:
+            raise InputError(f"{path} is damaged: its rules and words are not those of a grammar.")
+        grammar = _grammar(arrays["symbols"], *(arrays[k] for k in ("rules", "weight", "root")))
+        if not set(grammar.tags) <= {"", *tags}:
+            raise InputError(f"{path} is damaged: its symbols have tags that are not there.")
         return Pcfg(grammar, tags, words, arrays["of_words"].astype(np.float32), settings)
 
 
-def _grammar(symbols: Sequence[str], parent: Any, left: Any, right: Any, weight: Any, root: Any) -> Grammar:
+def _grammar(symbols: Sequence[str], rules: NDArray[Any], weight: Floats, root: Floats) -> Grammar:
     """The grammar whose symbols' names say what they stand for."""
-    chains, tags = [], []
-    for name in symbols:
-        labels, _, tag = name.partition("(")[0].partition(")")
-        chains.append(tuple(x for x in labels.split(" ") if x and x != ROOT))
-        tags.append(tag)
-    weights = np.asarray(weight, np.float64), np.asarray(root, np.float64)
-    return Grammar(tuple(symbols), tuple(chains), tuple(tags), parent, left, right, *weights).ordered()
+    parts = [name.partition("(")[0].partition(")") for name in symbols]
+    chains = tuple(tuple(x for x in labels.split(" ") if x and x != ROOT) for labels, _, _ in parts)
+    return Grammar.ordered(tuple(symbols), chains, tuple(tag for _, _, tag in parts), rules, weight, root)
 
 
-Nested = tuple[str, list["Nested"], int]  # label (or tag), parts, and of a leaf the word's place + 1
+Nested = tuple[str, list["Nested"], bool]  # label (or tag), parts, and whether it is a word
 
 
 def _nested(tree: BracketedTree) -> Nested:
-    root: Nested = (ROOT, [], 0)
-    open_: list[tuple[int, Nested]] = [(len(tree), root)]
-    spans = list(tree.spans)[::-1]
+    root: Nested = (ROOT, [], False)
+    path, spans = [(len(tree), root)], list(tree.spans)[::-1]
     for i, tag in enumerate(tree.tags):
-        while open_[-1][0] <= i:
-            open_.pop()
+        while path[-1][0] <= i:
+            path.pop()
         while spans and spans[-1][0] == i:
             _, end, label = spans.pop()
-            node: Nested = (label, [], 0)
-            open_[-1][1][1].append(node)
-            open_.append((end, node))
-        open_[-1][1][1].append((tag, [], i + 1))
+            node: Nested = (label, [], False)
+            path[-1][1][1].append(node)
+            path.append((end, node))
+        path[-1][1][1].append((tag, [], True))
     return root
 
 
@@ -150,11 +140,13 @@ def train_pcfg(trees: Sequence[BracketedTree], *, horizontal: int = 1, parents: 
     usable = [t for t in trees if len(t)]
     if not usable:
         raise InputError("there are no trees with words to read a grammar off.")
+    if horizontal < 0:
+        raise InputError(f"`horizontal=` must be 0 or more; got {horizontal}.")
     rules: Counter[tuple[str, str, str]] = Counter()
     tops: Counter[str] = Counter()
     seen: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def name(node: Nested, parent: str) -> tuple[str, str, list[Nested]]:
+    def named(node: Nested, parent: str) -> tuple[str, str, list[Nested]]:
         """The symbol of a node with its unary chain, the lowest label, and what is below."""
         chain = []
         while len(node[1]) == 1:
@@ -162,29 +154,26 @@ def train_pcfg(trees: Sequence[BracketedTree], *, horizontal: int = 1, parents: 
             node = node[1][0]
         if node[2]:
             return f"{' '.join(chain)}){node[0]}({parent if parents and chain else ''}", node[0], []
-        chain.append(node[0])
-        return f"{' '.join(chain)}({parent if parents else ''}", node[0], node[1]
+        return f"{' '.join([*chain, node[0]])}({parent if parents else ''}", node[0], node[1]
 
-    def count(symbol: str, label: str, parts: list[Nested]) -> None:
-        named = [name(p, label) for p in parts]
-        before: list[str] = []
+    def count(symbol: str, label: str, below: list[Nested]) -> None:
+        parts = [named(p, label) for p in below]
         head = symbol
-        for k in range(len(named) - 2):
-            before.append(named[k][1])
-            rest = f"({symbol}|{' '.join(before[-horizontal:] if horizontal else [])}"
-            rules[head, named[k][0], rest] += 1
+        for k in range(len(parts) - 2):
+            rest = f"({symbol}|{' '.join(p[1] for p in parts[max(k + 1 - horizontal, 0) : k + 1])}"
+            rules[head, parts[k][0], rest] += 1
             head = rest
-        if named:
-            rules[head, named[-2][0], named[-1][0]] += 1
-        for n, below, inside in named:
-            count(n, below, inside)
+        if parts:
+            rules[head, parts[-2][0], parts[-1][0]] += 1
+        for part in parts:
+            count(*part)
 
     for tree in usable:
         for w, t in zip(tree.words, tree.tags, strict=True):
             seen[w][t] += 1
-        symbol, label, parts = name(_nested(tree), "")
-        tops[symbol] += 1
-        count(symbol, label, parts)
+        top = named(_nested(tree), "")
+        tops[top[0]] += 1
+        count(*top)
     names = sorted({s for r in rules for s in r} | set(tops))
     number = {s: i for i, s in enumerate(names)}
     total: Counter[str] = Counter()
@@ -192,33 +181,26 @@ def train_pcfg(trees: Sequence[BracketedTree], *, horizontal: int = 1, parents: 
         total[a] += n
     codes = np.array([[number[s] for s in r] for r in rules], np.int32).reshape(-1, 3)
     weight = np.array([log(n / total[r[0]]) for r, n in rules.items()])
-    root = np.full(len(names), -np.inf)
-    for s, n in tops.items():
-        root[number[s]] = log(n / len(usable))
-    words, tags, of_words = _lexicon(seen)
+    root = np.array([log(tops[s] / len(usable)) if s in tops else -np.inf for s in names])
     settings = {"horizontal": horizontal, "parents": parents, "n_trees": len(usable)}
-    return Pcfg(_grammar(names, *codes.T, weight, root), tags, words, of_words, settings)
+    return Pcfg(_grammar(names, codes, weight, root), *_lexicon(seen), settings)
 
 
-def _lexicon(seen: dict[str, Counter[str]]) -> tuple[dict[str, int], tuple[str, ...], NDArray[np.float32]]:
+def _lexicon(seen: dict[str, Counter[str]]) -> tuple[tuple[str, ...], dict[str, int], NDArray[np.float32]]:
     """log P(tag | word) / P(tag): of words seen often as counted, of others mixed with their class, of which unknown ones are."""
     tags = tuple(sorted({t for c in seen.values() for t in c}))
-    number = {t: i for i, t in enumerate(tags)}
-    counts = {w: np.bincount([number[t] for t in c.elements()], minlength=len(tags)) for w, c in seen.items()}
-    overall = np.sum(list(counts.values()), axis=0)
-    classes: dict[str, Any] = defaultdict(lambda: np.zeros(len(tags)))
+    counts = {w: np.array([c[t] for t in tags], float) for w, c in seen.items()}
+    overall: Floats = np.sum(list(counts.values()), axis=0)
+    classes: dict[str, Floats] = defaultdict(lambda: np.zeros(len(tags)))
     for w, c in counts.items():
-        if c.sum() <= 2:  # rare words tell what unknown ones are
+        if c.sum() <= RARE:
             classes[CLASS + unknown_class(w)] += c
             classes[ANY] += c
-    if ANY not in classes:
-        classes[ANY] = overall.astype(float)
-    anything = classes[ANY] / classes[ANY].sum()
-    share = {k: (c + 2.0 * anything) / (c.sum() + 2.0) for k, c in classes.items()}
-    rows = dict(share)
+    anything = classes[ANY] / classes[ANY].sum() if ANY in classes else overall / overall.sum()
+    rows = {k: (c + 2.0 * anything) / (c.sum() + 2.0) for k, c in classes.items()} | {ANY: anything}
     for w, c in counts.items():
-        own = share.get(CLASS + unknown_class(w), anything)
+        own = rows.get(CLASS + unknown_class(w), anything)
         rows[w] = c / c.sum() if c.sum() >= FEW else (c + BELIEF * own) / (c.sum() + BELIEF)
     with np.errstate(divide="ignore"):
         made = np.log(np.array(list(rows.values()))) - np.log(overall / overall.sum())
-    return {w: i for i, w in enumerate(rows)}, tags, made.astype(np.float32)
+    return tags, {w: i for i, w in enumerate(rows)}, made.astype(np.float32)

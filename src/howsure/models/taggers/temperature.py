@@ -45,8 +45,6 @@ def fit_temperature(
     With `question`, such as ``lambda p: p.tag_is("NN")``, of least Brier score on its answers instead. A sentence with a
     tag that the model has not (-1) has no likelihood and is left out of it.
     """
-    from scipy.optimize import minimize_scalar
-
     codes = np.asarray(gold)
     if codes.shape != (posterior.n_tokens,):
         raise InputError(f"a tag for each of {posterior.n_tokens:,} tokens is needed; got shape {codes.shape}.")
@@ -62,9 +60,16 @@ def fit_temperature(
         answers = question(tempered)
         return float(np.mean((answers.y_prob - answers.y_true(codes)) ** 2))
 
-    found = minimize_scalar(loss, bounds=tuple(np.log(RANGE)), method="bounded", options={"xatol": 1e-4})
-    before, after = loss(0.0), float(found.fun)
-    temperature = float(np.exp(found.x)) if after < before else 1.0
     aim = "log loss per token" if question is None else "Brier score"
     n = posterior.n_tokens if question is not None else int(np.diff(posterior.starts)[known].sum())
+    return least_loss(loss, aim, n)
+
+
+def least_loss(loss: Callable[[float], float], aim: str, n: int, tolerance: float = 1e-4) -> FittedTemperature:
+    """The temperature of the least `loss`, a function of its logarithm; 1 if no other is better."""
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(loss, bounds=tuple(np.log(RANGE)), method="bounded", options={"xatol": tolerance})
+    before, after = loss(0.0), float(found.fun)
+    temperature = float(np.exp(found.x)) if after < before else 1.0
     return FittedTemperature(temperature, before, min(after, before), aim, n)

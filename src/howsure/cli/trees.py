@@ -90,14 +90,11 @@ def apply(deliver: Delivery, model: str, file: str, out: str | None, **given: An
     if deliver.as_json:
         say(json.dumps(rows, allow_nan=False, ensure_ascii=False))
         return 0
-    hidden = {"document", "sentence", "tree_prob"}
-    lines: list[str] = []
     for i, row in enumerate(rows):
         if i and row["sentence"] != rows[i - 1]["sentence"]:
-            lines.append("")
-        shown = {k: v for k, v in row.items() if k not in hidden}
-        lines.append("\t".join(f"{v:.4f}" if isinstance(v, float) else str(v) for v in shown.values()))
-    say("\n".join(lines))
+            say("")
+        shown = [v for k, v in row.items() if k not in ("document", "sentence", "tree_prob")]
+        say("\t".join(f"{v:.4f}" if isinstance(v, float) else str(v) for v in shown))
     return 0
 
 

@@ -165,16 +165,15 @@ class CorefCheck(Composite):
 class ParserCheck(Composite):
     """How right a parser is, and how right to be sure. Made by `howsure.verbs.parser.check_parser`."""
 
-    SHOWN = """verdict kind n_sentences n_words groups n_groups accuracy log_loss_per_word=log_loss temperature asked
-        per_label notes"""
-    MAIN = "first"
+    SHOWN = """verdict kind n_sentences n_words groups n_groups accuracy log_loss_per_word=log_loss temperature
+        calibration questions=calibration.slices notes"""
+    MAIN = "calibration"
 
     kind: str
     accuracy: dict[
         str, Estimate
     ]  # UAS and LAS, or precision, recall and F1, and the share of whole trees that are right
-    asked: tuple[Slice, ...]  # one for each kind of question, the chosen arcs or spans first
-    per_label: tuple[Slice, ...]
+    calibration: Calibration  # of the chosen arcs or spans; slices are the other questions, then labels
     log_loss: float  # of the gold trees that the model can make, per word
     temperature: float
     n_sentences: int
@@ -182,34 +181,24 @@ class ParserCheck(Composite):
     groups: str
     n_groups: int
     notes: tuple[str, ...] = ()
-    source: str = ""
 
     def __repr__(self) -> str:
         return f"ParserCheck({self.accuracy}, error={self.error!r})"
 
     @property
-    def first(self) -> Calibration:
-        """The calibration of the chosen arcs or spans."""
-        return self.asked[0].calibration
-
-    @property
     def verdict(self) -> str:
         """The answer in words."""
         said = ", ".join(f"{name} {e.value:.4f}" for name, e in self.accuracy.items())
-        worse = ", ".join(s.name for s in self.asked if s.adjusted_p_value is not None and s.adjusted_p_value < 0.05)
-        found = f"Clearly miscalibrated: {worse}." if worse else "No kind of question is clearly miscalibrated."
-        of_labels = f"{clear(self.per_label)} of {len(self.per_label)} labels are." if self.per_label else ""
-        return f"{said}. Of the {self.asked[0].name}'s probability: {self.first.verdict} {found} {of_labels}".rstrip()
+        part = "arc" if self.kind == "dependencies" else "span"
+        return f"{said}. Of the chosen {part}'s probability: {self.calibration.verdict}"
 
     def table(self) -> list[dict[str, Any]]:
         """One row a kind of question, then one a label."""
-        return [s.row() for s in (*self.asked, *self.per_label)]
+        return [s.row() for s in self.calibration.slices]
 
     def to_html(self) -> bytes:
-        """The page of the chosen arcs' or spans' calibration, with the other questions and the labels as slices."""
-        from dataclasses import replace
-
-        return replace(self.first, by="question", slices=(*self.asked[1:], *self.per_label)).to_html()
+        """The calibration's page."""
+        return self.calibration.to_html()
 
     to_text = drawn_by("howsure.report.text.models.parser_text")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.comparing.difference import mean_difference
-from howsure.calibration.result import worst_first
 from howsure.corpora.bracketed import BracketedTree
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
@@ -85,72 +85,69 @@ class _Evidence:
 
     def __init__(self) -> None:
         self.asked: dict[str, list[tuple[Any, Any, int]]] = defaultdict(list)
-        self.by_label: dict[str, list[tuple[Any, Any, int]]] = defaultdict(list)
         self.counts: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
         self.notes: Counter[str] = Counter()
         self.log_loss, self.words = 0.0, 0
 
-    def ask(self, name: str, right: Any, p: Any, sentence: int, by_label: bool = False) -> None:
+    def ask(self, name: str, right: Any, p: Any, sentence: int) -> None:
         y, q = np.atleast_1d(right).astype(np.uint8), np.minimum(np.atleast_1d(p).astype(np.float64), 1.0)
-        (self.by_label if by_label else self.asked)[name].append((y, q, sentence))
+        self.asked[name].append((y, q, sentence))
 
-    def gold(self, log_p: float, n: int) -> None:
-        """The log probability of a gold tree of n words."""
+    def score(self, log_p: float, n: int, sentence: int, **counted: tuple[float, float]) -> None:
+        """The log probability of a gold tree of n words, and counts."""
+        for name, (top, bottom) in counted.items():
+            self.counts[name.replace("_", " ")].append((top, bottom, sentence))
         if np.isfinite(log_p):
             self.log_loss, self.words = self.log_loss - log_p, self.words + n
         else:
             self.notes["have a gold tree or label that the parser cannot make: left out of the log loss"] += 1
 
-    @staticmethod
-    def rows(asked: dict[str, Any], group: Any, fewest: int = 0) -> list[Any]:
+    def rows(self, group: Any) -> list[Any]:
         made = []
-        for name, parts in asked.items():
+        for name, parts in self.asked.items():
             y, q = (np.concatenate([p[k] for p in parts]) for k in (0, 1))
-            if y.sum() >= fewest and len(y):
+            if len(y) and (y.sum() >= FEWEST or " " in name):  # labels have no spaces
                 made.append((name, y, q, np.repeat(group[[p[2] for p in parts]], [len(p[0]) for p in parts])))
         return made
 
 
 def _see_arcs(seen: _Evidence, p: Any, s: int, heads: Any, labels: Any) -> None:
-    found, words = p.mbr(), np.arange(p.n)
+    found, every = p.mbr(), p.arc_is(least=LEAST)
     right = found.heads == heads
-    of_label = np.exp(p.label_log_prob[found.heads, words, found.labels])
-    q, every = p.attachment(found.heads), p.arc_is(least=LEAST)
-    both = right & (found.labels == labels)
+    both, q = right & (found.labels == labels), p.attachment(found.heads)
     seen.ask("chosen arc", right, q, s)
-    seen.ask("chosen arc and label", both, q * of_label, s)
+    seen.ask("chosen arc, label", both, q * np.exp(p.label_log_prob[found.heads, np.arange(p.n), found.labels]), s)
     seen.ask(f"arc, P ≥ {LEAST:g}", every.y_true(heads), every.y_prob, s)
-    seen.ask("whole tree, no labels", right.all(), np.exp(min(found.log_prob, 0.0)), s)
+    seen.ask("whole tree", right.all(), np.exp(min(found.log_prob, 0.0)), s)
     for c, each in enumerate(p.labelled_marginals().sum(axis=0).T):
-        seen.ask(p.labels[c], labels == c, each, s, by_label=True)
-    counted = ("UAS", right.sum(), p.n), ("LAS", both.sum(), p.n), ("whole trees", right.all(), 1)
-    for name, top, bottom in counted:
-        seen.counts[name].append((top, bottom, s))
-    seen.gold(p.log_probability(heads, labels), p.n)
+        seen.ask(p.labels[c], labels == c, each, s)
+    counted = {"UAS": (right.sum(), p.n), "LAS": (both.sum(), p.n), "whole_trees": (right.all(), 1)}
+    seen.score(p.log_probability(heads, labels), p.n, s, **counted)
 
 
 def _see_spans(seen: _Evidence, p: Any, s: int, spans: Any) -> None:
-    if not p.n:
-        seen.notes["have no words"] += 1
-        return
     if not p.has_tree:
-        seen.notes["have no tree in the grammar: their spans count as missed"] += 1
+        seen.notes["have no words" if not p.n else "have no tree in the grammar: their spans count as missed"] += 1
+    if not p.n:
+        return
     best, q, names = p.best(), p.marginals(), p.grammar.labels
     gold, made = Counter(spans), Counter(best.spans)
-    hit = sum((gold & made).values())
     for x in made:
         seen.ask("chosen span", x in gold, q[x[0], x[1], names.index(x[2])], s)
+    seen.ask("whole tree", best.spans == spans, np.exp(best.log_prob), s)
     for c, name in enumerate(names):
         i, j = np.nonzero(q[..., c] >= LEAST)
         y = [(a, z, name) in gold for a, z in zip(i.tolist(), j.tolist(), strict=True)]
         seen.ask(f"span, P ≥ {LEAST:g}", y, q[i, j, c], s)
-        seen.ask(name, y, q[i, j, c], s, by_label=True)
-    seen.ask("whole tree", best.spans == spans, np.exp(best.log_prob), s)
-    n, m = len(spans), len(best.spans)
-    counted = ("labelled F1", 2 * hit, n + m), ("precision", hit, m), ("recall", hit, n)
-    for label, top, bottom in (*counted, ("whole trees", best.spans == spans, 1)):
-        seen.counts[label].append((top, bottom, s))
-    seen.gold(p.log_probability(spans), p.n)
+        seen.ask(name, y, q[i, j, c], s)
+    hit, n, m = sum((gold & made).values()), len(spans), len(best.spans)
+    counted = {
+        "F1": (2 * hit, n + m),
+        "precision": (hit, m),
+        "recall": (hit, n),
+        "whole_trees": (best.spans == spans, 1),
+    }
+    seen.score(p.log_probability(spans), p.n, s, **counted)
 
 
 def check_parser(
@@ -184,9 +181,9 @@ def check_parser(
         see(seen, posterior, s, *gold)
         if progress is not None:
             progress(s + 1, len(group), "sentences")
-    asked = analysed(seen.rows(seen.asked, group), level)
-    if not asked:
+    if not (rows := seen.rows(group)):
         raise InputError("the parser cannot make any of these sentences.")
+    asked = analysed(rows, level)
     accuracy = {}
     for what, counted in seen.counts.items():
         top, bottom, place = (np.array(x, float) for x in zip(*counted, strict=True))
@@ -196,8 +193,7 @@ def check_parser(
     return ParserCheck(
         kind="constituents" if banks else "dependencies",
         accuracy=accuracy,
-        asked=tuple(asked),
-        per_label=worst_first(analysed(seen.rows(seen.by_label, group, FEWEST), level)),
+        calibration=replace(asked[0].calibration, by="question", slices=tuple(asked), source=name),
         log_loss=seen.log_loss / max(seen.words, 1),
         temperature=float(parser.settings.get("temperature", 1.0)),
         n_sentences=len(group),
@@ -205,7 +201,6 @@ def check_parser(
         groups=groups,
         n_groups=len(set(group.tolist())),
         notes=tuple(f"{n:,} sentences {what}." for what, n in seen.notes.items()),
-        source=f"{model} on {name}" if isinstance(model, str | Path) else name,
     )
 
 

@@ -117,21 +117,14 @@ def tagger_text(made: TaggerCheck, by: str = "tag") -> str:
 
 
 def parser_text(made: ParserCheck) -> str:
-    """Verdict first, then accuracy, the kinds of questions, labels, and the curve of the chosen arcs or spans."""
-    rows = [("sentences", f"{made.n_sentences:,}", f"{made.n_words:,} words")]
+    """Verdict first, then accuracy, the kinds of questions, and the calibration of the chosen arcs or spans."""
+    rows = [("sentences", f"{made.n_sentences:,}", f"{made.n_words:,} words, {made.n_groups:,} {made.groups}s")]
     rows += [(name, f"{e.value:.4f}", limits(e)) for name, e in made.accuracy.items()]
-    rows.append(("log loss", f"{made.log_loss:.4f}", "of the gold trees, per word"))
-    rows.append(("temperature", f"{made.temperature:.3f}", ""))
-    independent = f"{made.n_groups:,} {made.groups}s are independent"
-    parts = [
-        filled(made.verdict),
-        aligned(rows),
-        f"By question ({independent}):\n" + slice_rows(made.asked, 60, with_rows=True),
-        "By label, worst first:\n" + slice_rows(made.per_label, 60, with_rows=True) if made.per_label else "",
-        f"The {made.asked[0].name}'s probability\n" + bins_table(made.first),
-        curve(made.first),
-    ]
-    return joined([*(p for p in parts if p), *(filled(f"Note: {note}") for note in made.notes)])
+    rows.append(
+        ("log loss", f"{made.log_loss:.4f}", f"of the gold trees, per word; temperature {made.temperature:.3f}")
+    )
+    said = [filled(f"Note: {note}") for note in made.notes]
+    return joined([filled(made.verdict), aligned(rows), calibration_text(made.calibration).rstrip(), *said])
 
 
 def coref_text(k: CorefCheck) -> str:

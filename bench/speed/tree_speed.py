@@ -134,7 +134,7 @@ def grammar(n_trees: int, sizes: tuple[int, ...]) -> None:
         for i, w in enumerate(g.root)
         if w > -np.inf
     ]
-    parser = ViterbiParser(PCFG(Nonterminal("TOP"), productions))
+    parser = ViterbiParser(PCFG(Nonterminal("TOP"), productions), max_time=None)
     from howsure import ConstituentPosterior
 
     leaves: dict[str, list[int]] = {}

@@ -80,6 +80,13 @@ def train_parser(
     return ParserTraining(made.with_settings(temperature=fitted.temperature), *sizes, fitted)
 
 
+def _parser(model: Parser | ParserTraining | str | Path) -> Any:
+    """The parser that is meant; "english" is the one that ships."""
+    from howsure.english.shipped import SHIPPED
+
+    return model_of(SHIPPED / "arcs.npz" if model == "english" else model, ArcParser, Pcfg)
+
+
 class _Evidence:
     """What is gathered from sentences: labels and probabilities of questions, and counts whose ratios are accuracies."""
 
@@ -166,7 +173,7 @@ def check_parser(
     level = _validate.fraction(confidence_level, "confidence_level")
     if groups not in ("sentence", "document"):
         raise InputError(f"`groups=` must be sentence or document; got {groups!r}.")
-    parser = model_of(model, ArcParser, Pcfg)
+    parser = _parser(model)
     name = Path(source).name if isinstance(source, str | Path) else "text"
     documents, banks = read_text(source)
     if isinstance(parser, Pcfg) != bool(banks):
@@ -226,7 +233,7 @@ def apply_parser(
 
     if best < 1 or samples < 0:
         raise InputError("`best=` must be 1 or more and `samples=` 0 or more.")
-    parser = model_of(model, ArcParser, Pcfg)
+    parser = _parser(model)
     native = ".mrg" if isinstance(parser, Pcfg) else ".conllu"
     if out is not None and Path(out).suffix.lower() not in (".parquet", native):
         raise InputError(f"{out} should end in .parquet or {native}.")

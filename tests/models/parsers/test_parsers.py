@@ -12,6 +12,7 @@ import howsure
 from howsure.cli.application import run
 from howsure.corpora.bracketed import BracketedTree, plain_label, read_bracketed
 from howsure.corpora.conllu import read_conllu
+from howsure.english.shipped import SHIPPED
 from howsure.errors import InputError
 from howsure.kernels.trees.choice import kernel
 from howsure.models.parsers import arcs
@@ -342,3 +343,20 @@ def test_the_wsj_sample_is_read_whole():
     assert all(isinstance(t, BracketedTree) for t in trees)
     assert Pcfg.kind == "pcfg"
     assert ArcParser.kind == "arcs"
+
+
+def test_the_parser_that_ships_parses_english(tmp_path):
+    rows = [
+        ("The", "DET", "DT"),
+        ("dog", "NOUN", "NN"),
+        ("saw", "VERB", "VBD"),
+        ("a", "DET", "DT"),
+        ("cat", "NOUN", "NN"),
+    ]
+    lines = [f"{i}\t{w}\t_\t{u}\t{x}\t_\t_\t_\t_\t_" for i, (w, u, x) in enumerate(rows, 1)]
+    (tmp_path / "in.conllu").write_text("\n".join(lines) + "\n\n")
+    found = howsure.apply_parser("english", tmp_path / "in.conllu").data.to_pylist()
+    assert [r["head"] for r in found] == [2, 3, 0, 5, 3]
+    assert [r["label"] for r in found] == ["det", "nsubj", "root", "det", "obj"]
+    assert min(r["prob"] for r in found) > 0.8
+    assert (SHIPPED / "arcs.npz").stat().st_size < 3_000_000

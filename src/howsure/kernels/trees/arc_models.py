@@ -12,6 +12,10 @@ from howsure.kernels.compiling import kernel, piece
 from howsure.kernels.trees.projective import summed
 from howsure.kernels.trees.spanning import counted
 
+# kinds of arguments
+_T, _I, _W, _M = "uint64[:, ::1]", "int64[::1]", "float32[::1]", "float32[:, ::1]"
+_TEXT = f"{_T}, {_I}, {_I}, {_I}"
+
 _SALT, _K1, _K2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _HALF, _LESS = np.uint64(32), np.uint64(29)
 _NONE = np.uint64(0x5851F42D4C957F2D)  # beyond a sentence's end
@@ -118,7 +122,7 @@ def _gaps(t, coarse, gold, w, shift, is_projective, found):
     return log_p, q
 
 
-@kernel
+@kernel(f"float64({_TEXT}, {_I}, {_W}, {_W}, boolean[::1], uint64, boolean, float64, float64)")
 def arc_epoch(tokens, coarse, starts, heads, order, w, squares, seen, shift, is_projective, rate, shrink):
     """One pass of AdaGrad over the sentences in `order`, each a step; `seen` says which features have weights. Returns log P."""
     found, touched = np.empty(ARC, np.int64), np.empty(w.size, np.int64)
@@ -151,7 +155,7 @@ def arc_epoch(tokens, coarse, starts, heads, order, w, squares, seen, shift, is_
     return total
 
 
-@kernel
+@kernel(f"void({_TEXT}, uint64, {_I})")
 def arc_support(tokens, coarse, starts, heads, shift, counts):
     """How often each feature is that of a gold arc."""
     found = np.empty(ARC, np.int64)
@@ -184,7 +188,7 @@ def _label_scores(t, coarse, h, m, w, shift, found, out):
     return n
 
 
-@kernel
+@kernel(f"void({_T}, {_I}, {_W}, uint64, {_M}, uint64, float64[:, :, ::1])")
 def labelled_scores(t, coarse, w, shift, rows, row_shift, scores):
     """Scores of one sentence's arcs with labels, (n + 1, n, L): w · f + log P(label | arc)."""
     found = np.empty(ARC, np.int64)
@@ -197,7 +201,7 @@ def labelled_scores(t, coarse, w, shift, rows, row_shift, scores):
                 scores[h, m, c] += arcs[h, m]
 
 
-@kernel
+@kernel(f"float64({_TEXT}, {_I}, {_I}, {_M}, {_M}, uint64, float64, float64)")
 def label_epoch(tokens, coarse, starts, heads, order, label, w, squares, shift, rate, shrink):
     """One pass of AdaGrad over gold arcs and their labels, a step each. Returns log P."""
     found, p = np.empty(ARC, np.int64), np.empty(w.shape[1])
@@ -217,13 +221,3 @@ def label_epoch(tokens, coarse, starts, heads, order, label, w, squares, shift, 
                         squares[f, c] += g * g
                         w[f, c] -= rate * g / math.sqrt(squares[f, c] + START)
     return total
-
-
-_T, _I, _W, _M = "uint64[:, ::1]", "int64[::1]", "float32[::1]", "float32[:, ::1]"
-_TEXT = f"{_T}, {_I}, {_I}, {_I}"
-SIGNATURES = {
-    arc_epoch: f"float64({_TEXT}, {_I}, {_W}, {_W}, boolean[::1], uint64, boolean, float64, float64)",
-    arc_support: f"void({_TEXT}, uint64, {_I})",
-    labelled_scores: f"void({_T}, {_I}, {_W}, uint64, {_M}, uint64, float64[:, :, ::1])",
-    label_epoch: f"float64({_TEXT}, {_I}, {_I}, {_M}, {_M}, uint64, float64, float64)",
-}

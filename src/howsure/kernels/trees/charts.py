@@ -10,6 +10,10 @@ import numpy as np
 
 from howsure.kernels.compiling import kernel, piece
 
+# kinds of arguments
+_F, _I, _J, _C = "float64[::1]", "int64[::1]", "int32[::1]", "float64[:, ::1]"
+_RULES, _CHART = f"{_I}, {_J}, {_J}, {_F}", f"{_C}, int32[:, ::1], {_I}"
+
 
 @piece
 def cell(i, j, n):
@@ -17,7 +21,7 @@ def cell(i, j, n):
     return i * n - (i * (i - 1)) // 2 + (j - i - 1)
 
 
-@kernel
+@kernel(f"void({_RULES}, {_I}, {_J}, {_F}, {_J}, {_J}, int64, boolean, {_CHART})")
 def cky_inside(ptr, right, parent, weight, words, symbols, weights, kind, wanted, n, most, chart, active, counts):
     """Fill `chart`. Word i has `symbols` and log `weights` words[i] … words[i + 1].
 
@@ -59,7 +63,7 @@ def cky_inside(ptr, right, parent, weight, words, symbols, weights, kind, wanted
                 sums[s] = 0.0
 
 
-@kernel
+@kernel(f"float64({_RULES}, int64, {_CHART}, {_C})")
 def cky_outside(ptr, right, parent, weight, n, chart, active, counts, q):
     """Marginals `q` of every (span, symbol), given those of the whole span; returns Σ over rules of P(use) × weight."""
     expected = 0.0
@@ -83,11 +87,3 @@ def cky_outside(ptr, right, parent, weight, n, chart, active, counts, q):
                                 q[b, right[r]] += flow
                                 expected += flow * weight[r]
     return expected
-
-
-_F, _I, _J, _C = "float64[::1]", "int64[::1]", "int32[::1]", "float64[:, ::1]"
-_RULES, _CHART = f"{_I}, {_J}, {_J}, {_F}", f"{_C}, int32[:, ::1], {_I}"
-SIGNATURES = {
-    cky_inside: f"void({_RULES}, {_I}, {_J}, {_F}, {_J}, {_J}, int64, boolean, {_CHART})",
-    cky_outside: f"float64({_RULES}, int64, {_CHART}, {_C})",
-}

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from howsure.kernels.compiling import _is_cached, ready
+from howsure.kernels.compiling import KERNELS, is_cached, ready
 from howsure.kernels.trees import arc_models, charts, projective
 
 SMALL = 30_000  # steps of the inner loop; interpreting them takes less time than compiling
-_FAMILIES = (projective, charts, arc_models)
-_KERNELS = {k.py_func.__name__: (k, family.SIGNATURES) for family in _FAMILIES for k in family.SIGNATURES}
+_KERNELS = {k.py_func.__name__: k for family in (arc_models, charts, projective) for k in KERNELS[family.__name__]}
 
 
 def kernel(name: str, work: float) -> Any:
     """The kernel of that name, compiled or not, for this many steps of its inner loop."""
-    found, family = _KERNELS[name]
+    found = _KERNELS[name]
     if not found.signatures:
-        if work <= SMALL and not _is_cached(found):
+        if work <= SMALL and not is_cached(found):
             return found.py_func
-        ready(*family, signatures=tuple(family.values()))
+        ready(found.py_func.__module__)
     return found

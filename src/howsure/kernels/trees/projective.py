@@ -91,19 +91,13 @@ def summed(scores, wanted, q):
     return log_z
 
 
-@kernel
+@kernel("float64(float64[:, ::1], boolean, boolean, float64[:, ::1])")
 def tree_sums(scores, is_projective, wanted, q):
     """log Z of one sentence, and its arcs' marginals in `q` if wanted."""
     return summed(scores, wanted, q) if is_projective else counted(scores, wanted, q)
 
 
-@kernel
+@kernel("float64(float64[:, ::1], boolean, float64[:, :, ::1])")
 def eisner_charts(scores, most, charts):
     """The inside charts of one sentence, of sums or (`most`) of best trees; returns log Z or the best weight."""
     return inside(scores, most, charts, np.empty(scores.shape[1]))
-
-
-SIGNATURES = {
-    tree_sums: "float64(float64[:, ::1], boolean, boolean, float64[:, ::1])",
-    eisner_charts: "float64(float64[:, ::1], boolean, float64[:, :, ::1])",
-}

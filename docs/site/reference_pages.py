@@ -11,7 +11,6 @@ from typing import Any
 import howsure
 
 MODELS = {
-    "howsure.models.taggers.tagger": ["load_tagger"],
     "howsure.models.taggers.hmm": ["HmmCounts", "Hmm"],
     "howsure.models.taggers.crf": ["Crf", "read_crfsuite"],
     "howsure.models.taggers.temperature": ["fit_temperature"],

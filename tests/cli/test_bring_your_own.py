@@ -80,23 +80,15 @@ def logits(tmp_path):
     return path
 
 
-def test_scores_logits_and_probabilities_say_the_same(tmp_path):
+def test_mentions_may_count_our_tokens(tmp_path):
     logits = np.random.default_rng(0).normal(size=(6, 7))
-    logits[:, -1] = 0.0
     made = howsure.AntecedentPosterior.from_logits(logits)
-    spans = [[i, i + 1] for i in range(6)]
-    document = Document("d", tuple("abcdef"), np.array([0, 6]))
-    forms = {
-        "logits": logits.tolist(),
-        "scores": [logits[i, :i].tolist() for i in range(6)],
-        "probabilities": [made.antecedents[i, :i].tolist() for i in range(6)],
-    }
-    for kind, rows in forms.items():
-        path = tmp_path / f"{kind}.jsonl"
-        path.write_text(json.dumps({"name": "d", "mentions": spans, kind: rows}) + "\n\n")
-        read = read_system(path).posterior(document)
-        np.testing.assert_allclose(read.pairs(), made.pairs(), atol=1e-12)
-        assert read.name == "d"
+    path = tmp_path / "own.jsonl"
+    line = {"name": "d", "mentions": [[i, i + 1] for i in range(6)], "logits": logits.tolist()}
+    path.write_text(json.dumps(line) + "\n\n")
+    read = read_system(path).posterior(Document("d", tuple("abcdef"), np.array([0, 6])))
+    np.testing.assert_allclose(read.pairs(), made.pairs(), atol=1e-12)
+    assert read.name == "d"
     assert howsure.AntecedentPosterior.from_logits(logits[None]).pair(1, 4) == made.pair(1, 4)
 
 
@@ -183,18 +175,12 @@ def test_fastcorefs_own_file_and_mavericks_have_clusters_alone(gold, tmp_path):
             '{"name": "one", "text": "Iran left.", "spans": [[0, 4]], "logits": [[0, 0]]}',
             "behind 4 characters the system has",
         ),
-        ('{"name": "one", "spans": [[0, 4]], "logits": [[0, 0]]}', '"spans" and "clusters" count characters'),
+        ('{"name": "one", "spans": [[0, 4]], "logits": [[0, 0]]}', '"spans" or "clusters" of its "text"'),
         ('{"name": "one", "text": "ab", "spans": [[0, 9]], "logits": [[0, 0]]}', "is outside its text of 2 characters"),
-        ('{"name": "one", "mentions": [[0, 99]], "scores": [[]]}', "is outside the 10 tokens"),
-        ('{"name": "one", "mentions": [[0, 1]], "scores": [[], [1]]}', "1 mentions, but scores of 2"),
-        ('{"name": "one", "mentions": [[0, 1]]}', '"logits", "scores" or "probabilities", a list of rows'),
-        (
-            '{"mentions": [], "scores": [[], [1], [2]]}',
-            "row 2 of scores needs 2 numbers, one for each earlier mention; got 1",
-        ),
-        ('{"mentions": [], "scores": [[], ["x"]]}', "could not convert string"),
-        ('{"mentions": [], "probabilities": [[], [0.5]], "new": [1, 0.2]}', "sum to 0.7, not to one"),
-        ('{"mentions": [], "scores": [[], [1]], "new": [0]}', "1 entries for 2 mentions"),
+        ('{"name": "one", "mentions": [[0, 99]], "logits": [[0, 0]]}', "is outside the 10 tokens"),
+        ('{"name": "one", "mentions": [], "logits": [[0, 0]]}', "0 mentions, but logits of 1"),
+        ('{"name": "one", "mentions": [[0, 1]]}', "KeyError: 'logits'"),
+        ('{"mentions": [], "logits": [[0, "x"]]}', "cannot be read as numbers"),
         ('{"mentions": [], "logits": [[1, 2], [3, 4]]}', "shape (N, N + 1)"),
         ('{"tokens": ["a"], "clusters_token_offsets": [[[0, 7]]]}', "cannot be read"),
         ("[1]", "cannot be read"),

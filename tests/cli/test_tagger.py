@@ -84,20 +84,20 @@ def test_check(files, kind, capsys):
     for part in (made["calibration"], made["calibration"]["pooled"]):
         assert part["ece"]["low"] <= part["ece"]["value"] <= part["ece"]["high"]
     assert "DT NN" in {s["slice"] for s in made["per_pair"]}
-    assert made["n_groups"] == 80
+    assert (made["groups"], made["n_groups"]) == ("document", 16)  # of `# newdoc`
     assert run(["tagger", "check", files[kind], files["test"], "--groups", "document"]) == 0
     said = capsys.readouterr().out
-    assert "16 documents are independent" in said
+    assert "16 documents are taken as independent" in said
     assert all(len(line) <= 80 for line in said.splitlines())
 
 
 def test_check_counts_by_hand(files):
     made = check_tagger(files["crf"], files["test"])
-    from howsure.models.taggers.tagger import load_tagger
+    from howsure.verbs.load import load
     from howsure.verbs.tagger import tagged
 
     words, starts, tags, _ = tagged(files["test"], None)
-    posterior = load_tagger(files["crf"]).posterior(words, starts)
+    posterior = load(files["crf"]).posterior(words, starts)
     q = posterior.marginals()
     assert made.accuracy.value == pytest.approx(
         np.mean([posterior.tags[k] for k in q.argmax(axis=1)] == np.array(tags))
@@ -223,3 +223,36 @@ def test_the_report(files, tmp_path):
     html = page.read_text()
     assert "By tag pair" in html
     assert "DT NN" in html
+
+
+def test_documents_are_independent_where_newdoc_marks_them(tmp_path, capsys):
+    rows = "".join(
+        "\t".join([str(i + 1), w, w, "_", t, "_", "_", "_", "_", "_"]) + "\n"
+        for i, (w, t) in enumerate([("the", "DT"), ("dog", "NN")])
+    )
+    plain, marked = tmp_path / "plain.conllu", tmp_path / "marked.conllu"
+    plain.write_text((rows + "\n") * 12)
+    marked.write_text("".join(f"# newdoc id = d{i}\n{rows}\n{rows}\n" for i in range(6)))
+    model = tmp_path / "m.npz"
+    assert run(["tagger", "train", "hmm", str(plain), "-o", str(model)]) == 0
+    for file, groups, n in ((plain, "sentence", 12), (marked, "document", 6)):
+        capsys.readouterr()
+        assert run(["tagger", "check", str(model), str(file), "--json"]) == 0
+        made = json.loads(capsys.readouterr().out)
+        assert (made["groups"], made["n_groups"]) == (groups, n)
+        assert run(["tagger", "check", str(model), str(file)]) == 0
+        assert f"{n} {groups}s are taken as independent" in capsys.readouterr().out
+
+
+def test_classes_of_vectors_are_features_and_lexicons_may_be_several(tmp_path, capsys):
+    days, places = ["Monday", "Tuesday", "Friday"], ["Paris", "London", "Berlin"]
+    text = tmp_path / "train.txt"
+    text.write_text("".join(f"{w}\tDAY\n\n" for w in days) + "".join(f"{w}\tPLACE\n\n" for w in places))
+    fresh, lexicon, model = tmp_path / "fresh.txt", tmp_path / "lexicon.txt", tmp_path / "m.npz"
+    fresh.write_text("Wednesday\tDAY\n\nMadrid\tPLACE\n\nSunday\tDAY\n\n")
+    lexicon.write_text("now\tRB\n\n")
+    more = ["--features", "bias,vectors", "--lexicon", f"{lexicon},{text}", "--l2", "0.01"]
+    assert run(["tagger", "train", "crf", str(text), *more, "-o", str(model)]) == 0
+    capsys.readouterr()
+    assert run(["tagger", "apply", str(model), str(fresh), "--json"]) == 0
+    assert [r["predicted"] for r in json.loads(capsys.readouterr().out)] == ["DAY", "PLACE", "DAY"]

@@ -13,7 +13,7 @@ from howsure.models.coreference.ranker import CorefModel
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.saved import HEADER
 from howsure.models.taggers.crf import Crf
-from howsure.models.taggers.tagger import load_tagger
+from howsure.verbs.load import load
 from howsure.verbs.tagger import train_tagger
 
 SENTENCES = "the\tDT\nblue\tJJ\ndog\tNN\nsees\tVB\n\na\tDT\nriver\tNN\nsings\tVB\n\n" * 6
@@ -24,8 +24,8 @@ def words_and_starts():
 
 
 KINDS = {
-    "crf": load_tagger,
-    "hmm": load_tagger,
+    "crf": load,
+    "hmm": load,
     "classifier": TextClassifier.load,
     "coref": CorefModel.load,
     "ngrams": LanguageModel.load,

@@ -10,7 +10,7 @@ import pytest
 import howsure
 from howsure.cli.application import run
 from howsure.corpora.conll2012 import conll2012_text, read_conll2012
-from howsure.corpora.coreference import coref_json_line, read_coref_json, read_documents, read_ontogum
+from howsure.corpora.coreference import read_coref_json, read_documents, read_ontogum
 from howsure.corpora.document import Mention
 from howsure.corpora.reading import read_splits
 
@@ -185,7 +185,12 @@ def test_bad_input(folder, tmp_path, arguments, message, capsys):
 def test_formats_agree(tmp_path):
     d = story(6)
     (tmp_path / "d.conll").write_text(conll2012_text([d]))
-    (tmp_path / "d.jsonl").write_text(coref_json_line(d))
+    clusters = {}
+    for m in d.mentions:
+        clusters.setdefault(m.entity, []).append([m.start, m.end])
+    sentences = [list(d.words[s]) for s in d.sentences()]
+    line = {"name": d.name, "sentences": sentences, "clusters": list(clusters.values())}
+    (tmp_path / "d.jsonl").write_text(json.dumps(line))
     spans = [(m.start, m.end) for m in d.mentions]
     for made in (read_conll2012(tmp_path / "d.conll")[0], read_coref_json(tmp_path / "d.jsonl")[0]):
         assert made.words == d.words

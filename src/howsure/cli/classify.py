@@ -11,8 +11,14 @@ from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "A model saved by `howsure classify train`.", reads=True)
 METHOD = argument("method", "logistic, naive-bayes or ngrams (a language model for each label).")
-ORDER = option("order", "ngrams: order of the models.", 4)
-UNITS = option("units", "ngrams: characters, words or punctuation.", "characters")
+FITTING = (
+    option("tokens", "tweets or words.", "tweets"),
+    option("min_count", "Leave out words of fewer texts.", 2),
+    option("ngrams", "Sequences of up to so many words are features.", 1),
+    option("vectors", "logistic: the averaged vector of a text's words is a feature too.", False),
+    option("order", "ngrams: order of the models.", 4),
+    option("units", "ngrams: characters, words or punctuation.", "characters"),
+)
 TEXT = option("text", "Column of texts.")
 EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and the ":)" is taken away.', False)
 
@@ -28,10 +34,7 @@ EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and
     ),
     option("positive", "Choose for the F1 of this label."),
     EMOTICONS,
-    option("tokens", "tweets or words.", "tweets"),
-    option("min_count", "Leave out words of fewer texts.", 2),
-    ORDER,
-    UNITS,
+    *FITTING,
     option(
         "strength",
         "C of logistic regression, or the pseudocount of naive Bayes; chosen on --dev by default.",
@@ -45,6 +48,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
 
     Examples:
       howsure classify train logistic train.tsv --text text --true label --dev dev.tsv -o lr.npz
+      howsure classify train logistic train.tsv --dev dev.tsv --ngrams 2 --vectors -o lr.npz
       howsure classify train naive-bayes tweets.csv --emoticons -o nb.npz
       howsure classify train ngrams passages.tsv --true author --dev dev.tsv -o who.npz
     """
@@ -65,10 +69,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
     option("second", "Column of a second annotator's labels: the ceiling."),
     option("groups", "Column of what is dependent (author): kept in one fold."),
     EMOTICONS,
-    option("tokens", "tweets or words.", "tweets"),
-    option("min_count", "Leave out words of fewer texts.", 2),
-    ORDER,
-    UNITS,
+    *FITTING,
     option(
         "strength", "C or pseudocount; by default chosen in each fold, on a tenth of its training texts.", kind=float
     ),

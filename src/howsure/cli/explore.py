@@ -43,14 +43,8 @@ PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder
     options.seed("the draws"),
     option("temperature", "Flatten (above 1) or sharpen the coreference posterior.", 1.0),
     PIPELINE,
-    option(
-        "coref",
-        "Another coreference model, or a system's scores (.jsonl); none and simple are baselines.",
-        reads="deep",
-    ),
-    option(
-        "parses", "Parses of the documents (CoNLL-U), by `# newdoc id`; alone, the documents themselves.", reads="deep"
-    ),
+    option("coref", "Another coreference model, or another system's scores (.jsonl); none; simple.", reads="deep"),
+    option("parses", "Parses of the documents (CoNLL-U), by `# newdoc id`; or the documents.", reads="deep"),
     options.JOBS,
     *options.ENGINE[:2],
     *options.CACHE,

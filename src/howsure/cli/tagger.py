@@ -14,6 +14,7 @@ FORMATS = "CoNLL-U, columns (word, tag) or Penn .pos."
 COLUMN = option("column", "What to read as tags: xpos (default), upos, entity of CoNLL-U; a column's number.")
 MODEL = argument("model", "The .npz file that `howsure tagger train` wrote.", reads=True)
 METHOD = argument("method", "hmm or crf.")
+FEATURES = option("features", "CRF: basic, advanced, or templates (advanced,vectors; advanced-shape).", "advanced")
 BY = ("tag", "pair", "span")
 
 
@@ -23,8 +24,8 @@ BY = ("tag", "pair", "span")
     options.MODEL_OUT,
     option("dev", "Held-out text, to choose --l2 or --pseudocount on.", reads=True),
     COLUMN,
-    option("features", "CRF: basic, advanced, comma-separated templates; advanced-shape leaves one out.", "advanced"),
-    option("lexicon", "CRF: other tagged text, any tag set, whose tags of a word become features.", reads=True),
+    FEATURES,
+    option("lexicon", "CRF: other tagged text, any tags, whose tags of a word become features.", reads=options.listed),
     option("l2", "CRF: regulariser; chosen on --dev if not given.", kind=float),
     option("pseudocount", "HMM: pseudocount; 0 is maximum likelihood; chosen on --dev if not given.", kind=float),
     option("rare", "HMM: words seen this often or less count by shape and ending.", 1),
@@ -33,18 +34,19 @@ BY = ("tag", "pair", "span")
     option("fit_temperature", "Fit a temperature on --dev and keep it.", False),
     *options.PRINTED,
 )
-def train(deliver: Delivery, files: list[str], out: str, **given: Any) -> int:
+def train(deliver: Delivery, files: list[str], out: str, lexicon: str | None, **given: Any) -> int:
     """Train a hidden Markov model or a conditional random field.
 
     Examples:
       howsure tagger train crf train.conllu --dev dev.conllu -o crf.npz
+      howsure tagger train crf tweets.txt --dev dev.txt --features advanced,vectors --lexicon train.conllu -o crf.npz
       howsure tagger train hmm train.pos --dev dev.pos -o hmm.npz
       howsure tagger train crf chunks.txt --column 3 --l2 0.1 -o chunker.npz
     """
     from howsure.verbs.tagger import train_tagger
 
     with progress("training") as moved:
-        made = train_tagger(files, progress=moved, **given)
+        made = train_tagger(files, lexicon=options.listed(lexicon) or None, progress=moved, **given)
     made.save(out)
     return deliver(made, data=made.to_dict() | {"written": out})
 
@@ -54,7 +56,7 @@ def train(deliver: Delivery, files: list[str], out: str, **given: Any) -> int:
     argument("files", f"Tagged text: {FORMATS}", many=True, reads=True),
     option("folds", "Number of folds.", 10),
     COLUMN,
-    option("features", "CRF: basic, advanced, comma-separated templates; advanced-shape leaves one out.", "advanced"),
+    FEATURES,
     option("l2", "CRF: regulariser.", 0.1),
     option("pseudocount", "HMM: pseudocount.", 0.1),
     option("groups", "What stays in one fold: sentence or document; documents where there are enough."),
@@ -82,7 +84,7 @@ def cv(deliver: Delivery, files: list[str], **given: Any) -> int:
     argument("file", f"Tagged text: {FORMATS}", reads=True),
     option("by", "The table shown: tag, pair or span.", "tag"),
     COLUMN,
-    option("groups", "What is independent: sentence or document.", "sentence"),
+    option("groups", "What is independent: sentence or document; documents where `# newdoc` marks several."),
     option("pairs", "How many of the commonest tag pairs.", 100),
     options.CONFIDENCE,
     *options.DELIVERY,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -164,12 +163,6 @@ class _Builder:
 
 
 LAYOUT = "GRP-etype"
-
-
-def write_conllu(documents: Iterable[Document], file: IO[str]) -> None:
-    """Writes documents one after the other to an open text file."""
-    for document in documents:
-        file.write(conllu_text(document))
 
 
 def conllu_text(document: Document) -> str:

@@ -130,20 +130,6 @@ def _mentions(record: dict[str, Any]) -> tuple[Mention, ...] | None:
     return tuple(sorted(made, key=lambda m: (m.start, -m.end)))
 
 
-def coref_json_line(document: Document, mentions: Iterable[Mention] | None = None) -> str:
-    """A document as one line, without its parse; `mentions` stand in for its own."""
-    own = (document.mentions or ()) if mentions is None else mentions
-    clusters: dict[str, list[list[int]]] = {}
-    for m in own:
-        clusters.setdefault(m.entity, []).append([m.start, m.end])
-    record = {
-        "name": document.name,
-        "sentences": [list(document.words[s]) for s in document.sentences()],
-        "clusters": list(clusters.values()),
-    }
-    return json.dumps(record, ensure_ascii=False) + "\n"
-
-
 @dataclass(frozen=True, slots=True)
 class GapItem:
     """A passage with three spans of tokens (start, end) and whether the pronoun means A or B."""

@@ -17,17 +17,15 @@ RENAMED = {row["label"]: row["universal"] for row in table("relations") if row["
 UNIVERSAL = frozenset(row["label"] for row in table("relations")) - RENAMED.keys()
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON", "NUM", "SYM", "X"})
 BE = frozenset({"be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m", "’s", "’re", "’m", "s"})
-COMPLEMENTS = ("pobj", "pcomp")
-PREDICATES = ("attr", "acomp")
+COMPLEMENTS, PREDICATES = ("pobj", "pcomp"), ("attr", "acomp")
 MOST_UNKNOWN = 0.05  # share of words whose relations are of no known scheme
 
 
 def universal(document: Document, *, refuse: bool = True) -> Document:
     """The document with Universal Dependencies; a parse that has them already is returned as it is.
 
-    Prepositions become case marks of their complements, copulas those of their predicates, chains of conjuncts hang on the
-    first one, and labels are renamed. With `refuse`, relations of a scheme that is not known are an error: no rule would
-    ever fire on them.
+    Prepositions become marks of their complements, copulas of their predicates, conjuncts hang on the first one, and labels are
+    renamed. With `refuse`, relations of a scheme that is not known are an error: no rule would ever fire on them.
     """
     relation = document.columns.get("relation")
     if document.heads is None or relation is None:
@@ -47,10 +45,6 @@ def universal(document: Document, *, refuse: bool = True) -> Document:
     made = _Tree(document, [bases[r] if bases[r] in RENAMED or r == "ROOT" else r for r in relation])
     made.convert()
     columns = document.columns | {"relation": tuple(made.relation)}
-    if "lemma" in columns:
-        columns["lemma"] = tuple(
-            w.lower() if x == "-PRON-" else x for w, x in zip(document.words, columns["lemma"], strict=True)
-        )
     return document.with_(columns=columns, heads=np.array(made.heads, dtype=np.int64))
 
 

@@ -64,6 +64,15 @@ def word_vectors() -> WordVectors:
     return read_vectors(shipped_path())
 
 
+@cache
+def word_classes() -> dict[str, str]:
+    """Each word's class: its way down a tree of 12 splits of the vectors, as 0 and 1; the first n are a coarser class."""
+    import numpy as np
+
+    with np.load(shipped_path().with_name("word_classes.npz"), allow_pickle=False) as kept:
+        return {w: f"{c:012b}" for w, c in zip(word_vectors().words, kept["classes"].tolist(), strict=True)}
+
+
 def shipped_path() -> Path:
     """The file of the vectors that ship."""
     return Path(str(files("howsure.data"))) / SHIPPED

@@ -1,12 +1,9 @@
 """What Hugging Face's `Trainer.predict` and pipelines give, with gold labels, as a table that `check` reads.
 
-- `.npz` with `predictions` and `label_ids` (`np.savez(path, predictions=…, label_ids=…)`), or `.npy` and a second file of
-  labels: logits (n, K) of texts, or (n, length, K) of tokens, where places labelled -100 (padding, special tokens, all but the
-  first piece of a word) are left out. An array `classes` names the classes.
-- JSON lines, one text each: `logits` and `labels` (numbers, or names with `id2label`), of a text or of its tokens; with `word_ids`
-  only the first piece of each word counts. `scores`, a list of {"label", "score"} (a text-classification pipeline with
-  `top_k=None`), and `gold`. `entities`, a list of {"entity" or "entity_group", "score", "word", "start", "end"} (a
-  token-classification pipeline), and `gold`, a list of {"start", "end", "label"}: is each predicted entity right?
+- `.npz` with `predictions`, `label_ids` and perhaps `classes`, or two `.npy`: logits (n, K) of texts, or (n, length, K) of tokens;
+  places labelled -100 (padding, special tokens, all but the first piece of a word) are left out.
+- JSON lines, a text each: `logits` and `labels`, of the text or of its tokens (with `word_ids`, first pieces count); or `scores` and
+  `gold` (a text-classification pipeline); or `entities` and `gold` (a token-classification pipeline). docs/guides/bring-your-own.md
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ def read_huggingface(path: str, labels: str | None = None) -> tuple[pa.Table, di
     if not Path(path).is_file():
         raise InputError(f"there is no file {path!r}.")
     is_array = Path(path).suffix in (".npy", ".npz")
-    if (labels is not None) != (Path(path).suffix == ".npy"):
+    if (labels is None) == (Path(path).suffix == ".npy"):
         raise InputError(f"{path}: a second file of labels (`true=`) goes with .npy, which holds logits alone.")
     q, gold, sequence = list[Any](), list[Any](), list[int]()
     kinds, names = set(), None

@@ -27,21 +27,22 @@ BANDS = (
 class ClassifierCheck(Composite):
     """How good a classifier's labels are, and whether its probabilities are right."""
 
-    SHOWN = "verdict positive left_out score calibration"
+    SHOWN = "verdict positive left_out notes score calibration"
     MAIN = "calibration"
 
     score: Score
     calibration: Calibration | MulticlassCalibration
     positive: str | None
     left_out: int
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"ClassifierCheck({self.score!r}, {self.calibration!r})"
 
     @property
     def verdict(self) -> str:
-        """Both answers in words."""
-        return f"{self.score.verdict} {self.calibration.verdict}"
+        """Both answers in words, and whether the text is unlike that of training."""
+        return " ".join([self.score.verdict, self.calibration.verdict, *self.notes])
 
     def table(self) -> list[dict[str, Any]]:
         """One row a class, then the averages."""

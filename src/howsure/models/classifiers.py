@@ -1,12 +1,11 @@
-"""Classifiers of texts that are log-linear in binary unigrams: Bernoulli naive Bayes and logistic regression.
-
-Those of n-gram models are in `models/ngrams/classifier.py`.
+"""Classifiers of texts that are log-linear in binary n-grams of words and, if asked, in averaged word vectors: Bernoulli
+naive Bayes and logistic regression. Those of n-gram models are in `models/ngrams/classifier.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,9 @@ import numpy as np
 from howsure import _validate
 from howsure._result import Training, drawn_by
 from howsure.corpora.tweet_tokens import TOKENIZERS
-from howsure.errors import InputError, MissingExtra
+from howsure.data.vectors import word_vectors
+from howsure.errors import InputError
+from howsure.models.lbfgs import minimise
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.posteriors.classes import ClassPosterior
 from howsure.processes import Progress
@@ -32,9 +33,11 @@ ARRAYS: dict[str, Array | Names] = {
     "weights": Array("f", ("word", "class")),
     "intercept": Array("f", ("class",)),
 }
+TOLERANCE = 1e-10  # relative decrease of the loss in an iteration at which a fit has converged
+CURVATURE = 0.2  # about p (1 - p): the loss's second derivative by a score
 METHODS = ("logistic", "naive-bayes", "ngrams")
 STRENGTHS = {
-    "logistic": tuple(float(c) for c in np.round(np.logspace(-2, 2, 9), 6)),  # C, scikit-learn's inverse of L2
+    "logistic": tuple(float(c) for c in np.round(np.logspace(-2, 2, 9), 6)),  # C, the inverse of L2, as scikit-learn's
     "naive-bayes": tuple(float(a) for a in np.round(np.logspace(-2, 1, 10), 6)),  # pseudocount
 }
 
@@ -43,8 +46,9 @@ STRENGTHS = {
 class TextClassifier:
     """P(class | text) ∝ exp(b + Σ W[word] over the distinct known words of the text).
 
-    Both methods are of this form: naive Bayes takes W from counts, logistic regression fits it. `settings` says how
-    it was made: "method", "tokens", "min_count", "strength" (the hyperparameter) and what was tried on dev.
+    Both methods are of this form: naive Bayes takes W from counts, logistic regression fits it. Words are n-grams of up to
+    `settings["ngrams"]` words; the last `settings["vectors"]` rows of W are for the numbers of the text's averaged vector. `settings`
+    says how it was made: "method", "tokens", "min_count", "strength" (the hyperparameter) and what was tried on dev.
     """
 
     words: tuple[str, ...]
@@ -58,9 +62,35 @@ class TextClassifier:
 
     def posterior(self, texts: Sequence[str]) -> ClassPosterior:
         """Probabilities of the classes for each text."""
-        known = {w: i for i, w in enumerate(self.words)}
-        counted = unigrams(texts, known, str(self.settings["tokens"]))
-        return ClassPosterior(np.asarray(counted @ self.weights) + self.intercept, self.classes)
+        n = len(self.words) - int(self.settings.get("vectors", 0))
+        found = tokens_of(texts, str(self.settings["tokens"]), int(self.settings.get("ngrams", 1)))
+        scores = incidence(found, {w: i for i, w in enumerate(self.words[:n])}) @ self.weights[:n] + self.intercept
+        if n < len(self.words):
+            scores += averaged_vectors(found) @ self.weights[n:]
+        return ClassPosterior(scores, self.classes)
+
+    def unknown(self, texts: Sequence[str]) -> np.ndarray:
+        """The number of unknown words in texts, and of all words."""
+        known, found = set(self.words), tokens_of(texts, str(self.settings["tokens"]))
+        return np.array([sum(w not in known for words in found for w in words), sum(map(len, found))])
+
+    def unlike(self, unknown: np.ndarray, shares: np.ndarray, n: int, *, labelled: bool = False) -> tuple[str, ...]:
+        """What to say where n texts are unlike those of training: in unknown words, or in shares (of labels or probabilities)."""
+        made, old = [], np.array(self.settings.get("shares", shares))
+        expected, share = self.settings.get("unknown", 1.0), unknown[0] / max(unknown[1], 1)
+        if share > 1.25 * expected + 0.02:
+            made.append(
+                f"The text is unlike the training text: {100 * share:.0f}% of its words are unknown to the model, where "
+                f"{100 * expected:.0f}% were to be expected. Label some of it, and check the probabilities on that."
+            )
+        k = int(np.argmax(np.abs(shares - old)))
+        if abs(shares[k] - old[k]) > 0.03 + 3.0 * np.sqrt(old[k] * (1.0 - old[k]) / max(n, 1)):
+            made.append(
+                f'The share of "{self.classes[k]}" is {shares[k]:.2f}{"" if labelled else " by the probabilities"} and was '
+                f"{old[k]:.2f} in training. Where shares move, probabilities are off; `howsure count` estimates shares from "
+                "the probabilities and a few labels."
+            )
+        return tuple(made)
 
     def save(self, path: str | Path) -> None:
         """Write a `.npz` file without pickle."""
@@ -72,8 +102,11 @@ class TextClassifier:
         """Read what `save` wrote."""
         settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={"classes": "class"})
         classes = tuple(settings.pop("classes"))
+        numbers = settings.get("vectors", 0)
         if len(classes) < 2 or settings.get("tokens") not in list(TOKENIZERS):
             raise InputError(f"{path} is damaged: it has one class, or no way to find words.")
+        if numbers and (numbers, settings.get("vector_words")) != (word_vectors().matrix.shape[1], len(word_vectors())):
+            raise InputError(f"{path} was trained with other word vectors than those of this howsure: train it again.")
         return cls(tuple(arrays["words"]), classes, arrays["weights"], arrays["intercept"], settings)
 
 
@@ -106,25 +139,50 @@ class ClassifierTraining(Training):
     to_text = drawn_by("howsure.report.text.models.classifier_training_text")
 
 
-def vocabulary(texts: Sequence[str], tokens: str, min_count: int) -> dict[str, int]:
-    """The words of at least `min_count` texts, numbered in the order of their spelling."""
+def tokens_of(texts: Sequence[str], tokens: str, ngrams: int = 1) -> list[list[str]]:
+    """The words of each text and, joined by spaces, its n-grams of up to `ngrams` words."""
     if tokens not in TOKENIZERS:
         raise InputError(f'there is no tokenizer "{tokens}".' + _validate.nearest(tokens, TOKENIZERS))
-    counts: Counter[str] = Counter()
+    made = []
     for text in texts:
-        counts.update(set(TOKENIZERS[tokens](text)))
-    return {w: i for i, w in enumerate(sorted(w for w, c in counts.items() if c >= min_count))}
+        w = TOKENIZERS[tokens](text)
+        made.append(w + [" ".join(w[i : i + n]) for n in range(2, ngrams + 1) for i in range(len(w) - n + 1)])
+    return made
 
 
-def unigrams(texts: Sequence[str], known: dict[str, int], tokens: str) -> csr_array:
+def vocabulary(found: Sequence[Sequence[str]], min_count: int) -> tuple[dict[str, int], float]:
+    """The words of at least `min_count` texts, numbered in the order of their spelling; and the share of unknown words to
+    expect in a text like these: of the words of a text, those that would be unknown without it.
+    """
+    counts: Counter[str] = Counter()
+    for words in found:
+        counts.update(set(words))
+    single = [counts[w] <= min_count for words in found for w in words if " " not in w]
+    known = sorted(w for w, c in counts.items() if c >= min_count)
+    return {w: i for i, w in enumerate(known)}, float(np.mean(single)) if single else 0.0
+
+
+def incidence(found: Sequence[Sequence[str]], known: dict[str, int]) -> csr_array:
     """Which known words each text has: a sparse matrix of ones, shape (texts, words)."""
     from scipy.sparse import csr_array
 
-    tokenize = TOKENIZERS[tokens]
-    found = [sorted({known[w] for w in tokenize(text) if w in known}) for text in texts]
-    ends = np.cumsum([0, *map(len, found)])
-    indices = np.fromiter((i for row in found for i in row), dtype=np.int64, count=int(ends[-1]))
-    return csr_array((np.ones(len(indices)), indices, ends), shape=(len(texts), len(known)))
+    rows = [sorted({known[w] for w in words if w in known}) for words in found]
+    ends = np.cumsum([0, *map(len, rows)])
+    indices = np.fromiter((i for row in rows for i in row), dtype=np.int64, count=int(ends[-1]))
+    return csr_array((np.ones(len(indices)), indices, ends), shape=(len(rows), len(known)))
+
+
+def averaged_vectors(found: Sequence[Sequence[str]]) -> np.ndarray:
+    """The sum of the vectors of each text's words, each of length 1, divided by the root of their number."""
+    from scipy.sparse import csr_array
+
+    vectors = word_vectors()
+    rows = vectors.rows(w.removeprefix("#") for words in found for w in words)
+    text = np.repeat(np.arange(len(found)), [len(words) for words in found])[rows >= 0]
+    table = csr_array((np.ones(len(text)), (text, rows[rows >= 0])), shape=(len(found), len(vectors)))
+    unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-12)
+    made: np.ndarray = (table @ unit) / np.sqrt(np.maximum(table.sum(axis=1), 1.0))[:, None]
+    return made
 
 
 def fit_classifier(
@@ -136,6 +194,8 @@ def fit_classifier(
     positive: str | None = None,
     tokens: str = "tweets",
     min_count: int = 2,
+    ngrams: int = 1,
+    vectors: bool = False,
     strength: float | None = None,
     order: int = 4,
     units: str = "characters",
@@ -146,6 +206,10 @@ def fit_classifier(
     Parameters
     ----------
     method : "logistic", "naive-bayes" or "ngrams"
+    ngrams : int
+        Sequences of up to so many words are features, each where it occurs in `min_count` texts.
+    vectors : bool
+        The averaged vector of a text's words is a feature too (logistic).
     order, units
         Of n-gram models: their order, and "characters", "words" or "punctuation"; `dev` then fits a temperature.
     strength : float
@@ -161,46 +225,52 @@ def fit_classifier(
         if strength is not None:
             raise InputError("a strength goes with logistic and naive-bayes, not with ngrams.")
         return fit_ngrams(texts, labels, dev=dev, order=order, units=units, min_count=min_count, progress=progress)
+    if vectors and method != "logistic":
+        raise InputError("averaged vectors go with logistic regression.")
     classes = tuple(sorted({str(label) for label in labels}))
     if len(classes) < 2:
         raise InputError(f'all training texts have one label, "{classes[0]}"; a classifier needs two at least.')
-    known = vocabulary(texts, tokens, min_count)
+    found = tokens_of(texts, tokens, _validate.count(ngrams, "ngrams"))
+    known, unknown = vocabulary(found, min_count)
     if not known:
         raise InputError(f"no word occurs in {min_count} texts or more; lower `min_count=`.")
     numbered = {c: i for i, c in enumerate(classes)}
-    x, y = unigrams(texts, known, tokens), np.array([numbered[str(label)] for label in labels])
-    x_dev, y_dev = None, None
+    y = np.array([numbered[str(label)] for label in labels])
+    held = None
     if dev is not None:
         unseen = sorted({str(label) for label in dev[1]} - set(classes))
         if unseen:
             raise InputError(f'dev has the label "{unseen[0]}", which training has not.')
-        x_dev, y_dev = unigrams(dev[0], known, tokens), np.array([numbered[str(label)] for label in dev[1]])
-        if not len(y_dev):
+        if not len(dev[1]):
             raise InputError("dev has no texts.")
-    tried = [strength] if strength is not None else list(STRENGTHS[method]) if x_dev is not None else [1.0]
+        others = tokens_of(dev[0], tokens, ngrams)
+        y_dev = np.array([numbered[str(label)] for label in dev[1]])
+        held = (incidence(others, known), averaged_vectors(others) if vectors else np.zeros((len(others), 0)), y_dev)
+    tried = [strength] if strength is not None else list(STRENGTHS[method]) if held is not None else [1.0]
+    if not all(0.0 < value < np.inf for value in tried):
+        raise InputError(f"`strength=` must be a number above 0; got {strength}.")
+    x, dense = incidence(found, known), averaged_vectors(found) if vectors else np.zeros((len(found), 0))
+    fits = _logistic(x, dense, y, len(classes), tried, progress)
+    if method == "naive-bayes":
+        fits = (_naive_bayes(x, y, len(classes), value) for value in tried)
     best: tuple[float, float, np.ndarray, np.ndarray] | None = None
     scores = []
-    for number, value in enumerate(tried):
-        weights, intercept = _fitted(method, x, y, len(classes), value)
+    for number, (value, (weights, intercept)) in enumerate(zip(tried, fits, strict=True)):
         f1 = None
-        if x_dev is not None and y_dev is not None:
-            guessed = (np.asarray(x_dev @ weights) + intercept).argmax(axis=1)
-            f1 = _f1(y_dev, guessed, len(classes), None if positive is None else numbered.get(positive))
+        if held is not None:
+            guessed = (held[0] @ weights[: len(known)] + held[1] @ weights[len(known) :] + intercept).argmax(axis=1)
+            f1 = _f1(held[2], guessed, len(classes), None if positive is None else numbered.get(positive))
             scores.append({"strength": value, "f1": f1})
         if best is None or (f1 or 0.0) > best[0]:
             best = (f1 or 0.0, value, weights, intercept)
         if progress is not None:
             progress(number + 1, len(tried))
     assert best is not None
-    settings: dict[str, Any] = {
-        "method": method,
-        "tokens": tokens,
-        "min_count": min_count,
-        "strength": best[1],
-        "texts": len(texts),
-        "dev": scores,
-    }
-    return TextClassifier(tuple(known), classes, best[2], best[3], settings)
+    settings = {"method": method, "tokens": tokens, "min_count": min_count, "ngrams": ngrams, "strength": best[1]}
+    settings |= {"texts": len(texts), "unknown": unknown, "shares": (np.bincount(y) / len(y)).tolist(), "dev": scores}
+    settings |= {"vectors": dense.shape[1], "vector_words": len(word_vectors())} if vectors else {}
+    words = (*known, *(f"vector number {i + 1}" for i in range(dense.shape[1])))
+    return TextClassifier(words, classes, best[2], best[3], settings)
 
 
 def _f1(y: np.ndarray, guessed: np.ndarray, n_classes: int, positive: int | None) -> float:
@@ -212,22 +282,45 @@ def _f1(y: np.ndarray, guessed: np.ndarray, n_classes: int, positive: int | None
     return float(f.mean() if positive is None else f[positive])
 
 
-def _fitted(method: str, x: csr_array, y: np.ndarray, n_classes: int, strength: float) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.naive_bayes import BernoulliNB
-    except ImportError:
-        raise MissingExtra("training a classifier needs scikit-learn: pip install 'howsure[models]'.") from None
+def _naive_bayes(x: csr_array, y: np.ndarray, n_classes: int, pseudocount: float) -> tuple[np.ndarray, np.ndarray]:
+    of_class = np.eye(n_classes)[y]
+    n = of_class.sum(axis=0)
+    present = np.log((x.T @ of_class + pseudocount) / (n + 2.0 * pseudocount))  # log P(word | class)
+    absent = np.log1p(-np.exp(present))
+    return present - absent, np.log(n / n.sum()) + absent.sum(axis=0)
 
-    if not 0.0 < strength < np.inf:
-        raise InputError(f"`strength=` must be a number above 0; got {strength}.")
-    if method == "naive-bayes":
-        bayes = BernoulliNB(alpha=strength, binarize=None).fit(x, y)
-        present = bayes.feature_log_prob_.T  # log P(word | class)
-        absent = np.log1p(-np.exp(present))
-        return present - absent, bayes.class_log_prior_ + absent.sum(axis=0)
-    fitted = LogisticRegression(C=strength, max_iter=2000, tol=1e-6).fit(x, y)
-    weights, intercept = fitted.coef_.T, fitted.intercept_
-    if n_classes == 2:  # one column that speaks for the second class
-        weights, intercept = np.hstack([np.zeros_like(weights), weights]), np.array([0.0, intercept[0]])
-    return weights, intercept
+
+def _logistic(
+    x: csr_array, dense: np.ndarray, y: np.ndarray, n_classes: int, tried: Sequence[float], progress: Progress | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Weights and intercepts of least -log P + |W|²/2C for each C, in the order given; each fit begins where the last ended.
+
+    Of two classes one column of weights speaks for the second.
+    """
+    k, v, rows = 1 if n_classes == 2 else n_classes, x.shape[1], x.shape[1] + dense.shape[1]
+    true, transposed = np.eye(n_classes)[y], x.T.tocsr()
+    squares = np.concatenate([x.sum(axis=0), (dense**2).sum(axis=0), [len(y)]])
+    w = np.zeros((rows + 1, k))
+    for number, c in enumerate(tried):
+        decay = np.append(np.full(rows, 1.0 / c), 0.0)[:, None]
+        scale = 1.0 / np.sqrt(CURVATURE * squares[:, None] + decay)  # so that all directions are about equally curved
+
+        def loss(given: np.ndarray, scale: np.ndarray = scale, decay: np.ndarray = decay) -> tuple[float, np.ndarray]:
+            table = given.reshape(rows + 1, k) * scale
+            z = x @ table[:v] + dense @ table[v:rows] + table[rows]
+            z = np.hstack([np.zeros_like(z), z]) if k == 1 else z
+            z -= z.max(axis=1, keepdims=True)
+            off = np.exp(z)
+            total = off.sum(axis=1, keepdims=True)
+            value = float(np.log(total).sum() - (z * true).sum() + (decay * table**2).sum() / 2.0)
+            off = (off / total - true)[:, n_classes - k :]
+            gradient = np.vstack([transposed @ off, dense.T @ off, off.sum(axis=0)[None]])
+            return value, ((gradient + decay * table) * scale).ravel()
+
+        def after(i: int, *_: Any, told: tuple[int, float] = (number, c)) -> bool:
+            return bool(progress and progress(told[0], len(tried), f"C = {told[1]:g}, iteration {i}"))
+
+        found = minimise(loss, (w / scale).ravel(), max_iterations=2000, tolerance=TOLERANCE, after=after)
+        w = found.reshape(rows + 1, k) * scale
+        table = np.hstack([np.zeros_like(w), w]) if k == 1 else w
+        yield table[:rows], table[rows]

@@ -171,9 +171,7 @@ class AntecedentPosterior:
 
     @classmethod
     def from_logits(cls, logits: Any, *, name: str = "document") -> AntecedentPosterior:
-        """From logits of shape (N, N + 1), as neural resolvers give them: column k is antecedent k, the last the dummy.
-
-        What is not below the diagonal is ignored.
+        """From logits of shape (N, N + 1), as neural resolvers give them; only those below the diagonal and the last, the dummy's, count.
 
         >>> AntecedentPosterior.from_logits([[0, 0, 0], [2.0, 0, 0]]).pair(0, 1).__round__(4)
         0.8808

@@ -104,7 +104,7 @@ class ChainPosterior:
         kept = np.ones(given.shape[:2], bool) if keep is None else np.asarray(keep, bool)
         if given.ndim != 3 or kept.shape != given.shape[:2] or given.shape[2] != len(tags):
             raise InputError(
-                f"`logits` has shape (sentences, length, {len(tags)} tags) and `keep` (sentences, length); got {given.shape} and {kept.shape}."
+                f"logits have shape (sentences, length, {len(tags)}); got {given.shape}, `keep` {kept.shape}."
             )
         lengths = kept.sum(axis=1)
         starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])

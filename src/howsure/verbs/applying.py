@@ -15,20 +15,21 @@ from howsure._result import Result
 class Applied(Result):
     """Rows with the columns that a model added: in `data`, an Arrow table, or in the file `out`."""
 
-    SHOWN = "rows=n columns written=out?"
+    SHOWN = "rows=n columns written=out? notes"
 
     n: int
     columns: tuple[str, ...]
     what: str = "rows"
     out: str | None = None
     data: Any = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
         """What was done."""
         first = f"`{self.columns[0]}`" + (f" and {len(self.columns) - 1} more" if len(self.columns) > 1 else "")
         said = f"{self.n:,} {self.what} with the new {'column' if len(self.columns) == 1 else 'columns'} {first}"
-        return f"{said}." if self.out is None else f"Written: {self.out}, {said}."
+        return " ".join([f"{said}." if self.out is None else f"Written: {self.out}, {said}.", *self.notes])
 
     def table(self) -> list[dict[str, Any]]:
         """All rows if they are in memory; else a row for each new column."""

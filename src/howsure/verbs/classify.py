@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,13 +34,9 @@ def train_classifier(
     dev: Any = None,
     positive: str | None = None,
     emoticons: bool = False,
-    tokens: str = "tweets",
-    min_count: int = 2,
-    strength: float | None = None,
-    order: int = 4,
-    units: str = "characters",
     where: str | None = None,
     progress: Progress | None = None,
+    **fitting: Any,
 ) -> ClassifierTraining:
     """Train on a table of texts and labels: the model, and the number of rows left out.
 
@@ -52,9 +49,9 @@ def train_classifier(
         Columns, when they cannot be guessed.
     emoticons : bool
         There are no labels: 1 is a text with ":)", which is then taken away (the emoticon trick).
-    tokens : "tweets" or "words"
-    strength, min_count, order, units
-        See `howsure.models.classifiers.fit_classifier`.
+    **fitting
+        How to fit: tokens ("tweets" or "words"), strength, min_count, ngrams, vectors, order, units; see
+        `howsure.models.classifiers.fit_classifier`.
     """
     from howsure.models.classifiers import fit_classifier
 
@@ -67,19 +64,7 @@ def train_classifier(
         held_out, left_out = (dev_texts, dev_labels), left_out + dev_left_out
     if positive is not None and positive not in labels:
         raise InputError(f'no training text has the label "{positive}".')
-    made = fit_classifier(
-        texts,
-        labels,
-        method=method,
-        dev=held_out,
-        positive=positive,
-        tokens=tokens,
-        min_count=min_count,
-        strength=strength,
-        order=order,
-        units=units,
-        progress=progress,
-    )
+    made = fit_classifier(texts, labels, method=method, dev=held_out, positive=positive, progress=progress, **fitting)
     return ClassifierTraining(made, left_out)
 
 
@@ -93,21 +78,18 @@ def cv_classifier(
     second: str | None = None,
     groups: str | None = None,
     emoticons: bool = False,
-    tokens: str = "tweets",
-    min_count: int = 2,
     strength: float | None = None,
-    order: int = 4,
-    units: str = "characters",
     where: str | None = None,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
     progress: Progress | None = None,
+    **fitting: Any,
 ) -> CrossValidation:
     """k-fold cross-validation of a classifier: train on k - 1 folds, predict the other, for each in turn.
 
     Labels are in proportion in every fold; texts of the same `groups` (author) stay in one, and intervals allow for them.
     `second` is the column of a second annotator, whose accuracy is the ceiling. Without `strength` the hyperparameter (of
-    n-gram models the temperature) is chosen in each fold, on a tenth of its training texts.
+    n-gram models the temperature) is chosen in each fold, on a tenth of its training texts. `fitting` is as of `train_classifier`.
     """
     from howsure.models.classifiers import fit_classifier
     from howsure.verbs.cross_validation import cross_validated
@@ -132,11 +114,8 @@ def cv_classifier(
             [labels[i] for i in kept],
             method=method,
             dev=([texts[i] for i in tuned], [labels[i] for i in tuned]) if tuned else None,
-            tokens=tokens,
-            min_count=min_count,
             strength=strength,
-            order=order,
-            units=units,
+            **fitting,
         )
         posterior = model.posterior([texts[i] for i in test.tolist()])
         seen, counts = np.unique(mine, return_counts=True)
@@ -186,6 +165,10 @@ def check_classifier(
         known = ", ".join(used.classes[:10])
         raise InputError(f'the label "{unseen[0]}" was not in training, which had {known}.')
     posterior = used.posterior(texts).tempered(temperature)
+    notes: tuple[str, ...] = ()
+    if isinstance(used, TextClassifier):
+        shares = np.array([labels.count(c) for c in used.classes]) / len(labels)
+        notes = used.unlike(used.unknown(texts), shares, len(texts), labelled=True)
     grouped = None if groups is None else columns[groups]
     scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
     if len(used.classes) == 2:
@@ -197,13 +180,13 @@ def check_classifier(
             by=None if by is None else columns[by],
             confidence_level=confidence_level,
         )
-        return ClassifierCheck(scored, calibration, wanted, left_out)
+        return ClassifierCheck(scored, calibration, wanted, left_out, notes)
     if positive is not None or by is not None:
         raise InputError("`positive=` and `by=` go with two classes; this model has more.")
     calibration = check(
         labels, posterior.marginals(), classes=used.classes, groups=grouped, confidence_level=confidence_level
     )
-    return ClassifierCheck(scored, calibration, None, left_out)
+    return ClassifierCheck(scored, calibration, None, left_out, notes)
 
 
 def apply_classifier(
@@ -220,13 +203,21 @@ def apply_classifier(
     check_out(out, [source])
     used = _model(model)
     names = [f"p_{c}" for c in used.classes]
+    unknown, sums, n = np.zeros(2), np.zeros(len(names)), 0
     with Table(source) as table:
         column = table.column(text_column(table, text))
 
         def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
-            return list(np.ascontiguousarray(used.posterior(read[0].to_pylist()).marginals().T))
+            nonlocal unknown, sums, n
+            texts = read[0].to_pylist()
+            q = used.posterior(texts).marginals()
+            unknown = unknown + (used.unknown(texts) if isinstance(used, TextClassifier) else 0)
+            sums, n = sums + q.sum(axis=0), n + len(q)
+            return list(np.ascontiguousarray(q.T))
 
-        return added(table, [column], names, add, out, "VARCHAR")
+        made = added(table, [column], names, add, out, "VARCHAR")
+    notes = used.unlike(unknown, sums / max(n, 1), n) if isinstance(used, TextClassifier) else ()
+    return replace(made, notes=notes)
 
 
 def _model(given: Any) -> Classifier:

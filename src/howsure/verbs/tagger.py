@@ -245,20 +245,22 @@ def check_tagger(
     source: Source,
     *,
     column: str | None = None,
-    groups: str = "sentence",
+    groups: str | None = None,
     pairs: int = 100,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> TaggerCheck:
     """Is a tagger's posterior calibrated: each tag's probability, the commonest tag pairs', and spans' if it has any?
 
-    `groups` is what is independent: "sentence" or "document". Tags that the model has never seen have probability 0.
+    `groups` is what is independent: "sentence" or "document"; by default documents where there are several (`# newdoc`), and
+    the result says which. Tags that the model has never seen have probability 0.
     """
     level = _validate.fraction(confidence_level, "confidence_level")
-    if groups not in ("sentence", "document"):
+    if groups not in (None, "sentence", "document"):
         raise InputError(f"`groups=` must be sentence or document; got {groups!r}.")
     tagger = model_of(model, Crf, Hmm)
     words, starts, tags, of_document = tagged(source, column)
+    groups = groups or ("document" if of_document[-1] > 0 else "sentence")
     posterior = tagger.posterior(words, starts)
     codes = posterior.codes(tags)
     unseen = sorted({t for t, c in zip(tags, codes.tolist(), strict=True) if c < 0})

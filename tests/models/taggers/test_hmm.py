@@ -7,9 +7,9 @@ from howsure.errors import InputError
 from howsure.models.saved import save_model
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import FLOOR, Hmm, HmmCounts
-from howsure.models.taggers.tagger import load_tagger
 from howsure.models.taggers.temperature import fit_temperature
 from howsure.posteriors.chain import ChainPosterior
+from howsure.verbs.load import load
 
 WORDS = ["the", "dog", "the", "cat", "runs", "dog", "Zanzibar"]
 STARTS = np.array([0, 2, 5, 7])
@@ -68,7 +68,7 @@ def test_maximum_likelihood_never_gives_nan():
 def test_saved_and_loaded(tmp_path):
     model = HmmCounts(WORDS, STARTS, TAGS).fit(pseudocount=0.1).with_settings(temperature=2.0)
     model.save(tmp_path / "hmm.npz")
-    again = load_tagger(tmp_path / "hmm.npz")
+    again = load(tmp_path / "hmm.npz")
     assert isinstance(again, Hmm)
     np.testing.assert_array_equal(
         again.posterior(WORDS, STARTS).marginals(), model.posterior(WORDS, STARTS).marginals()
@@ -79,11 +79,11 @@ def test_saved_and_loaded(tmp_path):
 
 def test_models_of_another_kind_or_version(tmp_path):
     save_model(tmp_path / "other.npz", "ngram", 1, {}, {})
-    with pytest.raises(InputError, match="a tagger"):
-        load_tagger(tmp_path / "other.npz")
+    with pytest.raises(InputError, match="kind ngram"):
+        load(tmp_path / "other.npz")
     save_model(tmp_path / "later.npz", "hmm", 99, {}, {})
     with pytest.raises(InputError, match="version 99"):
-        load_tagger(tmp_path / "later.npz")
+        load(tmp_path / "later.npz")
 
 
 def test_bad_training_data():

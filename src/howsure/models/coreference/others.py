@@ -3,10 +3,9 @@
     {"text": …, "spans": [[0, 3], …], "logits": [[…], …]}          fastcoref's spans and `coref_logit`: characters, ends exclusive
     {"text": …, "clusters": [[[0, 3], …], …]}                      fastcoref's `output_file`: the same, clusters alone
     {"tokens": […], "clusters_token_offsets": [[[0, 0], …], …]}    maverick's `predict`: tokens, ends inclusive
-    {"name": …, "mentions": [[0, 1], …], "scores": [[], [1.2]]}    tokens of our documents, ends exclusive
+    {"name": …, "mentions": [[0, 1], …], "logits": [[…], …]}       tokens of our documents, ends exclusive
 
-Row i of "scores" holds the logits of the antecedents 0 … i-1, and "new" those of starting an entity (0 without it); rows of
-"probabilities" leave over that of starting one; "logits" is a matrix (N, N + 1) with the dummy last.
+"logits" is a matrix (N, N + 1): row i holds those of the antecedents 0 … i-1 and, last, that of starting an entity.
 Words need not be cut alike: characters other than white space are counted on both sides, and must be the same.
 """
 
@@ -26,7 +25,6 @@ from howsure.errors import InputError
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 Spans = list[tuple[int, int]]
-FORMS = '"spans" or "mentions" with "logits", "scores" or "probabilities"; or "clusters"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,7 @@ class SystemDocument:
 class SystemScores:
     """The documents of a system, found by name or by text; asked like a `CorefModel`. Made by `read_system`."""
 
-    keeps_singletons = False
-    temperature = 1.0
+    keeps_singletons, temperature = False, 1.0
 
     def __init__(self, path: str, given: Sequence[SystemDocument]) -> None:
         self.path = path
@@ -77,9 +74,6 @@ class SystemScores:
         self._by_text = {g.letters: g for g in given if g.name is None}
         if len(self._by_name) + len(self._by_text) < len(given):
             raise InputError(f"{path}: two documents have one name, or one text and no name.")
-
-    def __repr__(self) -> str:
-        return f"SystemScores({self.path!r}: {len(self._by_name) + len(self._by_text):,} documents)"
 
     def of(self, document: Document) -> SystemDocument:
         """What the system says of a document: by its name or, where the file has no names, by its text."""
@@ -129,38 +123,18 @@ def _document(record: dict[str, Any], where: str) -> SystemDocument:
         return SystemDocument(where, name, *_clustered(pieces, letters, where))
     key = next((k for k in ("clusters", "spans", "mentions") if k in record), None)
     if key is None or (key != "mentions" and not isinstance(record.get("text"), str)):
-        raise InputError(f'{where}: a document has {FORMS}; "spans" and "clusters" count characters of its "text".')
+        raise InputError(f'{where}: a document has "spans" or "clusters" of its "text", or "mentions" of tokens.')
     text = str(record.get("text"))
     if key == "clusters":
-        return SystemDocument(
-            where, name, *_clustered([_shrunk(c, text, where) for c in record[key]], _letters([text]), where)
-        )
-    posterior = _posterior(record, where)
+        pieces = [_shrunk(c, text, where) for c in record[key]]
+        return SystemDocument(where, name, *_clustered(pieces, _letters([text]), where))
+    posterior = AntecedentPosterior.from_logits(record["logits"], name=where)
     spans = [(int(s), int(e)) for s, e in record[key]]
     if len(spans) != len(posterior):
-        raise InputError(f"{where}: {len(spans)} mentions, but scores of {len(posterior)}.")
+        raise InputError(f"{where}: {len(spans)} mentions, but logits of {len(posterior)}.")
     if key == "mentions":
         return SystemDocument(where, name or where, spans, None, posterior)
     return SystemDocument(where, name, _shrunk(spans, text, where), _letters([text]), posterior)
-
-
-def _posterior(record: dict[str, Any], where: str) -> AntecedentPosterior:
-    if "logits" in record:
-        return AntecedentPosterior.from_logits(record["logits"], name=where)
-    kind = "scores" if "scores" in record else "probabilities"
-    rows = record.get(kind)
-    if not isinstance(rows, list):
-        raise InputError(f'{where}: a document has "logits", "scores" or "probabilities", a list of rows.')
-    square = np.full((len(rows), len(rows)), -np.inf if kind == "scores" else 0.0)
-    for i, row in enumerate(rows):
-        if len(row) != i:
-            raise InputError(
-                f"{where}: row {i} of {kind} needs {i} numbers, one for each earlier mention; got {len(row)}."
-            )
-        square[i, :i] = [-np.inf if x is None else float(x) for x in row]
-    if kind == "scores":
-        return AntecedentPosterior.from_scores(square, record.get("new", np.zeros(len(rows))), name=where)
-    return AntecedentPosterior(square, record.get("new"), name=where)
 
 
 def _letters(words: Sequence[str]) -> str:

@@ -11,11 +11,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure.data.vectors import word_classes
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
 
@@ -94,6 +96,14 @@ def unknown_class(word: str) -> str:
     return f"{form} {word[-3:].lower()}" if word[-1:].isalpha() and len(word) > 3 else form
 
 
+@cache
+def vector_class(word: str) -> str:
+    """The word's class by its vector, also where it is drawn out or a hashtag; "" if it has none."""
+    known, lower = word_classes(), word.lower()
+    forms = (lower, plain(word), re.sub(r"(.)\1+", r"\1", lower), lower.lstrip("#@"))
+    return next((known[form] for form in forms if form in known), "")
+
+
 Form = Callable[[str], str]  # "" is no feature
 
 
@@ -119,6 +129,7 @@ FORMS: dict[str, Form] = {
     "always": lambda w: "1",
     **{f"prefix{n}": _prefix(n) for n in range(1, 6)},
     **{f"suffix{n}": _suffix(n) for n in range(1, 6)},
+    **{f"vector{n}": lambda w, n=n: vector_class(w)[:n] for n in range(4, 13, 2)},  # type: ignore[misc]
 }
 
 
@@ -165,9 +176,10 @@ TEMPLATES: dict[str, tuple[Column, ...]] = {
         (("lexicon", 0),), (("lexicon", -1),), (("lexicon", 1),), (("lexicon", 0), ("capital", 0)),
         (("lexicon", -1), ("lexicon", 0)), (("lexicon", 0), ("lexicon", 1)),
     ),
+    "vectors": _columns(*((((f"vector{n}", 0),)) for n in range(4, 13, 2))),
 }  # fmt: skip
 
-SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in ("class", "lexicon"))}
+SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in ("class", "lexicon", "vectors"))}
 
 
 def chosen_templates(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -1,28 +1,16 @@
-"""Taggers by file, whichever kind of model it holds; and what training one returns."""
+"""What training a tagger returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from howsure._result import Record, Training, drawn_by
-from howsure.errors import InputError
-from howsure.models.saved import model_kind
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.models.taggers.temperature import FittedTemperature
 
 Tagger = Crf | Hmm
-KINDS: dict[str, type[Crf] | type[Hmm]] = {"crf": Crf, "hmm": Hmm}
-
-
-def load_tagger(path: str | Path) -> Tagger:
-    """A saved HMM or CRF."""
-    kind = model_kind(path)
-    if kind not in KINDS:
-        raise InputError(f"{path} holds a model of kind {kind}; a tagger ({' or '.join(KINDS)}) was expected.")
-    return KINDS[kind].load(path)
 
 
 @dataclass(frozen=True, slots=True)

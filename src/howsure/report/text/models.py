@@ -109,7 +109,7 @@ def tagger_text(made: TaggerCheck, by: str = "tag") -> str:
     parts = [
         filled(made.verdict),
         aligned(rows),
-        f"By {by}, worst first ({made.n_groups:,} {made.groups}s are independent):\n" + slice_rows(shown, 60, with_rows=by == "span"),
+        f"By {by}, worst first ({made.n_groups:,} {made.groups}s are taken as independent):\n" + slice_rows(shown, 60, with_rows=by == "span"),
         "The predicted tag's probability\n" + bins_table(c.top),
         curve(c.top),
     ]  # fmt: skip
@@ -188,5 +188,4 @@ def classifier_text(c: ClassifierCheck) -> str:
     of = "" if c.positive is None else f'Probability of "{printable(c.positive)}":\n\n'
     k = c.calibration
     left = f"\n{c.left_out:,} rows without a text or a label were left out.\n" if c.left_out else ""
-    calibrated = k.to_text()
-    return score_text(c.score) + left + "\n" + of + calibrated
+    return score_text(c.score) + left + "\n" + of + k.to_text() + "".join(f"\n\n{note}" for note in notes(c.notes))

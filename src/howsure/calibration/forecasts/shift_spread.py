@@ -9,6 +9,7 @@ quantile of the forecast, and the fit allows for that.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp, log, sqrt
 
 import numpy as np
@@ -29,7 +30,7 @@ def shift_and_spread(
     """The fit, with intervals from the sandwich variance; none where the data do not hold the fit."""
     n = int(cells.sum())
     counts = np.add.reduceat(cells, np.append(0, points)).astype(np.float64)
-    scale, weight = _scale(points, n_draws)
+    scale, weight = _scale(tuple(points.tolist()), n_draws)
     fit, inside = _fitted(counts, scale, weight)
     mean, spread = float(fit[0]), exp(fit[1])
     p, slope = _law(fit, scale, weight)
@@ -48,8 +49,10 @@ def shift_and_spread(
     )
 
 
-def _scale(points: Ints, n_draws: int | None) -> tuple[Floats, Floats]:
+@lru_cache(maxsize=8)
+def _scale(places: tuple[int, ...], n_draws: int | None) -> tuple[Floats, Floats]:
     """Where the points lie on the scale of w, (points, nodes), and the nodes' weights: of a law for draws, else one."""
+    points = np.array(places)
     if n_draws is None:
         return special.ndtri(points / CELLS)[:, None], np.ones(1)
     node, weight = np.polynomial.legendre.leggauss(NODES)

@@ -83,7 +83,9 @@ def _check_same(expected: Blocks, model: str | None, coref: str | None) -> None:
 class OnSpark:
     """Does blocks on Spark."""
 
-    def __init__(self, folder: Path, work: Question, master: str | None, manifest: dict[str, Any], parses: bool) -> None:
+    def __init__(
+        self, folder: Path, work: Question, master: str | None, manifest: dict[str, Any], parses: bool
+    ) -> None:
         self.folder = folder
         settings = manifest["settings"]
         self.task = Blocks(

@@ -8,7 +8,7 @@
 # make classifier-study  the table of docs/guides/classify.md
 # make tagger-study      docs/studies/taggers-study.md
 # make coref-study       docs/studies/coref-study.md
-# make english-model     train the English pipeline (50 minutes on a core; goes on where it stopped); english-scores  score it
+# make english-model     train the English pipeline (about an hour on a core; goes on where it stopped); english-scores  score it
 # make english-coref     train the coreference weights that ship, on automatic parses, and score them
 # make count-study     the tables of counts in docs/evidence/theory.md, and docs/tutorial-count.md (an hour)
 # make lm-study          docs/studies/lm-study.md
@@ -111,7 +111,7 @@ coref-study: $(VENV)/.base
 	$(BIN)/python bench/studies/coref_study.py
 
 english-model: $(VENV)/.test
-	$(BIN)/python -m howsure.english.training build/english --export src/howsure/english/model
+	$(BIN)/python bench/studies/english_training.py build/english --export src/howsure/english/model
 
 # The word vectors that ship, from GloVe under HOWSURE_DATA.
 english-vectors: $(VENV)/.test

@@ -10,15 +10,23 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+import howsure
 from howsure.corpora.document import Document
+from howsure.data.vectors import shipped_path
+from howsure.english.annotating import reparsed
+from howsure.english.confidence import KINDS, probabilities
 from howsure.english.parsing import parse
 from howsure.english.shipped import SHIPPED, Model, model, model_version
-from howsure.english.training_data import Scores, scores, sentences, treebank
+from howsure.english.training_data import NON_COMMERCIAL, Scores, scores, sentences, treebank
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
 NAMES = {"ewt": "EWT", "gum": "GUM"}
+WORDS = {"UposProb": "UPOS", "XposProb": "XPOS", "ArcProb": "head and relation"}
 
 
 def main() -> None:
@@ -29,11 +37,15 @@ def main() -> None:
     ready = model(given.model)
     parts = treebank("test")
     folder = SHIPPED if given.model is None else Path(given.model)
+    size = sum(f.stat().st_size for f in (*folder.glob("*"), shipped_path()))
     said = "\n\n".join(
         [
-            f"Version `{model_version(given.model)}`, {sum(f.stat().st_size for f in folder.glob('*')) / 1e6:.1f} MB.",
+            f"Version `{model_version(given.model)}`, {size / 1e6:.1f} MB with "
+            "coreference, the arc-factored parser and the word vectors.",
             gold_table(ready, parts),
             raw_table(given.model, parts),
+            genre_table(given.model),
+            calibration_table(ready, parts),
             speed_line(given.model, parts["ewt"]),
         ]
     )
@@ -89,6 +101,61 @@ def raw_table(name: str | None, parts: dict[str, list[Document]]) -> str:
         made = parse([raw_text(d) for d in documents], model=name, cache=False, jobs=1)
         found = raw_scores(zip(documents, made, strict=True))
         lines.append(f"| {NAMES[part]} | " + " | ".join(f"{v:.1f}" for v in found) + " |")
+    return "\n".join(lines)
+
+
+def genre_table(name: str | None) -> str:
+    """The same on GUM's test part by genre, those without training data included."""
+    genres: dict[str, list[Document]] = {}
+    for document in treebank("test", genres="all")["gum"]:
+        genres.setdefault(document.name.split("_")[1], []).append(document)
+    lines = [
+        "GUM's test part by genre, raw text. Genres with a star were not in the training data.",
+        "",
+        "| genre | documents | words | sentences, F1 | UPOS | LAS |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for genre, documents in sorted(genres.items()):
+        made = parse([raw_text(d) for d in documents], model=name, cache=False, jobs=1)
+        found = raw_scores(zip(documents, made, strict=True))
+        star = "*" if genre in NON_COMMERCIAL else ""
+        n = sum(len(d) for d in documents)
+        lines.append(f"| {genre}{star} | {len(documents)} | {n:,} | {found[1]:.1f} | {found[2]:.1f} | {found[5]:.1f} |")
+    return "\n".join(lines)
+
+
+def calibration_table(ready: Model, parts: dict[str, list[Document]]) -> str:
+    """Whether the probabilities of tags and arcs are right, gold words and sentences; intervals by document."""
+    lines = [
+        "Probabilities of tags and arcs (`howsure parse --probabilities`), gold words and sentences: RMS calibration error",
+        "with its 95% interval, documents as groups, as the model gives them and by the curves fitted on the development parts.",
+        "",
+        "| test part | probability of | right, percent | RMS error, raw | RMS error, calibrated | AUC |",
+        "|---|---|---:|---|---|---:|",
+    ]
+    for part, documents in parts.items():
+        found = {kind: ([], [], []) for kind in KINDS}
+        groups: list[int] = []
+        for curves, column in ((None, 1), (ready.curves, 2)):
+            made = reparsed(replace(ready, curves=curves), documents, probabilities=True)
+            for k, (gold, own) in enumerate(zip(documents, made, strict=True)):
+                groups.extend([k] * len(gold) if column == 1 else [])
+                right = {
+                    "UposProb": [a == b for a, b in zip(gold.column("upos"), own.column("upos"), strict=True)],
+                    "XposProb": [a == b for a, b in zip(gold.column("xpos"), own.column("xpos"), strict=True)],
+                    "ArcProb": (gold.heads == own.heads)
+                    & [a == b for a, b in zip(gold.column("relation"), own.column("relation"), strict=True)],
+                }
+                for kind, p in probabilities(own).items():
+                    found[kind][column].extend(p.tolist())
+                    found[kind][0].extend(np.asarray(right[kind], dtype=int).tolist() if column == 1 else [])
+        for kind, (right_, *both) in found.items():
+            checks = [howsure.check(right_, p, groups=groups) for p in both]
+            cells = [f"{c.error.value:.4f} [{c.error.low:.4f}, {c.error.high:.4f}]" for c in checks]
+            share = 100 * sum(right_) / len(right_)
+            lines.append(
+                f"| {NAMES[part]} | {WORDS[kind]} | {share:.1f} | {cells[0]} | {cells[1]} | {checks[1].auc:.3f} |"
+            )
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from howsure.cli.parser import Family
 
 SOURCE = Path(howsure.__file__).parent
 # Texts for the terminal alone, and programs with options of their own.
-OF_THE_SHELL = ("cli/", "report/text/", "experiments/", "english/training.py", "verbs/doctor.py", "verbs/reproduce.py")
+OF_THE_SHELL = ("cli/", "report/text/", "experiments/", "verbs/doctor.py", "verbs/reproduce.py")
 FLAGS = {f for _, at in commands(application()) if not isinstance(at, Family) for p in at.options for f in p.flags}
 
 

@@ -54,7 +54,7 @@ def test_resolve_text_on_the_command_line(shipped, tmp_path, capsys):
     capsys.readouterr()
     for arguments in ([], ["model.npz"], ["model.npz", "x.conllu", "--raw", "y.txt"]):
         assert run(["coref", "resolve", *arguments, "-o", str(tmp_path / "no.jsonl")]) == 2
-        assert "give a model and documents, or raw text with --raw" in capsys.readouterr().err
+        assert "give a model (or --scores) and documents, or raw text with --raw" in capsys.readouterr().err
     assert not (tmp_path / "no.jsonl").exists()
 
 

@@ -7,11 +7,10 @@ import pytest
 
 spacy = pytest.importorskip("spacy")
 
-import howsure.english.training as training  # noqa: E402
 from howsure.corpora.document import Document  # noqa: E402
-from howsure.english.pipeline import set_weights, weights  # noqa: E402
-from howsure.english.shipped import export, model  # noqa: E402
-from howsure.english.training_data import gold_doc, groups, sentences  # noqa: E402
+from howsure.english.pipeline import Shape, set_weights, weights  # noqa: E402
+from howsure.english.shipped import model  # noqa: E402
+from howsure.english.training_data import sentences  # noqa: E402
 
 SUBJECTS, VERBS, THINGS = ("dogs", "cats", "birds"), ("see", "like", "hear"), ("rain", "snow", "fish")
 
@@ -31,19 +30,24 @@ def tiny(name):
     return Document(name, tuple(words), np.arange(0, 4 * n + 1, 4), columns, heads, np.ones(4 * n, dtype=bool))
 
 
+@pytest.fixture(scope="module")
+def training(study):
+    return study("english_training")
+
+
 @pytest.fixture
-def small(monkeypatch):
+def small(training, monkeypatch):
     def treebank(part):
         return {"ewt": [tiny("a")], "gum": [tiny("b")]}
 
     monkeypatch.setattr(training, "treebank", treebank)
-    monkeypatch.setattr("howsure.english.training_data.treebank", treebank)
     monkeypatch.setattr(training, "EVERY", 2)
     monkeypatch.setattr(training, "WORDS_PER_BATCH", 60)
     monkeypatch.setattr(training, "WARM_UP", 2)
+    monkeypatch.setattr(training, "LISTED", 0.0)  # its tag is not among the labels
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(small, tmp_path, monkeypatch, capsys):
+def test_a_stopped_run_goes_on_to_the_same_weights(training, small, tmp_path, monkeypatch, capsys):
     training.train(tmp_path / "whole", 6)
     kept = training._checkpoint
 
@@ -65,9 +69,9 @@ def test_a_stopped_run_goes_on_to_the_same_weights(small, tmp_path, monkeypatch,
             assert np.array_equal(a[key], b[key]), key
 
 
-def test_what_is_exported_is_what_was_trained(small, tmp_path, capsys):
+def test_what_is_exported_is_what_was_trained(training, small, tmp_path, capsys):
     training.train(tmp_path / "run", 8)
-    ready = model(str(export(tmp_path / "run", tmp_path / "model")))
+    ready = model(str(training.export(tmp_path / "run", tmp_path / "model")))
     with np.load(tmp_path / "run" / "best.npz") as best:
         for key, value in weights(ready.nlp).items():
             assert np.array_equal(value, best[key].astype(np.float16).astype(np.float32))
@@ -77,29 +81,67 @@ def test_what_is_exported_is_what_was_trained(small, tmp_path, capsys):
     assert [t.tag_ for t in doc] == ["NNS", "VBP", "NN", "."]
     with pytest.raises(ValueError, match="not of this pipeline"):
         set_weights(ready.nlp, {})
+    assert Shape.of(weights(ready.nlp)) == Shape()  # with word vectors, of which it knows which
+    with np.load(tmp_path / "model" / "weights.npz") as kept:
+        arrays = dict(kept)
+    np.savez(tmp_path / "model" / "weights.npz", **{**arrays, "vectors": np.zeros(32, np.uint8)})
+    model.cache_clear()
+    with pytest.raises(ValueError, match="not those that the weights were trained with"):
+        model(str(tmp_path / "model"))
 
 
-def test_a_pass_holds_every_sentence_once():
+def test_a_pass_holds_every_sentence_once(training):
     document = sentences(tiny("a"))
-    made = groups([document, document], np.random.default_rng(0))
+    made = training.groups([document, document], np.random.default_rng(0))
     assert sum(len(g) for g, _ in made) == 2 * len(document)
     assert all(1 <= len(g) <= 10 for g, _ in made)
     assert {how for _, how in made} <= {"as is", "upper", "lower"}
     order = {s.words: i for i, s in enumerate(document)}
-    for group, _ in made:  # consecutive
-        places = [order[s.words] for s in group]
+    for group, _ in made:  # consecutive; titles and items of lists are known by their words
+        places = [order[_plain(s.words)] for s in group]
         assert places == list(range(places[0], places[0] + len(places)))
 
 
-def test_gold_documents_keep_sentences_and_heads():
+def _plain(words):
+    words = [w.lower() for w in words if w not in "-*•–"]
+    return tuple(words if words[-1] == "." else [*words, "."])
+
+
+def test_titles_and_lists_are_trees(training):
+    sentence = sentences(tiny("a"))[0]
+    bare = training.unmarked(sentence)
+    assert (bare.words, bare.heads, bare.deps) == (sentence.words[:3], (1, 1, 1), ("nsubj", "ROOT", "obj"))
+    assert training.unmarked(bare) is bare
+    item = training.listed(sentence, "-")
+    assert item.words == ("-", *sentence.words)
+    assert item.heads == (2, 2, 2, 2, 2)
+    assert [d for d, h, i in zip(item.deps, item.heads, range(5), strict=True) if h == i] == ["ROOT"]
+    rng = np.random.default_rng(1)
+    made = {training.varied(sentence, rng).words for _ in range(2000)}
+    assert {("dogs", "see", "rain"), ("Dogs", "See", "Rain"), ("DOGS", "SEE", "RAIN"), sentence.words} < made
+    assert {words[0] for words in made} > set(training.LIST_MARKS)
+
+
+def test_curves_rise_and_fit(training):
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.01, 0.999, 20_000)
+    for true in (lambda p: p, lambda p: p**2, lambda p: 0.5 + 0 * p):
+        right = (rng.uniform(size=len(p)) < true(p)).astype(float)
+        curve = training._curve(p, right)
+        made = 1 / (1 + np.exp(-training.design_of(p) @ curve))
+        assert (curve[:2] >= 0).all()
+        assert abs(made - true(p)).mean() < 0.02
+
+
+def test_gold_documents_keep_sentences_and_heads(training):
     group = sentences(tiny("a"))[:3]
-    doc = gold_doc(spacy.blank("en").vocab, group, "upper")
+    doc = training.gold_doc(spacy.blank("en").vocab, group, "upper")
     assert [t.text for t in doc][:4] == ["DOGS", "SEE", "RAIN", "."]
     assert [s.root.i for s in doc.sents] == [1, 5, 9]
     assert [t.head.i for t in doc][4:8] == [5, 5, 5, 5]
 
 
-def test_the_learning_rate_rises_and_falls():
+def test_the_learning_rate_rises_and_falls(training):
     rates = [training.learning_rate(s, 1000) for s in range(1001)]
     assert max(rates) == pytest.approx(training.PEAK_RATE)
     assert np.argmax(rates) in (training.WARM_UP - 1, training.WARM_UP)

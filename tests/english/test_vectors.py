@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from howsure.corpora.reading import corpus_path
-from howsure.data.vectors import packed_vectors, read_vectors, shipped_path, word_vectors
+from howsure.data.vectors import read_vectors, shipped_path, word_vectors
 from howsure.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def packed_vectors(study):
+    return study("english_vectors").packed_vectors
 
 
 def test_rows_are_looked_up_in_lower_case():
@@ -54,7 +59,7 @@ def test_four_bits_keep_the_vectors():
 
 
 @given(arrays(np.float32, (5, 8), elements=st.floats(-1e6, 1e6, width=32)))
-def test_packing_is_right_to_half_a_step(tmp_path_factory, matrix):
+def test_packing_is_right_to_half_a_step(tmp_path_factory, packed_vectors, matrix):
     path = tmp_path_factory.mktemp("v") / "v.npz"
     np.savez(path, **packed_vectors("abcde", matrix))
     found = read_vectors(path)
@@ -63,7 +68,7 @@ def test_packing_is_right_to_half_a_step(tmp_path_factory, matrix):
     assert (np.abs(found.matrix - matrix) <= step * 0.5001 + 1e-37).all()
 
 
-def test_damage_is_told(tmp_path):
+def test_damage_is_told(tmp_path, packed_vectors):
     good = packed_vectors("ab", np.ones((2, 4), np.float32))
     path = tmp_path / "v.npz"
     bad = {

@@ -176,6 +176,9 @@ def serve(deliver: Delivery, results: str, port: int) -> int:
     ENCODING,
     options.JOBS,
     *options.CACHE,
+    option(
+        "probabilities", "Say how probable each tag and arc is: UposProb, XposProb, ArcProb in the last column.", False
+    ),
     replace(options.JSON, help="Print JSON: all columns or, with -o, a summary."),
 )
 def parse(deliver: Delivery, source: str, out: str | None, cache: str | None, no_cache: bool, **given: Any) -> int:
@@ -187,6 +190,7 @@ def parse(deliver: Delivery, source: str, out: str | None, cache: str | None, no
     Examples:
       howsure parse news.txt -o news.conllu
       howsure parse articles/ -o articles.conllu --jobs 4
+      howsure parse news.txt --probabilities -o news.conllu
       echo "Colourless green ideas sleep furiously." | howsure parse -
     """
     from howsure.files import whole_file

@@ -98,13 +98,3 @@ def read_vectors(path: str | Path) -> WordVectors:
     matrix = pairs[packed].reshape(len(packed), -1)
     matrix *= scale[:, None]
     return WordVectors(words, matrix)
-
-
-def packed_vectors(words: Sequence[str], matrix: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of a file that `read_vectors` reads: each number rounded to a seventh of the largest of its row."""
-    import numpy as np
-
-    scale = (np.abs(matrix).max(axis=1) / LEVELS).astype(np.float32)
-    levels = np.rint(matrix / np.where(scale > 0, scale, 1.0)[:, None]).astype(np.int64) + LEVELS + 1
-    packed = (levels[:, ::2] | levels[:, 1::2] << 4).astype(np.uint8)
-    return {"words": np.frombuffer("\n".join(words).encode(), np.uint8), "packed": packed, "scale": scale}

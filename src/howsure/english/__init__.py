@@ -4,14 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from howsure.english.confidence import probabilities
     from howsure.english.coreference import with_coreference
     from howsure.english.parsing import parse
     from howsure.english.tokens import original_text
 
-__all__ = ["original_text", "parse", "with_coreference"]
+__all__ = ["original_text", "parse", "probabilities", "with_coreference"]
 
 
-_LAZY = {"parse": "parsing", "original_text": "tokens", "with_coreference": "coreference"}
+_LAZY = {
+    "parse": "parsing",
+    "original_text": "tokens",
+    "probabilities": "confidence",
+    "with_coreference": "coreference",
+}
 
 
 def __getattr__(name: str) -> Any:

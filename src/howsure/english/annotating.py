@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure.corpora.document import Document
+from howsure.english.confidence import KINDS, Probabilities, with_probabilities
 from howsure.english.shipped import Model
 from howsure.english.tokens import Tokens, misc_entry, tokens
 
@@ -17,7 +18,7 @@ MOST_REMEMBERED = 200_000
 Parsed = dict[str, Any]  # plain lists, so that it travels between processes as JSON
 
 
-def annotated(model: Model, texts: Iterable[str]) -> Iterator[Parsed]:
+def annotated(model: Model, texts: Iterable[str], probabilities: bool = False) -> Iterator[Parsed]:
     """Each text's words, white space, sentences and annotations; heads count from the text's first word, -1 for roots."""
     from spacy.tokens import Doc
 
@@ -32,17 +33,19 @@ def annotated(model: Model, texts: Iterable[str]) -> Iterator[Parsed]:
         for t in cut
         if t.words
     )
-    done = model.nlp.pipe(docs, batch_size=64)
+    done = _piped(model, docs, 64, probabilities)
     for t in cut:
-        yield _parsed(model, t, next(done)) if t.words else {"words": [], "after": [], "before": t.before}
+        yield _parsed(model, t, *next(done)) if t.words else {"words": [], "after": [], "before": t.before}
 
 
-def parsed_words(model: Model, name: str, words: list[str], doc: Any) -> Document:
-    """A document from words that were given, and what the pipeline made of them."""
-    return joined(name, [_parsed(model, Tokens(words, [" "] * len(words)), doc)], {})
+def _piped(model: Model, docs: Iterable[Any], size: int, probabilities: bool) -> Iterator[tuple[Any, Probabilities]]:
+    """The documents through the pipeline, with the probabilities of what it chose where they are asked for."""
+    if not probabilities:
+        return ((doc, {}) for doc in model.nlp.pipe(docs, batch_size=size))
+    return with_probabilities(model.nlp, docs, size, model.curves)
 
 
-def _parsed(model: Model, t: Tokens, doc: Any) -> Parsed:
+def _parsed(model: Model, t: Tokens, doc: Any, sure: Probabilities) -> Parsed:
     from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
 
     n = len(doc)
@@ -68,7 +71,7 @@ def _parsed(model: Model, t: Tokens, doc: Any) -> Parsed:
     elif doc.has_annotation("LEMMA"):
         found["lemma"] = _strings(doc, table[:, 6])
     found["starts"] = np.flatnonzero(starts).tolist()
-    return found
+    return found | {kind: np.round(p, 4).tolist() for kind, p in sure.items()}
 
 
 def _strings(doc: Any, column: np.ndarray) -> list[str]:
@@ -135,7 +138,11 @@ def joined(name: str, parts: list[Parsed], metadata: dict[str, str]) -> Document
     for column in COLUMNS:
         if with_words and all(column in p for p in with_words):
             columns[column] = [v for p in with_words for v in p[column]]
-    misc = [misc_entry("" if i else before, space) for i, space in enumerate(after)]
+    sure = {k: [v for p in with_words for v in p[k]] for k in KINDS if with_words and all(k in p for p in with_words)}
+    misc = [
+        misc_entry("" if i else before, space, [f"{kind}={sure[kind][i]:g}" for kind in sure])
+        for i, space in enumerate(after)
+    ]
     if any(m != "_" for m in misc):
         columns["misc"] = misc
     return Document(
@@ -149,7 +156,9 @@ def joined(name: str, parts: list[Parsed], metadata: dict[str, str]) -> Document
     )
 
 
-def reparsed(model: Model, documents: Iterable[Document], *, upper: bool = False) -> Iterator[Document]:
+def reparsed(
+    model: Model, documents: Iterable[Document], *, upper: bool = False, probabilities: bool = False
+) -> Iterator[Document]:
     """Each document with the model's tags, lemmas, features and dependencies; mentions and metadata stay.
 
     With `upper` the words are put in upper case first, as wire text is.
@@ -162,6 +171,6 @@ def reparsed(model: Model, documents: Iterable[Document], *, upper: bool = False
         Doc(model.nlp.vocab, words=w, sent_starts=[i in starts for i in range(len(w))])
         for w, starts in zip(words, (set(d.starts.tolist()) for d in given), strict=True)
     )
-    for document, own, doc in zip(given, words, model.nlp.pipe(docs, batch_size=8), strict=True):
-        made = parsed_words(model, document.name, own, doc)
+    for document, own, done in zip(given, words, _piped(model, docs, 8, probabilities), strict=True):
+        made = joined(document.name, [_parsed(model, Tokens(own, [" "] * len(own)), *done)], {})
         yield document.with_(words=tuple(own), columns=made.columns, heads=made.heads)

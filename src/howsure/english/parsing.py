@@ -24,7 +24,7 @@ from howsure.corpora.document import Document
 from howsure.corpora.relations import universal
 from howsure.english.annotating import Parsed, annotated, joined
 from howsure.english.lemmas import MOST_UNKNOWN, Vocabulary
-from howsure.english.shipped import Model, known_words, model_version, spacy_module
+from howsure.english.shipped import CURVES, OWN, SHIPPED, Model, known_words, model_version, spacy_module
 from howsure.english.shipped import model as load
 from howsure.english.tokens import LONGEST_PIECE, pieces
 from howsure.errors import HowsureError, InputError
@@ -113,6 +113,7 @@ def parse(
     jobs: int | None = None,
     progress: Progress | None = None,
     total: int | None = None,
+    probabilities: bool = False,
 ) -> Iterator[Document]:
     """Parse English texts; documents come out in the order of the texts, as they are ready.
 
@@ -129,6 +130,8 @@ def parse(
         Processes; by default one for each core, and none but this one for little text.
     progress : callable or None
         Called with the number of characters parsed so far and `total`, the number of all where it is known.
+    probabilities : bool
+        Whether "misc" also tells how probable each word's tags and arc are; `howsure.english.probabilities` reads them.
 
     Yields
     ------
@@ -144,12 +147,17 @@ def parse(
     """
     given = [texts] if isinstance(texts, str) else texts
     ready, name, version = _chosen(model)
+    if probabilities:
+        if version is None or not version.startswith(OWN):
+            raise InputError("probabilities come with the pipeline that ships; another's are not known to be right.")
+        curves = Path(model or SHIPPED, CURVES)
+        version += f"-{zlib.crc32(curves.read_bytes()) if curves.is_file() else 0:08x}"
     keeper = None
     if version is not None and cache is not False:
         keeper = ParseCache(cache_folder(None if cache is True else cache), version)
     n_jobs = cores() if jobs is None else _validate.count(jobs, "jobs")
     known = ready.known if ready is not None else known_words(name)
-    stream = _Stream(ready, name, 1 if ready is not None else n_jobs, keeper, known)
+    stream = _Stream(ready, name, 1 if ready is not None else n_jobs, keeper, known, probabilities)
     return stream.run(given, progress, total)
 
 
@@ -175,9 +183,16 @@ class _Batch:
 
 class _Stream:
     def __init__(
-        self, ready: Model | None, name: str | None, jobs: int, keeper: ParseCache | None, known: Vocabulary | None
+        self,
+        ready: Model | None,
+        name: str | None,
+        jobs: int,
+        keeper: ParseCache | None,
+        known: Vocabulary | None,
+        probabilities: bool,
     ) -> None:
         self.ready, self.name, self.jobs, self.keeper, self.known = ready, name, jobs, keeper, known
+        self.probabilities = probabilities
         self.pending: deque[_Pending] = deque()
         self.open = _Batch()
         self.waiting: list[_Batch] = []  # full, and nobody chosen yet to do them
@@ -231,11 +246,11 @@ class _Stream:
         if self.runner is None:
             if few or self.jobs == 1:
                 ready = self.ready if self.ready is not None else load(self.name)
-                self.runner = Here(lambda texts: list(annotated(ready, texts)))
+                self.runner = Here(lambda texts: list(annotated(ready, texts, self.probabilities)))
             else:
-                self.runner = Pool(
-                    "howsure.english.parsing:annotator", self.name, self.jobs, packed=lambda texts: texts, lost=LOST
-                )
+                setup = [self.name, self.probabilities]
+                entry = "howsure.english.parsing:annotator"
+                self.runner = Pool(entry, setup, self.jobs, packed=lambda texts: texts, lost=LOST)
         for batch in self.waiting:
             batch.result = self.runner.submit(batch.texts)
             batch.result.add_done_callback(partial(self._count, batch.size))
@@ -306,12 +321,13 @@ def _chosen(model: Any) -> tuple[Model | None, str | None, str | None]:
     return Model(model, "given", model.tokenizer), None, None
 
 
-def annotator(name: str | None) -> Callable[[list[str]], list[Parsed]]:
-    """What a worker process does with a batch of texts."""
+def annotator(setup: tuple[str | None, bool]) -> Callable[[list[str]], list[Parsed]]:
+    """What a worker process does with a batch of texts; it is told the model, and whether to give probabilities."""
+    name, probabilities = setup
 
     def run(texts: list[str]) -> list[Parsed]:
         try:
-            return list(annotated(load(name), texts))
+            return list(annotated(load(name), texts, probabilities))
         except Exception as error:  # the parent raises it
             raise HowsureError(f"parsing failed: {error.__class__.__name__}: {error}") from error
 

@@ -1,13 +1,20 @@
-"""The shape of the English pipeline: tagger, morphology and UD parser over one small convolutional encoder."""
+"""The shape of the English pipeline: tagger, morphology and UD parser over one small convolutional encoder.
+
+The encoder reads hashed features of each word and, where its shape says so, the word vectors that ship
+(`howsure.data.vectors`), which stay fixed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+
+from howsure.data.vectors import word_vectors
 
 WIDTH = 112
 TOY_TAG = "NN"  # of the example that spaCy asks for; any tag of the labels will do
@@ -18,6 +25,20 @@ LABELLED = ("tagger", "morphologizer", "parser")
 # ordinary text; the shape keeps the case.
 FEATURES = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 ROWS = (7000, 3000, 3000, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What may differ between pipelines: layers of the encoder, and whether it reads word vectors."""
+
+    depth: int = 6
+    vectors: bool = True
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray]) -> Shape:
+        """The shape of the pipeline that weights belong to: a layer for each array of three dimensions but the first."""
+        layers = [a.ndim for key, a in arrays.items() if key.startswith("tok2vec.") and key.endswith(".W")]
+        return cls(layers.count(3) - 1, 2 in layers)
 
 
 def prefix(word: str) -> str:
@@ -47,7 +68,22 @@ def language() -> type[Any]:
     return CaselessEnglish
 
 
-def configuration() -> dict[str, Any]:
+def add_vectors(vocab: Any) -> Any:
+    """The vocabulary with the word vectors that ship, looked up in lower case."""
+    from spacy.vectors import Vectors
+
+    known = word_vectors()
+    vocab.vectors = Vectors(
+        strings=vocab.strings,
+        data=known.matrix,
+        keys=[vocab.strings.add(w) for w in known.words],
+        name="howsure",
+        attr="LOWER",
+    )
+    return vocab
+
+
+def configuration(shape: Shape) -> dict[str, Any]:
     """The components and their models, as a spaCy configuration."""
     listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": WIDTH, "upstream": "*"}
     tagger = {"@architectures": "spacy.Tagger.v2", "tok2vec": listener, "nO": None, "normalize": False}
@@ -63,12 +99,12 @@ def configuration() -> dict[str, Any]:
                         "width": WIDTH,
                         "attrs": list(FEATURES),
                         "rows": list(ROWS),
-                        "include_static_vectors": False,
+                        "include_static_vectors": shape.vectors,
                     },
                     "encode": {
                         "@architectures": "spacy.MaxoutWindowEncoder.v2",
                         "width": WIDTH,
-                        "depth": 4,
+                        "depth": shape.depth,
                         "window_size": 1,
                         "maxout_pieces": 3,
                     },
@@ -94,9 +130,12 @@ def configuration() -> dict[str, Any]:
     }
 
 
-def blank_pipeline(labels: Path | None = None, examples: Callable[[], Any] | None = None) -> Any:
+def blank_pipeline(
+    labels: Path | None = None, examples: Callable[[], Any] | None = None, shape: Shape | None = None
+) -> Any:
     """The pipeline with random weights, its outputs sized for the label files of a folder (or for `examples`)."""
-    settings = configuration()
+    shape = shape or Shape()
+    settings = configuration(shape)
     if labels is not None:
         settings["initialize"] = {
             "components": {
@@ -105,6 +144,8 @@ def blank_pipeline(labels: Path | None = None, examples: Callable[[], Any] | Non
             }
         }
     nlp = language().from_config(settings)
+    if shape.vectors:
+        add_vectors(nlp.vocab)
     nlp.initialize(examples if examples is not None else lambda: [_toy_example(nlp)])
     return nlp
 

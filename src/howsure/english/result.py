@@ -9,6 +9,7 @@ from typing import Any
 
 from howsure._result import Result, printable
 from howsure.corpora.document import Document
+from howsure.english.confidence import probabilities
 
 MOST_NOTES = 5
 COLUMNS = ("word", "lemma", "upos", "xpos", "relation")
@@ -101,6 +102,7 @@ def document_dict(document: Document) -> dict[str, Any]:
         "heads": None if document.heads is None else document.heads.tolist(),
         "space_after": None if document.space_after is None else document.space_after.tolist(),
         **{name: list(values) for name, values in document.columns.items()},
+        **{name: values.tolist() for name, values in probabilities(document).items()},
     }
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,24 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from howsure.english.lemmas import Lemmatiser, Vocabulary, learnt_lemmatiser
-from howsure.english.pipeline import LABELLED, blank_pipeline, set_weights
+from howsure.data.vectors import shipped_path as vectors_path
+from howsure.english.confidence import read_curves
+from howsure.english.lemmas import Lemmatiser, Vocabulary
+from howsure.english.pipeline import LABELLED, Shape, blank_pipeline, set_weights
 from howsure.english.tokens import RULES, tokenizer
 from howsure.errors import InputError, MissingExtra
-from howsure.files import write_whole
 
 SHIPPED = Path(__file__).parent / "model"
-WEIGHTS, LEMMAS, VOCABULARY = "weights.npz", "lemmas.json", "vocabulary"
+WEIGHTS, LEMMAS, CURVES = "weights.npz", "lemmas.json", "curves.json"
+VOCABULARY, VECTORS = (
+    "vocabulary",
+    "vectors",
+)  # arrays beside the weights: known words; a hash of the word vectors' file
+OWN = "howsure-english"
 COREFERENCE = "coref.npz"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A spaCy pipeline ready to run, what tells its version, and where it is ours its lemmas and known words."""
+    """A spaCy pipeline ready to run, what tells its version, and where it is ours its curves, lemmas and known words."""
 
     nlp: Any
     version: str
     tokenise: Any
+    curves: np.ndarray | None = None
     lemmas: Lemmatiser | None = None
     known: Vocabulary | None = None
 
@@ -96,37 +101,26 @@ def _version(folder: Path) -> str:
         if not file.is_file():
             raise InputError(f"the English model is not whole: there is no {file}.")
         digest.update(file.read_bytes())
-    return f"howsure-english-{digest.hexdigest()[:16]}"
+    return f"{OWN}-{digest.hexdigest()[:16]}"
+
+
+def vectors_hash() -> bytes:
+    """What identifies the word vectors that ship: weights are right with those that they were trained with only."""
+    return hashlib.sha256(vectors_path().read_bytes()).digest()
 
 
 def _own(folder: Path) -> Model:
     version = _version(folder)
-    nlp = blank_pipeline(folder)
     with np.load(folder / WEIGHTS, allow_pickle=False) as kept:
-        set_weights(nlp, {k: kept[k] for k in kept.files if k != VOCABULARY})
+        arrays = {k: kept[k] for k in kept.files if k != VOCABULARY}
+    vectors = arrays.pop(VECTORS, None)
+    shape = Shape.of(arrays)
+    if shape.vectors and (vectors is None or vectors.tobytes() != vectors_hash()):
+        raise ValueError("the word vectors are not those that the weights were trained with")
+    nlp = blank_pipeline(folder, shape=shape)
+    set_weights(nlp, arrays)
+    curves = read_curves(folder / CURVES)
     known = known_words(str(folder))
     assert known is not None
     lemmas = Lemmatiser.from_dict(json.loads((folder / LEMMAS).read_text(encoding="utf-8")), known)
-    return Model(nlp, version, tokenizer(nlp.vocab), lemmas, known)
-
-
-def export(training: str | Path, target: str | Path) -> Path:
-    """Writes the best weights of a training folder as a model, with lemmas and vocabulary learnt from the same data."""
-    from howsure.english.training_data import treebank
-
-    source, folder = Path(training), Path(target)
-    folder.mkdir(parents=True, exist_ok=True)
-    documents = [d for part in treebank("train").values() for d in part]
-    triples = [t for d in documents for t in zip(d.words, d.column("xpos"), d.column("lemma"), strict=True)]
-    counted = Counter(word.lower() for triple in triples for word in {triple[0], triple[2]})
-    known = Vocabulary.of(counted)
-    with np.load(source / "best.npz", allow_pickle=False) as kept:
-        arrays = {k: kept[k].astype(np.float16) for k in kept.files}
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays, **{VOCABULARY: known.to_array()})  # type: ignore[arg-type]
-    lemmas = json.dumps(learnt_lemmatiser(triples, known).to_dict(), ensure_ascii=False, sort_keys=True, indent=0)
-    write_whole(folder / LEMMAS, lemmas.encode())
-    for name in LABELLED:
-        write_whole(folder / f"{name}.json", (source / "labels" / f"{name}.json").read_bytes())
-    write_whole(folder / WEIGHTS, buffer.getvalue())
-    return folder
+    return Model(nlp, version, tokenizer(nlp.vocab), curves, lemmas, known)

@@ -7,7 +7,7 @@ is lost: words and white space, in order, are the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -141,13 +141,13 @@ LONG = {v: k for k, v in SHORT.items()}
 ESCAPED = re.compile(r"\\s|\\n|\\r|\\t|\\u[0-9a-f]{4}")
 
 
-def misc_entry(before: str, after: str) -> str:
-    """The entry for a word with white space `after` it, and `before` it where it is a document's first.
+def misc_entry(before: str, after: str, more: Sequence[str] = ()) -> str:
+    """The entry for a word with white space `after` it, and `before` it where it is a document's first; `more` goes first.
 
     >>> misc_entry("", " "), misc_entry("", ""), misc_entry("", " \\n")
     ('_', 'SpaceAfter=No', 'SpacesAfter=\\\\s\\\\n')
     """
-    entries = [f"SpacesBefore={_escape(before)}"] if before else []
+    entries = [*more, f"SpacesBefore={_escape(before)}"] if before else [*more]
     if after not in ("", " "):
         entries.append(f"SpacesAfter={_escape(after)}")
     if not after:

@@ -1,8 +1,7 @@
-"""What the English pipeline learns from: treebank sentences, regrouped and recased in every pass."""
+"""What the English pipeline learns from and is scored on: sentences of treebanks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,6 @@ from howsure.corpora.reading import corpus_path, read_splits
 
 # Genres of GUM whose texts may not be used commercially (gum/LICENSE.txt).
 NON_COMMERCIAL = ("essay", "fiction", "letter", "podcast", "reddit", "whow")
-
-UPPER_SHARE, LOWER_SHARE = 0.14, 0.06
-LONGEST_GROUP = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,72 +66,6 @@ def sentences(document: Document) -> list[Sentence]:
             )
         )
     return found
-
-
-def gold_doc(vocab: Any, group: list[Sentence], how: str = "as is") -> Any:
-    """Sentences as one spaCy document with all gold columns."""
-    from spacy.tokens import Doc
-
-    words: list[str] = []
-    heads: list[int] = []
-    starts: list[bool] = []
-    for sentence in group:
-        heads.extend(h + len(words) for h in sentence.heads)
-        starts.extend([True] + [False] * (len(sentence.words) - 1))
-        words.extend(sentence.cased(how))
-    return Doc(
-        vocab,
-        words=words,
-        spaces=[s for g in group for s in g.spaces],
-        tags=[t for g in group for t in g.tags],
-        pos=[p for g in group for p in g.pos],
-        morphs=[m for g in group for m in g.morphs],
-        heads=heads,
-        deps=[d for g in group for d in g.deps],
-        sent_starts=starts,
-    )
-
-
-def example(vocab: Any, group: list[Sentence], how: str = "as is") -> Any:
-    """What spaCy learns from: the bare words beside the gold document."""
-    from spacy.tokens import Doc
-    from spacy.training import Example
-
-    gold = gold_doc(vocab, group, how)
-    bare = Doc(vocab, words=[t.text for t in gold], spaces=[bool(t.whitespace_) for t in gold])
-    return Example(bare, gold)
-
-
-def groups(documents: list[list[Sentence]], rng: np.random.Generator) -> list[tuple[list[Sentence], str]]:
-    """One pass over the data: runs of 1 to 10 consecutive sentences with their case, in random order.
-
-    Half of the runs are single sentences; boundaries between sentences are learnt from the others.
-    """
-    found = []
-    for document in documents:
-        at = 0
-        while at < len(document):
-            size = 1 if rng.random() < 0.5 else int(rng.integers(2, LONGEST_GROUP + 1))
-            draw = rng.random()
-            how = "upper" if draw < UPPER_SHARE else "lower" if draw < UPPER_SHARE + LOWER_SHARE else "as is"
-            found.append((document[at : at + size], how))
-            at += size
-    return [found[i] for i in rng.permutation(len(found))]
-
-
-def batches(documents: list[list[Sentence]], n_words: int, seed: int) -> Iterator[list[tuple[list[Sentence], str]]]:
-    """Endless batches of about `n_words` words; the same seed gives the same batches."""
-    epoch = 0
-    while True:
-        batch: list[tuple[list[Sentence], str]] = []
-        size = 0
-        for group, how in groups(documents, np.random.default_rng([seed, epoch])):
-            batch.append((group, how))
-            size += sum(len(s.words) for s in group)
-            if size >= n_words:
-                yield batch
-                batch, size = [], 0
-        epoch += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,7 +311,7 @@ def _english_trouble() -> str | None:
             with zipfile.ZipFile(path) as packed:
                 if broken := packed.testzip():
                     return f"{path.name} is damaged at {broken}"
-        for name in ("lemmas", "morphologizer", "parser", "tagger"):
+        for name in ("curves", "lemmas", "morphologizer", "parser", "tagger"):
             json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         return f"{type(error).__name__}: {error}"

@@ -27,6 +27,7 @@ def parse(
     cache: bool | str | Path = True,
     jobs: int | None = None,
     progress: Progress | None = None,
+    probabilities: bool = False,
 ) -> ParsedTexts:
     """Parse English text with the pipeline that ships, or with any spaCy pipeline.
 
@@ -45,6 +46,9 @@ def parse(
         Processes; by default one for each core.
     progress : callable or None
         Called with the number of characters parsed so far and of all (None where that is not known).
+    probabilities : bool
+        Whether to say how probable each word's tags and its arc (head and relation) are, calibrated on the development
+        parts of the treebanks. `howsure.english.probabilities(document)` gives them as arrays.
 
     Returns
     -------
@@ -56,7 +60,15 @@ def parse(
     All documents are held in memory; `howsure.english.parse` streams them. Scores and limits of the model that ships are
     in its card, beside its weights, and in docs/guides/english.md.
     """
-    documents = parsed(source, model=model, encoding=encoding, cache=cache, jobs=jobs, progress=progress)
+    documents = parsed(
+        source,
+        model=model,
+        encoding=encoding,
+        cache=cache,
+        jobs=jobs,
+        progress=progress,
+        probabilities=probabilities,
+    )
     named = model is None or isinstance(model, str)
     return ParsedTexts(tuple(documents), model_version(model) if named else type(model).__name__)
 
@@ -69,10 +81,13 @@ def parsed(
     cache: bool | str | Path = True,
     jobs: int | None = None,
     progress: Progress | None = None,
+    probabilities: bool = False,
 ) -> Iterator[Document]:
     """The same as a stream."""
     texts, total = (source, None) if not isinstance(source, str | Path) else _read(source, encoding)
-    return parse_texts(texts, model=model, cache=cache, jobs=jobs, progress=progress, total=total)
+    return parse_texts(
+        texts, model=model, cache=cache, jobs=jobs, progress=progress, total=total, probabilities=probabilities
+    )
 
 
 def _read(source: str | Path, encoding: str) -> tuple[Iterable[tuple[str, str] | Document], int | None]:

@@ -13,7 +13,7 @@ import howsure
 from howsure.calibration.estimation.agreement import shrinkage
 from howsure.calibration.estimation.copied import copied_error
 from howsure.cli.application import run
-from howsure.engines.logs.records import recognised
+from howsure.engines.logs.records import _entries, _unpacked, recognised
 from howsure.engines.logs.table import logged
 from howsure.engines.tables import Table
 
@@ -391,6 +391,18 @@ def test_folders_without_logs_or_with_several_tools(tmp_path):
     with pytest.raises(howsure.InputError, match="logs of several tools"):
         rows_of(tmp_path)
     assert len(rows_of(tmp_path, "lm-eval")[0]) == 1
+
+
+@pytest.mark.parametrize("n", [3, 66_000])  # above 65,535 entries the list is that of zip64
+def test_entries_of_a_zip_are_those_of_zipfile(tmp_path, n):
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for i in range(n):
+            packed.writestr(f"samples/{i}.json", "{}")
+        wanted = [(e.filename, e.compress_type, e.compress_size, e.header_offset) for e in packed.infolist()]
+    with path.open("rb") as file:
+        assert list(_entries(file)) == wanted
+        assert _unpacked(file, wanted[-1][1:]) == b"{}"
 
 
 def test_a_zip_that_is_no_log(tmp_path):

@@ -9,7 +9,8 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -77,12 +78,12 @@ def recognised(path: str) -> str | None:
     """The format of a file by what is in it; None where it is no log of a tool that is known."""
     try:
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as packed:
-                names = packed.namelist()
-            return "inspect" if any(n == "header.json" or n.startswith("_journal/") for n in names) else None
+            with open(path, "rb") as packed:
+                named = any(e[0] == "header.json" or e[0].startswith("_journal/") for e in _entries(packed))
+            return "inspect" if named else None
         with _opened(path) as file:
             head = file.read(HEAD).decode(errors="replace").lstrip("\ufeff \n\r\t")
-    except (OSError, EOFError, zipfile.BadZipFile):
+    except (OSError, EOFError, struct.error):
         return None
     if not head.startswith("{"):
         return None
@@ -117,7 +118,7 @@ def records(path: str, kind: str) -> Iterator[tuple[Place, dict[str, Any] | Skip
             yield from _document(path, ("samples",) if kind == "inspect" else ("results", "results"))
         else:
             yield from _lines(path)
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, struct.error) as error:
         yield Place(path, "", {}), Skipped(f"the file is damaged or cut off: {str(error).splitlines()[0]}")
     except UnicodeDecodeError:
         yield Place(path, "", {}), Skipped("the file is not UTF-8 text")
@@ -236,30 +237,56 @@ class _Stream:
 
 
 def _zipped(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
-    with zipfile.ZipFile(path) as packed, open(path, "rb") as raw:
-        names = packed.namelist()
-        head = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
-        about = json.loads(_entry(packed, raw, head)) if head else {}
-        for name in names:
+    with open(path, "rb") as raw, open(path, "rb") as listed:
+        heads = [e for e in _entries(listed) if e[0] in ("header.json", "_journal/start.json")]
+        about = json.loads(_unpacked(raw, max(heads)[1:])) if heads else {}  # the header, where there are both
+        for name, *entry in _entries(listed):
             if name.startswith("samples/"):
                 place = Place(path, name, about)
                 try:
-                    yield place, json.loads(_entry(packed, raw, name))
-                except (ValueError, OSError, zipfile.BadZipFile):
+                    yield place, json.loads(_unpacked(raw, entry))
+                except (ValueError, OSError, zlib.error, struct.error):
                     yield place, Skipped("a sample that is damaged or cut off")
 
 
-def _entry(packed: zipfile.ZipFile, raw: IO[bytes], name: str) -> bytes:
-    """An entry's bytes; Python's own reader does not know zstd before 3.14."""
-    info = packed.getinfo(name)
-    if info.compress_type != ZSTD:
-        return packed.read(name)
+def _entries(file: IO[bytes]) -> Iterator[tuple[str, int, int, int]]:
+    """Name, method, packed size and place of each entry of a zip, one at a time: Python's reader holds them all."""
+    file.seek(max(file.seek(0, os.SEEK_END) - HEAD, 0))
+    tail = file.read()
+    end = tail.rfind(b"PK\x05\x06")
+    if end < 0:
+        raise OSError("the list of a zip's entries is missing")
+    count, start = struct.unpack("<10xH4xI", tail[end : end + 20])
+    if start == 0xFFFFFFFF or count == 0xFFFF:
+        file.seek(struct.unpack("<8xQ", tail[end - 20 : end - 4])[0])
+        count, start = struct.unpack("<32xQ8xQ", file.read(56))
+    file.seek(start)
+    for _ in range(count):
+        fields = struct.unpack("<10xH8xII3H8xI", file.read(46))
+        method, packed, whole, of_name, of_extra, of_comment, at = fields
+        name, extra = file.read(of_name).decode(errors="replace"), file.read(of_extra)
+        file.seek(of_comment, os.SEEK_CUR)
+        if extra[:2] == b"\x01\x00":  # sizes of 64 bits, those that do not fit in 32
+            large = [n for (n,) in struct.iter_unpack("<Q", extra[4 : 4 + struct.unpack("<H", extra[2:4])[0] // 8 * 8])]
+            for size in (whole, packed, at):
+                if size == 0xFFFFFFFF:
+                    size = large.pop(0)
+                whole, packed, at = packed, at, size
+        yield name, method, packed, at
+
+
+def _unpacked(raw: IO[bytes], entry: Sequence[int]) -> bytes:
+    """An entry's bytes: stored, deflated or zstd, which Python's reader does not know before 3.14."""
+    method, packed, at = entry
+    raw.seek(at + 26)
+    of_name, of_extra = struct.unpack("<HH", raw.read(4))
+    raw.seek(of_name + of_extra, os.SEEK_CUR)
+    data = raw.read(packed)
+    if method != ZSTD:
+        return zlib.decompress(data, -15) if method else data
     import pyarrow as pa
 
-    raw.seek(info.header_offset + 26)
-    name_size, extra = struct.unpack("<HH", raw.read(4))
-    raw.seek(name_size + extra, os.SEEK_CUR)
-    with pa.input_stream(pa.BufferReader(raw.read(info.compress_size)), compression="zstd") as stream:
+    with pa.input_stream(pa.BufferReader(data), compression="zstd") as stream:
         whole: bytes = stream.read()
     return whole
 

@@ -172,3 +172,24 @@ def test_one_run_at_a_time_in_a_folder(tmp_path):
 def test_explore_keeps_out_of_a_folder_that_another_run_writes_to(tmp_path):
     with only_run(tmp_path), pytest.raises(InputError, match="another run is writing"):
         howsure.explore(out=tmp_path, coref="none")
+
+
+@pytest.mark.parametrize(
+    ("command", "content"),
+    [
+        (["check"], b"label,prob\n1,0.5\n0,\x00\n"),
+        (["lm", "train", "-o", "lm.npz", "--order", "1"], b"the dog\x00 sleeps\n"),
+        (["tagger", "train", "hmm", "-o", "hmm.npz"], b"the\tDT\nd\x00g\tNN\n\n"),
+        (["parse"], b"The dog\x00 sleeps.\n"),
+    ],
+)
+def test_nul_bytes_are_one_line(command, content, tmp_path, monkeypatch, capsys):
+    from howsure.cli.application import run
+
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_bytes(content)
+    assert run([*command, "in.txt"]) == 2
+    said = capsys.readouterr().err
+    assert "binary data" in said
+    assert said.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["in.txt"]

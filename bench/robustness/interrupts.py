@@ -62,10 +62,17 @@ def inputs(folder, rows=600_000):
         )
 
 
-def used(pid):
-    """Processor time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def used(session):
+    """Processor time so far of all processes of a session, those that have ended included."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it ended
+            continue
+        if int(fields[3]) == session:
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def stopped(command, folder, busy):
@@ -75,7 +82,7 @@ def stopped(command, folder, busy):
             [*HOWSURE, *command.split()], cwd=folder, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
         )
         while process.poll() is None and used(process.pid) < busy:
-            time.sleep(0.02)
+            time.sleep(0.1)
         if process.poll() is not None:
             return None
         before, begun = used(process.pid), time.monotonic()

@@ -90,6 +90,13 @@ def content(folder, outputs):
     return made
 
 
+def remove(folder, outputs):
+    """Forget the outputs, and the parses that are kept."""
+    for output in (*outputs, "cache"):
+        path = folder / output
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
 def leftovers(folder):
     return [p for p in folder.rglob("*") if p.name.endswith(".part") and "cache" not in p.relative_to(folder).parts]
 
@@ -112,16 +119,14 @@ def main():
             n = kills // len(COMMANDS) + (number < kills % len(COMMANDS))
             folder = root / f"run{number}"
             folder.mkdir()
+            finished(command, folder)  # compiles what is compiled once
+            remove(folder, outputs)
             started_at = time.monotonic()
             finished(command, folder)
             duration, wanted = time.monotonic() - started_at, content(folder, outputs)
             absent = whole = begun = half = left = same = 0
             for _ in range(n):
-                for output in outputs:
-                    path = folder / output
-                    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-                if name == "explore":
-                    shutil.rmtree(folder / "cache", ignore_errors=True)
+                remove(folder, outputs)
                 process = started(command, folder)
                 time.sleep(rng.uniform(0.1, 1.0) * duration)
                 with contextlib.suppress(ProcessLookupError):

@@ -9,9 +9,23 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTS = """tests/verbs/test_scales.py tests/verbs/test_classes_as_given.py tests/verbs/test_compare_files.py tests/cli/test_lm.py tests/cli/test_tagger.py
-    tests/cli/test_classify.py tests/cli/test_recalibrate.py tests/plots tests/report/test_calibration_page.py tests/engines/test_shapes.py tests/engines/test_files.py
-    tests/models/test_saved.py tests/english/test_parsing.py tests/events/test_export.py tests/verbs/test_calibrated_classifier.py""".split()
+TESTS = [
+    "tests/verbs/test_scales.py",
+    "tests/verbs/test_classes_as_given.py",
+    "tests/verbs/test_compare_files.py",
+    "tests/cli/test_lm.py",
+    "tests/cli/test_tagger.py",
+    "tests/cli/test_classify.py",
+    "tests/cli/test_recalibrate.py",
+    "tests/plots",
+    "tests/report/test_calibration_page.py",
+    "tests/engines/test_shapes.py",
+    "tests/engines/test_files.py",
+    "tests/models/test_saved.py",
+    "tests/english/test_parsing.py",
+    "tests/events/test_export.py",
+    "tests/verbs/test_calibrated_classifier.py",
+]
 
 
 def pins():

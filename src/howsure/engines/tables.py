@@ -351,4 +351,6 @@ def _arrow_table(frame: Any) -> Any:
     except (TypeError, ValueError, pa.ArrowException) as error:
         if type(frame).__module__.startswith("pandas"):
             return pa.table({str(name): _arrow_column(frame[name]) for name in frame.columns})
+        if hasattr(frame, "to_arrow"):  # a polars that does not yet export Arrow's streams
+            return frame.to_arrow()
         raise InputError(f"a {type(frame).__name__} cannot be read as a table: {str(error).splitlines()[0]}") from None

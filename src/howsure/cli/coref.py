@@ -22,7 +22,10 @@ def _files(source: str) -> Iterable[object]:
 DOCUMENTS = argument(
     "documents", "A file (.conllu, .conll, .jsonl), a folder of them, or gum:dev, ontogum:dev.", reads=_files
 )
-MODEL = argument("model", "The model that `howsure coref train` wrote.", reads=True)
+MODEL = argument(
+    "model", "The model that `howsure coref train` wrote; left out, the one that ships.", required=False, reads=_files
+)
+PARSE = option("parse", "Parse documents that bring no parse (English).", False)
 SCORES = option("scores", "Another system's logits or clusters instead of a model (.jsonl).", reads=True)
 
 
@@ -64,13 +67,14 @@ def train(deliver: Delivery, documents: str, out: str, without: str | None, **gi
 
 @command(
     replace(options.MODEL_OUT, help="Write here: .jsonl, or .conll for CoNLL-2012."),
-    replace(MODEL, required=False, help=f"{MODEL.help[:-1]}; with --raw, the one that ships by default."),
+    MODEL,
     replace(DOCUMENTS, required=False),
     SCORES,
     option("raw", "Raw English instead of documents: a text file, a folder of them, or - for stdin.", reads="deep"),
     option("mentions", "gold or predicted; by default as trained, or found if none are given."),
+    PARSE,
     option("samples", "Sampled clusterings to add to each document.", 0),
-    option("decoder", "minimum-risk or best (best antecedents).", "minimum-risk"),
+    option("decoder", "fitted (on dev), minimum-risk or best (best antecedents).", "fitted"),
     options.seed("the samples, with each document's name"),
     replace(options.JSON, help="Print what was done as JSON."),
 )
@@ -86,21 +90,23 @@ def resolve(
 ) -> int:
     """Find the entities of documents, with the probability of every link.
 
-    A document that cannot be read is named and left out, the others are written, and the exit status is 2.
+    One file alone is the documents. A document that cannot be read is named and left out, the others are written, and the exit status is 2.
 
     Examples:
+      howsure coref resolve --raw news.txt -o resolved.jsonl
+      howsure coref resolve unparsed.conll --parse -o resolved.jsonl
       howsure coref resolve coref.npz parsed.conllu --samples 100 -o resolved.jsonl
       howsure coref resolve coref.npz parsed/ --mentions predicted -o system.conll
       howsure coref resolve --scores fastcoref.jsonl parsed.conllu -o resolved.jsonl
     """
     from howsure.errors import InputError
     from howsure.verbs.coref import resolve as run_resolve
-    from howsure.verbs.coref import shipped_coref, write_resolved
+    from howsure.verbs.coref import write_resolved
 
     if raw is None or documents is not None:
         model, documents = _chosen(model, documents, scores)
-    if (documents is None) == (raw is None) or (model is None and raw is None) or (raw is not None and scores):
-        raise InputError("give a model (or --scores) and documents, or raw text with --raw.")
+    if (documents is None) == (raw is None) or (raw is not None and scores):
+        raise InputError("give documents, with a model or --scores of another system, or raw text with --raw.")
     failures: list[InputError] = []
     read: Any = documents
     if raw is not None:
@@ -109,7 +115,7 @@ def resolve(
         with progress("parsing") as moved:
             read = list(parsed(raw, progress=moved))
         mentions = mentions or "predicted"
-    made = run_resolve(model or shipped_coref(), read, mentions=mentions, failures=failures, **given)
+    made = run_resolve(model, read, mentions=mentions, failures=failures, **given)
     write_resolved(made, out)
     n_mentions = sum(len(r.mentions) for r in made)
     expected = sum(float(r.posterior.new.sum()) for r in made)
@@ -148,11 +154,12 @@ def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
 
 
 @command(
-    replace(MODEL, required=False),
+    MODEL,
     replace(DOCUMENTS, required=False),
     SCORES,
     option("by", "Compare pairs by mention-type or distance."),
     option("mentions", "gold or predicted; by default as trained."),
+    PARSE,
     option("sample_sizes", "Numbers of samples to compare with the exact answers.", "10,100,1000"),
     options.CONFIDENCE,
     options.seed("the samples"),
@@ -163,7 +170,10 @@ def check(
 ) -> int:
     """Are its probabilities of "same entity" and "new entity" right?
 
+    One file or folder alone is the documents; the model is then the one that ships.
+
     Examples:
+      howsure coref check test.conll --parse
       howsure coref check coref.npz test/ --by mention-type --html report.html
       howsure coref check coref.npz ontogum:test --by distance --json
       howsure coref check --scores fastcoref.jsonl gold.conllu
@@ -172,8 +182,8 @@ def check(
     from howsure.verbs.coref import check_coref
 
     used, read = _chosen(model, documents, scores)
-    if used is None or read is None:
-        raise InputError("give a model (or --scores) and documents.")
+    if read is None:
+        raise InputError("give documents with gold entities.")
     sizes = options.listed(sample_sizes)
     if not all(t.isdecimal() and int(t) > 0 for t in sizes):
         raise InputError(f"--sample-sizes lists whole numbers with commas between; got {sample_sizes!r}.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,27 +142,36 @@ class GapItem:
     b_coref: bool
 
 
-def read_gap(path: str | Path) -> list[GapItem]:
-    """The items of a GAP file (TSV). There is no parse: words by rule, sentences at full stops before capitals."""
+def gap_rows(path: str | Path) -> list[dict[str, str]]:
+    """The rows of a GAP file (TSV)."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         if rows.fieldnames is None or not set(GAP_COLUMNS) <= set(rows.fieldnames):
             raise InputError(f"{path}: GAP has the columns {', '.join(GAP_COLUMNS)}; got {rows.fieldnames}.")
-        return [_item(row) for row in rows]
+        return list(rows)
 
 
-def _item(row: dict[str, str]) -> GapItem:
-    words, at = tokens(row["Text"])
-    spans = {}
+def read_gap(path: str | Path) -> list[GapItem]:
+    """The items of a GAP file (TSV). There is no parse: words by rule, sentences at full stops before capitals."""
+    made = []
+    for row in gap_rows(path):
+        words, at = tokens(row["Text"])
+        item = gap_item(row, Document(row["ID"], tuple(words), np.array([0, len(words)])), at)
+        starts = sentence_starts(words, (item.pronoun, item.a, item.b))
+        made.append(replace(item, document=item.document.with_(starts=starts)))
+    return made
+
+
+def gap_item(row: dict[str, str], document: Document, at: Sequence[tuple[int, int]]) -> GapItem:
+    """A row as an item of `document`, whose words stand at the characters `at` of its text."""
+    spans = []
     for name in ("Pronoun", "A", "B"):
         begin = int(row[f"{name}-offset"])
         end = begin + len(row[name])
         inside = [k for k, (x, y) in enumerate(at) if x < end and y > begin]
-        spans[name] = (inside[0], inside[-1] + 1)
-    document = Document(row["ID"], tuple(words), sentence_starts(words, spans.values()))
-    return GapItem(
-        document, spans["Pronoun"], spans["A"], spans["B"], row["A-coref"] == "TRUE", row["B-coref"] == "TRUE"
-    )
+        spans.append((inside[0], inside[-1] + 1))
+    pronoun, a, b = spans
+    return GapItem(document, pronoun, a, b, row["A-coref"] == "TRUE", row["B-coref"] == "TRUE")
 
 
 def tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:

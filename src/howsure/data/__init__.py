@@ -1,6 +1,7 @@
 """Small tables and word lists that ship with the package, with attribution in the README."""
 
 import csv
+import gzip
 from functools import cache
 from importlib.resources import files
 
@@ -25,3 +26,23 @@ def word_rows(name: str) -> list[dict[str, str]]:
 def word_list(name: str) -> frozenset[str]:
     """The words of a list in words.csv."""
     return frozenset(row["word"] for row in word_rows(name))
+
+
+@cache
+def first_names() -> dict[str, float]:
+    """First names in lower case, each with the share of its bearers that we think are women: .02 to .98."""
+    return {row["name"]: int(row["women"]) / 100 for row in table("names")}
+
+
+@cache
+def noun_classes() -> dict[str, str]:
+    """Nouns, each with the class of its first sense in WordNet; "+person" where a later sense is a person."""
+    text = gzip.decompress((files("howsure.data") / "nouns.txt.gz").read_bytes()).decode("utf-8")
+    return {word: line[0] for line in map(str.split, text.splitlines()) for word in line[1:]}
+
+
+@cache
+def nations() -> dict[str, str]:
+    """Names and demonyms of countries that are one word, in lower case, each with the country's code."""
+    rows = table("lexicons/countries")
+    return {w.lower(): r["code"] for r in rows for w in r["words"].split(";") if " " not in w}

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from howsure.corpora.document import Document
+from howsure.corpora.coreference import GapItem
+from howsure.corpora.document import Document, Mention
 from howsure.english.shipped import COREFERENCE, SHIPPED, model, model_version
-from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
+from howsure.models.coreference.mentions import detect_mentions, mention_heads
+from howsure.models.coreference.ranker import (
+    Asked,
+    CorefModel,
+    fit_coref,
+    fit_cut,
+    fit_temperature,
+    gold_clusters,
+    ordered,
+)
 from howsure.posteriors.antecedents import AntecedentPosterior
 
 
@@ -47,27 +58,59 @@ def open_documents(part: str) -> list[Document]:
     return [d for d in gum_documents(part) if d.name.split("_")[1] not in NON_COMMERCIAL]
 
 
+def parsed_gap(part: str) -> list[GapItem]:
+    """The items of a part of GAP ("validation", "development"), their raw text parsed by the pipeline."""
+    from howsure.corpora.coreference import gap_item, gap_rows
+    from howsure.corpora.reading import corpus_path
+    from howsure.english.parsing import parse
+    from howsure.english.tokens import character_offsets
+
+    rows = gap_rows(corpus_path("gap", f"gap-{part}.tsv"))
+    documents = parse((row["ID"], row["Text"]) for row in rows)
+    return [gap_item(row, d, character_offsets(d)) for row, d in zip(rows, documents, strict=True)]
+
+
+def asked_gap(item: GapItem) -> Asked:
+    """A GAP item as a question about its mentions: those found, and the pronoun and the names where they are not found.
+
+    A name means every mention with its head: the whole phrase, and the phrase without an apposition.
+    """
+    document = item.document
+    sentence = document.sentence_of()
+    ends = document.starts[1:]
+    spans = [Mention(s, min(e, int(ends[sentence[s]])), "") for s, e in (item.pronoun, item.a, item.b)]
+    at = mention_heads(document, spans).tolist()
+    found = list(detect_mentions(document))
+    have = set(mention_heads(document, found).tolist())
+    mentions = ordered(document, [*found, *(m for m, h in zip(spans, at, strict=True) if h not in have)])
+    heads = mention_heads(document, mentions).tolist()
+    pronoun, a, b = (tuple(k for k, h in enumerate(heads) if h == wanted) for wanted in at)
+    return Asked(document, mentions, pronoun[-1], ((a, item.a_coref), (b, item.b_coref)))
+
+
 def trained() -> CorefModel:
     """Weights and temperature; the settings say what they were learnt from.
 
     That is OntoGUM's training part without the genres whose texts may not be used commercially, on the pipeline's own parses
-    of its words, once as they are and once in upper case, with mentions found in those parses; the temperature is fitted on
-    the development part. Needs the corpora under HOWSURE_DATA.
+    of its words, and of every second document once more in upper case, with mentions found in those parses, and GAP's validation
+    part. Temperature and the cut of the clustering are fitted on OntoGUM's development part. Needs the corpora under HOWSURE_DATA.
     """
     from howsure.english.annotating import reparsed
 
     parser = model()
     train, dev = (
-        [d for upper in (False, True) for d in reparsed(parser, open_documents(part), upper=upper)]
+        [d for upper in (False, True) for d in reparsed(parser, open_documents(part)[:: 1 + upper], upper=upper)]
         for part in ("train", "dev")
     )
-    made = fit_coref(train, mentions="predicted")
+    made = fit_coref(train, mentions="predicted", asked=[asked_gap(item) for item in parsed_gap("validation")])
     given = [made.candidates(d, "predicted") for d in dev]
     posteriors = [made.posterior(d, m, temperature=1.0) for d, m in zip(dev, given, strict=True)]
     gold = [gold_clusters(d, m) for d, m in zip(dev, given, strict=True)]
     made = made.with_temperature(fit_temperature(posteriors, gold, "likelihood"))
+    made = replace(made, cut=fit_cut([p.tempered(made.temperature) for p in posteriors], gold))
     assert made.settings is not None
-    made.settings.update({"corpus": "OntoGUM, open genres, as is and upper case", "parser": model_version()})
+    corpus = "OntoGUM, open genres, every second one in upper case too; GAP validation"
+    made.settings.update({"corpus": corpus, "parser": model_version()})
     return made
 
 

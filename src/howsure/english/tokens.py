@@ -160,21 +160,40 @@ def original_text(document: Document) -> str:
 
     Where the document tells less than that (a treebank's), one blank stands where there was space.
     """
-    spaces = document.space_after
-    if "misc" not in document.columns:
-        if spaces is None:
-            return " ".join(document.words)
-        return "".join(w + " " * s for w, s in zip(document.words, spaces.tolist(), strict=True))
-    made = []
-    for i, (word, misc) in enumerate(zip(document.words, document.columns["misc"], strict=True)):
+    return "".join(_pieces(document))
+
+
+def character_offsets(document: Document) -> list[tuple[int, int]]:
+    """Where each word begins and ends in `original_text`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> document = Document("d", ("Ann", "left", "."), np.array([0, 3]), space_after=np.array([True, False, True]))
+    >>> original_text(document), character_offsets(document)
+    ('Ann left. ', [(0, 3), (4, 8), (8, 9)])
+    """
+    made, at = [], 0
+    for k, piece in enumerate(_pieces(document)):
+        if k % 3 == 1:
+            made.append((at, at + len(piece)))
+        at += len(piece)
+    return made
+
+
+def _pieces(document: Document) -> Iterator[str]:
+    """For each word: white space before it, the word, white space after it."""
+    spaces, n = document.space_after, len(document)
+    for i, (word, misc) in enumerate(zip(document.words, document.columns.get("misc") or ("",) * n, strict=True)):
         entries = dict(e.split("=", 1) for e in misc.split("|") if "=" in e)
-        made.append(_unescape(entries.get("SpacesBefore", "")))
-        made.append(word)
+        yield _unescape(entries.get("SpacesBefore", ""))
+        yield word
         if "SpacesAfter" in entries:
-            made.append(_unescape(entries["SpacesAfter"]))
-        elif spaces is None or spaces[i]:
-            made.append(" ")
-    return "".join(made)
+            yield _unescape(entries["SpacesAfter"])
+        elif spaces is None:
+            yield " " if misc or i < n - 1 else ""
+        else:
+            yield " " if spaces[i] else ""
 
 
 def _escape(space: str) -> str:

@@ -136,10 +136,16 @@ class SampledPairs(Record):
 class CorefCheck(Composite):
     """Calibration of a coreference model. Made by `check_coref`."""
 
-    SHOWN = "verdict n_documents n_mentions temperature pairs new untempered sampling scores notes"
-    MAIN = "pairs"
+    SHOWN = """verdict n_documents n_mentions temperature links gold_links missed missed_expected pairs entities new untempered
+        sampling scores notes"""
+    MAIN = "lead"
 
-    pairs: Calibration
+    links: Calibration | None  # of pairs that could be links: probability 0.05 or more; None where there are too few
+    pairs: Calibration  # of all pairs
+    gold_links: int
+    missed: int  # gold links below 0.05
+    missed_expected: float  # as many as the probabilities say
+    entities: Calibration | None  # of "does this mention mean someone of that name?", 0.05 or more
     new: Calibration
     scores: CoreferenceScores
     sampling: tuple[SampledPairs, ...]
@@ -151,12 +157,35 @@ class CorefCheck(Composite):
     source: str = ""
 
     def __repr__(self) -> str:
-        return f"CorefCheck(pairs {self.pairs.error!r}, {self.scores!r})"
+        return f"CorefCheck(pairs {self.lead.error!r}, {self.scores!r})"
+
+    @property
+    def lead(self) -> Calibration:
+        """The pairs that could be links, or all pairs where too few could."""
+        return self.pairs if self.links is None else self.links
+
+    @property
+    def question(self) -> str:
+        """What the first answer is about."""
+        return "Do these two mentions corefer?" + (
+            "" if self.links is None else " Pairs with probability 0.05 or more:"
+        )
+
+    @property
+    def beside(self) -> str:
+        """All pairs, in words."""
+        if self.links is None:
+            return ""
+        return (
+            f"Of {self.gold_links:,} gold links {self.missed:,} have less than 0.05; the probabilities expect "
+            f"{self.missed_expected:,.0f}. All {self.pairs.n:,} pairs, nearly all of them obvious: "
+            + ("no error can be given." if self.pairs.error is None else f"RMS error {self.pairs.error!r}.")
+        )
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        return f"Do these two mentions corefer? {self.pairs.verdict}"
+        return f"{self.question} {self.lead.verdict} {self.beside}".rstrip()
 
     to_text = drawn_by("howsure.report.text.models.coref_text")
     to_html = drawn_by("howsure.report.pages.coref_page")

@@ -164,6 +164,7 @@ def checked_arrays(
             continue
         least, most = array.min(), array.max()  # NaN if any is
         if want.kind == "f":
+            least, most = float(least), float(most)  # LARGEST is more than half precision holds
             if not most <= LARGEST or not (least >= -LARGEST or (want.log and least == -np.inf)):
                 raise ValueError(f"{name} holds {least:g} to {most:g}")
         elif least < 0 or (want.below is not None and int(most) >= sizes[want.below]):

@@ -13,7 +13,7 @@ from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.coreference import antecedents as kernels
-from howsure.kernels.coreference.antecedents import first_members, largest_expected_f
+from howsure.kernels.coreference.antecedents import first_members, largest_expected_f, linked_clusters
 from howsure.kernels.poisson_binomial import poisson_binomial
 from howsure.posteriors.answers import CountLaw
 
@@ -330,6 +330,10 @@ class AntecedentPosterior:
     def minimum_risk(self) -> Ints:
         """A clustering of large expected pairwise F (the ratio of expectations, exact pair probabilities)."""
         return largest_expected_f(self.pairs(), self.best())
+
+    def linked(self, cut: float) -> Ints:
+        """The clusters of average linkage: joined while the mean pair probability between two is `cut` or more."""
+        return linked_clusters(self.pairs(), _validate.fraction(cut, "cut"))
 
     # samples
 

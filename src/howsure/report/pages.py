@@ -136,7 +136,7 @@ def coref_page(k: CorefCheck) -> bytes:
     """A `CorefCheck` on one page: the calibration page of its pairs, with the sampling table and the scores."""
     curve = "Calibration curve: how often pairs corefer against the probability given"
     histogram = "Distribution of pair probabilities by label"
-    return _curve_page("coref.html", k.pairs, curve, histogram, k.source or "data", k=k)
+    return _curve_page("coref.html", k.lead, curve, histogram, k.source or "data", k=k)
 
 
 def comparison_page(c: Comparison) -> bytes:

@@ -21,21 +21,22 @@ from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.evaluation.model_checks import CorefCheck, SampledPairs
 from howsure.kernels.cells import Floats
-from howsure.models.coreference.attributes import KINDS, attributes
+from howsure.models.coreference.attributes import KINDS, Attributes, attributes
 from howsure.models.coreference.others import SystemScores, read_system
-from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
+from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_cut, fit_temperature, gold_clusters
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
 from howsure.verbs.check import check
 from howsure.verbs.load import model_of
 
-DECODERS = ("minimum-risk", "best")
+DECODERS = ("fitted", "minimum-risk", "best")
 LEAST_SHOWN = 0.05
 BY = ("mention-type", "distance")
 GROUPS = np.array(["nominal", "proper", "other", *["pronoun"] * (len(KINDS) - 3)])
 SENTENCES = (1, 2, 4, 8, 16)
 APART = np.array(["same sentence", "1 sentence", "2-3 sentences", "4-7 sentences", "8-15 sentences", "16 and more"])
 SAMPLES = (10, 100, 1000)
+ENTITY_SAMPLES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +93,26 @@ class Resolved:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """One line of `howsure coref resolve`: mentions, clusters, pair probabilities of 0.05 or more, samples."""
+        """One line of `howsure coref resolve`: tokens, mentions, clusters, pair probabilities of 0.05 or more, samples.
+
+        Characters count from the beginning of the text; where the document does not tell its white space, of its words
+        with a blank between.
+        """
+        from howsure.english.tokens import character_offsets
+
         q = self.posterior.pairs()
         i, j = np.nonzero(np.tril(q, -1) >= LEAST_SHOWN)
-        words = self.document.words
+        words, at = self.document.words, character_offsets(self.document)
         made: dict[str, Any] = {
             "document": self.document.name,
+            "tokens": list(words),
+            "token_characters": [list(x) for x in at],
+            "sentence_starts": self.document.starts[:-1].tolist(),
             "mentions": [
                 {
                     "start": m.start,
                     "end": m.end,
+                    "characters": [at[m.start][0], at[m.end - 1][1]],
                     "text": " ".join(words[m.start : m.end]),
                     "cluster": int(c),
                     "p_new": round(float(p), 6),
@@ -127,8 +138,11 @@ def _members(clusters: NDArray[np.int64]) -> list[list[int]]:
     return list(made.values())
 
 
-def documents_of(source: Any, *, gold: bool = False) -> tuple[list[Document], list[InputError]]:
-    """Documents from a path, a split's name, a document or a sequence of them; with `gold`, those with mentions."""
+def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tuple[list[Document], list[InputError]]:
+    """Documents from a path, a split's name, a document or a sequence of them; with `gold`, those with mentions.
+
+    With `parse`, those that bring no parse get the English model's, on their own words and sentences.
+    """
     if isinstance(source, str | Path):
         documents, errors = read_documents(source)
     else:
@@ -137,6 +151,12 @@ def documents_of(source: Any, *, gold: bool = False) -> tuple[list[Document], li
         raise InputError("there are no documents.")
     if gold and not any(d.mentions for d in documents):
         raise InputError(f"none of the {len(documents)} documents has mentions: gold entities are needed.")
+    if parse and any(d.heads is None for d in documents):
+        from howsure.english.annotating import reparsed
+        from howsure.english.shipped import model
+
+        made = reparsed(model(), [d for d in documents if d.heads is None])
+        documents = [next(made) if d.heads is None else d for d in documents]
     return documents, errors
 
 
@@ -183,16 +203,16 @@ def train_coref(
     posteriors = [model.posterior(d, m, temperature=1.0) for d, m in zip(known, given, strict=True)]
     gold = [gold_clusters(d, m) for d, m in zip(known, given, strict=True)]
     t = fit_temperature(posteriors, gold, objective)
-    model = model.with_temperature(t)
-    resolved = [
-        Resolved(d, m, p.tempered(t), p.tempered(t).minimum_risk())
-        for d, m, p in zip(known, given, posteriors, strict=True)
-    ]
+    cooled = [p.tempered(t) for p in posteriors]
+    model = replace(model, temperature=t, cut=fit_cut(cooled, gold))
+    resolved = [Resolved(d, m, p, model.clusters(p)) for d, m, p in zip(known, given, cooled, strict=True)]
     return CorefTraining(model, len(documents), n_mentions, scores_of(resolved, model), t, objective)
 
 
 def _resolver(given: Any) -> CorefModel | SystemScores:
-    """A model of ours, or another system's scores: a file of JSON lines."""
+    """A model of ours, by default the one that ships, or another system's scores: a file of JSON lines."""
+    if given is None:
+        return shipped_coref()
     if isinstance(given, str | Path) and Path(given).suffix.lower() in (".jsonl", ".json"):
         return read_system(given)
     made: CorefModel | SystemScores = model_of(given, CorefModel, SystemScores)
@@ -200,26 +220,28 @@ def _resolver(given: Any) -> CorefModel | SystemScores:
 
 
 def resolve(
-    model: CorefModel | CorefTraining | SystemScores | str | Path,
+    model: CorefModel | CorefTraining | SystemScores | str | Path | None,
     documents: Any,
     *,
     mentions: str | None = None,
+    parse: bool = False,
     samples: int = 0,
-    decoder: str = "minimum-risk",
+    decoder: str = "fitted",
     rng: np.random.Generator | int | None = 0,
     failures: list[InputError] | None = None,
 ) -> list[Resolved]:
-    """The posterior and a clustering of each document.
+    """The posterior and a clustering of each document, by `model` or, where it is None, by the one that ships.
 
-    `model` is a model of ours, or a file of another system's scores (`.jsonl`; docs/guides/bring-your-own.md). With a list as `failures`, documents that cannot be resolved are added to it and the others go on; without, the
-    first is an error.
+    `model` may be a file of another system's scores (`.jsonl`; docs/guides/bring-your-own.md). `parse` parses documents that
+    bring no parse. With a list as `failures`, documents that cannot be resolved are added to it and the others go on;
+    without, the first is an error.
     """
     used = _resolver(model)
     if decoder not in DECODERS:
-        raise InputError(f"a decoder is {' or '.join(DECODERS)}; got {decoder!r}.")
+        raise InputError(f"a decoder is {', '.join(DECODERS[:-1])} or {DECODERS[-1]}; got {decoder!r}.")
     if samples:
         _validate.count(samples, "samples")
-    given, errors = documents_of(documents)
+    given, errors = documents_of(documents, parse=parse)
     made = []
     for document in given:
         try:
@@ -228,7 +250,10 @@ def resolve(
         except InputError as error:
             errors.append(error)
             continue
-        clusters = posterior.minimum_risk() if decoder == "minimum-risk" else posterior.best()
+        if decoder == "fitted":
+            clusters = used.clusters(posterior)
+        else:
+            clusters = posterior.minimum_risk() if decoder == "minimum-risk" else posterior.best()
         drawn = posterior.samples(samples, rng) if samples else None
         made.append(Resolved(document, found, posterior, clusters, drawn))
     if errors and (failures is None or not made):
@@ -303,61 +328,78 @@ def write_resolved(made: Sequence[Resolved], path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """All pairs of all documents."""
+    """Pairs of all documents; the documents, or the mentions of a single one, are independent groups."""
 
     y: NDArray[np.bool_]
     q: Floats
-    document: NDArray[np.int64]
+    group: NDArray[np.int64]
     by: NDArray[np.str_] | None
+
+    def only(self, chosen: NDArray[np.bool_]) -> _Pairs:
+        """Some of the pairs."""
+        by = None if self.by is None else self.by[chosen]
+        return _Pairs(self.y[chosen], self.q[chosen], self.group[chosen], by)
 
 
 def check_coref(
-    model: CorefModel | CorefTraining | SystemScores | str | Path,
+    model: CorefModel | CorefTraining | SystemScores | str | Path | None,
     documents: Any,
     *,
     by: str | None = None,
     mentions: str | None = None,
+    parse: bool = False,
     sample_sizes: Sequence[int] = SAMPLES,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> CorefCheck:
     """How calibrated are the answers to "do these two mentions corefer?" and "is this mention new?"
 
-    Over all pairs of mentions of each document, exact probabilities, documents as groups: pairs of one document are
-    not independent. `by` slices the pairs by "mention-type" or "distance". `sample_sizes` lists numbers of sampled
-    clusterings whose frequencies are set beside the exact probabilities. `model` may be a file of another system's scores,
-    with mentions of its own (`.jsonl`; docs/guides/bring-your-own.md).
+    Exact probabilities, documents as groups: pairs of one document are not independent. With one document, mentions are
+    the groups. First come the pairs that could be links, those of probability 0.05 or more: nearly all others are obvious, and
+    would hide any error. Pairs are not chosen by their label, which would make any model look wrong; gold links below
+    0.05 are counted beside. `model` None is the one that ships. `parse` parses documents that bring no parse. `by` slices
+    the pairs by "mention-type" or "distance". `sample_sizes` lists numbers of sampled clusterings whose frequencies are set
+    beside the exact probabilities. `model` may be a file of another system's scores, with mentions of its own (`.jsonl`;
+    docs/guides/bring-your-own.md).
     """
     used = _resolver(model)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
-    given, errors = documents_of(documents, gold=True)
+    given, errors = documents_of(documents, gold=True, parse=parse)
     if errors:
         raise errors[0]
     with_mentions = [d for d in given if d.mentions]
     notes = []
     if len(with_mentions) < len(given):
         notes.append(f"{len(given) - len(with_mentions):,} documents without gold mentions were left out.")
-    if len(with_mentions) < 2:
-        raise InputError("intervals need two documents with gold mentions at least.")
     found = [used.candidates(d, mentions) for d in with_mentions]
+    if len(with_mentions) == 1:
+        notes.append("One document: intervals treat its mentions as independent, and are too narrow.")
+        if len(found[0]) < 3:
+            raise InputError("one document needs three mentions at least.")
     raw = [used.posterior(d, m, temperature=1.0) for d, m in zip(with_mentions, found, strict=True)]
     posteriors = [p.tempered(used.temperature) for p in raw]
     gold = [gold_clusters(d, m) for d, m in zip(with_mentions, found, strict=True)]
-    slices = None
-    if by is not None:
-        slices = [_pair_slices(attributes(d, m), by) for d, m in zip(with_mentions, found, strict=True)]
+    known = [attributes(d, m) for d, m in zip(with_mentions, found, strict=True)]
+    slices = None if by is None else [_pair_slices(a, by) for a in known]
     table = _all_pairs([p.pairs() for p in posteriors], gold, slices)
     options = {"confidence_level": confidence_level, "rng": None}
-    whole = _calibration(table, **options)
-    if by is not None:
-        whole = replace(whole, by=by)
+    whole = _calibration(replace(table, by=None), **options)
+    could = table.q >= LEAST_SHOWN
+    links = None
+    if len(np.unique(table.group[could])) > 1:
+        links = replace(_calibration(table.only(could), **options), by=by)
     untempered = None
     if used.temperature != 1.0:
         untempered = _calibration(_all_pairs([p.pairs() for p in raw], gold, None), **options)
-    resolved = [Resolved(d, m, p, p.minimum_risk()) for d, m, p in zip(with_mentions, found, posteriors, strict=True)]
+    resolved = [Resolved(d, m, p, used.clusters(p)) for d, m, p in zip(with_mentions, found, posteriors, strict=True)]
     return CorefCheck(
+        links=links,
         pairs=whole,
+        gold_links=int(table.y.sum()),
+        missed=int(table.y[~could].sum()),
+        missed_expected=float(table.q[~could].sum()),
+        entities=_entities(known, posteriors, gold, options),
         new=_newness(with_mentions, posteriors, gold, confidence_level),
         scores=scores_of(resolved, used, confidence_level=confidence_level),
         sampling=_sampling(table, whole, posteriors, sample_sizes, rng, confidence_level),
@@ -380,20 +422,48 @@ def _pair_slices(a: Any, by: str) -> NDArray[np.str_]:
 
 
 def _all_pairs(squares: Sequence[Floats], gold: Sequence[NDArray[np.int64]], slices: Any) -> _Pairs:
-    y, q, document = [], [], []
+    y, q, group = [], [], []
     for d, (square, e) in enumerate(zip(squares, gold, strict=True)):
         i, j = np.tril_indices(len(e), -1)
         y.append(e[i] == e[j])
         q.append(square[i, j])
-        document.append(np.full(len(i), d))
+        group.append(np.full(len(i), d) if len(squares) > 1 else i)
     by = None if slices is None else np.concatenate(slices)
-    return _Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(document), by)
+    return _Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(group), by)
 
 
 def _calibration(table: _Pairs, **options: Any) -> Calibration:
-    made = check(table.y, table.q, groups=table.document, by=table.by, **options)
+    made = check(table.y, table.q, groups=table.group, by=table.by, **options)
     assert isinstance(made, Calibration)
     return made
+
+
+def _entities(
+    known: Sequence[Attributes],
+    posteriors: Sequence[AntecedentPosterior],
+    gold: Sequence[NDArray[np.int64]],
+    options: dict[str, Any],
+) -> Calibration | None:
+    """Calibration of "does this mention mean someone of that name?", over names and the mentions that are not that name.
+
+    A name is mentioned many times, so small probabilities of links may add up. From samples; answers of 0.05 or more.
+    """
+    y, q, group = [], [], []
+    for d, (a, p, e) in enumerate(zip(known, posteriors, gold, strict=True)):
+        roots = p.samples(ENTITY_SAMPLES, 0)
+        rows = np.arange(len(roots))[:, None]
+        for name in dict.fromkeys(n for n in a.name if n):
+            own = np.array([n == name for n in a.name])
+            hit = np.zeros(roots.shape, bool)
+            hit[rows, roots[:, own]] = True
+            said = hit[rows, roots].mean(axis=0)
+            asked = np.flatnonzero(~own & (said >= LEAST_SHOWN))
+            y.append(np.isin(e[asked], e[own]))
+            q.append(said[asked])
+            group.append(np.full(len(asked), d) if len(known) > 1 else asked)
+    if not q or len(np.unique(np.concatenate(group))) < 2:
+        return None
+    return _calibration(_Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(group), None), **options)
 
 
 def _newness(
@@ -404,8 +474,8 @@ def _newness(
 ) -> Calibration:
     first = np.concatenate([np.isin(np.arange(len(e)), np.unique(e, return_index=True)[1]) for e in gold])
     q = np.concatenate([p.new for p in posteriors])
-    document = np.repeat(np.arange(len(documents)), [len(e) for e in gold])
-    made = check(first, np.clip(q, 0.0, 1.0), groups=document, confidence_level=level, rng=None)
+    group = np.repeat(np.arange(len(documents)), [len(e) for e in gold]) if len(documents) > 1 else None
+    made = check(first, np.clip(q, 0.0, 1.0), groups=group, confidence_level=level, rng=None)
     assert isinstance(made, Calibration)
     return made
 

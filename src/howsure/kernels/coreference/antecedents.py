@@ -186,6 +186,16 @@ def largest_expected_f(q: Floats, start: Ints) -> Ints:
     return _moved(q, best)
 
 
+def linked_clusters(q: Floats, cut: float) -> Ints:
+    """Clusters joined, the most probable first, while the mean of Q between the two is `cut` or more (average linkage)."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    if len(q) < 2:
+        return np.arange(len(q))
+    tree = linkage(np.clip(1.0 - q[np.triu_indices(len(q), 1)], 0.0, 1.0), "average")
+    return first_members(fcluster(tree, 1.0 - cut, "distance"))
+
+
 def _best_cut(q: Floats) -> Ints:
     from scipy.cluster.hierarchy import linkage
 

@@ -87,41 +87,51 @@ def _add(g, stamp, touched, count, at, d):
     return count
 
 
-@kernel(
-    f"float64({_DOCUMENT}, int64[::1], {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})"
-)
-def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touched, rate, decay, shift):
-    """One AdaGrad step on -Σ_i log P(a_i among the gold antecedents), scores raised by costs; returns that sum."""
-    n, f = values.shape
-    pair, new = np.empty(n * (n - 1) // 2), np.empty(n)
-    _scores(kind, values, codes, crossed, w, shift, pair, new)
-    r, x = codes.shape[1], crossed.shape[0]
-    d_linked, d_linked_to = np.zeros((n, _MANY)), np.zeros((n, _MANY))
-    count = 0
+@kernel(f"float64({_F64}, {_F64}, int64[::1], {_F64}, {_F64}, {_F64})")
+def _differences(pair, new, gold, costs, d_pair, d_new):
+    """The model's less the gold-only distribution of each mention's antecedents, scores raised by costs; returns
+    -Σ_i log P(a_i among the gold antecedents), whose derivative by the scores that is."""
     loss = 0.0
-    for i in range(n):
+    for i in range(len(new)):
         first = i * (i - 1) // 2
         has = False
         for j in range(i):
             if gold[j] == gold[i]:
                 has = True
         top = new[i] + (costs[0] if has else 0.0)
-        new[i] = top
+        d_new[i] = top
         for j in range(i):
+            x = pair[first + j]
             if gold[j] != gold[i]:
-                pair[first + j] += costs[1] if has else costs[2]
-            top = max(top, pair[first + j])
-        total = np.exp(new[i] - top)
+                x += costs[1] if has else costs[2]
+            d_pair[first + j] = x
+            top = max(top, x)
+        total = np.exp(d_new[i] - top)
         good = 0.0 if has else total
         for j in range(i):
-            p = np.exp(pair[first + j] - top)
+            p = np.exp(d_pair[first + j] - top)
             total += p
             if has and gold[j] == gold[i]:
                 good += p
-        loss += np.log(total) - np.log(max(good, 1e-300))
-        # Difference of the model's and the gold-only distribution.
-        p = np.exp(new[i] - top)
-        d = p / total - (0.0 if has else 1.0)
+        good = max(good, 1e-300)
+        loss += np.log(total) - np.log(good)
+        d_new[i] = np.exp(d_new[i] - top) / total - (0.0 if has else 1.0)
+        for j in range(i):
+            p = np.exp(d_pair[first + j] - top)
+            d_pair[first + j] = p / total - (p / good if has and gold[j] == gold[i] else 0.0)
+    return loss
+
+
+@kernel(f"void({_DOCUMENT}, {_F64}, {_F64}, {_F32}, {_F32}, {_F32}, uint8[::1], int64[::1], float64, float64, {_U64})")
+def _step(kind, values, codes, crossed, d_pair, d_new, w, squares, g, stamp, touched, rate, decay, shift):
+    """One AdaGrad step, given the loss's derivatives by the scores."""
+    n, f = values.shape
+    r, x = codes.shape[1], crossed.shape[0]
+    d_linked, d_linked_to = np.zeros((n, _MANY)), np.zeros((n, _MANY))
+    count = 0
+    for i in range(n):
+        first = i * (i - 1) // 2
+        d = d_new[i]
         ki = (np.uint64(kind[i]) + np.uint64(1)) * _K1
         if abs(d) > _LEAST:
             for c in range(f):
@@ -129,10 +139,7 @@ def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touc
                 count = _add(g, stamp, touched, count, _at(v, shift), d)
                 count = _add(g, stamp, touched, count, _at(v + ki, shift), d)
         for j in range(i):
-            p = np.exp(pair[first + j] - top)
-            d = p / total
-            if has and gold[j] == gold[i]:
-                d -= p / max(good, 1e-300)
+            d = d_pair[first + j]
             if abs(d) <= _LEAST:
                 continue
             d_linked[i, kind[j]] += d
@@ -173,7 +180,6 @@ def _train(kind, values, codes, crossed, gold, costs, w, squares, g, stamp, touc
         w[at] -= rate * d / np.sqrt(squares[at] + 1e-8)
         g[at] = 0.0
         stamp[at] = 0
-    return loss
 
 
 def scores(kind: Any, values: Any, codes: Any, crossed: Any, w: Any, shift: int) -> Any:
@@ -183,6 +189,13 @@ def scores(kind: Any, values: Any, codes: Any, crossed: Any, w: Any, shift: int)
     pair, new = np.empty(n * (n - 1) // 2), np.empty(n)
     _scores(kind, values, codes, crossed, w, np.uint64(shift), pair, new)
     return pair, new
+
+
+def differences(pair: Any, new: Any, gold: Any, costs: Any) -> Any:
+    """Derivatives of -Σ_i log P(a_i among the gold antecedents) by the scores, of pairs and of NEW; and that sum."""
+    ready(_differences)
+    d_pair, d_new = np.empty_like(pair), np.empty_like(new)
+    return d_pair, d_new, _differences(pair, new, gold, costs, d_pair, d_new)
 
 
 class Trainer:
@@ -196,8 +209,8 @@ class Trainer:
         self.stamp, self.touched = np.zeros(size, np.uint8), np.empty(size, np.int64)
 
     def step(
-        self, kind: Any, values: Any, codes: Any, crossed: Any, gold: Any, costs: Any, rate: float, decay: float
-    ) -> float:
-        """Learn from a document; returns minus the log-likelihood it had."""
+        self, kind: Any, values: Any, codes: Any, crossed: Any, d_pair: Any, d_new: Any, rate: float, decay: float
+    ) -> None:
+        """Learn from a document, given the loss's derivatives by its scores."""
         state = (self.w, self.squares, self.g, self.stamp, self.touched)
-        return _train(kind, values, codes, crossed, gold, costs, *state, rate, decay, self.shift)
+        _step(kind, values, codes, crossed, d_pair, d_new, *state, rate, decay, self.shift)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from howsure.corpora.document import Document, Mention
 from howsure.data import word_list
 from howsure.kernels.cells import Ints
-from howsure.models.coreference.mentions import CITATIONS, FEMALE, MALE, PERSON, PRONOUNS, TITLES, mention_heads
+from howsure.models.coreference.knowledge import known
+from howsure.models.coreference.mentions import CITATIONS, PRONOUNS, TITLES, mention_heads
 
 KINDS = ("nominal", "proper", "other", *CITATIONS)
 DETERMINERS = {
@@ -25,6 +26,7 @@ DETERMINERS = {
 IGNORED = word_list("ignored")
 ROLES = ("subject", "object", "oblique", "possessor", "other")
 EDGE = "<edge>"
+DEEP = 12  # tokens above a head that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ class Attributes:
     addressee: list[str]
     names: list[frozenset[str]]  # capitalised words, lower case
     initials: list[str]
+    noun: list[str]  # of knowledge.CLASSES
+    name: list[tuple[str, ...]]  # parts of a proper name, without titles
+    roles: list[frozenset[str]]  # what the entity is called besides
+    nation: list[frozenset[str]]
+    clause: list[tuple[int, ...]]  # tokens above the head, nearest first
 
     def __len__(self) -> int:
         return len(self.start)
@@ -86,11 +93,17 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     said = [d.get("speaker", "") for d in document.sentence_metadata] or [""] * document.n_sentences
     addressees = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences
     at = mention_heads(document, mentions)
+    kinds = [_kind(m, h, words, lower, upos, xpos, features) for m, h in zip(mentions, at.tolist(), strict=True)]
+    facts = known(document, mentions, at.tolist(), [k[0] in KINDS[:3] for k in kinds])
     made: dict[str, list[object]] = {f.name: [] for f in fields(Attributes)[4:]}  # after start, end, head, sentence
-    for m, h in zip(mentions, at.tolist(), strict=True):
+    for m, h, (kind, gender, number, person), fact in zip(mentions, at.tolist(), kinds, facts, strict=True):
         span = lower[m.start : m.end]
         word = lower[h]
-        kind, gender, number, person = _kind(m, h, words, lower, upos, xpos, features, span)
+        gender = gender or fact.gender
+        if number == "s" and fact.noun == "group":
+            number = "g"
+        if kind in KINDS[:2] and any(relations[c].startswith("conj") for c in children[h] if m.start <= c < m.end):
+            number, gender = "p", "a" if fact.noun == "person" else ""
         governor = -1 if heads is None else int(heads[h])
         s = int(sentences[h])
         begin, finish = int(document.starts[s]), int(document.starts[s + 1])
@@ -133,6 +146,11 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             "addressee": addressees[s].lower(),
             "names": frozenset(w.lower() for w in capital if w.lower() not in IGNORED and w.lower() not in TITLES),
             "initials": "".join(w[0] for w in capital).lower(),
+            "noun": fact.noun or ("person" if kind not in KINDS[:3] and gender in ("m", "f", "a") else ""),
+            "name": fact.name,
+            "roles": fact.roles,
+            "nation": fact.nation,
+            "clause": _above(h, heads),
         }
         for name, value in row.items():
             made[name].append(value)
@@ -156,10 +174,9 @@ def _kind(
     upos: Sequence[str],
     xpos: Sequence[str],
     features: Sequence[str],
-    span: Sequence[str],
 ) -> tuple[str, str, str, str]:
-    """Kind, gender, number and person."""
-    word = lower[h]
+    """Kind, number and person; gender of pronouns only."""
+    word, span = lower[h], lower[m.start : m.end]
     if word in PRONOUNS and (m.end - m.start == 1 or upos[h] in ("PRON", "PRP", "DT")) and upos[h] != "NUM":
         kind, gender, number, person = PRONOUNS[word]
         if kind == "you" and "Number=Plur" in features[h]:
@@ -175,26 +192,18 @@ def _kind(
         kind = "proper" if words[h][:1].isupper() else "nominal"
     else:
         kind = "other"
-    gender = _gender(word, span, kind)
     number = "p" if "Number=Plur" in features[h] or xpos[h] in ("NNS", "NNPS") else "s"
     if any(w in ("and", "&") for w in span) and kind != "other" and " and " in " ".join(span):
         number = "p" if kind == "proper" else number
-    return kind, gender, number, "3"
+    return kind, "", number, "3"
 
 
-def _gender(word: str, span: Sequence[str], kind: str) -> str:
-    if word in MALE:
-        return "m"
-    if word in FEMALE:
-        return "f"
-    if word in PERSON:
-        return "a"
-    if kind == "proper":
-        if any(w in MALE for w in span[:2]):
-            return "m"
-        if any(w in FEMALE for w in span[:2]):
-            return "f"
-    return ""
+def _above(h: int, heads: Ints | None) -> tuple[int, ...]:
+    """The tokens above token h, its head first."""
+    made: list[int] = []
+    while heads is not None and (h := int(heads[h])) >= 0 and len(made) < DEEP:
+        made.append(h)
+    return tuple(made)
 
 
 def _role(relation: str) -> int:

@@ -13,15 +13,20 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.corpora.document import Document, Mention
+from howsure.data.vectors import word_vectors
 from howsure.errors import InputError
+from howsure.kernels.cells import Ints
+from howsure.kernels.coreference.ranking import K1, SALT
 from howsure.models.coreference.attributes import Attributes, attributes
+from howsure.models.coreference.network import row_numbers
 from howsure.models.coreference.relations import RELATIONS, relation_codes
 
 MENTION_TEMPLATES = [
@@ -40,6 +45,9 @@ MENTION_TEMPLATES = [
     "position",
     "nested",
     "inside",
+    "noun",
+    "cluster",
+    "deed",
 ]
 CROSSES = {
     "heads": ("head", "head"),
@@ -50,8 +58,18 @@ CROSSES = {
     "relations": ("relation", "relation"),
     "tags": ("tag", "tag"),
     "agreements": ("agreement", "agreement"),
+    "nouns": ("noun", "noun"),
+    "clusters": ("cluster", "cluster"),
+    "deed-noun": ("deed", "noun"),
+    "noun-deed": ("noun", "deed"),
 }
 TEMPLATES = (*MENTION_TEMPLATES, *RELATIONS, *CROSSES)
+SMALL_TEMPLATES = (
+    *("determiner", "relation", "tag", "noun", "agreement"),
+    *("length", "seen", "position", "nested", "inside"),
+)
+NEAR = 3  # words to each side of a phrase
+DIMENSIONS = 500  # five word vectors
 LENGTHS = np.array([1, 2, 3, 4, 5, 7, 10, 15])
 
 
@@ -92,7 +110,8 @@ def templates(without: Iterable[str] = ()) -> Templates:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """A document's features: kinds (N,), mention values (N, mention templates), relation codes (pairs, relations).
+    """A document's features: kinds (N,), mention values (N, mention templates), relation codes (pairs, relations); for the
+    network, word vectors and rows.
 
     Pair (i, j), j < i, is row i(i-1)/2 + j.
     """
@@ -101,6 +120,8 @@ class Features:
     values: NDArray[np.uint64]
     codes: NDArray[np.uint8]
     attributes: Attributes
+    vectors: NDArray[np.float16]  # (N, 5 word vectors): head, phrase, governor, words before and after
+    rows: NDArray[np.int64]  # (N, small templates and kind): rows of the network
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -144,15 +165,61 @@ def features(document: Document, mentions: Sequence[Mention], known: frozenset[s
         "position": _positions(a),
         "nested": _nested(a),
         "inside": a.inside,
+        "noun": [n or f"<{t}>" for n, t in zip(a.noun, a.tag, strict=True)],
+        "cluster": _clusters(a.lemma),
+        "deed": [f"{c}/{r.split(':')[0]}" for c, r in zip(_clusters(a.governor), a.relation, strict=True)],
     }
     values = np.array([[_hashed(v) for v in columns[name]] for name in used.mention], dtype=np.uint64)
     values = np.ascontiguousarray(values.reshape(len(used.mention), len(a)).T)
-    return Features(a.kind, values, relation_codes(a, used.relation), a)
+    small = [used.mention.index(t) for t in SMALL_TEMPLATES if t in used.mention]
+    with np.errstate(over="ignore"):
+        kinds = (a.kind.astype(np.uint64) + np.uint64(1)) * np.uint64(K1)
+        salted = np.column_stack([values[:, small], kinds]) + np.arange(len(small) + 1, dtype=np.uint64) * np.uint64(
+            SALT
+        )
+    vectors = _vectors(document, a).astype(np.float16)
+    return Features(a.kind, values, relation_codes(a, used.relation), a, vectors, row_numbers(salted))
+
+
+def _vectors(document: Document, a: Attributes) -> NDArray[np.float32]:
+    """Word vectors of length one: of the head and of its governor; means over the phrase and three words to each side."""
+    table = word_vectors()
+
+    def of(words: Sequence[str]) -> NDArray[np.float32]:
+        made = table.of(words)
+        return made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), np.float32(1e-9))
+
+    summed = np.cumsum(np.vstack([np.zeros((1, table.matrix.shape[1])), of(document.words)]), axis=0)
+
+    def mean(start: Ints, end: Ints) -> NDArray[np.float64]:
+        return (summed[end] - summed[start]) / np.maximum(end - start, 1)[:, None]
+
+    first, last = document.starts[a.sentence], document.starts[a.sentence + 1]
+    before, after = mean(np.maximum(a.start - NEAR, first), a.start), mean(a.end, np.minimum(a.end + NEAR, last))
+    return np.hstack([of(a.lemma), mean(a.start, a.end), of(a.governor), before, after]).astype(np.float32)
 
 
 @lru_cache(maxsize=1 << 17)
 def _hashed(value: str) -> int:
     return int.from_bytes(hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _clusters(words: Sequence[str]) -> list[str]:
+    """The cluster of word vectors that each word is nearest to; "" without a vector."""
+    return [_cluster(w) for w in words]
+
+
+@lru_cache(maxsize=1 << 17)
+def _cluster(word: str) -> str:
+    (vector,) = word_vectors().of([word])
+    return str(int(np.argmax(word_clusters() @ vector))) if vector.any() else ""
+
+
+@cache
+def word_clusters() -> NDArray[np.float32]:
+    """Centres of clusters of word vectors, of length one; shape (clusters, dimensions)."""
+    made = np.load(str(files("howsure.data") / "clusters.npy"), allow_pickle=False).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def _seen(a: Attributes) -> list[str]:

@@ -80,6 +80,7 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
     if document.heads is None or "upos" not in document.columns or "relation" not in document.columns:
         raise InputError(
             f'document "{document.name}" has no dependency parse (heads, upos and relation); mentions cannot be found.'
+            " Parse it first, or with `parse=True`."
         )
     spans: set[tuple[int, int]] = set()
     upos, relation = document.columns["upos"], document.columns["relation"]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import numbered_lines
@@ -74,6 +75,10 @@ class SystemScores:
         self._by_text = {g.letters: g for g in given if g.name is None}
         if len(self._by_name) + len(self._by_text) < len(given):
             raise InputError(f"{path}: two documents have one name, or one text and no name.")
+
+    def clusters(self, posterior: AntecedentPosterior) -> NDArray[np.int64]:
+        """One clustering, of large expected F."""
+        return posterior.minimum_risk()
 
     def of(self, document: Document) -> SystemDocument:
         """What the system says of a document: by its name or, where the file has no names, by its text."""

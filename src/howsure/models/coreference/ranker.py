@@ -1,9 +1,13 @@
-"""A mention-ranking coreference model: log-linear over antecedents, hashed weights, trained on the marginal likelihood."""
+"""A mention-ranking coreference model: hashed weights and a small network, trained on the marginal likelihood.
+
+Scores of antecedents are the mean of the log-linear model's and the network's, each trained on its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +17,26 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 from howsure.kernels.coreference import ranking as coref_scores
-from howsure.models.coreference.features import Features, Templates, features, templates, vocabulary
+from howsure.models.coreference.features import DIMENSIONS, Features, Templates, features, templates, vocabulary
 from howsure.models.coreference.mentions import check_spans, detect_mentions
+from howsure.models.coreference.network import Network, NetworkTrainer
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
 
-KIND, VERSION = "coref", 1
-ARRAYS: dict[str, Array | Names] = {"known": Names("word"), "weights": Array("f", ("weight",))}
+KIND, VERSION = "coref", 2
+ARRAYS: dict[str, Array | Names] = {
+    "known": Names("word"),
+    "weights": Array("f", ("weight",)),
+    "vectors": Array("f", ("half", "dimension", "unit")),
+    "rows": Array("f", ("half", "row", "unit")),
+    "relations": Array("f", ("relation_templates", "code", "unit")),
+    "out": Array("f", ("unit",)),
+    "out_new": Array("f", ("unit",)),
+    "bias": Array("f", ("one",)),
+}
 MENTIONS = ("gold", "predicted")
 NO_COSTS = (0.0, 0.0, 0.0)
 ERROR_COSTS = (
@@ -30,6 +45,9 @@ ERROR_COSTS = (
     0.1,
 )  # of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein)
 COMPILED_FROM = 20_000  # pairs
+NETWORK_RATE, NETWORK_DECAY, DROPPED = 0.002, 0.01, 0.2
+ASKED_AT_ONCE = 28
+CUTS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 FEW_SINGLETONS = 0.1  # share of entities; a scheme that leaves out singletons has a few by accident
 
 
@@ -38,11 +56,13 @@ class CorefModel:
     """Weights with what is needed to use them. Made by `fit_coref` or `CorefModel.load`."""
 
     weights: NDArray[np.float32]
+    network: Network
     known: frozenset[str]
     used: Templates
     mentions: str = "gold"
     keeps_singletons: bool = False
     temperature: float = 1.0
+    cut: float | None = None  # of average linkage, where `clusters` uses it
     settings: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
@@ -71,25 +91,27 @@ class CorefModel:
         """The posterior over clusterings of `mentions`, by default `candidates(document)`."""
         given = self.candidates(document) if mentions is None else ordered(document, mentions)
         t = self.temperature if temperature is None else temperature
-        return self.posterior_of(features(document, given, self.known, self.used), document.name, t)
+        return self.posterior_of(self.features(document, given), document.name, t)
+
+    def features(self, document: Document, mentions: Sequence[Mention]) -> Features:
+        """The features of mentions, which must be in document order."""
+        return features(document, mentions, self.known, self.used)
 
     def posterior_of(self, made: Features, name: str, temperature: float = 1.0) -> AntecedentPosterior:
         """The posterior from features that were made before."""
-        n = len(made)
-        if len(made.codes) < COMPILED_FROM:
-            score = coref_scores.scores
-        else:
-            from howsure.kernels.coreference import ranking_compiled as coref_compiled
-
-            score = coref_compiled.scores
-        pair, new = score(made.kind, made.values, made.codes, self.used.crossed, self.weights, 64 - self.bits)
-        square = np.full((n, n), -np.inf)
-        square[np.tril_indices(n, -1)] = pair / temperature
-        return AntecedentPosterior.from_scores(square, new / temperature, name=name)
+        pair, new = linear_scores(made, self.used, self.weights)
+        if len(self.network.out):
+            beside, beside_new = self.network.scores(made.vectors, made.rows, made.codes)
+            pair, new = (pair + beside) / 2.0, (new + beside_new) / 2.0
+        return _posterior(pair / temperature, new / temperature, name)
 
     def with_temperature(self, temperature: float) -> CorefModel:
         """The same weights, their scores divided by `temperature`."""
         return replace(self, temperature=temperature)
+
+    def clusters(self, posterior: AntecedentPosterior) -> NDArray[np.int64]:
+        """One clustering: of average linkage with the cut that was best on dev, or without one of large expected F."""
+        return posterior.minimum_risk() if self.cut is None else posterior.linked(self.cut)
 
     def save(self, path: str | Path) -> None:
         """Write an .npz of plain arrays."""
@@ -100,9 +122,11 @@ class CorefModel:
             "mentions": self.mentions,
             "keeps_singletons": self.keeps_singletons,
             "temperature": self.temperature,
+            "cut": self.cut,
             "training": self.settings or {},
         }
-        arrays = {"weights": self.weights, "known": packed_names(sorted(self.known))}
+        halved = {k: w.astype(np.float16) for k, w in {"weights": self.weights, **self.network.arrays()}.items()}
+        arrays = {**halved, "known": packed_names(sorted(self.known))}
         save_model(path, KIND, VERSION, settings, arrays)
 
     @classmethod
@@ -112,20 +136,43 @@ class CorefModel:
         settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={n: n for n in names})
         used = Templates(*(tuple(settings[n]) for n in names))
         size = len(arrays["weights"])
-        if size & (size - 1) or size < 2 or not used.known or settings.get("mentions") not in MENTIONS:
+        network = Network(*(arrays[f.name].astype(np.float32) for f in fields(Network)))
+        whole = network.fits(DIMENSIONS, len(used.relation))
+        if size & (size - 1) or size < 2 or not used.known or not whole or settings.get("mentions") not in MENTIONS:
             raise InputError(f"{path} is damaged: its weights are not of the features that it names.")
         try:
             return cls(
                 arrays["weights"].astype(np.float32, copy=False),
+                network,
                 frozenset(arrays["known"]),
                 used,
                 settings["mentions"],
                 settings["keeps_singletons"],
                 settings["temperature"],
+                None if settings["cut"] is None else float(settings["cut"]),
                 settings["training"],
             )
-        except KeyError as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} is damaged: it has no {error}.") from None
+
+
+def linear_scores(made: Features, used: Templates, weights: NDArray[np.float32]) -> tuple[Floats, Floats]:
+    """Scores of the log-linear model: of each pair j < i (row i(i-1)/2 + j), and of starting an entity."""
+    if len(made.codes) < COMPILED_FROM:
+        score = coref_scores.scores
+    else:
+        from howsure.kernels.coreference import ranking_compiled
+
+        score = ranking_compiled.scores
+    shift = 65 - len(weights).bit_length()
+    pair, new = score(made.kind, made.values, made.codes, used.crossed, weights, shift)
+    return pair, new
+
+
+def _posterior(pair: Floats, new: Floats, name: str) -> AntecedentPosterior:
+    square = np.full((len(new), len(new)), -np.inf)
+    square[np.tril_indices(len(new), -1)] = pair
+    return AntecedentPosterior.from_scores(square, new, name=name)
 
 
 def ordered(document: Document, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
@@ -158,15 +205,72 @@ def gold_clusters(document: Document, mentions: Sequence[Mention]) -> NDArray[np
     return np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A document of which only this is known: whether one mention is the same entity as each of some others.
+
+    `answers` maps a mention's number to yes or no; a tuple of numbers stands for mentions of which any may be meant.
+    """
+
+    document: Document
+    mentions: tuple[Mention, ...]
+    mention: int
+    answers: tuple[tuple[tuple[int, ...], bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """A document's features and what is known: the gold entity of each mention, or a few answers."""
+
+    made: Features
+    gold: NDArray[np.int64] | Asked
+
+    def difference(self, pair: Floats, new: Floats, costs: Floats) -> tuple[Floats, Floats, float]:
+        """The loss's derivatives by the scores of pairs and of NEW, and the loss: minus the log-likelihood."""
+        from howsure.kernels.coreference.ranking_compiled import differences
+
+        if not isinstance(self.gold, Asked):
+            made: tuple[Floats, Floats, float] = differences(pair, new, self.gold, costs)
+            return made
+        return _asked_differences(self.gold, pair, new)
+
+
+def _asked_differences(asked: Asked, pair: Floats, new: Floats) -> tuple[Floats, Floats, float]:
+    """Derivatives of -Σ log P(answer) by the scores of the later mention of each two.
+
+    P(i and j are together) is Σ_k P(a_i = k) Q[k, j]; Q is taken as given. Of several mentions that may be meant, the most
+    probable is asked about.
+    """
+    p = _posterior(pair, new, "asked")
+    q = p.pairs()
+    good: dict[int, tuple[Floats, float]] = {}  # of each row: weights of its antecedents, and of NEW
+    for others, yes in asked.answers:
+        other = max(others, key=lambda k: q[asked.mention, k])
+        i, j = max(asked.mention, other), min(asked.mention, other)
+        weight, fresh = good.get(i, (np.ones(i), 1.0))
+        good[i] = (weight * (q[:i, j] if yes else 1.0 - q[:i, j]), 0.0 if yes else fresh)
+    d_pair, d_new, loss = np.zeros(len(pair)), np.zeros(len(new)), 0.0
+    for i, (weight, fresh) in good.items():
+        row, start = p.antecedents[i, :i], i * (i - 1) // 2
+        share = max(float(row @ weight + p.new[i] * fresh), 1e-300)
+        d_pair[start : start + i] = row - row * weight / share
+        d_new[i] = p.new[i] - p.new[i] * fresh / share
+        loss -= float(np.log(share))
+    return d_pair, d_new, loss
+
+
 def fit_coref(
     documents: Sequence[Document],
     *,
     mentions: str = "gold",
+    asked: Sequence[Asked] = (),
     epochs: int = 4,
     rate: float = 0.05,
     decay: float = 0.05,
     bits: int = 20,
     least_count: int = 5,
+    hidden: int = 64,
+    network_epochs: int = 16,
     costs: bool = False,
     without: Iterable[str] = (),
     rng: np.random.Generator | int | None = 0,
@@ -174,14 +278,17 @@ def fit_coref(
 ) -> CorefModel:
     """Train on documents with gold mentions.
 
-    Maximises Σ_i log Σ_{gold antecedents k of i} P(a_i = k), or log P(NEW) for the first mention of an entity, less
-    `decay`/2 |w|², by AdaGrad with a step for each document, the rate falling to a fifth over the epochs.
+    Maximises Σ_i log Σ_{gold antecedents k of i} P(a_i = k), or log P(NEW) for the first mention of an entity: of hashed
+    weights, less `decay`/2 |w|², by AdaGrad, the rate falling to a fifth over the epochs; and of a network with one hidden layer by
+    Adam. A step for each document.
 
     Parameters
     ----------
     mentions : "gold" or "predicted"
         Train on the given mentions, or on those found in the parses; the ones gold lacks then start entities of
         their own.
+    asked : documents of which only a few answers are known; their likelihood is added.
+    hidden, network_epochs : hidden units of the network (0 for none), and passes over the documents.
     costs : bool
         Raise the scores of wrong choices by error costs in training. Usual, and bad for calibration.
     without : names of feature templates to leave out.
@@ -195,35 +302,62 @@ def fit_coref(
         raise InputError(f"`bits` may be 28 at most; got {bits}.")
     used = templates(without)
     known = vocabulary(documents, least_count)
-    prepared = []
+    lessons = []
     for document in documents:
         if document.mentions is None:
             raise InputError(f'document "{document.name}" has no gold mentions to learn from.')
         given = candidate_mentions(document, mentions)
         if len(given):
-            made = features(document, given, known, used)
-            prepared.append((made, gold_clusters(document, given)))
-    if not prepared:
+            lessons.append(_Lesson(features(document, given, known, used), gold_clusters(document, given)))
+    if not lessons:
         raise InputError("no document has mentions to learn from.")
+    n_documents = len(lessons)
+    lessons += [_Lesson(features(a.document, a.mentions, known, used), a) for a in asked]
     trainer = Trainer(bits)
     crossed, raised = used.crossed, np.array(ERROR_COSTS if costs else NO_COSTS)
-    for epoch in range(epochs):
-        slower = rate * (1.0 - 0.8 * epoch / epochs)
-        for step, k in enumerate(generator.permutation(len(prepared))):
-            made, gold = prepared[k]
-            trainer.step(made.kind, made.values, made.codes, crossed, gold, raised, slower, decay)
+    network = Network.started(DIMENSIONS, len(used.relation), hidden, generator)
+    by_network = NetworkTrainer(network, decay=NETWORK_DECAY, dropped=DROPPED, rng=generator)
+    passes = network_epochs if hidden else 0
+    done, to_do = 0, (epochs + passes) * len(lessons)
+    for epoch in range(epochs + passes):
+        linear = epoch < epochs
+        through = epoch / epochs if linear else (epoch - epochs) / passes
+        for batch in _batches(lessons, n_documents, linear, generator):
+            if linear:
+                ((made, difference),) = batch
+                d_pair, d_new, _ = difference(*linear_scores(made, used, trainer.w), raised)
+                slower = rate * (1.0 - 0.8 * through)
+                trainer.step(made.kind, made.values, made.codes, crossed, d_pair, d_new, slower, decay)
+            else:
+                chosen = [(m.vectors, m.rows, m.codes, partial(d, costs=raised)) for m, d in batch]
+                by_network.step(chosen, NETWORK_RATE * (1.0 - 0.95 * through))
+            done += len(batch)
             if progress is not None:
-                progress(epoch * len(prepared) + step + 1, epochs * len(prepared))
+                progress(done, to_do)
     singletons = _singleton_share(documents) > FEW_SINGLETONS
     settings = {
-        "documents": len(prepared),
+        "documents": n_documents,
+        "asked": len(asked),
         "epochs": epochs,
         "rate": rate,
         "decay": decay,
+        "hidden": hidden,
+        "network_epochs": passes,
         "costs": bool(costs),
         "least_count": least_count,
     }
-    return CorefModel(trainer.w, known, used, mentions, singletons, settings=settings)
+    weights = trainer.w.astype(np.float16).astype(np.float32)
+    return CorefModel(weights, by_network.trained(), known, used, mentions, singletons, settings=settings)
+
+
+def _batches(
+    lessons: Sequence[_Lesson], n_documents: int, single: bool, rng: np.random.Generator
+) -> list[list[tuple[Features, Any]]]:
+    """Lessons in random order: documents one by one, and, unless `single`, those of a few answers some at a time."""
+    asked = n_documents + rng.permutation(len(lessons) - n_documents)
+    size = 1 if single else ASKED_AT_ONCE
+    groups = [[k] for k in range(n_documents)] + [list(asked[a : a + size]) for a in range(0, len(asked), size)]
+    return [[(lessons[k].made, lessons[k].difference) for k in groups[g]] for g in rng.permutation(len(groups))]
 
 
 def _singleton_share(documents: Sequence[Document]) -> float:
@@ -258,6 +392,31 @@ def fit_temperature(
         options={"xatol": 1e-3},
     )
     return float(np.exp(found.x))
+
+
+def fit_cut(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float | None:
+    """The cut of average linkage whose B³ F1 is best on documents whose clusterings are known; None where the clustering of
+    large expected F is better. Entities of one mention count on neither side."""
+
+    def b_cubed(clusterings: Sequence[NDArray[np.int64]]) -> float:
+        share, n = np.zeros(2), np.zeros(2)
+        for found, right in zip(clusterings, gold, strict=True):
+            both = (found[:, None] == found[None, :], right[:, None] == right[None, :])
+            common = (both[0] & both[1]).sum(axis=1)
+            for k, same in enumerate(both):
+                size = same.sum(axis=1)
+                share[k] += (common / size)[size > 1].sum()
+                n[k] += (size > 1).sum()
+        precision, recall = share / np.maximum(n, 1)
+        return float(2.0 * precision * recall / max(precision + recall, 1e-300))
+
+    best: float | None = None
+    top = b_cubed([p.minimum_risk() for p in posteriors])
+    for cut in CUTS:
+        value = b_cubed([p.linked(cut) for p in posteriors])
+        if value > top:
+            best, top = cut, value
+    return best
 
 
 def _minus_log_likelihood(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.data.vectors import word_vectors
 from howsure.kernels.cells import Ints
 from howsure.models.coreference.attributes import Attributes
 
@@ -14,6 +15,8 @@ Codes = NDArray[np.uint8]
 
 MENTION_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 45, 70, 110, 170, 260])
 SENTENCE_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 15, 22, 35, 50])
+CHAIN_STEPS = np.array([2, 3, 5, 8])
+SIMILARITY_STEPS = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75])
 RANK_STEPS = np.array([1, 2, 3, 4, 6, 9, 15, 30])
 
 
@@ -30,9 +33,13 @@ class Pairs:
         self.nested = self._nested()
         shared, size = self._overlap()
         self.shared, self.size = shared, size
-        self.gender = _clash(a.gender, i, j, {("a", "m"), ("m", "a"), ("a", "f"), ("f", "a")})
-        self.number = _clash(a.number, i, j, set())
+        self.gender = _clash(a.gender, i, j, _genders)
+        self.number = _clash(a.number, i, j, _numbers)
+        self.fits = (self.gender % 4 != 2) & (self.number != 2) & (self.nested == 0)
         self.same_lemma = self.lemma[i] == self.lemma[j]
+        longest = np.ones(n, bool)  # of the mentions that share a head
+        longest[1:] = a.head[1:] != a.head[:-1]
+        self.rank = self.ranked(self.fits & longest[j])
 
     def _nested(self) -> Codes:
         """0 apart, 1 the antecedent contains the mention, 2 the other way round, 3 they share their head."""
@@ -75,16 +82,25 @@ def numbered(values: Sequence[str]) -> Ints:
     return np.array([index.setdefault(v, len(index)) for v in values], dtype=np.int64)
 
 
-def _clash(values: Sequence[str], i: Ints, j: Ints, compatible: set[tuple[str, str]]) -> Codes:
-    """0 unknown, 1 the same, 2 different, 3 compatible."""
+def _clash(values: Sequence[str], i: Ints, j: Ints, verdict: Callable[[str, str], int]) -> Codes:
+    """0 where one of two values is unknown, else the verdict on them."""
     names = sorted(set(values))
     codes = np.array([names.index(v) for v in values], dtype=np.int64)
-    table = np.zeros((len(names), len(names)), np.uint8)
-    for x, u in enumerate(names):
-        for y, v in enumerate(names):
-            if u and v:
-                table[x, y] = 1 if u == v else 3 if (u, v) in compatible else 2
+    table = np.array([[verdict(u, v) if u and v else 0 for v in names] for u in names], dtype=np.uint8)
     return table[codes[i], codes[j]] if len(names) else np.zeros(len(i), np.uint8)
+
+
+def _genders(u: str, v: str) -> int:
+    """1 the same, 2 different, 3 compatible; 4 more where a full name tells, 8 a single name, 12 the class of a noun."""
+    (x, _, how), (y, _, why) = u.partition("-"), v.partition("-")
+    doubt = max(map(["", "name", "maybe", "class"].index, (how, why)))
+    if "g" in (x, y):
+        return 12 + (1 if x == y else 3 if "n" in (x, y) else 2)
+    return 4 * doubt + (1 if x == y else 3 if "a" in (x, y) and "n" not in (x, y) else 2)
+
+
+def _numbers(u: str, v: str) -> int:
+    return 1 if u == v else 3 if "g" in (u, v) else 2
 
 
 def _distance(p: Pairs) -> Ints:
@@ -154,8 +170,7 @@ def _name(speaker: str) -> set[str]:
 
 
 def _rank(p: Pairs) -> Ints:
-    fits = (p.gender != 2) & (p.number != 2) & (p.nested == 0)
-    return np.searchsorted(RANK_STEPS, p.ranked(fits), side="right") + 10 * fits
+    return np.searchsorted(RANK_STEPS, p.rank, side="right") + 10 * p.fits
 
 
 def _head_rank(p: Pairs) -> Ints:
@@ -218,6 +233,104 @@ def _salience(p: Pairs) -> Ints:
     return np.minimum(count[p.j], 5) * 4 + np.minimum(p.gap, 3)
 
 
+def _place(p: Pairs) -> Ints:
+    """How near, in which role and behind how many others that fit the antecedent stands."""
+    return ((np.minimum(p.gap, 3) * 5 + p.a.role[p.j]) * 4 + np.minimum(p.rank, 3)) * 2 + p.fits
+
+
+def _clause(p: Pairs) -> Ints:
+    """Inside a sentence: where in the tree the antecedent hangs, seen from the mention, and whether it is a subject.
+
+    1 elsewhere, 2 on the same word, 3-5 on a word one, two, more steps above it, 6-7 the mention one, more steps above.
+    """
+    a = p.a
+    above = np.full((p.n, max(map(len, a.clause), default=0) + 1), -2)
+    for k, words in enumerate(a.clause):
+        above[k, : len(words)] = words
+    near = np.flatnonzero(p.gap == 0)
+    i, j = p.i[near], p.j[near]
+
+    def steps(x: Ints, y: Ints) -> Ints:
+        """How far above x's head the word is that y hangs on; -1 if it is not."""
+        hit = above[x] == a.governor_at[y][:, None]
+        return np.where(hit.any(axis=1), hit.argmax(axis=1), -1)
+
+    up, down = steps(i, j), steps(j, i)
+    code = np.where(up >= 0, 2 + np.minimum(up, 3), np.where(down >= 0, 5 + np.minimum(down, 2), 1))
+    made = np.zeros(len(p.i), np.int64)
+    made[near] = 2 * code + (a.role[j] == 0)
+    return made
+
+
+def _names(p: Pairs) -> Ints:
+    """How two names match by their parts; 13, 14 where only the mention, the antecedent has one."""
+    a = p.a
+    kinds = list(dict.fromkeys(a.name))
+    table = np.array([[_name_match(u, v) for v in kinds] for u in kinds], dtype=np.int64)
+    which = np.array([kinds.index(name) for name in a.name], dtype=np.int64)
+    code = table[which[p.i], which[p.j]] if len(kinds) else np.zeros(0, np.int64)
+    return np.where((a.kind[p.i] > 2) | (a.kind[p.j] > 2), 0, code)
+
+
+def _name_match(u: tuple[str, ...], v: tuple[str, ...]) -> int:
+    if not u or not v:
+        return 13 if u else 14 if v else 0
+    if u == v:
+        return 1
+    x, y = set(u), set(v)
+    if x <= y or y <= x:
+        return (2 if x <= y else 5) + (0 if u[-1] == v[-1] else 1 if u[0] == v[0] else 2)
+    if x & y:
+        return 8 if u[-1] == v[-1] else 9 if u[0] == v[0] else 10
+    return 12 if len(u) > 1 and len(v) > 1 else 11
+
+
+def _called(p: Pairs) -> Ints:
+    """Whether a noun is what the other's name is called elsewhere, and whether the countries that they name agree."""
+    named = np.array([bool(name) for name in p.a.name], dtype=bool)
+    code = np.where(named[p.i] & named[p.j], 3, np.where(named[p.j], 1, 2))
+    code = np.where(_common(p, p.a.roles)[0] & (named[p.i] | named[p.j]), code, 0)
+    same, both = _common(p, p.a.nation)
+    return code + np.where(both, np.where(same, 4, 8), 0)
+
+
+def _common(p: Pairs, sets: Sequence[frozenset[str]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether the sets of two mentions share something, and whether both have something."""
+    index: dict[str, int] = {}
+    rows = [[index.setdefault(w, len(index)) for w in s] for s in sets]
+    size = np.array([len(r) for r in rows], dtype=np.int64)
+    return _shared(rows, size, len(index))[p.i, p.j] > 0, (size[p.i] > 0) & (size[p.j] > 0)
+
+
+def _chain(p: Pairs) -> Ints:
+    """How often the antecedent's name or noun came before the mention, whether it opens the document, and whether this is its last."""
+    a = p.a
+    longer = {n: max((o for o in a.name if set(n) <= set(o)), key=len) for n in set(a.name)}
+    key = numbered(
+        [" ".join(longer[n]) if n else t if k < 3 else "" for n, t, k in zip(a.name, a.lemma, a.kind, strict=True)]
+    )
+    pronoun = a.kind > 2
+    # before[i, k]: mentions of antecedent k's key among those before i.
+    same = (key[:, None] == key[None, :]) & ~pronoun[None, :] & ~pronoun[:, None]
+    before = np.cumsum(same, axis=0) - same
+    seen = before[p.i, p.j]
+    last = before[p.i, p.j] == before[p.j, p.j] + 1
+    opens = np.zeros(p.n, bool)
+    opens[np.isin(key, key[(a.sentence < 2) & ~pronoun])] = True
+    code = 1 + (np.searchsorted(CHAIN_STEPS, seen, side="right") * 2 + opens[p.j]) * 2 + last
+    return np.where(pronoun[p.j], 0, code)
+
+
+def _similar(p: Pairs) -> Ints:
+    """How near the head words of two nouns or names are as word vectors; 0 where one has none, 1 for the same word."""
+    v = word_vectors().of(p.a.lemma)
+    v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
+    near = (v @ v.T)[p.i, p.j]
+    code = 2 + np.searchsorted(SIMILARITY_STEPS, near, side="right")
+    blank = ~v.any(axis=1) | (p.a.kind > 2)
+    return np.where(blank[p.i] | blank[p.j], 0, np.where(p.same_lemma, 1, code))
+
+
 RELATIONS: dict[str, Callable[[Pairs], NDArray[np.integer]]] = {
     "mention-distance": _distance,
     "sentence-distance": _sentences,
@@ -237,6 +350,12 @@ RELATIONS: dict[str, Callable[[Pairs], NDArray[np.integer]]] = {
     "acronym": _acronym,
     "roles": _roles,
     "salience": _salience,
+    "place": _place,
+    "clause": _clause,
+    "names": _names,
+    "called": _called,
+    "chain": _chain,
+    "similar": _similar,
 }
 
 

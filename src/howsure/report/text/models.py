@@ -135,12 +135,16 @@ def coref_text(k: CorefCheck) -> str:
         off = "" if s.samples is None else f"{s.largest_deviation:>13.4f}"
         lines.append(f"  {name:<20} {error:<27} {s.brier:>8.5f} {off}".rstrip())
     parts = [
-        "Do these two mentions corefer?" + "\n\n" + calibration_text(k.pairs).rstrip(),
+        k.question + "\n\n" + calibration_text(k.lead).rstrip(),
+        filled(k.beside),
+        "" if k.entities is None else filled(f"Does this mention mean someone of that name? {k.entities.verdict}"),
         filled(f"Is this mention new? {k.new.verdict}"),
-        "Exact and sampled:\n" + "\n".join(lines),
+        "Exact and sampled, all pairs:\n" + "\n".join(lines),
     ]
     if k.untempered is not None and k.untempered.error is not None:
-        parts.append(f"Temperature {k.temperature:.3f}; without it the RMS error would be {k.untempered.error!r}.")
+        parts.append(
+            f"Temperature {k.temperature:.3f}; without it the RMS error of all pairs would be {k.untempered.error!r}."
+        )
     parts += [filled(k.scores.verdict), scores_table(k.scores)]
     return joined([*parts, *(filled(f"Note: {note}") for note in k.notes)])
 

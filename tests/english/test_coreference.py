@@ -52,10 +52,52 @@ def test_resolve_text_on_the_command_line(shipped, tmp_path, capsys):
     assert len(made["samples"]) == 5
     assert len(made["samples"][0]) == len(texts)
     capsys.readouterr()
-    for arguments in ([], ["model.npz"], ["model.npz", "x.conllu", "--raw", "y.txt"]):
+    for arguments in ([], ["model.npz", "x.conllu", "--raw", "y.txt"]):
         assert run(["coref", "resolve", *arguments, "-o", str(tmp_path / "no.jsonl")]) == 2
-        assert "give a model (or --scores) and documents, or raw text with --raw" in capsys.readouterr().err
+        assert "give documents, with a model or --scores" in capsys.readouterr().err
     assert not (tmp_path / "no.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other", "low", "high"),
+    [
+        ("Mary Jones came in. He sat down.", "He", "Mary Jones", 0.0, 0.3),
+        ("Mary Jones came in. She sat down.", "She", "Mary Jones", 0.5, 1.0),
+        ("She met him. They talked.", "him", "She", 0.0, 0.2),
+        ("President Obama spoke in Ohio. Obama said that he was tired.", "Obama", "President Obama", 0.6, 1.0),
+        ("Martin, 54, lives in Leeds. Martin has two sons.", "Martin", "Martin, 54", 0.4, 1.0),
+    ],
+)
+def test_names_and_gender(shipped, text, one, other, low, high):
+    ((document, posterior),) = with_coreference(parse([text], cache=False))
+    names = [document.text()[slice(*x)] for x in _characters(document)]
+    i = len(names) - 1 - names[::-1].index(one)
+    found = [k for k, name in enumerate(names) if k != i and name in (other, other.split(",")[0])]
+    assert low <= max(posterior.pair(i, k) for k in found) <= high
+
+
+def _characters(document):
+    from howsure.english.tokens import character_offsets
+
+    at = character_offsets(document)
+    return [(at[m.start][0], at[m.end - 1][1]) for m in document.mentions]
+
+
+def test_unparsed_documents_are_parsed_when_asked(shipped, tmp_path, capsys):
+    """CoNLL-2012 without a parse, with the model that ships; offsets are those of the words with blanks between."""
+    rows = ["Anna|(0)", "Vold|-", "spoke|-", ".|-", "|", "She|(0)", "left|-", "her|(0)", "army|-", ".|-"]
+    lines = ["" if r == "|" else f"d 0 {k} {r.split('|')[0]} {r.split('|')[1]}" for k, r in enumerate(rows)]
+    source, out = tmp_path / "d.conll", tmp_path / "out.jsonl"
+    source.write_text("#begin document (d); part 000\n" + "\n".join(lines) + "\n\n#end document\n")
+    given = ["coref", "resolve", str(source), "--mentions", "predicted", "-o", str(out)]
+    assert run(given) == 2
+    assert "no dependency parse" in capsys.readouterr().err
+    assert run([*given, "--parse"]) == 0
+    made = json.loads(out.read_text())
+    assert {"Anna Vold", "She", "her"} <= {m["text"] for m in made["mentions"]}
+    capsys.readouterr()
+    assert run(["coref", "check", str(source), "--parse", "--sample-sizes", "10", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_documents"] == 1
 
 
 def test_parsing_again_keeps_words_sentences_and_mentions(shipped):

@@ -61,6 +61,11 @@ def test_resolve_writes_probabilities_and_samples(folder, tmp_path, capsys):
         assert a < b
         assert p == pytest.approx(direct.posterior.pair(a, b), abs=1e-6)
     assert sorted(k for c in made["clusters"] for k in c) == list(range(len(d.mentions)))
+    text = " ".join(d.words)
+    assert made["tokens"] == list(d.words)
+    assert [text[a:b] for a, b in made["token_characters"]] == list(d.words)
+    assert made["sentence_starts"] == d.starts[:-1].tolist()
+    assert all(text[slice(*m["characters"])] == m["text"] for m in made["mentions"])
     assert (
         run(["coref", "resolve", str(folder / "coref.npz"), str(source), "--mentions", "predicted", "-o", str(out)])
         == 0
@@ -103,8 +108,34 @@ def test_check_and_its_page(folder, tmp_path, capsys):
     assert [s["samples"] for s in made["sampling"]] == [None, 10, 100]
     assert made["pairs"]["n"] == 12 * 16 * 15 // 2
     assert made["pairs"]["n_groups"] == 12
-    assert sum(s["n"] for s in made["pairs"]["slices"]) == made["pairs"]["n"]
+    # First come the pairs that could be links; gold links among the others are counted.
+    assert made["links"]["n"] < made["pairs"]["n"] / 2
+    assert sum(s["n"] for s in made["links"]["slices"]) == made["links"]["n"]
+    resolved = howsure.resolve(str(folder / "coref.npz"), str(folder / "test"))
+    q, y = [], []
+    for r in resolved:
+        entity = np.array([m.entity for m in r.mentions])
+        below = np.tril_indices(len(entity), -1)
+        q.append(r.posterior.pairs()[below])
+        y.append((entity[:, None] == entity[None, :])[below])
+    q, y = np.concatenate(q), np.concatenate(y)
+    assert made["links"]["n"] == (q >= 0.05).sum()
+    assert (made["gold_links"], made["missed"]) == (y.sum(), y[q < 0.05].sum())
+    assert made["missed_expected"] == pytest.approx(q[q < 0.05].sum())
+    assert f"Of {y.sum():,} gold links" in made["verdict"]
+    assert made["entities"]["n"] > 12
     assert made["new"]["n"] == 12 * 16
+
+
+def test_one_document_is_allowed(folder, capsys):
+    source = str(folder / "test" / "story200.conllu")
+    assert run(["coref", "check", str(folder / "coref.npz"), source, "--sample-sizes", "10", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert "One document" in made["notes"][0]
+    assert made["n_documents"] == 1
+    assert made["pairs"]["n_groups"] == 15  # mentions that have an earlier one
+    assert run(["coref", "check", str(folder / "coref.npz"), source]) == 0
+    assert "too narrow" in " ".join(capsys.readouterr().out.split())
 
 
 def test_sampled_pairs_get_nearer_with_more_samples(folder):
@@ -140,7 +171,9 @@ def test_one_bad_document_leaves_the_others(folder, tmp_path, capsys):
         (["train", "TRAIN", "-o", "OUT", "--epochs", "0"], "epochs"),
         (["train", "EMPTY", "-o", "OUT"], "gold entities are needed"),
         (["train", "CROSSING", "-o", "OUT"], "cross those of"),
-        (["resolve", "MODEL", "TRAIN", "-o", "OUT", "--decoder", "x"], "minimum-risk or best"),
+        (["resolve", "MODEL", "TRAIN", "-o", "OUT", "--decoder", "x"], "fitted, minimum-risk or best"),
+        (["check"], "give documents"),
+        (["check", "MODEL", "UNPARSED", "--mentions", "predicted"], "Parse it first, or with --parse"),
         (["resolve", "OTHER", "TRAIN", "-o", "OUT"], "version 7 of the coref format"),
         (["resolve", "MODEL", "x.xyz", "-o", "OUT"], "no file"),
         (["check", "MODEL", "TRAIN", "--by", "colour"], "mention-type or distance"),
@@ -165,6 +198,7 @@ def test_bad_input(folder, tmp_path, arguments, message, capsys):
         "EMPTY": tmp_path / "empty.conllu",
         "CROSSING": tmp_path / "crossing.conllu",
         "SPANS": tmp_path / "spans.jsonl",
+        "UNPARSED": tmp_path / "gold.conll",
     }
     save_model(files["OTHER"], "coref", 7, {}, {})
     files["GOLD"].write_text(conll2012_text([d]))

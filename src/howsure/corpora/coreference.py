@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,10 @@ from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import corpus_path, numbered_lines, read_splits
 from howsure.corpora.relations import universal
-from howsure.data import word_list
 from howsure.errors import InputError
 
 COLUMNS = ("lemma", "upos", "xpos", "features", "relation", "misc")
-TOKEN = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*|['’]\w+|\S")
 GAP_COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
-PRONOUN_WORDS = word_list("gap-pronoun")
 
 
 # Documents with mentions as JSON lines: one object a document.
@@ -151,17 +147,6 @@ def gap_rows(path: str | Path) -> list[dict[str, str]]:
         return list(rows)
 
 
-def read_gap(path: str | Path) -> list[GapItem]:
-    """The items of a GAP file (TSV). There is no parse: words by rule, sentences at full stops before capitals."""
-    made = []
-    for row in gap_rows(path):
-        words, at = tokens(row["Text"])
-        item = gap_item(row, Document(row["ID"], tuple(words), np.array([0, len(words)])), at)
-        starts = sentence_starts(words, (item.pronoun, item.a, item.b))
-        made.append(replace(item, document=item.document.with_(starts=starts)))
-    return made
-
-
 def gap_item(row: dict[str, str], document: Document, at: Sequence[tuple[int, int]]) -> GapItem:
     """A row as an item of `document`, whose words stand at the characters `at` of its text."""
     spans = []
@@ -172,51 +157,6 @@ def gap_item(row: dict[str, str], document: Document, at: Sequence[tuple[int, in
         spans.append((inside[0], inside[-1] + 1))
     pronoun, a, b = spans
     return GapItem(document, pronoun, a, b, row["A-coref"] == "TRUE", row["B-coref"] == "TRUE")
-
-
-def tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """Words and punctuation, and where each begins and ends."""
-    words, at = [], []
-    for match in TOKEN.finditer(text):
-        words.append(match.group())
-        at.append((match.start(), match.end()))
-    return words, at
-
-
-def sentence_starts(words: list[str], whole: Iterable[tuple[int, int]]) -> np.ndarray:
-    """Sentences end at . ! ? before a capital, never inside a span that must stay whole."""
-    kept = {k for s, e in whole for k in range(s + 1, e)}
-    starts = [0]
-    for k in range(1, len(words)):
-        ends = words[k - 1] in (".", "!", "?") and (k < 2 or len(words[k - 2]) > 2)
-        if ends and words[k][:1].isupper() and k not in kept:
-            starts.append(k)
-    return np.array([*starts, len(words)], dtype=np.int64)
-
-
-def plain_mentions(document: Document, whole: Iterable[tuple[int, int]] = ()) -> tuple[Mention, ...]:
-    """Mentions without a parse: pronouns and runs of capitalised words; spans in `whole` are taken as they are."""
-    taken = set(whole)
-    covered = {k for s, e in taken for k in range(s, e)}
-    spans = set(taken)
-    for sentence in document.sentences():
-        run: int | None = None
-        for k in range(sentence.start, sentence.stop + 1):
-            word = document.words[k] if k < sentence.stop else ""
-            is_pronoun = word.lower() in PRONOUN_WORDS
-            capital = word[:1].isupper() and not is_pronoun and k not in covered and word.lower() not in COMMON
-            if capital and run is None:
-                run = k
-            if not capital and run is not None:
-                spans.add((run, k))
-                run = None
-            if is_pronoun and k not in covered:
-                spans.add((k, k + 1))
-    ordered = sorted(spans, key=lambda s: (s[0], -s[1]))
-    return tuple(Mention(s, e, str(n)) for n, (s, e) in enumerate(ordered))
-
-
-COMMON = word_list("common")
 
 
 READERS = {

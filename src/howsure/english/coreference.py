@@ -92,14 +92,14 @@ def trained() -> CorefModel:
     """Weights and temperature; the settings say what they were learnt from.
 
     That is OntoGUM's training part without the genres whose texts may not be used commercially, on the pipeline's own parses
-    of its words, and of every second document once more in upper case, with mentions found in those parses, and GAP's validation
+    of its words, and of every third document once more in upper case, with mentions found in those parses, and GAP's validation
     part. Temperature and the cut of the clustering are fitted on OntoGUM's development part. Needs the corpora under HOWSURE_DATA.
     """
     from howsure.english.annotating import reparsed
 
     parser = model()
     train, dev = (
-        [d for upper in (False, True) for d in reparsed(parser, open_documents(part)[:: 1 + upper], upper=upper)]
+        [d for upper in (False, True) for d in reparsed(parser, open_documents(part)[:: 1 + 2 * upper], upper=upper)]
         for part in ("train", "dev")
     )
     made = fit_coref(train, mentions="predicted", asked=[asked_gap(item) for item in parsed_gap("validation")])
@@ -109,7 +109,7 @@ def trained() -> CorefModel:
     made = made.with_temperature(fit_temperature(posteriors, gold, "likelihood"))
     made = replace(made, cut=fit_cut([p.tempered(made.temperature) for p in posteriors], gold))
     assert made.settings is not None
-    corpus = "OntoGUM, open genres, every second one in upper case too; GAP validation"
+    corpus = "OntoGUM, open genres, every third one in upper case too; GAP validation"
     made.settings.update({"corpus": corpus, "parser": model_version()})
     return made
 

@@ -270,7 +270,7 @@ def fit_coref(
     bits: int = 20,
     least_count: int = 5,
     hidden: int = 64,
-    network_epochs: int = 16,
+    network_epochs: int = 14,
     costs: bool = False,
     without: Iterable[str] = (),
     rng: np.random.Generator | int | None = 0,

@@ -123,6 +123,7 @@ english-scores: $(VENV)/.test
 english-coref: $(VENV)/.test
 	$(BIN)/python -m howsure.english.coreference src/howsure/english/model/coref.npz
 	$(BIN)/python bench/studies/english_coref.py --write
+	$(BIN)/python bench/studies/english_gap.py --write
 
 # The study of docs/studies/muc-study.md, and the parses of the embedded stories after a new English model.
 muc-study: $(VENV)/.test

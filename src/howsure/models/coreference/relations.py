@@ -31,8 +31,8 @@ class Pairs:
         self.lemma, self.word, self.text, self.full = (numbered(x) for x in (a.lemma, a.word, a.text, a.full))
         self.gap = a.sentence[i] - a.sentence[j]
         self.nested = self._nested()
-        shared, size = self._overlap()
-        self.shared, self.size = shared, size
+        shared, self.size = _shared(a.content)
+        self.shared = shared[i, j]
         self.gender = _clash(a.gender, i, j, _genders)
         self.number = _clash(a.number, i, j, _numbers)
         self.fits = (self.gender % 4 != 2) & (self.number != 2) & (self.nested == 0)
@@ -50,13 +50,6 @@ class Pairs:
         made[a.head[i] == a.head[j]] = 3
         return made
 
-    def _overlap(self) -> tuple[Ints, Ints]:
-        """Content words that two mentions share, and each mention's number of them."""
-        index: dict[str, int] = {}
-        rows = [[index.setdefault(w, len(index)) for w in content] for content in self.a.content]
-        counts = np.array([len(r) for r in rows], dtype=np.int64)
-        return _shared(rows, counts, len(index))[self.i, self.j], counts
-
     def ranked(self, fits: NDArray[np.bool_]) -> Ints:
         """How many mentions between j and i fit i, among the pairs where `fits`."""
         square = np.zeros((self.n, self.n), np.int64)
@@ -65,15 +58,15 @@ class Pairs:
         return after[self.i, self.j]
 
 
-def _shared(rows: list[list[int]], counts: Ints, width: int) -> Ints:
-    """How many numbers each two rows share."""
+def _shared(sets: Sequence[frozenset[str]]) -> tuple[Ints, Ints]:
+    """How many words each two sets share, and how many each has."""
     from scipy.sparse import csr_array
 
-    columns = np.array([c for r in rows for c in r], dtype=np.int64)
-    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    table = csr_array((np.ones(len(columns), np.int64), columns, ends), shape=(len(rows), max(width, 1)))
-    made: Ints = (table @ table.T).toarray() if rows else np.zeros((0, 0), np.int64)
-    return made
+    words = numbered([w for s in sets for w in s])
+    sizes = np.array([len(s) for s in sets], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    table = csr_array((np.ones(len(words), np.int64), words, ends), shape=(len(sets), words.max(initial=0) + 1))
+    return (table @ table.T).toarray() if len(sets) else np.zeros((0, 0), np.int64), sizes
 
 
 def numbered(values: Sequence[str]) -> Ints:
@@ -201,10 +194,8 @@ def _parallel(p: Pairs) -> Ints:
 
 def _modifiers(p: Pairs) -> Ints:
     """Whether the modifiers (adjectives, numbers, compounds) of mentions with one head differ."""
-    index: dict[str, int] = {}
-    rows = [[index.setdefault(w, len(index)) for w in m] for m in p.a.modifiers]
-    size = np.array([len(r) for r in rows], dtype=np.int64)
-    shared = _shared(rows, size, len(index))[p.i, p.j]
+    table, size = _shared(p.a.modifiers)
+    shared = table[p.i, p.j]
     code = 1 + (shared < size[p.i]) + 2 * (shared < size[p.j])
     return np.where(p.same_lemma, code, 0)
 
@@ -289,17 +280,10 @@ def _called(p: Pairs) -> Ints:
     """Whether a noun is what the other's name is called elsewhere, and whether the countries that they name agree."""
     named = np.array([bool(name) for name in p.a.name], dtype=bool)
     code = np.where(named[p.i] & named[p.j], 3, np.where(named[p.j], 1, 2))
-    code = np.where(_common(p, p.a.roles)[0] & (named[p.i] | named[p.j]), code, 0)
-    same, both = _common(p, p.a.nation)
-    return code + np.where(both, np.where(same, 4, 8), 0)
-
-
-def _common(p: Pairs, sets: Sequence[frozenset[str]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether the sets of two mentions share something, and whether both have something."""
-    index: dict[str, int] = {}
-    rows = [[index.setdefault(w, len(index)) for w in s] for s in sets]
-    size = np.array([len(r) for r in rows], dtype=np.int64)
-    return _shared(rows, size, len(index))[p.i, p.j] > 0, (size[p.i] > 0) & (size[p.j] > 0)
+    (roles, _), (nations, size) = _shared(p.a.roles), _shared(p.a.nation)
+    code = np.where((roles[p.i, p.j] > 0) & (named[p.i] | named[p.j]), code, 0)
+    both = (size[p.i] > 0) & (size[p.j] > 0)
+    return code + np.where(both, np.where(nations[p.i, p.j] > 0, 4, 8), 0)
 
 
 def _chain(p: Pairs) -> Ints:

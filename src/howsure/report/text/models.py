@@ -142,9 +142,8 @@ def coref_text(k: CorefCheck) -> str:
         "Exact and sampled, all pairs:\n" + "\n".join(lines),
     ]
     if k.untempered is not None and k.untempered.error is not None:
-        parts.append(
-            f"Temperature {k.temperature:.3f}; without it the RMS error of all pairs would be {k.untempered.error!r}."
-        )
+        without = f"without it the RMS error of all pairs would be {k.untempered.error!r}."
+        parts.append(filled(f"Temperature {k.temperature:.3f}; {without}"))
     parts += [filled(k.scores.verdict), scores_table(k.scores)]
     return joined([*parts, *(filled(f"Note: {note}") for note in k.notes)])
 

@@ -1,6 +1,7 @@
 """From raw text to entities with probabilities, with what ships."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,11 @@ pytest.importorskip("spacy")
 
 from howsure.cli.application import run
 from howsure.corpora.conllu import conllu_documents
+from howsure.corpora.coreference import GapItem
+from howsure.corpora.document import Document
 from howsure.english import parse, with_coreference
 from howsure.english.annotating import reparsed
+from howsure.english.coreference import asked_gap, swapped_gap
 from howsure.english.shipped import model
 
 STORY = (
@@ -98,6 +102,27 @@ def test_unparsed_documents_are_parsed_when_asked(shipped, tmp_path, capsys):
     capsys.readouterr()
     assert run(["coref", "check", str(source), "--parse", "--sample-sizes", "10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["n_documents"] == 1
+
+
+def test_swapped_pronouns_mean_neither_name(shipped):
+    text = "Mary Jones met Susan Lee. Then she left her house."
+    (document,) = parse([text], cache=False)
+    words = document.words
+    item = GapItem(document, (words.index("she"), words.index("she") + 1), (0, 2), (3, 5), True, False)
+    (made,) = swapped_gap([item])
+    assert made.document.words[words.index("she")] == "he"
+    assert (made.a_coref, made.b_coref) == (False, False)
+    asked = asked_gap(made)
+    named = {
+        " ".join(made.document.words[asked.mentions[k].start : asked.mentions[k].end]) for k in asked.answers[0][0]
+    }
+    assert "Mary Jones" in named
+    assert not any(answer for _, answer in asked.answers)
+    place = words.index("her")
+    (possessive,) = swapped_gap([replace(item, pronoun=(place, place + 1))])
+    assert possessive.document.words[place] == "his"
+    unclear = Document("d", ("Kim", *words[1:]), document.starts, document.columns, document.heads)
+    assert swapped_gap([replace(item, document=unclear)]) == []
 
 
 def test_parsing_again_keeps_words_sentences_and_mentions(shipped):

@@ -13,7 +13,16 @@ from howsure.kernels.coreference import ranking_compiled as coref_compiled
 from howsure.models.coreference.attributes import KINDS, attributes
 from howsure.models.coreference.features import TEMPLATES, features, templates, vocabulary
 from howsure.models.coreference.mentions import detect_mentions, mention_heads
-from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters, ordered, pair_brier
+from howsure.models.coreference.ranker import (
+    b_cubed,
+    CorefModel,
+    fit_coref,
+    fit_cut,
+    fit_temperature,
+    gold_clusters,
+    ordered,
+    pair_brier,
+)
 from howsure.models.coreference.relations import RELATIONS, Pairs
 from howsure.models.saved import save_model
 from howsure.posteriors.antecedents import AntecedentPosterior
@@ -260,6 +269,36 @@ def test_temperature_is_found_where_the_loss_is_least():
     assert pair_brier([p.tempered(3.0) for p in sharp], gold) < pair_brier(sharp, gold)
     with pytest.raises(InputError, match="likelihood or brier"):
         fit_temperature(sharp, gold, "ece")
+
+
+def test_the_cut_is_the_one_of_best_b_cubed():
+    """B³ is the official scorer's without entities of one mention; the cut chosen is no worse than any other."""
+    from howsure.evaluation.coreference import coreference_scores
+
+    rng = np.random.default_rng(1)
+    posteriors, gold = [], []
+    for k in range(12):
+        p = AntecedentPosterior.from_scores(2 * rng.normal(size=(14, 14)), rng.normal(size=14) + 2, name=str(k))
+        posteriors.append(p)
+        gold.append(p.samples(1, k)[0].astype(np.int64))
+
+    def official(clusterings):
+        def linked(clusters):
+            counts = np.bincount(clusters, minlength=14)
+            return [((k, k + 1), str(c)) for k, c in enumerate(clusters.tolist()) if counts[c] > 1]
+
+        pairs = [(linked(g), linked(c)) for g, c in zip(gold, clusterings, strict=True)]
+        return coreference_scores(pairs, samples=0)["b3"].f1.value
+
+    for cut in (0.1, 0.3, 0.5):
+        made = [p.linked(cut) for p in posteriors]
+        assert b_cubed(made, gold) == pytest.approx(official(made))
+    best = fit_cut(posteriors, gold)
+    chosen = official([p.minimum_risk() if best is None else p.linked(best) for p in posteriors])
+    assert chosen >= max(official([p.linked(c) for p in posteriors]) for c in (0.1, 0.2, 0.3, 0.4, 0.5)) - 1e-12
+    # Average linkage joins nothing above 1 and everything at 0.
+    q = posteriors[0]
+    assert len(np.unique(q.linked(1.0 - 1e-12))) == 14
 
 
 def test_bad_documents(model):

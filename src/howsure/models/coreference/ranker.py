@@ -396,27 +396,26 @@ def fit_temperature(
 
 def fit_cut(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float | None:
     """The cut of average linkage whose B³ F1 is best on documents whose clusterings are known; None where the clustering of
-    large expected F is better. Entities of one mention count on neither side."""
-
-    def b_cubed(clusterings: Sequence[NDArray[np.int64]]) -> float:
-        share, n = np.zeros(2), np.zeros(2)
-        for found, right in zip(clusterings, gold, strict=True):
-            both = (found[:, None] == found[None, :], right[:, None] == right[None, :])
-            common = (both[0] & both[1]).sum(axis=1)
-            for k, same in enumerate(both):
-                size = same.sum(axis=1)
-                share[k] += (common / size)[size > 1].sum()
-                n[k] += (size > 1).sum()
-        precision, recall = share / np.maximum(n, 1)
-        return float(2.0 * precision * recall / max(precision + recall, 1e-300))
-
-    best: float | None = None
-    top = b_cubed([p.minimum_risk() for p in posteriors])
+    large expected F is better."""
+    best, top = None, b_cubed([p.minimum_risk() for p in posteriors], gold)
     for cut in CUTS:
-        value = b_cubed([p.linked(cut) for p in posteriors])
+        value = b_cubed([p.linked(cut) for p in posteriors], gold)
         if value > top:
             best, top = cut, value
     return best
+
+
+def b_cubed(found: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]]) -> float:
+    """B³ F1 of clusterings of the same mentions; entities of one mention count on neither side."""
+    share, n = np.zeros(2), np.zeros(2)
+    for clusters, right in zip(found, gold, strict=True):
+        both = (clusters[:, None] == clusters[None, :], right[:, None] == right[None, :])
+        sizes = [same.sum(axis=1) for same in both]
+        common = np.where((sizes[0] > 1) & (sizes[1] > 1), (both[0] & both[1]).sum(axis=1), 0)
+        share += [(common / size).sum() for size in sizes]
+        n += [(size > 1).sum() for size in sizes]
+    precision, recall = share / np.maximum(n, 1)
+    return float(2.0 * precision * recall / max(precision + recall, 1e-300))
 
 
 def _minus_log_likelihood(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float:

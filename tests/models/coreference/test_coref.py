@@ -14,8 +14,8 @@ from howsure.models.coreference.attributes import KINDS, attributes
 from howsure.models.coreference.features import TEMPLATES, features, templates, vocabulary
 from howsure.models.coreference.mentions import detect_mentions, mention_heads
 from howsure.models.coreference.ranker import (
-    b_cubed,
     CorefModel,
+    b_cubed,
     fit_coref,
     fit_cut,
     fit_temperature,

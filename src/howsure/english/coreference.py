@@ -144,7 +144,7 @@ def trained() -> CorefModel:
     posteriors = [made.posterior(d, m, temperature=1.0) for d, m in zip(dev, given, strict=True)]
     gold = [gold_clusters(d, m) for d, m in zip(dev, given, strict=True)]
     made = made.with_temperature(fit_temperature(posteriors, gold, "likelihood"))
-    made = replace(made, cut=fit_cut([p.tempered(made.temperature) for p in posteriors], gold))
+    made = replace(made, cut=fit_cut([p.tempered(made.temperature) for p in posteriors], gold, dev))
     assert made.settings is not None
     corpus = "OntoGUM, open genres, every third one in upper case too; GAP validation, pronouns swapped too"
     made.settings.update({"corpus": corpus, "parser": model_version()})

@@ -204,7 +204,7 @@ def train_coref(
     gold = [gold_clusters(d, m) for d, m in zip(known, given, strict=True)]
     t = fit_temperature(posteriors, gold, objective)
     cooled = [p.tempered(t) for p in posteriors]
-    model = replace(model, temperature=t, cut=fit_cut(cooled, gold))
+    model = replace(model, temperature=t, cut=fit_cut(cooled, gold, known))
     resolved = [Resolved(d, m, p, model.clusters(p)) for d, m, p in zip(known, given, cooled, strict=True)]
     return CorefTraining(model, len(documents), n_mentions, scores_of(resolved, model), t, objective)
 

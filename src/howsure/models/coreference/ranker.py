@@ -394,20 +394,30 @@ def fit_temperature(
     return float(np.exp(found.x))
 
 
-def fit_cut(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float | None:
+def fit_cut(
+    posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]], documents: Sequence[Document] = ()
+) -> float | None:
     """The cut of average linkage whose B³ F1 is best on documents whose clusterings are known; None where the clustering of
-    large expected F is better."""
-    best, top = None, b_cubed([p.minimum_risk() for p in posteriors], gold)
+    large expected F is better. With `documents`, their gold mentions that were not found count as missed."""
+    missed = sum(len(d.mentions or ()) for d in documents) - sum(int(_linked(e).sum()) for e in gold)
+    best, top = None, b_cubed([p.minimum_risk() for p in posteriors], gold, max(missed, 0))
     for cut in CUTS:
-        value = b_cubed([p.linked(cut) for p in posteriors], gold)
+        value = b_cubed([p.linked(cut) for p in posteriors], gold, max(missed, 0))
         if value > top:
             best, top = cut, value
     return best
 
 
-def b_cubed(found: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]]) -> float:
-    """B³ F1 of clusterings of the same mentions; entities of one mention count on neither side."""
-    share, n = np.zeros(2), np.zeros(2)
+def _linked(clusters: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each mention shares its cluster."""
+    _, which, counts = np.unique(clusters, return_inverse=True, return_counts=True)
+    return counts[which] > 1
+
+
+def b_cubed(found: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]], missed: int = 0) -> float:
+    """B³ F1 of clusterings of the same mentions; entities of one mention count on neither side, and of the gold
+    mentions `missed` are not among these."""
+    share, n = np.zeros(2), np.array([0.0, missed])
     for clusters, right in zip(found, gold, strict=True):
         both = (clusters[:, None] == clusters[None, :], right[:, None] == right[None, :])
         sizes = [same.sum(axis=1) for same in both]

@@ -8,7 +8,8 @@ import pytest
 import howsure.verbs.lm as lm
 from howsure.errors import InputError
 from howsure.models.classifiers import TextClassifier
-from howsure.models.coreference.features import templates
+from howsure.models.coreference.features import DIMENSIONS, templates
+from howsure.models.coreference.network import Network
 from howsure.models.coreference.ranker import CorefModel
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.saved import HEADER
@@ -46,7 +47,8 @@ def models(tmp_path_factory):
         folder / "classifier.npz"
     )
     weights = rng.normal(size=1 << 10).astype(np.float32)
-    CorefModel(weights, frozenset(["dog", "river"]), templates(), settings={}).save(folder / "coref.npz")
+    network = Network.started(DIMENSIONS, len(templates().relation), 2, rng)
+    CorefModel(weights, network, frozenset(["dog", "river"]), templates(), settings={}).save(folder / "coref.npz")
     (folder / "b.txt").write_text("the dog sees the river\nthe river sings\na dog sings\n" * 3)
     lm.train(str(folder / "b.txt"), order=3).save(folder / "ngrams.npz")
     return folder

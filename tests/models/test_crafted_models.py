@@ -99,7 +99,7 @@ def test_every_array_is_checked(models, tmp_path, kind):
         if array.dtype.kind == "f":
             for value in (np.nan, np.inf, 1e35):
                 wrong[f"{value}"] = np.where(
-                    np.arange(array.size).reshape(array.shape) == array.size // 2, value, array
+                    np.arange(array.size).reshape(array.shape) == array.size // 2, value, array.astype(np.float64)
                 )
             wrong["whole numbers"] = np.zeros(array.shape, np.int64)
         elif array.dtype.itemsize > 1 and name != "count":

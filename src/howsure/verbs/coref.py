@@ -384,11 +384,13 @@ def check_coref(
     slices = None if by is None else [_pair_slices(a, by) for a in known]
     table = _all_pairs([p.pairs() for p in posteriors], gold, slices)
     options = {"confidence_level": confidence_level, "rng": None}
-    whole = _calibration(replace(table, by=None), **options)
     could = table.q >= LEAST_SHOWN
     links = None
     if len(np.unique(table.group[could])) > 1:
         links = replace(_calibration(table.only(could), **options), by=by)
+    whole = _calibration(table if links is None else replace(table, by=None), **options)
+    if links is None:
+        whole = replace(whole, by=by)
     untempered = None
     if used.temperature != 1.0:
         untempered = _calibration(_all_pairs([p.pairs() for p in raw], gold, None), **options)

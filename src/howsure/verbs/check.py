@@ -192,7 +192,7 @@ def _check_sources(
     from howsure.calibration.by_source import SourceCalibrations
 
     if not table.log.sources:
-        raise InputError(f"{table.name} holds no confidences, only right or wrong: see `howsure.score`.")
+        raise InputError(f"{table.name} holds no confidences, only right or wrong: there is nothing to check.")
     made, notes = {}, table.notes
     for source in table.log.sources:
         rows = table_items(table, source, true, positive, where, **given)

@@ -157,7 +157,7 @@ def _is_document(path: str) -> bool:
     """Whether the first line is not a record by itself."""
     with _opened(path) as file:
         try:
-            return "results" in json.loads(file.readline())
+            return "results" in json.loads(file.readline(HEAD))
         except ValueError:
             return True
 

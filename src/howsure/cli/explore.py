@@ -24,7 +24,13 @@ PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder
         required=False,
         reads="deep",
     ),
-    option("actors", "countries, muc-organisations, or a CSV file with code, name, words.", reads="deep"),
+    option(
+        "actors",
+        "Lexicons to add up: countries,organisations,mine.csv (code, name, words).",
+        reads=lambda given: given.split(","),
+    ),
+    option("patients", "Count whom it is done to, not who does it.", False),
+    option("who", "List agents and patients of these verbs, without a lexicon: acquire,buy."),
     option("only", "Only these actors: IRN,IRQ."),
     option("actor", "Show these actors over time: IRN,IRQ; two are compared."),
     option("verbs", "Lemmas: attack,bomb; or violence; or a CSV file with a column lemma.", "attack", reads="deep"),
@@ -38,7 +44,7 @@ PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder
     option("metadata", "CSV file with file and date, where dates are not in the files' names.", reads="deep"),
     ENCODING,
     option("format", "text, table, reuters, muc, nitf or conllu."),
-    option("rules", "paper, or wide: also subjects that a parse does not spell out.", "paper"),
+    option("rules", "roles; or paper (subjects and agents of verbs), or wide.", "roles"),
     option("samples", "Clusterings drawn for each document.", 400),
     options.seed("the draws"),
     option("temperature", "Flatten (above 1) or sharpen the coreference posterior.", 1.0),
@@ -65,6 +71,7 @@ def explore(
     no_cache: bool,
     csv_file: str | None,
     tables: str | None,
+    who: str | None,
     **given: Any,
 ) -> int:
     """How many documents per period describe an event, and how sure?
@@ -82,6 +89,14 @@ def explore(
     if tables is not None:
         check_output_folder(tables, [source, actors, given["parses"], given["coref"]])
     kept = options.kept(cache, no_cache)
+    if who is not None:
+        from howsure.verbs.who import who as listed_by
+
+        chosen = {
+            k: given[k] for k in ("text", "date", "id", "title", "where", "metadata", "encoding", "format", "model")
+        }
+        with progress("documents") as moved:
+            return replace(deliver, outputs=(), plot=None)(listed_by(source, who, cache=kept, progress=moved, **chosen))
     lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
     for name in named:
         lexicon.number(name)  # raises now, not after the work

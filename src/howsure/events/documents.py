@@ -8,14 +8,19 @@ mentions are one entity is shown by the likeliest chain of links between them, a
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure.corpora.document import Document
 from howsure.errors import InputError
+from howsure.events.frame import Pair, frame_pairs
 from howsure.events.lexicons import Lexicon
+from howsure.events.lexicons import alike as alike_verbs
+from howsure.events.lexicons import nouns as event_nouns
+from howsure.events.roles import EventMention, descriptions, event_mentions
 from howsure.events.rules import RULES, Agent, AgentRule, Evidence, agents, evidence, span_heads
 from howsure.kernels.cells import Ints
 from howsure.posteriors.antecedents import AntecedentPosterior
@@ -191,10 +196,13 @@ class _Matter:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the parse alone says: agents of the verbs, and words of actors (looked for only where there are agents)."""
+    """What the parse alone says: agents of the verbs and words of actors, by the rules; and for the frame all events and actors."""
 
     agents: list[Agent]
     evidence: list[Evidence]
+    mentions: list[EventMention] = field(default_factory=list)
+    alike: list[EventMention] = field(default_factory=list)  # events of verbs that are alike
+    named: list[Evidence] = field(default_factory=list)
 
     @property
     def needs_entities(self) -> bool:
@@ -203,11 +211,55 @@ class Asked:
 
 
 def asked(
-    document: Document, lexicon: Lexicon, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]
+    document: Document,
+    lexicon: Lexicon,
+    verbs: Collection[str],
+    rules: tuple[AgentRule, ...] | None = RULES["paper"],
+    patients: bool = False,
 ) -> Asked:
-    """Agents and actors of a parsed document, before its entities are known."""
-    found = agents(document, verbs, rules)
-    return Asked(found, evidence(document, lexicon) if found else [])
+    """Agents and actors of a parsed document, before its entities are known. No rules: agents by their roles (`roles.py`)."""
+    nouns, near, near_nouns = _words_of(tuple(verbs))
+    mentions, named = event_mentions(document, verbs, nouns), descriptions(document, lexicon)
+    alike = event_mentions(document, near, near_nouns) if named else []
+    if patients:  # whom it is done to takes the place of who does it
+        mentions, alike = (
+            [replace(m, agents=m.patients, patients=m.agents) for m in part] for part in (mentions, alike)
+        )
+    if rules:
+        found = agents(document, verbs, rules)
+        said = evidence(document, lexicon) if found else []
+    else:
+        roles = {(r.token, m.token): r.how for m in reversed(mentions) if m.asserted for r in reversed(m.agents)}
+        found, said = [Agent(token, verb, roles[token, verb]) for token, verb in sorted(roles)], named
+    return Asked(found, said, mentions, alike, named)
+
+
+@cache
+def _words_of(verbs: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    nouns, near = frozenset(event_nouns(verbs)), alike_verbs(verbs)
+    return nouns, frozenset(near), frozenset(event_nouns(near)) - nouns
+
+
+def pair_rows(
+    document: Document,
+    known: Asked,
+    resolved: Resolved | None,
+    lexicon: Lexicon,
+    n_samples: int,
+    seed: int,
+    found: DocumentEvents | None = None,
+    temperature: float = 1.0,
+) -> list[Pair]:
+    """The document's rows of the frame: every actor that it names. `found` is the answer at `temperature`, where it is known."""
+    answers: list[dict[int, float]] = []
+    for wanted in (1.0, 2.0):
+        made = found if found is not None and wanted == temperature else None
+        if made is None and resolved is not None and known.needs_entities:
+            posterior = resolved.posterior.tempered(wanted / temperature)
+            warm = Resolved(document, resolved.starts, resolved.ends, posterior)
+            made = document_events(warm, lexicon, (), (), n_samples, seed, describe=False, known=known)
+        answers.append({} if made is None else {e.actor: e.probability for e in made.actors})
+    return frame_pairs(document, known.mentions, known.named, answers[0], answers[1], known.alike)
 
 
 def document_events(

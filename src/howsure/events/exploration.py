@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from howsure.events.ranking import RankedDocument
+    from howsure.events.reported import Reported, Step
+
+LAYER_COLUMNS = ("mean", "sd", "low95", "high95", "part_coreference", "part_outcomes", "part_layer", "part_effects")
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,34 @@ class Exploration(Result):
         only_b = np.array([q.get(d, 0.0) for d in names]) - joint
         return difference_count(np.maximum(only_a, 0.0), np.maximum(only_b, 0.0))
 
+    @cached_property
+    def _reported(self) -> dict[str, Reported]:
+        return {}
+
+    def reported(self, every: str | None = None) -> Reported:
+        """Counts of documents that report an event, from the event layer and the labels in the folder."""
+        from howsure.events.reported import reported
+
+        chosen = check_period(every or self.every)
+        if chosen not in self._reported:
+            self._reported[chosen] = reported(self, chosen)
+        return self._reported[chosen]
+
+    def funnel(self) -> tuple[list[Step], list[str]]:
+        """Where documents are lost on the way to a count, with sentences; and what to try next."""
+        from howsure.events.reported import funnel
+
+        return funnel(self)
+
+    def directed(self) -> list[tuple[str, str, int]]:
+        """(A, B, documents in which A does it to B), both directly described, the most frequent first."""
+        made: dict[tuple[str, str], int] = {}
+        for row in read_table(self.folder, "frame", ["actor", "done_by"]):
+            for other in filter(None, (row["done_by"] or "").split(";")):
+                pair = (row["actor"], other) if self.manifest["settings"].get("patients") else (other, row["actor"])
+                made[pair] = made.get(pair, 0) + 1
+        return sorted(((a, b, n) for (a, b), n in made.items()), key=lambda x: (-x[2], x[0], x[1]))
+
     def _both(self, a: str, b: str) -> dict[str, float]:
         return {r["id"]: r["both"] for r in read_table(self.folder, "pairs") if {r["a"], r["b"]} == {a, b}}
 
@@ -158,6 +189,8 @@ class Exploration(Result):
         left = [f"{undated:,} undated" if undated else "", f"{failed:,} failed" if failed else ""]
         extra = f" ({', '.join(x for x in left if x)})" if any(left) else ""
         totals = self.totals()
+        if self.manifest["settings"].get("patients"):
+            what = what.replace("agents", "patients")
         if not totals:
             return f"No {what} among the actors in {n:,} documents{extra}."
         code, law = totals[0]
@@ -174,11 +207,20 @@ class Exploration(Result):
 
     def table(self) -> list[dict[str, Any]]:
         """The counts of all actors with events, a row for each actor and period."""
-        return [
-            {"actor": code, "name": self.name(code), **count.to_dict()}
-            for code, _ in self.totals()
-            for count in self.timeline(code)
-        ]
+        from howsure.events.reported import band_dict
+
+        layer, made = self.reported(), []
+        listed = [code for code, _ in self.totals()]
+        for code in [*listed, *(c for c in layer.totals if c not in listed)]:
+            bands = {name: (n, band) for name, n, band in layer.periods.get(code, [])}
+            for count in self.timeline(code):
+                n, band = bands.get(count.period, (0, None))
+                by_layer = dict.fromkeys(LAYER_COLUMNS, 0.0) if band is None else band_dict(band)
+                made.append(
+                    {"actor": code, "name": self.name(code), **count.to_dict(), "named": n}
+                    | {f"layer_{k}": v for k, v in by_layer.items()}
+                )
+        return made
 
     def save_tables(self, folder: str | Path) -> list[Path]:
         """Write the counts, events and documents as CSV, and a paragraph on methods; see `howsure.events.export`."""
@@ -216,6 +258,9 @@ class Exploration(Result):
                 for low, high in [law.interval(0.95)]
                 for best in [sum(h.best > 0 for h in self.hits[c] if h.date is not None)]
             ],
+            "layer": self.reported(every).to_dict(),
+            "directed": [{"agent": a, "patient": b, "documents": n} for a, b, n in self.directed()[:50]],
+            "funnel": [{"step": s.name, "documents": s.n, "lost": s.lost} for s in self.funnel()[0]],
             "timelines": {c: [count.to_dict() for count in self.timeline(c, every)] for c in chosen},
         }
         if actors and len(chosen) == 2:

@@ -6,9 +6,11 @@ Actors have the columns `code`, `name` and `words` (names and demonyms separated
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from howsure import _validate
 from howsure.errors import InputError
 
 COLUMNS = ("code", "name", "words")
+_Table = dict[str, list[tuple[tuple[str, ...], int]]]
 _PARTS = re.compile(r"[\w.'’]+|[^\w\s]")
 
 
@@ -29,6 +32,7 @@ class Actor:
     code: str
     name: str
     words: tuple[str, ...]
+    seats: tuple[str, ...] = ()  # where it governs from: they stand for it as subjects and objects ("Moscow said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,15 @@ class Lexicon:
     name: str
     actors: tuple[Actor, ...]
     path: Path | None = field(default=None, repr=False, compare=False)  # the file it was read from
-    _table: dict[str, list[tuple[tuple[str, ...], int]]] = field(init=False, repr=False, compare=False)
+    shared: tuple[tuple[str, str, str], ...] = field(
+        default=(), repr=False, compare=False
+    )  # word, its actor, who claims it too
+    _table: _Table = field(init=False, repr=False, compare=False)
+    _seats: _Table = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        table: dict[str, list[tuple[tuple[str, ...], int]]] = {}
-        for number, actor in enumerate(self.actors):
-            for word in actor.words:
-                for parts in _spellings(word):
-                    table.setdefault(parts[0].lower(), []).append((parts, number))
-        for phrases in table.values():
-            phrases.sort(key=lambda p: -len(p[0]))
-        object.__setattr__(self, "_table", table)
+        object.__setattr__(self, "_table", _phrases(a.words for a in self.actors))
+        object.__setattr__(self, "_seats", _phrases(a.seats for a in self.actors))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.name!r}: {len(self.actors):,} actors)"
@@ -73,7 +75,7 @@ class Lexicon:
     def only(self, codes: Sequence[str]) -> Lexicon:
         """The named actors alone."""
         kept = sorted({self.number(c) for c in codes})
-        return Lexicon(self.name, tuple(self.actors[i] for i in kept), self.path)
+        return Lexicon(self.name, tuple(self.actors[i] for i in kept), self.path, self.shared)
 
     def find(self, words: Sequence[str], upos: Sequence[str] | None = None) -> Found:
         """Where actors' words stand among the tokens of a text, longest match first.
@@ -81,11 +83,20 @@ class Lexicon:
         A word that the lexicon writes with a capital needs one in the text ("Turkey", not "turkey"), unless the whole
         text has none. One written in capitals ("US") needs capitals, and is not found in a pronoun.
         """
+        return self._found(self._table, words, upos)
+
+    def find_seats(self, words: Sequence[str], upos: Sequence[str] | None = None) -> Found:
+        """Where actors' seats stand, likewise."""
+        return self._found(self._seats, words, upos)
+
+    @staticmethod
+    def _found(table: _Table, words: Sequence[str], upos: Sequence[str] | None) -> Found:
         n = len(words)
         actor, first = np.full(n, -1, np.int64), np.arange(n)
+        if not table:
+            return Found(actor, first)
         caseless = not any(w != w.lower() for w in words)
         at = 0
-        table = self._table
         while at < n:
             for parts, number in table.get(words[at].lower(), ()):
                 end = at + len(parts)
@@ -98,6 +109,17 @@ class Lexicon:
                 break
             at += 1
         return Found(actor, first)
+
+
+def _phrases(words: Iterable[tuple[str, ...]]) -> _Table:
+    table: _Table = {}
+    for number, own in enumerate(words):
+        for word in own:
+            for parts in _spellings(word):
+                table.setdefault(parts[0].lower(), []).append((parts, number))
+    for phrases in table.values():
+        phrases.sort(key=lambda p: -len(p[0]))
+    return table
 
 
 def _spellings(word: str) -> set[tuple[str, ...]]:
@@ -128,11 +150,38 @@ def shipped_names(columns: Sequence[str]) -> list[str]:
     """The names of the lexicons in the package that have these columns."""
     folder = Path(str(files("howsure.data") / "lexicons"))
     first = {p.stem: p.read_text(encoding="utf-8").splitlines()[0] for p in folder.glob("*.csv")}
-    return sorted(name for name, header in first.items() if header.split(",") == list(columns))
+    return sorted(name for name, header in first.items() if header.split(",")[: len(columns)] == list(columns))
 
 
-def actors(name: str) -> Lexicon:
-    """A lexicon of actors: one of the package ("countries") or a CSV file with code, name and words."""
+def actors(name: str | Sequence[str]) -> Lexicon:
+    """Lexicons of actors, added up: of the package ("countries,organisations") or CSV files with code, name and words.
+
+    A code that comes again adds its words to the first. A word that two actors claim stays with the first, and it is said so
+    (`Lexicon.shared`).
+    """
+    names = [n.strip() for n in name.split(",") if n.strip()] if isinstance(name, str) else list(name)
+    if not names:
+        raise InputError("`actors=` names no lexicon.")
+    parts = [_one_lexicon(n) for n in names]
+    if len(parts) == 1:
+        return parts[0]
+    made: dict[str, Actor] = {}
+    owner: dict[str, str] = {}
+    shared: list[tuple[str, str, str]] = []
+    for actor in (a for part in parts for a in part.actors):
+        for word in (*actor.words, *actor.seats):
+            if owner.setdefault(word, actor.code) != actor.code:
+                shared.append((word, owner[word], actor.code))
+        words, seats = (tuple(w for w in own if owner[w] == actor.code) for own in (actor.words, actor.seats))
+        old = made.get(actor.code, Actor(actor.code, actor.name, ()))
+        made[actor.code] = Actor(
+            actor.code, old.name, tuple(dict.fromkeys(old.words + words)), tuple(dict.fromkeys(old.seats + seats))
+        )
+    kept = tuple(a for a in made.values() if a.words or a.seats)
+    return Lexicon("+".join(p.name for p in parts), kept, next((p.path for p in reversed(parts)), None), tuple(shared))
+
+
+def _one_lexicon(name: str) -> Lexicon:
     path = _lexicon_path(name, COLUMNS, "`actors=`")
     found: dict[str, Actor] = {}
     owner: dict[str, str] = {}
@@ -147,7 +196,8 @@ def actors(name: str) -> Lexicon:
         for word in words:
             if owner.setdefault(word, code) != code:
                 raise InputError(f'{path}, line {line}: "{word}" belongs to {owner[word]} already.')
-        found[code] = Actor(code, row["name"].strip() or code, tuple(dict.fromkeys(words)))
+        seats = tuple(w.strip() for w in (row.get("seats") or "").split(";") if w.strip())
+        found[code] = Actor(code, row["name"].strip() or code, tuple(dict.fromkeys(words)), seats)
     if not found:
         raise InputError(f"{path} holds no actors.")
     return Lexicon(Path(name).stem, tuple(found.values()), path)
@@ -172,15 +222,51 @@ def verbs(given: str | Sequence[str]) -> tuple[str, ...]:
     return made
 
 
+@cache
+def event_words() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Verb → nouns that name the same event, verbs that are alike, irregular forms; derived from WordNet (README)."""
+    with gzip.open(str(files("howsure.data") / "event_words.csv.gz"), "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split(",") for line in file][1:]
+    return {verb: tuple(tuple(w for w in c.split(";") if w) for c in columns) for verb, *columns in rows}
+
+
+def nouns(of: Sequence[str]) -> tuple[str, ...]:
+    """Nouns that name the events of the verbs: attack for attack, bombing for bomb."""
+    return tuple(sorted({n for v in of for n in event_words().get(v, ((),))[0]}))
+
+
+def alike(of: Sequence[str]) -> tuple[str, ...]:
+    """Verbs that share a sense with the verbs or are ways of doing them, without these."""
+    return tuple(sorted({s for v in of for s in event_words().get(v, ((), ()))[1]} - set(of)))
+
+
+def lemma_hints(of: Sequence[str]) -> dict[str, str]:
+    """Given words that are no lemma of a verb, and the lemma that is meant: bought → buy, attacked → attack."""
+    known = event_words()
+    irregular = {f: v for v, words in known.items() for f in words[2]}
+    made = {}
+    for word in of:
+        if word in known:
+            continue
+        endings = [
+            word[: -len(e)] + add for e in ("ing", "ed", "es", "s", "d") if word.endswith(e) for add in ("", "e")
+        ]
+        doubled = [s[:-1] for s in endings if len(s) > 3 and s[-1] == s[-2]]
+        lemma = irregular.get(word) or next((s for s in (*endings, *doubled) if s in known), None)
+        if lemma:
+            made[word] = lemma
+    return made
+
+
 def _lexicon_path(name: str, columns: Sequence[str], option: str) -> Path:
     path = Path(name)
-    if path.suffix == "" and not path.exists():
-        known = shipped_names(columns)
-        if name not in known:
-            raise InputError(
-                f"{option}: there is no lexicon `{name}` (or give a CSV file).{_validate.nearest(name, known)}"
-            )
+    known = shipped_names(columns)
+    if name in known:  # whatever is called so in this folder
         return shipped(name)
+    if path.suffix == "" and not path.exists():
+        raise InputError(
+            f"{option}: there is no lexicon `{name}` (or give a CSV file).{_validate.nearest(name, known)}"
+        )
     if not path.is_file():
         raise InputError(f"{option}: there is no file {name}.")
     return path

@@ -58,6 +58,8 @@ RULES: dict[str, tuple[AgentRule, ...]] = {
     "paper": (SUBJECT, AGENT, BY_AGENT, RELATIVE_CLAUSE),
     # Subjects that basic dependencies do not spell out: "entered and attacked", "tried to attack", "men attacking".
     "wide": (SUBJECT, AGENT, BY_AGENT, RELATIVE_CLAUSE, SHARED, CONTROLLED, PARTICIPLE),
+    # Everything that `roles.py` reads off a parse, of events that are asserted.
+    "roles": (),
 }
 
 
@@ -89,7 +91,7 @@ def rule_set(name: str) -> tuple[AgentRule, ...]:
 
 def agents(document: Document, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]) -> list[Agent]:
     """The agents of the listed verbs, in order of the text; each token and verb once."""
-    heads, relation, lemma, upos = _columns(document)
+    heads, relation, lemma, upos = parse_columns(document)
     found: dict[tuple[int, int], Agent] = {}
     if set(verbs).isdisjoint(map(str.lower, set(lemma))):
         return []  # most documents: decided without a search
@@ -142,7 +144,7 @@ def _finite(children: list[int], relation: tuple[str, ...]) -> bool:
 
 def evidence(document: Document, lexicon: Lexicon) -> list[Evidence]:
     """Every head that a word of the lexicon describes, in order of the text."""
-    heads, relation, _, upos = _columns(document)
+    heads, relation, _, upos = parse_columns(document)
     where = lexicon.find(document.words, upos)
     made = []
     for t in np.flatnonzero(where.actor >= 0).tolist():
@@ -156,7 +158,7 @@ def evidence(document: Document, lexicon: Lexicon) -> list[Evidence]:
 
 def span_heads(document: Document, starts: Ints, ends: Ints) -> Ints:
     """The head of each span: its first word whose own head lies outside."""
-    heads, *_ = _columns(document)
+    heads, *_ = parse_columns(document)
     made = np.array(starts, dtype=np.int64)
     for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         inside = heads[start:end]
@@ -164,7 +166,8 @@ def span_heads(document: Document, starts: Ints, ends: Ints) -> Ints:
     return made
 
 
-def _columns(document: Document) -> tuple[Ints, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def parse_columns(document: Document) -> tuple[Ints, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Heads, relations, lemmas and tags of a parsed document."""
     if document.heads is None or any(c not in document.columns for c in ("relation", "lemma", "upos")):
         raise InputError(f'document "{document.name}" is not parsed: it needs lemmas, tags, heads and relations.')
     return document.heads, document.columns["relation"], document.columns["lemma"], document.columns["upos"]

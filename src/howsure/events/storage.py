@@ -1,4 +1,4 @@
-"""Results on disk: four Parquet tables and a manifest, written in parts so that killed work goes on where it stopped.
+"""Results on disk: five Parquet tables and a manifest, written in parts so that killed work goes on where it stopped.
 
 A part holds the tables of one block of documents. It is a folder that appears under its name only when it is whole, and
 the name holds a hash of the block, so a part is used again exactly when its documents are the same. When all parts are
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from howsure.errors import InputError
 from howsure.files import whole_files, whole_folder, write_whole
 
-FORMAT = 1
+FORMAT = 2
 _TYPES = {
     "string": pa.string(),
     "date": pa.date32(),
@@ -42,11 +42,17 @@ _LINK = pa.struct(_fields("int: later_start later_end earlier_start earlier_end;
 SCHEMAS: dict[str, pa.Schema] = {
     "documents": pa.schema(
         _fields(
-            "string: id; date: date; string: title undated failure; int: n_tokens n_mentions n_agents; string: text; "
+            "string: id; date: date; string: title undated failure; int: n_tokens n_mentions n_agents n_events event_start event_end; "
+            "string: text; "
             "ints: token_starts token_ends sentence_starts"
         )
     ),
     "events": pa.schema(_fields("string: id; date: date; string: actor; float: probability; floats: law; int: best")),
+    "frame": pa.schema(
+        _fields(
+            "string: id; date: date; string: actor; floats: features; ints: words document_words; string: reasons done_by; int: start end"
+        )
+    ),
     "pairs": pa.schema(_fields("string: id a b; float: both")),
     "chains": pa.schema(
         [

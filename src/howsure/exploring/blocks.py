@@ -18,8 +18,10 @@ from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
 from howsure.errors import HowsureError, InputError
 from howsure.events.baselines import no_links, simple_links
-from howsure.events.documents import DocumentEvents, Resolved, asked, document_events
+from howsure.events.documents import Asked, DocumentEvents, Resolved, asked, document_events, pair_rows
+from howsure.events.frame import Pair
 from howsure.events.lexicons import Actor, Lexicon
+from howsure.events.roles import SAYS
 from howsure.events.rules import rule_set
 from howsure.events.storage import Rows
 from howsure.models.coreference.mentions import detect_mentions
@@ -35,7 +37,7 @@ BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
 class Question:
     """What is asked of every document; travels to other processes as JSON."""
 
-    actors: tuple[tuple[str, str, tuple[str, ...]], ...]
+    actors: tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
     verbs: tuple[str, ...]
     rules: str
     samples: int
@@ -44,13 +46,14 @@ class Question:
     model: str | None
     coref: str | None
     cache: bool | str = True
+    patients: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Question:
-        actors = tuple((code, name, tuple(words)) for code, name, words in given["actors"])
+        actors = tuple((code, name, tuple(words), tuple(seats)) for code, name, words, seats in given["actors"])
         return cls(**{**given, "actors": actors, "verbs": tuple(given["verbs"])})
 
 
@@ -110,22 +113,23 @@ def coref_version(name: str | None) -> str:
 def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
     """The rows of a block's documents."""
     began = time.process_time()
-    parsed = _parsed(texts, work)
+    parsed = parsed_texts(texts, work)
     done_parsing = time.process_time()
-    rows: Rows = {"documents": [], "events": [], "pairs": [], "chains": []}
+    rows: Rows = {"documents": [], "events": [], "frame": [], "pairs": [], "chains": []}
     resolving = asking = 0.0
     link, lexicon, rules = linker(work.coref), _lexicon(work), rule_set(work.rules)
     for given, document in zip(texts, parsed, strict=True):
         failure = given.failure
         found: DocumentEvents | None = None
+        known, pairs = None, list[Pair]()
         if isinstance(document, str):
             failure = document
         elif document is not None and not failure:
             try:
                 start = time.process_time()
-                known = asked(document, lexicon, work.verbs, rules)
+                known = asked(document, lexicon, work.verbs, rules, work.patients)
                 asking += time.process_time() - start
-                found = DocumentEvents((), (), (), -1, len(known.agents))
+                found, resolved = DocumentEvents((), (), (), -1, len(known.agents)), None
                 if known.needs_entities:
                     start = time.process_time()
                     resolved = resolved_document(document, link, work.temperature)
@@ -133,10 +137,15 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
                     found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed, known=known)
                     resolving += middle - start
                     asking += time.process_time() - middle
+                start = time.process_time()
+                pairs = pair_rows(document, known, resolved, lexicon, work.samples, work.seed, found, work.temperature)
+                asking += time.process_time() - start
             except Exception as error:
                 failure = _reason(error)
         parse = document if isinstance(document, Document) else None
         add_rows(rows, given, parse, found, failure, lexicon)
+        if parse is not None and known is not None and not failure:
+            add_frame(rows, given, parse, known, pairs, [a.code for a in lexicon.actors])
     return Block(rows, done_parsing - began, resolving, asking)
 
 
@@ -157,7 +166,7 @@ def resolved_document(document: Document, link: Linker | SystemScores, temperatu
     )
 
 
-def _parsed(texts: Sequence[DatedText], work: Question) -> list[Document | str | None]:
+def parsed_texts(texts: Sequence[DatedText], work: Question) -> list[Document | str | None]:
     """A parse of each text, why there is none, or None where the text has failed before."""
     made: list[Document | str | None] = [t.document for t in texts]
     wanted = [i for i, t in enumerate(texts) if t.document is None and not t.failure]
@@ -250,6 +259,9 @@ def add_rows(
             "n_tokens": None if document is None else len(document),
             "n_mentions": None if found is None or found.n_mentions < 0 else found.n_mentions,
             "n_agents": None if found is None else found.n_agents,
+            "n_events": None,
+            "event_start": None,
+            "event_end": None,
             "text": given.text,
             "token_starts": starts,
             "token_ends": ends,
@@ -259,7 +271,7 @@ def add_rows(
     if found is None or document is None:
         return
     codes = [a.code for a in lexicon.actors]
-    says = {r.name: r.says for name in ("paper", "wide") for r in rule_set(name)}
+    says = SAYS | {r.name: r.says for name in ("paper", "wide") for r in rule_set(name)}
     rows["events"] += [
         {
             "id": given.id,
@@ -303,6 +315,41 @@ def add_rows(
                 "with_link": c.with_link,
                 "without_link": c.without_link,
                 "best": c.best,
+            }
+        )
+
+
+def add_frame(
+    rows: Rows, given: DatedText, document: Document, known: Asked, pairs: Sequence[Pair], codes: Sequence[str]
+) -> None:
+    """Adds a document's pairs to the frame, and to its own row how many events it has and where the first stands."""
+    if not pairs and not known.mentions:
+        rows["documents"][-1]["n_events"] = 0
+        return
+    starts, ends = _offsets(document, given.text)
+    sentence = document.sentence_of()
+
+    def place(s: int) -> tuple[int, int]:
+        return starts[int(document.starts[s])], ends[int(document.starts[s + 1]) - 1]
+
+    row = rows["documents"][-1]
+    row["n_events"] = len(known.mentions)
+    if known.mentions:
+        row["event_start"], row["event_end"] = place(int(sentence[known.mentions[0].token]))
+    for p in pairs:
+        start, end = place(p.sentence)
+        rows["frame"].append(
+            {
+                "id": given.id,
+                "date": given.date,
+                "actor": codes[p.actor],
+                "features": list(p.features),
+                "words": list(p.words),
+                "document_words": list(p.document_words),
+                "reasons": ";".join(p.reasons),
+                "done_by": ";".join(codes[a] for a in p.done_by),
+                "start": start,
+                "end": end,
             }
         )
 

@@ -17,6 +17,7 @@ from howsure.counting.strata import grid_places
 from howsure.counting.tally import tally_of
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
+from howsure.events.reported import label_files, prior_probabilities
 from howsure.events.storage import read_table
 from howsure.kernels.cells import Floats, Ints
 
@@ -24,18 +25,16 @@ KEY = "id"
 
 
 class Documents:
-    """All documents that could be used, with an actor's probability in each, and strata of these."""
+    """All documents that name an actor, with the event layer's probability in each, and strata of these; nothing found is one."""
 
     def __init__(self, found: Exploration, actor: str) -> None:
         self.found, self.actor = found, found.code(actor)
-        p = {h.document: h.probability for h in found.hits.get(self.actor, [])}
-        rows = [r for r in read_table(found.folder, "documents", ["id", "date", "failure"]) if not r["failure"]]
+        rows = [r for r in read_table(found.folder, "frame", ["id", "date", "actor"]) if r["actor"] == self.actor]
         self.ids = [r["id"] for r in rows]
-        self.q = np.array([p.get(i, 0.0) for i in self.ids])
-        if not self.q.any():
-            raise InputError(
-                f"no document has an event of {self.actor} with a probability above 0: there is nothing to check."
-            )
+        if not self.ids:
+            raise InputError(f"no document names {self.actor}: there is nothing to check.")
+        # By the prior, not by labels: strata and inclusion probabilities must not change while people label.
+        self.q = prior_probabilities(found, self.actor)
         self._days = np.array([0 if r["date"] is None else r["date"].toordinal() for r in rows], np.int64)
 
     def sample(self, n: int, seed: int) -> tuple[Ints, NDArray[Any], Floats]:
@@ -88,9 +87,8 @@ def answers_file(found: Exploration, actor: str, seed: int) -> Path:
 def labelled_actors(found: Exploration) -> list[dict[str, Any]]:
     """What people's answers say, for each actor that was labelled: for the page."""
     made = []
-    for code, _ in found.totals():
-        kept = "".join(c if c.isalnum() else "-" for c in code)
-        for path in sorted(Path(found.folder).glob(f"labels-{kept}-*.csv")):
+    for code in found.reported().totals:
+        for path in label_files(Path(found.folder), code):
             documents = Documents(found, code)
             every = [Item(i, "") for i in documents.ids]
             answers = Answers(path, KEY, every)

@@ -12,11 +12,13 @@ from howsure.engines.result_documents import ResultDocuments
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
 from howsure.events.page_data import document_view, overview, snippet
+from howsure.events.reported import band_dict
 from howsure.exploring.labelling import labelled_actors
 from howsure.exploring.loopback import LoopbackHandler, LoopbackServer, Refused, as_json
 from howsure.report.explorer_page import explorer_page
 
 MOST_DOCUMENTS = 20_000  # with events; beyond, one file is too big to open at ease
+MOST_ACTORS = 20  # in the table of what documents report
 TOGETHER = 500  # documents read at a time
 
 
@@ -42,7 +44,18 @@ def whole_page(found: Exploration, actors: Sequence[str] = ()) -> bytes:
 def heading(found: Exploration) -> dict[str, Any]:
     """What the page says about the results."""
     corpus = Path(str(found.manifest.get("corpus") or "the corpus")).name
-    return {"manifest": found.manifest, "verdict": found.verdict, "corpus": corpus, "labelled": labelled_actors(found)}
+    layer, (steps, to_try) = found.reported(), found.funnel()
+    reported = {
+        "checked": layer.checked,
+        "actors": [
+            {"name": found.name(c), "named": sum(n for _, n, _ in layer.periods[c]), **band_dict(b)}
+            for c, b in list(layer.totals.items())[:MOST_ACTORS]
+        ],
+        "steps": steps,
+        "to_try": to_try,
+    }
+    made = {"manifest": found.manifest, "verdict": found.verdict, "corpus": corpus, "labelled": labelled_actors(found)}
+    return made | {"reported": reported}
 
 
 def snippets_of(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> dict[str, str]:

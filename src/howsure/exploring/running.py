@@ -20,6 +20,8 @@ from howsure.engines.engine import Engine
 from howsure.engines.spark.session import check_spark
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
+from howsure.events.lexicons import Lexicon
+from howsure.events.roles import words
 from howsure.events.storage import FORMAT, has_part, read_manifest, read_part, write_manifest, write_part
 from howsure.exploring.blocks import Question, Seconds, block_rows, coref_version, packed, unpacked
 from howsure.exploring.corpus import BLOCK, Census, Corpus, blocks
@@ -35,8 +37,8 @@ def temporary_folder() -> Path:
     return Path(made.name)
 
 
-def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexicon: str) -> dict[str, Any]:
-    words = json.dumps(work.actors).encode()
+def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexicon: Lexicon) -> dict[str, Any]:
+    listed = json.dumps(work.actors).encode()
     model = work.model
     if found.parsed < found.n:
         from howsure.english.shipped import model_version
@@ -48,10 +50,11 @@ def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexi
         "complete": False,
         "corpus": corpus.name,
         "settings": {
-            "actors": lexicon,
-            "lexicon": hashlib.blake2b(words, digest_size=8).hexdigest(),
+            "actors": lexicon.name,
+            "lexicon": hashlib.blake2b(listed, digest_size=8).hexdigest(),
             "verbs": list(work.verbs),
             "rules": work.rules,
+            **({"patients": True} if work.patients else {}),
             "samples": work.samples,
             "seed": work.seed,
             "temperature": work.temperature,
@@ -67,7 +70,9 @@ def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexi
         "n_html": found.html,
         "first": str(min(found.days)) if found.days else None,
         "last": str(max(found.days)) if found.days else None,
-        "actors": [{"code": code, "name": name} for code, name, _ in work.actors],
+        "shared": [list(s) for s in lexicon.shared],
+        "ambiguous": sorted({a.code for a in lexicon.actors if {w.lower() for w in a.words} & words("ambiguous")}),
+        "actors": [{"code": code, "name": name} for code, name, *_ in work.actors],
     }
 
 

@@ -22,6 +22,7 @@ def explorer_page(
     verdict: str,
     corpus: str,
     labelled: Sequence[dict[str, Any]] = (),
+    reported: dict[str, Any] | None = None,
     documents: Iterable[tuple[int, dict[str, Any]]] = (),
     snippets: dict[int, dict[str, str]] | None = None,
     served: bool = False,
@@ -51,6 +52,7 @@ def explorer_page(
         corpus=corpus,
         verbs=_listed(verbs),
         labelled=labelled,
+        reported=reported,
         settings=_settings(manifest),
     )
 

@@ -36,12 +36,13 @@ from howsure.processes import Progress
 def explore(
     source: Any = None,
     *,
-    actors: str | Lexicon | None = None,
+    actors: str | Sequence[str] | Lexicon | None = None,
+    patients: bool = False,
     only: Sequence[str] = (),
     verbs: str | Sequence[str] = "attack",
     every: str = "quarter",
     out: str | Path | None = None,
-    rules: str = "paper",
+    rules: str = "roles",
     samples: int = 400,
     rng: int = 0,
     temperature: float = 1.0,
@@ -69,8 +70,11 @@ def explore(
     source : path, data frame or None
         A folder of text files, a table, a Reuters, MUC or CoNLL-U folder or file; None is the corpus that ships.
         With Spark also the address of a Parquet table ("hdfs://…", "s3a://…"); its documents come ordered by id.
-    actors : str or Lexicon
-        A lexicon of the package ("countries", "muc-organisations") or a CSV file with code, name and words.
+    actors : str, sequence of str, or Lexicon
+        Lexicons that are added up: of the package ("countries,organisations", "muc-organisations") or CSV files with code, name and
+        words, and perhaps seats (of a government: they stand for it as subjects and objects).
+    patients : bool
+        Count the documents in which it is done to the actor, instead of those in which the actor does it.
     only : sequence of str
         Keep these actors alone. Words of the others are not looked for.
     verbs : str or sequence of str
@@ -81,7 +85,8 @@ def explore(
         The folder of the results, made if need be. A run that was interrupted goes on there. By default a temporary
         one.
     rules : str
-        "paper" (subjects and agents) or "wide" (also shared, controlled and participles' subjects).
+        "roles" (everything that can be read off a parse, of events that are asserted), "paper" (subjects and agents of verbs) or
+        "wide" (also shared, controlled and participles' subjects).
     samples : int
         Clusterings drawn per document. With 400, a count's Monte Carlo error is 5% of its posterior sd.
     rng : int
@@ -129,7 +134,7 @@ def explore(
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
         raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
     work = Question(
-        tuple((a.code, a.name, a.words) for a in lexicon.actors),
+        tuple((a.code, a.name, a.words, a.seats) for a in lexicon.actors),
         lexicons.verbs(verbs),
         rules,
         _validate.count(samples, "samples"),
@@ -138,6 +143,7 @@ def explore(
         model,
         coref,
         cache,
+        patients,
     )
     chosen = engine_of(engine)
     n_jobs = None if jobs is None else _validate.count(jobs, "jobs")
@@ -160,7 +166,7 @@ def explore(
             check_output_folder(str(out), inputs=[source, lexicon.path, verbs, metadata, model, coref, parses])
         folder = temporary_folder() if out is None else make_folder(str(out))
         ending.enter_context(only_run(folder))
-        manifest = new_manifest(corpus, found, work, period, lexicon.name)
+        manifest = new_manifest(corpus, found, work, period, lexicon)
         for written in (folder, folder / "parts"):
             remove_leftovers(written)
         done = finished_results(folder, manifest, again)
@@ -172,7 +178,7 @@ def explore(
     return Exploration(folder, read_manifest(folder) or {}, timing)
 
 
-def actor_lexicon(actors: str | Lexicon | None, source: Any) -> Lexicon:
+def actor_lexicon(actors: str | Sequence[str] | Lexicon | None, source: Any) -> Lexicon:
     """The lexicon of that name, by default the one of the source."""
     if isinstance(actors, Lexicon):
         return actors

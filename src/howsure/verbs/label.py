@@ -82,9 +82,9 @@ class Labelling:
         from howsure.exploring.labelling import KEY, Documents, answers_file
 
         found = Exploration.open(source)
-        if not found.totals():
-            raise InputError(f"{source} has no events: there is nothing to label.")
-        code = found.code(actor) if actor else found.totals()[0][0]
+        if not found.reported().totals:
+            raise InputError(f"{source} names no actor: there is nothing to label.")
+        code = found.code(actor) if actor else next(iter(found.reported().totals))
         self._documents = Documents(found, code)
         wanted = {item.key for item in self._documents.items(n, seed)}
         rows = read_table(found.folder, "documents", ["id", "title", "text"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from howsure.events.lexicons import lemma_hints
 from howsure.report.text.layout import cut, filled, joined, printable
 from howsure.report.text.layout import notes as note_lines
 
@@ -22,10 +23,10 @@ FEW_TO_TIME = 200  # documents; fewer are not timed
 def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
     """Verdict first, then all actors, those chosen over time (by default the first two), what is left out."""
     chosen = found.chosen(actors)
-    parts = [filled(printable(found.verdict))]
+    parts = [_layer_text(found), filled(printable(found.verdict))]
     totals = found.totals()
     if totals:
-        lines = [f"{'documents, all periods':<34} {'mean':>7} {'sd':>6}  {'95%':<11} {'one-best':>8}"]
+        lines = [f"{'rules and coreference alone':<34} {'mean':>7} {'sd':>6}  {'95%':<11} {'one-best':>8}"]
         for code, law in totals[:MOST_ACTORS]:
             low, high = law.interval(0.95)
             best = sum(h.best > 0 for h in found.hits[code] if h.date is not None)
@@ -37,9 +38,54 @@ def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
     parts += [_timeline_table(found, code) for code in chosen]
     if len(chosen) == 2:
         parts.append(_comparison_table(found, *chosen))
+    parts.append(_funnel_text(found))
     if found.timing.get("documents", 0) >= FEW_TO_TIME:
         parts.append(filled(run_time(found.timing)))
     return joined([*parts, *note_lines(notes(found))])
+
+
+def _layer_text(found: Exploration) -> str:
+    """The event layer first: how far labels have checked it, then every actor's count and what its band is made of."""
+    layer = found.reported()
+    lines = [filled(layer.checked)]
+    if not layer.totals:
+        return "\n".join([*lines, "", "No document with a date names an actor."])
+    lines += [
+        "",
+        f"{'documents that report it':<25} {'named':>6} {'mean':>7}  {'95%':<11} {'coref':>5} {'reading':>7} {'layer':>5} {'shift':>5}",
+    ]
+    for code, b in list(layer.totals.items())[:MOST_ACTORS]:
+        low, high = b.intervals[0.95]
+        named = sum(n for _, n, _ in layer.periods[code])
+        shares = [f"{b.parts[k]:.0%}" for k in ("coreference", "outcomes", "layer", "effects")]
+        lines.append(
+            f"{cut(f'{code}  {found.name(code)}', 25):<25} {named:>6,} {b.mean:>7.1f}  {f'{low} to {high}':<11} "
+            f"{shares[0]:>5} {shares[1]:>7} {shares[2]:>5} {shares[3]:>5}"
+        )
+    if len(layer.totals) > MOST_ACTORS:
+        lines.append(f"… {len(layer.totals) - MOST_ACTORS} more (--json lists all)")
+    lines.append(
+        filled(
+            "Shares of the variance: coreference, what a document says given its probability, weights of the layer, shifts of actors "
+            "and periods."
+        )
+    )
+    pairs = [f"{a} → {b} {n:,}" for a, b, n in found.directed()[:6]]
+    return "\n".join(lines + ([filled(f"Who to whom, documents: {', '.join(pairs)}.")] if pairs else []))
+
+
+def _funnel_text(found: Exploration) -> str:
+    steps, to_try = found.funnel()
+    few = steps[-1].n < max(steps[0].n // 50, 1)
+    lines = ["Where documents are lost"]
+    for s in steps:
+        lines.append(f"  {s.name:<34} {s.n:>9,}")
+        if few and s.sentences:
+            lines += [filled(f"lost: {s.lost}", "    ", "    ")]
+            lines += [
+                filled(printable(textwrap.shorten(x, 200, placeholder=" …")), "      ", "        ") for x in s.sentences
+            ]
+    return "\n".join(lines + [filled(f"try: {t}", "  ", "    ") for t in to_try])
 
 
 def _timeline_table(found: Exploration, code: str) -> str:
@@ -85,12 +131,24 @@ def notes(found: Exploration) -> list[str]:
         made.append(f"{_documents(m['n_future'])} dated in the future.")
     if m["n_html"]:
         made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
+    if m.get("shared"):
+        word, first, second = m["shared"][0]
+        made.append(
+            f"{len(m['shared']):,} words of actors stand in two lists (the first: {word}, of {first} and {second}); each counts for the first."
+        )
+    common = [found.name(c) for c in m.get("ambiguous", []) if c in found.reported().totals]
+    if common:
+        made.append(
+            f"{', '.join(common[:4])}: also a first name or a common word; read some of its documents (howsure top)."
+        )
+    for given, lemma in lemma_hints(m["settings"]["verbs"]).items():
+        made.append(f"{given} is not the lemma of a verb; {lemma} is.")
     if m["corpus"] == "stories":
         made.append("the stories ship with howsure; their countries and events are made up.")
     if m["settings"]["coref"] == "simple":
         made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
     made.append(
-        "the bands hold the uncertainty of coreference alone, not that of parses, lexicon and verbs (docs/guides/explore.md)."
+        "the tables by period hold the uncertainty of coreference alone; --csv has the event layer's bands by period (docs/guides/explore.md)."
     )
     return made
 

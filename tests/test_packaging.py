@@ -147,7 +147,7 @@ def test_the_doctor(home):
 def test_the_stories(home):
     done = howsure(home, "explore", "--every", "year")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("60 documents")
+    assert "60 documents" in done.stdout
 
 
 def test_a_paragraph_is_parsed(home, tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from howsure.events.frame import FEATURES
 from howsure.events.storage import FORMAT, join_parts, write_part
 
 
@@ -89,7 +90,7 @@ def write_results():
     """Results on disk from (id, date, title, text, [(actor, p, best, [(lemma, p)])]) and the actors' names."""
 
     def write(folder, actors, stories, verbs=("attack",), pairs=()):
-        rows = {"documents": [], "events": [], "pairs": [], "chains": []}
+        rows = {"documents": [], "events": [], "frame": [], "pairs": [], "chains": []}
         for id, day, title, text, events in stories:
             starts, ends = tokens_of(text)
             spans = {"token_starts": starts, "token_ends": ends, "sentence_starts": [0]} if events else {}
@@ -121,6 +122,12 @@ def write_results():
                         | {"uncertain": None if sure else 0, "with_link": None if sure else 1.0}
                         | {"without_link": None if sure else 0.0, "best": best > 0}
                     )
+            said = {actor: p for actor, p, _, _ in events}
+            for code in actors:  # every document names every actor
+                p = said.get(code, 0.0)
+                features = [p, p, float(p > 0)] + [0.0] * (len(FEATURES) - 3)
+                pair = {"id": id, "date": day, "actor": code, "features": features, "words": [], "document_words": []}
+                rows["frame"].append(pair | {"reasons": "", "done_by": "", "start": 0, "end": len(text)})
         rows["pairs"] = [{"id": id, "a": a, "b": b, "both": both} for id, a, b, both in pairs]
         days = sorted(d for _, d, *_ in stories if d is not None)
         settings = {"actors": "mine", "lexicon": "0" * 16, "verbs": list(verbs), "rules": "paper", "samples": 400}

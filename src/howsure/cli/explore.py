@@ -96,7 +96,8 @@ def explore(
             k: given[k] for k in ("text", "date", "id", "title", "where", "metadata", "encoding", "format", "model")
         }
         with progress("documents") as moved:
-            return replace(deliver, outputs=(), plot=None)(listed_by(source, who, cache=kept, progress=moved, **chosen))
+            listed = listed_by(source, who, cache=kept, progress=moved, **chosen)
+        return deliver.say(listed.to_text().rstrip(), listed.to_dict())
     lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
     for name in named:
         lexicon.number(name)  # raises now, not after the work

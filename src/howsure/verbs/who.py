@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from howsure import _validate
-from howsure._result import Result
+from howsure._result import Record
 from howsure.corpora.document import Document
 from howsure.events import lexicons
 from howsure.events.roles import event_mentions
@@ -22,7 +22,7 @@ NAMES = ("compound", "flat", "amod", "nmod:poss", "nmod:desc")
 
 
 @dataclass(frozen=True)
-class Who(Result):
+class Who(Record):
     """Who does it and to whom: phrases with the number of documents, and keywords in context."""
 
     SHOWN = "verdict verbs n_documents n_with agents patients lines hints"
@@ -46,11 +46,6 @@ class Who(Result):
             f"{self.n_with:,} of {self.n_documents:,} documents have {what} or a noun of it, with {len(self.agents):,} different agents "
             f"and {len(self.patients):,} patients.{hint}"
         )
-
-    def table(self) -> list[dict[str, Any]]:
-        """A row for each phrase."""
-        parts = (("agent", self.agents), ("patient", self.patients))
-        return [{"role": role, "phrase": phrase, "documents": n} for role, found in parts for phrase, n in found]
 
     def to_text(self) -> str:
         """Agents beside patients, then keywords in context."""

@@ -62,8 +62,8 @@ class Reported:
         if not self.layer.n_labels:
             held = " and ".join(f"{m['coverage']:.0%} ({name})" for name, m in self.layer.prior.measured.items())
             return (
-                "No label has checked these numbers. The event layer's prior was trained on other news (MUC, 1988 to 1990), where its "
-                f"95% bands held {held} of monthly counts. `howsure label` checks it here."
+                "No label has checked these numbers. The event layer's prior was trained on other news (MUC, 1988 to 1990). "
+                f"There, on documents left out of training, 95% bands held {held} of monthly counts. `howsure label` checks it here."
             )
         outside = f" {self.n_outside:,} more are of documents that do not name the actor." if self.n_outside else ""
         made = f"{self.layer.n_labels:,} labels, {self.layer.n_positive:,} of them yes, have moved the event layer.{outside}"

@@ -446,10 +446,10 @@ def same_length(**arrays: NDArray[Any]) -> int:
     return n
 
 
-def fraction(value: float, name: str) -> float:
-    """A confidence level: far enough from 0 and 1 to mean something."""
-    if not (isinstance(value, int | float) and 0.01 <= value <= 0.9999):
-        raise InputError(f"`{name}=` must lie between 0.01 and 0.9999; got {value!r}.")
+def fraction(value: float, name: str, least: float = 0.01) -> float:
+    """A confidence level or another share: far enough from 0 and 1 to mean something."""
+    if not (isinstance(value, int | float) and least <= value <= 0.9999):
+        raise InputError(f"`{name}=` must lie between {least:g} and 0.9999; got {value!r}.")
     return float(value)
 
 

@@ -87,7 +87,7 @@ def abstain(
     >>> round(made.threshold, 3), round(made.certificates[0].share, 2)
     (0.936, 0.41)
     """
-    level, allowed = _validate.fraction(confidence_level, "confidence_level"), _validate.fraction(risk, "risk")
+    level, allowed = _validate.fraction(confidence_level, "confidence_level"), _validate.fraction(risk, "risk", 1e-6)
     generator, scale = _validate.generator(rng), _validate.scale(scale, logits=logits)
     missing, chosen = _validate.missing_rule(missing), engine_of(engine)
     if y_prob is not None:

@@ -121,7 +121,7 @@ english-scores: $(VENV)/.test
 	$(BIN)/python bench/studies/english_scores.py --write
 
 english-coref: $(VENV)/.test
-	$(BIN)/python -m howsure.english.coreference src/howsure/english/model/coref.npz
+	$(BIN)/python bench/studies/coref_training.py src/howsure/english/model/coref.npz
 	$(BIN)/python bench/studies/english_coref.py --write
 	$(BIN)/python bench/studies/english_gap.py --write
 

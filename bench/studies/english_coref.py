@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 
+from coref_training import open_documents
+
 from howsure.corpora.coreference import gum_documents
 from howsure.english.annotating import reparsed
-from howsure.english.coreference import open_documents
 from howsure.english.shipped import SHIPPED, model
 from howsure.verbs.coref import check_coref, resolve, scores_of, shipped_coref
 

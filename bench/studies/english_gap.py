@@ -13,8 +13,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from coref_training import asked_gap, parsed_gap
 
-from howsure.english.coreference import asked_gap, coref_model, parsed_gap
+from howsure.english.coreference import coref_model
 from howsure.english.shipped import SHIPPED
 from howsure.verbs.check import check
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from english_data import NON_COMMERCIAL, Scores, scores, sentences, treebank
 
 import howsure
 from howsure.corpora.document import Document
@@ -22,7 +23,6 @@ from howsure.english.annotating import reparsed
 from howsure.english.confidence import KINDS, probabilities
 from howsure.english.parsing import parse
 from howsure.english.shipped import SHIPPED, Model, model, model_version
-from howsure.english.training_data import NON_COMMERCIAL, Scores, scores, sentences, treebank
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
 NAMES = {"ewt": "EWT", "gum": "GUM"}

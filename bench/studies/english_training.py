@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from english_data import Sentence, scores, sentences, treebank
+from english_lemmas import learnt_lemmatiser
 
 from howsure.corpora.document import Document
 from howsure.english.confidence import KINDS, design_of, with_probabilities
-from howsure.english.lemmas import Vocabulary, learnt_lemmatiser
+from howsure.english.lemmas import Vocabulary
 from howsure.english.pipeline import (
     LABELLED,
     Shape,
@@ -36,7 +38,6 @@ from howsure.english.pipeline import (
     weights,
 )
 from howsure.english.shipped import CURVES, LEMMAS, SHIPPED, VECTORS, VOCABULARY, WEIGHTS, model, vectors_hash
-from howsure.english.training_data import Sentence, scores, sentences, treebank
 from howsure.files import whole_file, whole_folder, write_whole
 from howsure.kernels.losses import logistic_fit
 

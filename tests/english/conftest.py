@@ -1,26 +1,20 @@
 """Tests that parse need the shipped model; each keeps its parses in a folder of its own."""
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 
 import pytest
 
 STUDIES = Path(__file__).parents[2] / "bench" / "studies"
+sys.path.insert(0, str(STUDIES))  # the scripts import each other
 
 
 @pytest.fixture(scope="session")
 def study():
     """A script of bench/studies as a module, by name."""
 
-    def load(name):
-        if name not in sys.modules:
-            spec = importlib.util.spec_from_file_location(name, STUDIES / f"{name}.py")
-            sys.modules[name] = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(sys.modules[name])
-        return sys.modules[name]
-
-    return load
+    return importlib.import_module
 
 
 def pytest_collection_modifyitems(items):

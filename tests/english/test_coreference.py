@@ -14,7 +14,6 @@ from howsure.corpora.coreference import GapItem
 from howsure.corpora.document import Document
 from howsure.english import parse, with_coreference
 from howsure.english.annotating import reparsed
-from howsure.english.coreference import asked_gap, swapped_gap
 from howsure.english.shipped import model
 
 STORY = (
@@ -104,7 +103,8 @@ def test_unparsed_documents_are_parsed_when_asked(shipped, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["n_documents"] == 1
 
 
-def test_swapped_pronouns_mean_neither_name(shipped):
+def test_swapped_pronouns_mean_neither_name(shipped, study):
+    asked_gap, swapped_gap = study("coref_training").asked_gap, study("coref_training").swapped_gap
     text = "Mary Jones met Susan Lee. Then she left her house."
     (document,) = parse([text], cache=False)
     words = document.words

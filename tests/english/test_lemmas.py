@@ -2,7 +2,7 @@
 
 import pytest
 
-from howsure.english.lemmas import Lemmatiser, Vocabulary, learnt_lemmatiser
+from howsure.english.lemmas import Lemmatiser, Vocabulary
 
 SEEN = [
     *[(w + "ed", "VBD", w) for w in ("walk", "jump", "climb", "attack", "end")],
@@ -19,8 +19,8 @@ SEEN = [
 
 
 @pytest.fixture(scope="module")
-def lemmas():
-    return learnt_lemmatiser(SEEN, Vocabulary.of(w for w, _, lemma in SEEN for w in (w, lemma)))
+def lemmas(study):
+    return study("english_lemmas").learnt_lemmatiser(SEEN, Vocabulary.of(w for w, _, lemma in SEEN for w in (w, lemma)))
 
 
 @pytest.mark.parametrize(

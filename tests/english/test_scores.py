@@ -1,18 +1,12 @@
 """What the model card promises, measured on the test parts; and the measure itself on a case done by hand."""
 
 import pytest
+from english_data import NON_COMMERCIAL, Sentence, scores, sentences, treebank
 
 spacy = pytest.importorskip("spacy")
 
 from howsure.corpora.reading import corpus_path, read_splits  # noqa: E402
 from howsure.english.shipped import model  # noqa: E402
-from howsure.english.training_data import (  # noqa: E402
-    NON_COMMERCIAL,
-    Sentence,
-    scores,
-    sentences,
-    treebank,
-)
 
 
 @pytest.mark.corpus

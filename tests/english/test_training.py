@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from english_data import sentences
 
 spacy = pytest.importorskip("spacy")
 
 from howsure.corpora.document import Document  # noqa: E402
 from howsure.english.pipeline import Shape, set_weights, weights  # noqa: E402
 from howsure.english.shipped import model  # noqa: E402
-from howsure.english.training_data import sentences  # noqa: E402
 
 SUBJECTS, VERBS, THINGS = ("dogs", "cats", "birds"), ("see", "like", "hear"), ("rain", "snow", "fish")
 

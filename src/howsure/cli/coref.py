@@ -30,12 +30,14 @@ SCORES = option("scores", "Another system's logits or clusters instead of a mode
 
 
 def _chosen(model: str | None, documents: str | None, scores: str | None) -> tuple[str | None, str | None]:
-    """The model or the scores, and the documents: with scores, the only argument is these."""
-    from howsure.errors import InputError
+    """The model or the scores, and the documents: an argument alone is these."""
+    if documents is None:
+        model, documents = None, model
+    if scores is not None and model is not None:
+        from howsure.errors import InputError
 
-    if scores is not None and documents is not None:
         raise InputError("give a model or --scores, not both.")
-    return (model, documents) if scores is None else (scores, model)
+    return scores or model, documents
 
 
 @command(

@@ -82,7 +82,15 @@ def abstention_page(a: Abstention) -> bytes:
     tables = {
         "Thresholds": [c.to_dict() for c in a.certificates] if a.by else [],
         "Cut-offs": a.table(),
-        "Cheapest threshold by what a wrong answer costs (not certified)": [c.to_dict() for c in a.costs],
+        "Cheapest threshold by what a wrong answer costs (not certified)": [
+            {
+                "a wrong answer costs": c.wrong,
+                "confidence at least": c.threshold,
+                "answered": c.answered,
+                "cost of 1,000": c.per_thousand,
+            }
+            for c in a.costs
+        ],
     }
     shown = {name: Markup(html(rows, a.level)) for name, rows in tables.items() if rows}  # escaped there
     return render("abstention.html", charts, r=a, tables=shown)

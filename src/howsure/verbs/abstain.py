@@ -152,7 +152,9 @@ def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Genera
     one = "group" if groups is not None else "answer"
     rests = [f"new {one}s are drawn like the labelled ones (exchangeable): no drift, no choice of what to label"]
     if groups is None:
-        rests.append("answers are independent of each other: name what they share with `groups=` if not")
+        rests.append(
+            "answers are independent of each other: if some belong together (a conversation, a document), name that column as groups"
+        )
     else:
         rests.append(f"no group has more than the {int(np.bincount(groups).max()):,} answers of the largest one here")
     rests.append("labels are right, and the threshold is used as it is, not chosen again on the same labels")

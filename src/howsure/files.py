@@ -80,6 +80,9 @@ def _named_files(source: object, deep: bool) -> Iterator[object]:
             folders[:] = folders if deep else []
     elif os.path.exists(source):
         yield str(source)
+    elif "," in str(source):  # a list, such as --actors countries,mine.csv
+        for each in str(source).split(","):
+            yield from _named_files(each.strip(), deep)
     else:
         yield from glob.iglob(str(source), recursive=True)
 

@@ -101,6 +101,7 @@ FILES = {
 }
 FOLDERS = {  # outputs that are folders, or that other tests below try
     ("explore", "out"),
+    ("explore", "tables"),
     ("split", "out"),
     ("page", "out"),
     ("reproduce", "out"),
@@ -219,10 +220,15 @@ def test_results_never_go_where_the_corpus_is(folder, capsys):
     (folder / "news" / "parts").mkdir(parents=True)
     (folder / "news" / "documents.csv").write_text(ROWS)
     (folder / "news" / "verbs.csv").write_text("lemma\nattack\n")
+    (folder / "news" / "mine.csv").write_text("code,name,words\nX,Xland,Xland\n")
     (folder / "news" / "parts" / "a.csv").write_text(ROWS)
     for source in ("news/documents.csv", "news", "news/parts/a.csv", "news/parts"):
         refused(["explore", source, "--out", "news", "--again"], folder, capsys, "it holds the input")
-    refused(["explore", "data/a.csv", "--verbs", "news/verbs.csv", "--out", "news"], folder, capsys, "holds")
+        refused(["explore", source, "--tables", "news"], folder, capsys, "it holds the input")
+    for option in ("--out", "--tables"):
+        refused(["explore", "data/a.csv", "--verbs", "news/verbs.csv", option, "news"], folder, capsys, "holds")
+        refused(["explore", "data/a.csv", "--actors", "news/mine.csv,stories", option, "news"], folder, capsys, "holds")
+    refused(["explore", "data/a.csv", "--actors", "stories,news/mine.csv", "--csv", "news/mine.csv"], folder, capsys)
     # What is not a folder of results is not emptied.
     refused(["explore", "data/a.csv", "--out", "news", "--again"], folder, capsys, "is not empty")
 

@@ -87,7 +87,7 @@ def explore(
     from howsure.verbs.explore import explore as run_explore
 
     if tables is not None:
-        check_output_folder(tables, [source, actors, given["parses"], given["coref"]])
+        check_output_folder(tables, [source, actors, *(given[k] for k in ("parses", "coref", "verbs", "metadata"))])
     kept = options.kept(cache, no_cache)
     if who is not None:
         from howsure.verbs.who import who as listed_by

@@ -49,7 +49,7 @@ class Lexicon:
 
     name: str
     actors: tuple[Actor, ...]
-    path: Path | None = field(default=None, repr=False, compare=False)  # the file it was read from
+    paths: tuple[Path, ...] = field(default=(), repr=False, compare=False)  # the files it was read from
     shared: tuple[tuple[str, str, str], ...] = field(
         default=(), repr=False, compare=False
     )  # word, its actor, who claims it too
@@ -75,7 +75,7 @@ class Lexicon:
     def only(self, codes: Sequence[str]) -> Lexicon:
         """The named actors alone."""
         kept = sorted({self.number(c) for c in codes})
-        return Lexicon(self.name, tuple(self.actors[i] for i in kept), self.path, self.shared)
+        return Lexicon(self.name, tuple(self.actors[i] for i in kept), self.paths, self.shared)
 
     def find(self, words: Sequence[str], upos: Sequence[str] | None = None) -> Found:
         """Where actors' words stand among the tokens of a text, longest match first.
@@ -178,7 +178,8 @@ def actors(name: str | Sequence[str]) -> Lexicon:
             actor.code, old.name, tuple(dict.fromkeys(old.words + words)), tuple(dict.fromkeys(old.seats + seats))
         )
     kept = tuple(a for a in made.values() if a.words or a.seats)
-    return Lexicon("+".join(p.name for p in parts), kept, next((p.path for p in reversed(parts)), None), tuple(shared))
+    paths = tuple(path for p in parts for path in p.paths)
+    return Lexicon("+".join(p.name for p in parts), kept, paths, tuple(shared))
 
 
 def _one_lexicon(name: str) -> Lexicon:
@@ -200,7 +201,7 @@ def _one_lexicon(name: str) -> Lexicon:
         found[code] = Actor(code, row["name"].strip() or code, tuple(dict.fromkeys(words)), seats)
     if not found:
         raise InputError(f"{path} holds no actors.")
-    return Lexicon(Path(name).stem, tuple(found.values()), path)
+    return Lexicon(Path(name).stem, tuple(found.values()), (path,))
 
 
 def verbs(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ def explore(
         found = census(corpus)
         all_periods(found.days, period)  # raises where the span of dates is too long to be meant
         if out is not None:
-            check_output_folder(str(out), inputs=[source, lexicon.path, verbs, metadata, model, coref, parses])
+            check_output_folder(str(out), inputs=[source, *lexicon.paths, verbs, metadata, model, coref, parses])
         folder = temporary_folder() if out is None else make_folder(str(out))
         ending.enter_context(only_run(folder))
         manifest = new_manifest(corpus, found, work, period, lexicon)

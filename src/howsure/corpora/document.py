@@ -60,6 +60,14 @@ class Document:
         """The sentence number of each token."""
         return np.repeat(np.arange(self.n_sentences), np.diff(self.starts))
 
+    def children(self) -> list[list[int]]:
+        """The dependents of each token, in order; none without a parse."""
+        made: list[list[int]] = [[] for _ in self.words]
+        for i, h in enumerate(() if self.heads is None else self.heads.tolist()):
+            if h >= 0:
+                made[h].append(i)
+        return made
+
     def column(self, name: str) -> tuple[str, ...]:
         """A column by name; "word" is the words."""
         if name == "word":

@@ -55,14 +55,10 @@ class _Tree:
         assert document.heads is not None
         self.heads: list[int] = document.heads.tolist()
         self.relation = relation
-        n = len(document)
-        self.upos: Sequence[str] = document.columns.get("upos", ("_",) * n)
+        self.upos: Sequence[str] = document.columns.get("upos", ("_",) * len(document))
         self.words = [w.lower() for w in document.words]
         self.lemma = [x.lower() for x in document.columns.get("lemma", document.words)]
-        self.children: list[list[int]] = [[] for _ in range(n)]
-        for i, h in enumerate(self.heads):
-            if h >= 0:
-                self.children[h].append(i)
+        self.children = document.children()
         self.clear = any(r in RENAMED for r in relation)
 
     def convert(self) -> None:

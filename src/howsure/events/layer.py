@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -124,22 +124,16 @@ class Layer:
 
 def fitted_layer(prior: Prior, pairs: Pairs, y: Floats) -> Layer:
     """The posterior given labelled pairs; without any, the prior."""
-    k = len(prior.mean)
     if not len(y):
         return Layer(prior, (), (), False, prior.mean, np.diag(prior.spread))
     actors, periods = (tuple(np.unique(v).tolist()) for v in (pairs.actor, pairs.period))
-    sds = [prior.spread, np.full(len(actors), prior.actor), np.full(len(periods), prior.period)]
-    words = pairs.words.shape[1] > 0
-    sds += [np.full(pairs.words.shape[1], prior.words)]
-    sd = np.concatenate(sds)
-    start = np.zeros(len(sd))
-    start[:k] = prior.mean
-    empty = Layer(prior, actors, periods, words, start, np.zeros((0, 0)), len(y), int(y.sum()))
-    x = empty.design(pairs)
-    mode, precision = _newton(x, y, start, 1.0 / sd**2)
+    n_words = pairs.words.shape[1]
+    sd = np.repeat([prior.actor, prior.period, prior.words], [len(actors), len(periods), n_words])
+    start = np.concatenate([prior.mean, np.zeros(len(sd))])
+    empty = Layer(prior, actors, periods, n_words > 0, start, np.zeros((0, 0)), len(y), int(y.sum()))
+    mode, precision = _newton(empty.design(pairs), y, start, 1.0 / np.concatenate([prior.spread, sd]) ** 2)
     # covariance = precision⁻¹ = L⁻ᵀ L⁻¹ for precision = L Lᵀ
-    root = np.linalg.inv(np.linalg.cholesky(precision)).T
-    return Layer(prior, actors, periods, words, mode, root, len(y), int(y.sum()))
+    return replace(empty, mode=mode, root=np.linalg.inv(np.linalg.cholesky(precision)).T)
 
 
 def _newton(x: Floats, y: Floats, mean: Floats, precision: Floats) -> tuple[Floats, Floats]:
@@ -150,19 +144,20 @@ def _newton(x: Floats, y: Floats, mean: Floats, precision: Floats) -> tuple[Floa
         eta = x @ at
         return float(np.sum(np.logaddexp(0.0, eta) - y * eta) + 0.5 * np.sum(precision * (at - mean) ** 2))
 
+    def curvature(p: Floats) -> Floats:
+        return np.asarray((x * (p * (1 - p))[:, None]).T @ x + np.diag(precision))
+
     here = loss(w)
     for _ in range(100):
         p = np.asarray(expit(x @ w))
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
-        step = np.linalg.solve(hessian, x.T @ (p - y) + precision * (w - mean))
+        step = np.linalg.solve(curvature(p), x.T @ (p - y) + precision * (w - mean))
         size = 1.0
         while (there := loss(w - size * step)) > here + 1e-12 and size > 1e-6:
             size /= 2
         w, moved, here = w - size * step, float(np.max(np.abs(size * step))), there
         if moved < 1e-8:
             break
-    p = np.asarray(expit(x @ w))
-    return w, (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
+    return w, curvature(np.asarray(expit(x @ w)))
 
 
 PARTS = ("coreference", "outcomes", "layer", "effects")
@@ -208,7 +203,6 @@ def cell_draws(
         rng = np.random.default_rng([seed, 3, crc32(names[actor].encode())])
         own = rng.normal(0.0, layer.prior.actor, n_draws) if actor not in layer.actors else np.zeros(n_draws)
         rows = np.flatnonzero(pairs.actor == actor)
-        rows = rows[np.argsort(pairs.period[rows], kind="stable")]
         for period in np.unique(pairs.period[rows]).tolist():
             here = rows[pairs.period[rows] == period]
             free = here[np.isnan(known[here])]
@@ -232,15 +226,9 @@ def cell_draws(
             of_layer[:, k:] = layer.mode[k:]
             weights = float(np.var(np.sum(expit(x @ of_layer.T), axis=0)))
             all_of_it = float(np.var(np.sum(p, axis=0)))
-            made[actor, period] = (
-                drawn,
-                {
-                    "coreference": min(coreference, outcomes),
-                    "outcomes": max(outcomes - coreference, 0.0),
-                    "layer": min(weights, all_of_it),
-                    "effects": max(all_of_it - weights, 0.0),
-                },
-            )
+            said = min(coreference, outcomes), max(outcomes - coreference, 0.0)
+            shifted = min(weights, all_of_it), max(all_of_it - weights, 0.0)
+            made[actor, period] = drawn, dict(zip(PARTS, said + shifted, strict=True))
     return made
 
 

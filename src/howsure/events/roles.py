@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+import numpy as np
+
 from howsure.corpora.document import Document
 from howsure.events.lexicons import Lexicon
 from howsure.events.rules import RELATIVE, Evidence, parse_columns
@@ -64,13 +66,13 @@ class EventMention:
 
 def event_mentions(document: Document, verbs: Collection[str], nouns: Collection[str] = ()) -> list[EventMention]:
     """The events of a document, in order of the text."""
-    lemma, upos = (parse_columns(document)[i] for i in (2, 3))
+    _, _, lemma, upos = parse_columns(document)
     wanted = {*verbs, *nouns}
     places = [i for i, w in enumerate(lemma) if w.lower() in wanted]
-    tree = _Tree(document) if places else None
-    made = []
-    for i in places if tree else ():
-        assert tree is not None
+    if not places:
+        return []
+    tree, made = _Tree(document), []
+    for i in places:
         if upos[i] in ("VERB", "AUX") and tree.lemma[i] in verbs:
             made.append(tree.verb_event(i))
         elif upos[i] in ("NOUN", "PROPN") and tree.lemma[i] in nouns:
@@ -87,10 +89,7 @@ class _Tree:
         self.base = [r.split(":")[0] for r in self.relation]
         self.xpos = document.columns.get("xpos", ("",) * len(heads))
         self.starts = document.starts
-        self.children: list[list[int]] = [[] for _ in self.heads]
-        for i, h in enumerate(self.heads):
-            if h >= 0:
-                self.children[h].append(i)
+        self.children = document.children()
 
     def of(self, i: int, *relations: str) -> list[int]:
         """Children by relation, subtypes included."""
@@ -170,9 +169,8 @@ class _Tree:
         marker, g = self.marker(v), self.heads[n]
         if self.relation[v] == "acl:relcl":
             return [], ""
-        if (self.xpos[v] == "VBG" and not marker) or (
-            self.xpos[v] == "VBN" and marker != "to" and not self.of(v, "aux")
-        ):
+        bare = self.xpos[v] == "VBN" and marker != "to" and not self.of(v, "aux")
+        if bare or (self.xpos[v] == "VBG" and not marker):
             return [n], "participle"
         if givers := self.givers(n):
             return givers, "source"
@@ -241,9 +239,8 @@ class _Tree:
         """What is said of the event at a verb, from the verb and from what governs it."""
         found, at, below = [], v, -1
         for _ in range(8):
-            found += self.said_at(
-                at, at == v or (self.base[below] in ("xcomp", "conj") and not self.of(below, "nsubj"))
-            )
+            shared = at == v or (self.base[below] in ("xcomp", "conj") and not self.of(below, "nsubj"))
+            found += self.said_at(at, shared)
             relation, h = self.base[at], self.heads[at]
             if h < 0 or self.relation[at] == "acl:relcl":
                 break
@@ -268,18 +265,14 @@ class _Tree:
         marker, lemma, kind = self.marker(at), self.lemma[h], _governor(self.lemma[h])
         infinitive = relation in ("xcomp", "ccomp") and marker == "to"
         if relation == "advcl" and (marker not in ("of", "from", "with", "to") or (marker == "to" and not kind)):
-            return (
-                "planned" if marker == "to" and self.upos[h] == "VERB" else ""
-            )  # a purpose: "crossed the river to attack"
+            purpose = marker == "to" and self.upos[h] == "VERB"  # "crossed the river to attack"
+            return "planned" if purpose else ""
         if lemma == "short":
             return "negated"
         if lemma in words("receiving") and relation == "xcomp":  # "received an offer to buy"
             return "planned" if any(_governor(self.lemma[o]) == "planned" for o in self.of(h, "obj")) else kind
         if self.upos[h] == "NOUN":
-            planned = (relation == "acl" and (marker == "to" or kind == "planned")) or (relation, kind) == (
-                "nmod",
-                "planned",
-            )
+            planned = (relation == "acl" and marker == "to") or (relation in ("acl", "nmod") and kind == "planned")
             return kind if kind in ("denied", "negated", "alleged") else "planned" if planned else ""
         if infinitive and self.passive(h) and lemma in words("passive_alleged"):
             return "alleged"
@@ -324,9 +317,7 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
     """
     heads, relation, lemma, upos = parse_columns(document)
     where, seats = lexicon.find(document.words, upos), lexicon.find_seats(document.words, upos)
-    named = [
-        i for i, (a, b) in enumerate(zip(where.actor.tolist(), seats.actor.tolist(), strict=True)) if a >= 0 or b >= 0
-    ]
+    named = np.flatnonzero((where.actor >= 0) | (seats.actor >= 0)).tolist()
     if not named:
         return []
     tops, base = heads.tolist(), [r.split(":")[0] for r in relation]
@@ -352,9 +343,8 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
             inside = h >= 0 and where.actor[h] == actor and where.first[h] == where.first[at]
             far = kind == "nmod" and r != "nmod:poss" and case.get(at, "of") not in ("of", "from")
             modifies = kind in ("amod", "compound", "nmod") and (inside or not step)
-            names = (
-                kind in ("compound", "flat") or r == "nmod:desc" or (kind == "appos" and "PROPN" in (upos[at], upos[h]))
-            )
+            apposed = kind == "appos" and "PROPN" in (upos[at], upos[h])
+            names = apposed or kind in ("compound", "flat") or r == "nmod:desc"
             if h < 0 or far or not (modifies or names):
                 break
             made.setdefault((h, actor), Evidence(h, actor, t, r))

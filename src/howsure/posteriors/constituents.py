@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import log_sum
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.forests import Node, Tree, k_best, sampled
 
@@ -64,6 +65,10 @@ class Grammar:
 
     def __repr__(self) -> str:
         return f"Grammar({len(self.symbols):,} symbols, {len(self.weight):,} rules, {len(self.labels)} labels)"
+
+    def tempered(self, temperature: float) -> Grammar:
+        """The grammar with all log weights divided by `temperature`."""
+        return replace(self, weight=self.weight / temperature, root=self.root / temperature)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -218,7 +223,7 @@ class ConstituentPosterior:
     @cached_property
     def log_partition(self) -> float:
         """log Z: -inf if there is no tree, 0 if there are no words."""
-        return _log_sum(self._chart.top) if self.n else 0.0
+        return float(log_sum(self._chart.top, 0)) if self.n else 0.0
 
     @property
     def has_tree(self) -> bool:
@@ -289,7 +294,7 @@ class ConstituentPosterior:
         for (i, j), chain in chains.items():
             if not wanted[self._chart.cell(i, j)]:
                 wanted[self._chart.cell(i, j)] = self.grammar.kinds[chain]
-        return min(_log_sum(self._filled(wanted=wanted).top) - self.log_partition, 0.0)
+        return min(float(log_sum(self._filled(wanted=wanted).top, 0)) - self.log_partition, 0.0)
 
     # -- trees ---------------------------------------------------------------------------------------------------
 
@@ -350,9 +355,8 @@ class ConstituentPosterior:
 
     def tempered(self, temperature: float) -> ConstituentPosterior:
         """The posterior with all log weights divided by `temperature`: above 1 it is less sure."""
-        t, g = _validate.temperature(temperature), self.grammar
-        divided = replace(g, weight=g.weight / t, root=g.root / t)
-        return ConstituentPosterior(divided, [(c, w / t) for c, w in self._words])
+        t = _validate.temperature(temperature)
+        return ConstituentPosterior(self.grammar.tempered(t), [(c, w / t) for c, w in self._words])
 
     def span_is(self, label: str | None = None, *, least: float = 1e-3) -> Answers:
         """Is this span a constituent `label` (or any)? Asked of every span whose probability is `least` or more.
@@ -377,8 +381,3 @@ class ConstituentPosterior:
         if label not in self.grammar.labels:
             raise InputError(f"`{label}` is none of the labels.{_validate.nearest(label, self.grammar.labels)}")
         return self.grammar.labels.index(label)
-
-
-def _log_sum(values: Floats) -> float:
-    top = float(values.max(initial=-np.inf))
-    return top if np.isneginf(top) else top + float(np.log(np.exp(values - top).sum()))

@@ -13,6 +13,7 @@ import numpy as np
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import log_sum
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.forests import Node, Tree, k_best, sampled
 
@@ -71,7 +72,7 @@ class TreePosterior:
         if len(set(self.labels)) != (s.shape[2] if s.ndim == 3 else 0) or (s.ndim == 3 and not self.labels):
             raise InputError(f"`labels=` must name each label of scores of shape (n + 1, n, L) once; got {s.shape}.")
         self._given = s
-        self.scores = np.ascontiguousarray(_log_sum(s) if s.ndim == 3 else s)
+        self.scores = np.ascontiguousarray(log_sum(s, -1) if s.ndim == 3 else s)
 
     def __repr__(self) -> str:
         kind = "projective" if self.projective else "non-projective"
@@ -301,15 +302,6 @@ def _heads_of(tree: Tree, n: int) -> Ints:
     for (kind, i, j), _ in tree:
         if kind in (ARC_RIGHT, ARC_LEFT):
             made[j if kind == ARC_RIGHT else i] = (i if kind == ARC_RIGHT else j) + 1
-    return made
-
-
-def _log_sum(scores: Floats) -> Floats:
-    """log Σ exp over the last axis; -inf where all are."""
-    top = scores.max(axis=-1)
-    shift = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        made: Floats = np.log(np.exp(scores - shift[..., None]).sum(axis=-1)) + shift
     return made
 
 

@@ -250,9 +250,8 @@ def apply_parser(
             rows += [about | row for row in _arc_rows(posterior, words, best, samples, random)]
         else:
             trees = [(f"best_{k + 1}", t) for k, t in enumerate(posterior.k_best(best))]
-            trees += [
-                (f"sample_{k + 1}", t) for k, t in enumerate(posterior.samples(samples, random) if samples else ())
-            ]
+            drawn = posterior.samples(samples, random) if samples else []
+            trees += [(f"sample_{k + 1}", t) for k, t in enumerate(drawn)]
             for kind, tree in trees:
                 for start, end, label in tree.spans:
                     p, whole = posterior.constituent(start, end, label), float(np.exp(tree.log_prob))
@@ -276,13 +275,8 @@ def _arc_rows(p: TreePosterior, words: Sequence[str], best: int, samples: int, r
     drawn: Any = p.samples(samples, rng) if samples else []
     for m, (word, head) in enumerate(zip(words, tree.heads.tolist(), strict=True)):
         label = int(tree.labels[m]) if tree.labels is not None else 0
-        row = {
-            "position": m + 1,
-            "word": word,
-            "head": head,
-            "label": p.labels[label],
-            "prob": float(min(prob[m], 1.0)),
-        }
+        row = {"position": m + 1, "word": word, "head": head, "label": p.labels[label]}
+        row["prob"] = float(min(prob[m], 1.0))
         row["label_prob"] = float(min(np.exp(p.label_log_prob[head, m, label]), 1.0))
         row["tree_prob"] = float(np.exp(min(tree.log_prob, 0.0)))
         # a sentence with fewer trees repeats its last

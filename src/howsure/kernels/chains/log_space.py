@@ -30,7 +30,7 @@ def inside(lengths: Ints) -> NDArray[np.bool_]:
 
 def log_sum(x: Floats, axis: int) -> Floats:
     """log Σ exp along an axis; -inf where all are."""
-    top = x.max(axis=axis, keepdims=True)
+    top = x.max(axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         summed: Floats = np.log(np.exp(x - top).sum(axis=axis)) + np.squeeze(top, axis)

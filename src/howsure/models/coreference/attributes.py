@@ -84,11 +84,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     relations = document.columns.get("relation") or empty
     features = document.columns.get("features") or empty
     heads = document.heads
-    children: list[list[int]] = [[] for _ in range(n)]
-    if heads is not None:
-        for i, h in enumerate(heads.tolist()):
-            if h >= 0:
-                children[h].append(i)
+    children = document.children()
     sentences = document.sentence_of()
     said = [d.get("speaker", "") for d in document.sentence_metadata] or [""] * document.n_sentences
     addressees = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences

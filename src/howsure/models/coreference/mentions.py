@@ -84,10 +84,7 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
         )
     spans: set[tuple[int, int]] = set()
     upos, relation = document.columns["upos"], document.columns["relation"]
-    children: list[list[int]] = [[] for _ in range(len(document))]
-    for i, h in enumerate(document.heads.tolist()):
-        if h >= 0:
-            children[h].append(i)
+    children = document.children()
     low, high = np.arange(len(document)), np.arange(1, len(document) + 1)
     for i in _leaves_first(document.heads):
         h = int(document.heads[i])

@@ -28,9 +28,8 @@ from howsure.processes import Progress
 
 VERSION = 1
 ARRAYS = {"arcs": Array("u", ("arc",)), "of_labels": Array("u", ("row", "label"))}
-MARKERS = frozenset(
-    ("ADP", "SCONJ", "CCONJ", "PART", "IN", "TO", "CC")
-)  # tags of words that stand before what they mark
+# tags of words that stand before what they mark
+MARKERS = frozenset(("ADP", "SCONJ", "CCONJ", "PART", "IN", "TO", "CC"))
 FARTHEST = 4  # words before a word where its marker is looked for
 MIDDLE = 128  # weights are whole numbers of a step, kept as bytes with this in the middle
 RATE, LABEL_RATE, SHRINK = 0.03, 0.1, 0.002  # AdaGrad's steps, and the pull of each touched weight towards 0

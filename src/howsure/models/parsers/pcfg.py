@@ -62,8 +62,7 @@ class Pcfg:
 
     @cached_property
     def _tempered(self) -> Grammar:
-        t = float(self.settings.get("temperature", 1.0))
-        return replace(self.grammar, weight=self.grammar.weight / t, root=self.grammar.root / t)
+        return self.grammar.tempered(float(self.settings.get("temperature", 1.0)))
 
     @cached_property
     def _leaves(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

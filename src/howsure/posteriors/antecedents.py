@@ -333,7 +333,9 @@ class AntecedentPosterior:
 
     def linked(self, cut: float) -> Ints:
         """The clusters of average linkage: joined while the mean pair probability between two is `cut` or more."""
-        return linked_clusters(self.pairs(), _validate.fraction(cut, "cut"))
+        if not 0.0 < cut <= 1.0:
+            raise InputError(f"`cut=` must be above 0 and at most 1; got {cut!r}.")
+        return linked_clusters(self.pairs(), cut)
 
     # samples
 

@@ -299,6 +299,10 @@ def test_the_cut_is_the_one_of_best_b_cubed():
     # Average linkage joins nothing above 1 and everything at 0.
     q = posteriors[0]
     assert len(np.unique(q.linked(1.0 - 1e-12))) == 14
+    assert len(np.unique(q.linked(1e-12))) == 1
+    for wrong in (0.0, 1.5, float("nan")):
+        with pytest.raises(InputError, match="above 0 and at most 1"):
+            q.linked(wrong)
 
 
 def test_bad_documents(model):

@@ -258,12 +258,16 @@ def test_models_are_read_again(tmp_path, small_arcs, grammar):
     )
 
 
-@pytest.mark.parametrize("break_", ["step", "size", "words", "tag"])
+@pytest.mark.parametrize("break_", ["step", "no step", "temperature", "size", "words", "tag"])
 def test_damaged_models_are_refused(tmp_path, small_arcs, grammar, break_):
     from dataclasses import replace
 
     broken = {
         "step": lambda: small_arcs.with_settings(arc_step=0.0),
+        "no step": lambda: replace(
+            small_arcs, settings={k: v for k, v in small_arcs.settings.items() if k != "label_step"}
+        ),
+        "temperature": lambda: small_arcs.with_settings(temperature=0.0),
         "size": lambda: replace(small_arcs, arcs=small_arcs.arcs[:100]),
         "words": lambda: replace(
             grammar, words={w: i for i, w in enumerate(str(k) for k in range(len(grammar.words)))}

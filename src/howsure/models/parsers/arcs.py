@@ -121,12 +121,9 @@ class ArcParser:
         made = ArcParser(tuple(settings.pop("labels")), arrays["arcs"], arrays["of_labels"], settings)
         tables = made.arcs, made.of_labels
         sound = made.labels and all(t.dtype == np.uint8 and len(t) > 1 and not len(t) & (len(t) - 1) for t in tables)
-        numbers = [settings.get(k, 1.0) for k in ("arc_step", "label_step", "label_temperature")]
-        if (
-            not sound
-            or not all(isinstance(x, float) and 1e-9 < x < 1e6 for x in numbers)
-            or "projective" not in settings
-        ):
+        numbers = [settings.get(k, d) for k, d in (("arc_step", None), ("label_step", None), ("temperature", 1.0))]
+        sound = sound and all(isinstance(x, int | float) and 1e-9 < x < 1e6 for x in numbers)
+        if not sound or "projective" not in settings:
             raise InputError(f"{path} is damaged: its weights are not those of a parser.")
         return made
 

@@ -296,3 +296,5 @@ def _conllu_lines(source: Source, rows: list[dict[str, Any]]) -> Iterator[str]:
                 new = str(row["head"]), row["label"], fields[8], f"{kept}ArcProb={row['prob']:.4f}"
                 line = "\t".join([*fields[:6], *new])
             yield line
+    if next(found, None) is not None:
+        raise InputError("a .conllu file keeps the lines of CoNLL-U, which this text is not: write a .parquet file.")

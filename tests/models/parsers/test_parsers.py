@@ -295,6 +295,14 @@ def test_conllu_keeps_multiword_tokens_empty_nodes_and_comments(tmp_path, small_
     assert sorted(heads[0][:2]) in ([-1, 0], [-1, 1])
 
 
+def test_other_tagged_text_is_not_written_as_conllu_without_trees(tmp_path, small_arcs):
+    (tmp_path / "in.tsv").write_text("the\tDET\ndog\tNOUN\n\n")
+    with pytest.raises(InputError, match=r"write a \.parquet file"):
+        howsure.apply_parser(small_arcs, tmp_path / "in.tsv", tmp_path / "out.conllu")
+    assert not (tmp_path / "out.conllu").exists()
+    assert howsure.apply_parser(small_arcs, tmp_path / "in.tsv").n == 2
+
+
 def test_apply_gives_trees_samples_and_probabilities(tmp_path, small_arcs, grammar, folder):
     made = howsure.apply_parser(small_arcs, folder / "test.conllu", best=2, samples=3).data
     assert {"head", "label", "prob", "head_2", "sample_3", "tree_prob"} <= set(made.column_names)

@@ -12,6 +12,7 @@ import pytest
 import howsure
 from howsure.events.exploration import Exploration
 from howsure.events.frame import FEATURES
+from howsure.events.reported import label_files, read_labels
 from howsure.events.storage import read_table
 
 
@@ -60,6 +61,13 @@ def test_labels_are_known_and_move_the_others(folder, tmp_path):
     before = Exploration.open(folder).reported().totals
     assert layer.totals["KES"].mean > before["KES"].mean
     assert layer.calibration is None or layer.calibration["observed"] == 1.0
+
+
+def test_labels_of_an_actor_whose_code_begins_alike_are_not_its_own(tmp_path):
+    for code in ("north", "north-east"):
+        (tmp_path / f"labels-{code}-0.csv").write_text("id,label\na,1\n")
+    assert [p.name for p in label_files(tmp_path, "north")] == ["labels-north-0.csv"]
+    assert read_labels(tmp_path, ["north east"]) == {("a", "north east"): True}
 
 
 def test_the_funnel_loses_and_never_gains(folder):

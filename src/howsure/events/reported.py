@@ -25,10 +25,15 @@ FEW = 20  # labels; with fewer, calibration is not checked
 SHOWN = 3  # sentences at each loss
 
 
+def labels_of(code: str) -> str:
+    """How the names of files of answers about an actor begin; a seed follows."""
+    return "labels-" + "".join(c if c.isalnum() else "-" for c in code)
+
+
 def label_files(folder: Path, code: str) -> list[Path]:
     """The files of answers about an actor."""
-    kept = "".join(c if c.isalnum() else "-" for c in code)
-    return sorted(folder.glob(f"labels-{kept}-*.csv"))
+    named = labels_of(code)
+    return sorted(p for p in folder.glob(f"{named}-*.csv") if p.stem.rpartition("-")[0] == named)
 
 
 def read_labels(folder: Path, codes: Sequence[str]) -> dict[tuple[str, str], bool]:

@@ -17,7 +17,7 @@ from howsure.counting.strata import grid_places
 from howsure.counting.tally import tally_of
 from howsure.errors import InputError
 from howsure.events.exploration import Exploration
-from howsure.events.reported import label_files, prior_probabilities
+from howsure.events.reported import label_files, labels_of, prior_probabilities
 from howsure.events.storage import read_table
 from howsure.kernels.cells import Floats, Ints
 
@@ -80,8 +80,7 @@ class Documents:
 
 def answers_file(found: Exploration, actor: str, seed: int) -> Path:
     """Where the answers about an actor are kept: in the results folder."""
-    kept = "".join(c if c.isalnum() else "-" for c in actor)
-    return Path(found.folder) / f"labels-{kept}-{seed}.csv"
+    return Path(found.folder) / f"{labels_of(actor)}-{seed}.csv"
 
 
 def labelled_actors(found: Exploration) -> list[dict[str, Any]]:

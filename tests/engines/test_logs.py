@@ -124,6 +124,120 @@ def test_compare_pairs_the_sources(capsys):
     assert len(json.loads(capsys.readouterr().out)["models"]) == 2
 
 
+# -- a log per model -------------------------------------------------------------------------------------------------
+
+
+def two_logs(folder, n=120, fewer=7, seed=3):
+    """Logs of two models on the same questions; the second has fewer. Who is right, and the probabilities, by item."""
+    rng, kept = np.random.default_rng(seed), {}
+    for name, share in (("llama-3.1", 0.75), ("llama-3.2", 0.55)):
+        likelihoods = -rng.exponential(size=(n, 2))
+        known = rng.random(n) < share
+        likelihoods[known] = -np.sort(-likelihoods[known], axis=1)  # the first choice is right
+        p = 1 / (1 + np.exp(-np.abs(likelihoods[:, 0] - likelihoods[:, 1])))
+        kept[name] = {"right": (likelihoods.argmax(axis=1) == 0).astype(int), "p": p}
+        (folder / name).mkdir()
+        made = [sample(i, likelihoods[i].tolist(), 0, doc={"passage": i // 3}) for i in range(n)]
+        order = rng.permutation(n - fewer if kept.keys() - {"llama-3.1"} else n)
+        write(folder / name / "samples_quiz_2024-05-01T10-00-00.jsonl", [made[i] for i in order])
+    return [folder / name for name in kept], kept
+
+
+def test_two_logs_are_compared_item_by_item(tmp_path, capsys):
+    """The same numbers as the table of labels and probabilities that one would join oneself."""
+    folders, kept = two_logs(tmp_path)
+    n, names = 113, list(kept)
+    assert run(["compare", *map(str, folders), "--from", "lm-eval", "--groups", "passage", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    passage = np.arange(n) // 3
+    own = howsure.compare(
+        ["right"] * n,
+        y_preds={m: np.where(kept[m]["right"][:n], "right", "wrong") for m in names},
+        y_probs={m: kept[m]["p"][:n] for m in names},
+        groups=passage,
+    ).to_dict()
+    assert (made["n"], made["n_groups"]) == (n, len(set(passage)))
+    assert [s["name"] for s in made["systems"]] == names
+    for a, b in zip(made["systems"], own["systems"], strict=True):
+        assert a["accuracy"] == pytest.approx(b["accuracy"])
+    here, there = made["pairs"][0], own["pairs"][0]
+    assert here["difference"] == pytest.approx(there["difference"])
+    assert (
+        here["only_a_right"]
+        == there["only_a_right"]
+        == np.sum(kept[names[0]]["right"][:n] > kept[names[1]]["right"][:n])
+    )
+    assert here["tests"][0] == pytest.approx(there["tests"][0])
+    for model in names:
+        assert made["calibration"]["models"][model]["error"] == pytest.approx(
+            own["calibration"]["models"][model]["error"]
+        )
+    assert any("7 of 120 items of llama-3.1 are not in every log" in note for note in made["notes"])
+
+
+def test_logs_of_several_tasks_each_with_what_it_has(tmp_path):
+    """Sums have probabilities, products are right or wrong: accuracy is of all, confidence of the first."""
+    first = FILES / "lm-eval" / "dummy"
+    for name in ("same", "wrong"):
+        (tmp_path / name).mkdir()
+        for path in first.glob("samples_*"):
+            lines = [json.loads(x) for x in path.read_text().splitlines()]
+            for x in lines if name == "wrong" else ():
+                x.update({k: 0.0 for k in ("acc", "exact_match") if k in x})
+            write(tmp_path / name / path.name, lines)
+    logs = [howsure.Log(first), howsure.Log(tmp_path / "same"), howsure.Log(tmp_path / "wrong")]
+    made = howsure.compare(logs, prob="choices")
+    assert (made.n, made.calibration.n) == (24, 12)
+    right = sum(r["correct"] for r in rows_of(first)[0])
+    assert [round(24 * s.value.value) for s in made.systems[:2]] == [right, right]
+    assert made.duels[0].difference.value == 0
+    assert (made.duels[0].a_only, made.duels[0].b_only) == (0, 0)
+    assert any("share several confidences" in note for note in howsure.compare(logs).notes)
+    assert howsure.compare(logs, where="task = 'sums'").n == 12
+
+
+def test_a_model_that_is_never_right_and_answers_without_a_mark(tmp_path):
+    for name, marks in (("a", [1, 1, 0, 1, None, 1]), ("b", [0, 0, 0, 0, 0, 0])):
+        write(tmp_path / f"{name}.jsonl", [{"id": i, "task": "t", "correct": c} for i, c in enumerate(marks)])
+    logs = [howsure.Log(tmp_path / "a.jsonl", "llm"), howsure.Log(tmp_path / "b.jsonl", "llm")]
+    made = howsure.compare(logs)
+    assert [s.value.value for s in made.systems] == [0.8, 0.0]
+    assert made.calibration is None
+    with pytest.raises(howsure.InputError, match="1 of the items of b are not in every other log"):
+        howsure.compare(logs, missing="error")
+
+
+def test_logs_that_cannot_be_compared(tmp_path):
+    folders, _ = two_logs(tmp_path, 12, 2)
+    logs = [howsure.Log(f) for f in folders]
+    for given, message in (
+        ({"pred": "answer"}, "leave `pred=` out"),
+        ({"by": "task"}, "where="),
+        ({"prob": "choices,agreement"}, "the one confidence"),
+        ({"prob": "sequence"}, "sequence"),
+        ({"groups": "task"}, "one group"),
+        ({"key": "task"}, "must be unique"),
+        ({"where": "item = 'x'"}, "no rows that meet"),
+        ({"missing": "error"}, "2 of the items of llama-3.1 are not in every other log"),
+        ({"engine": "spark"}, "Spark"),
+    ):
+        with pytest.raises(howsure.InputError, match=message):
+            howsure.compare(logs, **given)
+    with pytest.raises(howsure.InputError, match="no items in common"):
+        howsure.compare([logs[0], howsure.Log(FILES / "lm-eval" / "dummy")])
+    with pytest.raises(howsure.InputError, match="Several models or runs in one log"):
+        howsure.compare([howsure.Log(tmp_path), logs[0]])
+
+
+def test_gold_that_differs_between_logs_is_said(tmp_path):
+    for name, gold in (("a", 0), ("b", 1)):
+        (tmp_path / name).mkdir()
+        made = [sample(i, [-1.0 - i, -2.0], gold if i == 3 else 0) for i in range(8)]
+        write(tmp_path / name / "samples_quiz_2024-05-01T10-00-00.jsonl", made)
+    notes = howsure.compare([howsure.Log(tmp_path / "a"), howsure.Log(tmp_path / "b")]).notes
+    assert "1 item has another expected answer in another log (first: quiz/3/1)." in notes
+
+
 # -- what records say ------------------------------------------------------------------------------------------------
 
 

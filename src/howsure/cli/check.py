@@ -185,6 +185,7 @@ def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: A
       howsure compare predictions.csv --true y --prob model_a,model_b --groups doc --by tag
       howsure compare a.csv b.csv --key id --html comparison.html
       howsure compare predictions.csv --true gold --pred a,b --prob pa,pb --metric macro-f1 --groups doc
+      howsure compare runs/a runs/b --from lm-eval --groups doc_id
       howsure compare main.csv branch.csv --key id --fail-if-worse      (exit status 1 when branch is shown to be worse)
     """
     from howsure.verbs.compare import compare as run_compare

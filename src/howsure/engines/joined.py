@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -12,8 +12,11 @@ from typing import Any, Self
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from howsure._validate import BadRow
+from howsure import _validate
+from howsure._validate import BadRow, Origin
+from howsure.calibration.comparing.result import HeldRows
 from howsure.engines.columns import (
     group_sql,
     label_column,
@@ -27,10 +30,13 @@ from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
 from howsure.engines.items import Batch, ItemRows, Items, is_spark_frame
+from howsure.engines.labelled import ONE_GROUP, LabelSequences, as_appearing
+from howsure.engines.logs.table import Log
 from howsure.engines.rows import Chunk
 from howsure.engines.shares import full
-from howsure.engines.tables import Table, as_arrow, first_missing, quoted
+from howsure.engines.tables import Table, as_arrow, as_numpy, first_missing, quoted
 from howsure.errors import HowsureError, InputError
+from howsure.kernels.cells import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,3 +323,93 @@ class _LabelDatabase(_Database):
         listed = ", ".join(columns)
         self._run(f"COPY (SELECT {listed} FROM t0 {joins} ORDER BY t0.row) TO {literal(str(path))} (FORMAT parquet)")
         return path
+
+
+PairedLogs = tuple[LabelSequences, HeldRows | None, tuple[tuple[str, int], ...], tuple[str, ...]]
+
+
+def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, engine: Engine) -> PairedLogs:
+    """A log per model, paired by item: who is right; the same where all have a confidence; what was left out; notes."""
+    if engine.is_spark:
+        raise InputError("logs are compared on this machine, not on Spark: leave `engine=` out.")
+    with ExitStack() as stack:
+        tables = [stack.enter_context(Table(log, engine)) for log in logs]
+        short = tuple(Path(t.name).name if Path(t.name).is_dir() else Path(t.name).name.split(".")[0] for t in tables)
+        names = short if len(set(short)) == len(short) else tuple(t.name for t in tables)
+        found = [t.log for t in tables if t.log is not None]
+        shared = [s for s in found[0].sources if all(s in f.sources for f in found)]
+        prob = join.prob or (shared[0] if len(shared) == 1 else None)
+        notes = [f"{name}: {note}" for name, t in zip(names, tables, strict=True) for note in t.notes]
+        if prob is None and shared:
+            notes.append(f"The logs share several confidences ({', '.join(shared)}): `prob=` compares one of them.")
+        groups = next((g for f in found if (g := f.groups(join.groups))), None)
+        connection = stack.enter_context(connect(folder=stack.enter_context(tempfile.TemporaryDirectory())))
+
+        def asked(sql: str) -> list[tuple[Any, ...]]:
+            return connection.execute(sql).fetchall()
+
+        for i, table in enumerate(tables):
+            sql = {"key": f"CAST({quoted(table.column(join.key).name)} AS VARCHAR)"}
+            sql |= {"correct": "correct", "expected": "expected"}
+            if prob:
+                sql["q"] = probability_sql(table, table.column(prob), join.scale, where)
+            if groups and not i:
+                sql["groups"] = group_sql(table.column(groups).name)
+            batches = list(table.batches(list(sql.values()), where))
+            if not sum(b.num_rows for b in batches):
+                raise InputError(f"{table.name} has no rows that meet `where=`.")
+            whole = pa.Table.from_batches(batches).rename_columns(list(sql))
+            connection.register(f"t{i}", whole.append_column("row", as_arrow(np.arange(whole.num_rows))))
+            twice = asked(f"SELECT key, count(*) FROM t{i} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1")
+            if twice:
+                several = " Several models or runs in one log: keep one with `where=`." if join.key == "key" else ""
+                raise InputError(f"{repeated_key(table.name, join.key, *twice[0])}{several}")
+        every = range(len(tables))
+        wanted = {f"{c}{i}": f"t{i}.{c}" for i in every for c in ("correct", "q")[: 1 + bool(prob)]}
+        wanted |= {"groups": "t0.groups"} if groups else {}
+        columns = [f"{sql} AS {name}" for name, sql in wanted.items()] + [
+            f"t{i}.expected AS expected{i}" for i in every
+        ]
+        joins = " ".join(f"JOIN t{i} USING (key)" for i in every[1:])
+        asked(f"CREATE TABLE paired AS SELECT key, t0.row, {', '.join(columns)} FROM t0 {joins}")
+        for i in every:
+            lost, first = asked(f"SELECT count(*), arg_min(key, row) FROM t{i} ANTI JOIN paired USING (key)")[0]
+            n = asked(f"SELECT count(*) FROM t{i}")[0][0]
+            if lost == n:
+                way = "`key=` names the column that identifies an item, such as `key='item'`"
+                raise InputError(f"the logs have no items in common (the first of {names[i]} is {first!r}): {way}.")
+            if lost and missing == "error":
+                raise unlike_items(lost, names[i], "every other log", first)
+            if lost:
+                notes.append(f"{lost:,} of {n:,} items of {names[i]} are not in every log: left out (first: {first}).")
+        other = " OR ".join(f"expected0 <> expected{i}" for i in every[1:])
+        unlike, first = asked(f"SELECT count(*), arg_min(key, row) FROM paired WHERE {other}")[0]
+        if unlike:
+            many = "item has" if unlike == 1 else "items have"
+            notes.append(f"{unlike:,} {many} another expected answer in another log (first: {first}).")
+        rows = connection.sql(f"SELECT {', '.join(wanted)} FROM paired ORDER BY row").to_arrow_table()
+    held = {name: as_numpy(rows[name].combine_chunks()) for name in wanted}
+    unmarked = [np.isnan(held[f"correct{i}"]) for i in every]
+    keep = ~np.logical_or.reduce(unmarked)
+    lost_in = {f"right or wrong in {name}": int(u.sum()) for name, u in zip(names, unmarked, strict=True) if u.any()}
+    if not keep.any() or (lost_in and missing == "error"):
+        told = ", ".join(f"{n:,} are without {what}" for what, n in lost_in.items())
+        raise InputError(f"of {len(keep):,} items that the logs share, {told}.")
+    if groups and held["groups"].dtype != np.uint64:
+        raise InputError(f"`{groups}` is missing in some of the items that the logs share; every item needs one.")
+    if groups and len(np.unique(held["groups"][keep])) < 2:
+        raise InputError(ONE_GROUP)
+
+    def kept(which: NDArray[np.bool_], probs: dict[str, Floats] | None = None) -> LabelSequences:
+        right = {name: held[f"correct{i}"][which].astype(np.int64) for i, name in enumerate(names)}
+        codes = as_appearing(held["groups"][which]) if groups else None
+        return LabelSequences(("wrong", "right"), np.ones(which.sum(), np.int64), right, codes, probs=probs)
+
+    judged = None
+    if prob:
+        known = keep & ~np.logical_or.reduce([np.isnan(held[f"q{i}"]) for i in every])
+        origins = [Origin(prob=f"{prob} of {name}", from_file=True, numbered=False) for name in names]
+        qs = [_validate.probabilities(held[f"q{i}"][known], origins[i], scale=join.scale) for i in every]
+        judged = kept(known, dict(zip(names, qs, strict=True))).scored(None) if known.any() else None
+        notes.append(f"Confidence compared: {prob}, which all logs have for {known.sum():,} of {keep.sum():,} items.")
+    return kept(keep), judged, tuple(lost_in.items()), tuple(notes)

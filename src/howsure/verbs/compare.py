@@ -11,6 +11,7 @@ from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, ComparisonSlice, compared
 from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.engines.engine import engine_of
+from howsure.engines.logs.table import Log
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def compare(
     ----------
     y_true : array of 0 and 1, shape (n,); or a table, or a list of tables
         Whether each item came true. A path or data frame whose columns `prob` hold the models' probabilities may be
-        given instead; or several of them, one per model, joined on the column `key`.
+        given instead; or several, one per model, joined on the column `key` (a `howsure.Log` each: on its own).
     y_probs : mapping of name to array, shape (n,)
         The probabilities of each model.
     y_preds : mapping of name to array of labels, shape (n,)
@@ -78,7 +79,7 @@ def compare(
     planned : int
         The size of a test set to tell the power for.
     prob, pred, true, key, positive, where
-        For tables: columns, label that counts as 1, and an SQL condition (one table only).
+        For tables: columns, label that counts as 1, and an SQL condition (one table only, or on each log).
     progress : callable
         Called with the number of pairs done and of all, and the pair at work.
     engine : Engine or str
@@ -110,6 +111,20 @@ def compare(
     generator = _validate.generator(rng)
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     chosen = engine_of(engine)
+    if isinstance(y_true, list | tuple) and len(y_true) > 1 and all(isinstance(each, Log) for each in y_true):
+        from howsure.engines.joined import Join
+        from howsure.verbs.compare_labels import Wanted, compare_logs
+
+        unused = {"pred": pred, "true": true, "positive": positive, "sentence": sentence, "metric": metric, "by": by}
+        for name, value in unused.items():
+            if value is not None:
+                raise InputError(f"logs say what is right: leave `{name}=` out (of a part: `where=\"task = 'x'\"`).")
+        names = _validate.listed(prob)
+        if len(names) > 1:
+            raise InputError("with a log per model, `prob=` names the one confidence that each of them has.")
+        wanted = Wanted.of(None, None, samples, planned, level, generator, progress)
+        join = Join(key or "key", next(iter(names), None), groups=groups, scale=scale)
+        return compare_logs(list(y_true), join, where, missing, chosen, wanted)
     if y_preds is not None or pred is not None:
         from howsure.verbs.compare_labels import Wanted, compare_labels
 

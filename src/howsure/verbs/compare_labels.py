@@ -13,6 +13,7 @@ from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
 from howsure.engines.items import is_spark_frame, open_table
+from howsure.engines.joined import Join, joined_logs
 from howsure.engines.labelled import LabelledItems, LabelSequences, labels_from_arrays, labels_from_table
 from howsure.errors import InputError
 from howsure.evaluation.contests.analysis import Field, duels, system_scores
@@ -109,6 +110,13 @@ def _of_files(
         one: dict[str, Any] = {role: name and role for role, name in columns.items()} | {"true": "gold"}
         made = compare_labels(str(path), None, None, wanted, pred=systems, prob=sure, **one, **reading)
     return replace(made, source=", ".join(systems))
+
+
+def compare_logs(logs: list[Any], join: Join, where: Any, missing: str, engine: Engine, wanted: Wanted) -> Contest:
+    """The contest of models that have a log each: who is right more often, and whose confidence is better."""
+    rows, judged, left_out, notes = joined_logs(logs, join, where, missing, engine)
+    field, _ = _field(rows, "accuracy", None)
+    return _contest(field, judged, notes, left_out, ", ".join(rows.preds), wanted)
 
 
 def _compared(rows: LabelledItems, in_order: bool, wanted: Wanted) -> Contest:

@@ -7,29 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from howsure import _validate
 from howsure.engines.logs.answers import READERS, SOURCES, Answer, clipped
 from howsure.engines.logs.records import Place, Skipped, log_files, recognised, records
 from howsure.errors import InputError
 
-if TYPE_CHECKING:
-    pass
-
 BATCH = 10_000
 MOST_FIELDS = 100  # of the questions
 SPILL = 100 * 10**6  # bytes that the table may take in memory while it is made
-OTHERS = (
-    "correct",
-    "bare",
-    "same",
-    "others",
-    "row",
-    "question",
-    "key",
-    "samples",
-)  # columns besides an answer's fields
+# Columns besides an answer's fields
+OTHERS = ("correct", "bare", "same", "others", "row", "question", "key", "samples")
 SAMENESS = ("normalised", "exact")
 
 

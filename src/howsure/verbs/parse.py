@@ -60,34 +60,16 @@ def parse(
     All documents are held in memory; `howsure.english.parse` streams them. Scores and limits of the model that ships are
     in its card, beside its weights, and in docs/guides/english.md.
     """
-    documents = parsed(
-        source,
-        model=model,
-        encoding=encoding,
-        cache=cache,
-        jobs=jobs,
-        progress=progress,
-        probabilities=probabilities,
-    )
+    given = {"cache": cache, "jobs": jobs, "progress": progress, "probabilities": probabilities}
+    documents = parsed(source, model=model, encoding=encoding, **given)
     named = model is None or isinstance(model, str)
     return ParsedTexts(tuple(documents), model_version(model) if named else type(model).__name__)
 
 
-def parsed(
-    source: Any,
-    *,
-    model: Any = None,
-    encoding: str = "utf-8",
-    cache: bool | str | Path = True,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    probabilities: bool = False,
-) -> Iterator[Document]:
-    """The same as a stream."""
+def parsed(source: Any, *, encoding: str = "utf-8", **given: Any) -> Iterator[Document]:
+    """The same as a stream; `given` are options of `howsure.english.parse`."""
     texts, total = (source, None) if not isinstance(source, str | Path) else _read(source, encoding)
-    return parse_texts(
-        texts, model=model, cache=cache, jobs=jobs, progress=progress, total=total, probabilities=probabilities
-    )
+    return parse_texts(texts, total=total, **given)
 
 
 def _read(source: str | Path, encoding: str) -> tuple[Iterable[tuple[str, str] | Document], int | None]:

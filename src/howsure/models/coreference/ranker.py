@@ -335,17 +335,8 @@ def fit_coref(
             if progress is not None:
                 progress(done, to_do)
     singletons = _singleton_share(documents) > FEW_SINGLETONS
-    settings = {
-        "documents": n_documents,
-        "asked": len(asked),
-        "epochs": epochs,
-        "rate": rate,
-        "decay": decay,
-        "hidden": hidden,
-        "network_epochs": passes,
-        "costs": bool(costs),
-        "least_count": least_count,
-    }
+    settings = {"documents": n_documents, "asked": len(asked), "epochs": epochs, "rate": rate, "decay": decay}
+    settings |= {"hidden": hidden, "network_epochs": passes, "costs": bool(costs), "least_count": least_count}
     weights = trainer.w.astype(np.float16).astype(np.float32)
     return CorefModel(weights, by_network.trained(), known, used, mentions, singletons, settings=settings)
 

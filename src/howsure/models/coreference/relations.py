@@ -1,4 +1,4 @@
-"""How two mentions stand to each other, as small codes: one function for each named template, vectorised over pairs."""
+"""How two mentions stand to each other, as small codes: a function for each named template, vectorised over pairs."""
 
 from __future__ import annotations
 
@@ -96,22 +96,6 @@ def _numbers(u: str, v: str) -> int:
     return 1 if u == v else 3 if "g" in (u, v) else 2
 
 
-def _distance(p: Pairs) -> Ints:
-    return np.searchsorted(MENTION_STEPS, p.i - p.j, side="right")
-
-
-def _sentences(p: Pairs) -> Ints:
-    return np.searchsorted(SENTENCE_STEPS, p.gap, side="right")
-
-
-def _exact(p: Pairs) -> Ints:
-    return (p.text[p.i] == p.text[p.j]).astype(np.int64) + (p.full[p.i] == p.full[p.j])
-
-
-def _head_match(p: Pairs) -> Ints:
-    return p.same_lemma.astype(np.int64) + (p.same_lemma & (p.word[p.i] == p.word[p.j]))
-
-
 def _overlap(p: Pairs) -> Ints:
     i_in, j_in = p.shared == p.size[p.i], p.shared == p.size[p.j]
     code = np.where(i_in & j_in, 4, np.where(i_in, 3, np.where(j_in, 2, 1)))
@@ -126,18 +110,6 @@ def _head_inside(p: Pairs) -> Ints:
         has[m, [index[w] for w in content]] = True
     heads = np.array([index[w] for w in a.lemma], dtype=np.int64)
     return has[p.j, heads[p.i]] + 2 * has[p.i, heads[p.j]].astype(np.int64)
-
-
-def _nesting(p: Pairs) -> Codes:
-    return p.nested
-
-
-def _gender(p: Pairs) -> Codes:
-    return p.gender
-
-
-def _number(p: Pairs) -> Codes:
-    return p.number
 
 
 def _speaker(p: Pairs) -> Ints:
@@ -160,14 +132,6 @@ def _speaker(p: Pairs) -> Ints:
 
 def _name(speaker: str) -> set[str]:
     return set(speaker.replace("_", " ").replace("-", " ").split())
-
-
-def _rank(p: Pairs) -> Ints:
-    return np.searchsorted(RANK_STEPS, p.rank, side="right") + 10 * p.fits
-
-
-def _head_rank(p: Pairs) -> Ints:
-    return np.where(p.same_lemma, 1 + np.minimum(p.ranked(p.same_lemma), 3), 0)
 
 
 def _syntax(p: Pairs) -> Ints:
@@ -316,18 +280,18 @@ def _similar(p: Pairs) -> Ints:
 
 
 RELATIONS: dict[str, Callable[[Pairs], NDArray[np.integer]]] = {
-    "mention-distance": _distance,
-    "sentence-distance": _sentences,
-    "exact-match": _exact,
-    "head-match": _head_match,
+    "mention-distance": lambda p: np.searchsorted(MENTION_STEPS, p.i - p.j, side="right"),
+    "sentence-distance": lambda p: np.searchsorted(SENTENCE_STEPS, p.gap, side="right"),
+    "exact-match": lambda p: (p.text[p.i] == p.text[p.j]).astype(np.int64) + (p.full[p.i] == p.full[p.j]),
+    "head-match": lambda p: p.same_lemma.astype(np.int64) + (p.same_lemma & (p.word[p.i] == p.word[p.j])),
     "word-overlap": _overlap,
     "head-inside": _head_inside,
-    "nesting": _nesting,
-    "gender": _gender,
-    "number": _number,
+    "nesting": lambda p: p.nested,
+    "gender": lambda p: p.gender,
+    "number": lambda p: p.number,
     "speaker": _speaker,
-    "rank": _rank,
-    "head-rank": _head_rank,
+    "rank": lambda p: np.searchsorted(RANK_STEPS, p.rank, side="right") + 10 * p.fits,
+    "head-rank": lambda p: np.where(p.same_lemma, 1 + np.minimum(p.ranked(p.same_lemma), 3), 0),
     "syntax": _syntax,
     "parallel": _parallel,
     "modifiers": _modifiers,

@@ -207,11 +207,31 @@ def test_a_model_that_is_never_right_and_answers_without_a_mark(tmp_path):
         howsure.compare(logs, missing="error")
 
 
+def test_answers_that_are_neither_right_nor_wrong_are_left_out_and_counted(tmp_path):
+    for name, marks in (("a", [1, 0, 0.5, 1, 1, 0]), ("b", [0, 0, 0, 1, 0.25, 0.25])):
+        write(tmp_path / f"{name}.jsonl", [{"id": i, "task": "t", "correct": c} for i, c in enumerate(marks)])
+    logs = [howsure.Log(tmp_path / "a.jsonl", "llm"), howsure.Log(tmp_path / "b.jsonl", "llm")]
+    made = howsure.compare(logs)
+    assert made.n == 3
+    assert dict(made.left_out) == {"right or wrong in a": 1, "right or wrong in b": 2}
+    assert [s.value.value for s in made.systems] == pytest.approx([2 / 3, 1 / 3])
+    with pytest.raises(howsure.InputError, match="of 6 items that the logs share, 1 are without"):
+        howsure.compare(logs, missing="error")
+
+
+def test_logs_are_tables_of_labels_too(tmp_path):
+    first, second = FILES / "openai" / "batch.jsonl", tmp_path / "batch.jsonl"
+    second.write_text(first.read_text())
+    logs = [howsure.Log(first), howsure.Log(second)]
+    made = howsure.compare(logs, pred="answer", true="expected", key="question", metric="macro-f1")
+    assert (made.n, made.metric) == (6, "macro-f1")
+
+
 def test_logs_that_cannot_be_compared(tmp_path):
     folders, _ = two_logs(tmp_path, 12, 2)
     logs = [howsure.Log(f) for f in folders]
     for given, message in (
-        ({"pred": "answer"}, "leave `pred=` out"),
+        ({"true": "expected"}, "leave `true=` out"),
         ({"by": "task"}, "where="),
         ({"prob": "choices,agreement"}, "the one confidence"),
         ({"prob": "sequence"}, "sequence"),
@@ -223,6 +243,8 @@ def test_logs_that_cannot_be_compared(tmp_path):
     ):
         with pytest.raises(howsure.InputError, match=message):
             howsure.compare(logs, **given)
+    with pytest.raises(howsure.InputError, match="named once"):
+        howsure.compare([logs[0], logs[0]])
     with pytest.raises(howsure.InputError, match="no items in common"):
         howsure.compare([logs[0], howsure.Log(FILES / "lm-eval" / "dummy")])
     with pytest.raises(howsure.InputError, match="Several models or runs in one log"):

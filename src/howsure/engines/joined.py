@@ -336,6 +336,8 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         tables = [stack.enter_context(Table(log, engine)) for log in logs]
         short = tuple(Path(t.name).name if Path(t.name).is_dir() else Path(t.name).name.split(".")[0] for t in tables)
         names = short if len(set(short)) == len(short) else tuple(t.name for t in tables)
+        if len(set(names)) < len(names):
+            raise InputError("each log may be named once.")
         found = [t.log for t in tables if t.log is not None]
         shared = [s for s in found[0].sources if all(s in f.sources for f in found)]
         prob = join.prob or (shared[0] if len(shared) == 1 else None)

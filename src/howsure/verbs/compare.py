@@ -111,11 +111,12 @@ def compare(
     generator = _validate.generator(rng)
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     chosen = engine_of(engine)
-    if isinstance(y_true, list | tuple) and len(y_true) > 1 and all(isinstance(each, Log) for each in y_true):
+    several = isinstance(y_true, list | tuple) and len(y_true) > 1 and pred is None
+    if several and all(isinstance(each, Log) for each in y_true):
         from howsure.engines.joined import Join
         from howsure.verbs.compare_labels import Wanted, compare_logs
 
-        unused = {"pred": pred, "true": true, "positive": positive, "sentence": sentence, "metric": metric, "by": by}
+        unused = {"true": true, "positive": positive, "sentence": sentence, "metric": metric, "by": by}
         for name, value in unused.items():
             if value is not None:
                 raise InputError(f"logs say what is right: leave `{name}=` out (of a part: `where=\"task = 'x'\"`).")

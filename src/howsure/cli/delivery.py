@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,21 @@ class Delivery:
     def say(self, text: str, data: Any) -> int:
         """Print text or, if JSON is asked for, the data."""
         say(json_text(data) if self.as_json else text)
+        return 0
+
+    def sentences(self, applied: Any, shown: Sequence[str]) -> int:
+        """Print what a model says of sentences, these columns and a blank line between two; or where it was written."""
+        if applied.out is not None or self.markdown or self.latex:
+            return replace(self, outputs=())(applied)
+        rows = applied.data.drop_columns([c for c in applied.columns if c.startswith("p_")]).to_pylist()
+        if self.as_json:
+            say(json.dumps(rows, allow_nan=False, ensure_ascii=False))
+            return 0
+        lines: list[str] = []
+        for i, row in enumerate(rows):
+            lines += [""] if i and row["sentence"] != rows[i - 1]["sentence"] else []
+            lines.append("\t".join(f"{row[c]:.4f}" if isinstance(row[c], float) else str(row[c]) for c in shown))
+        say("\n".join(lines))
         return 0
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress, say
+from howsure.cli.delivery import Delivery, progress
 from howsure.cli.parser import argument, command, family, option
 
 FORMATS = "CoNLL-U, columns (word, tag) or Penn .pos."
@@ -129,20 +128,8 @@ def apply(deliver: Delivery, model: str, file: str, out: str | None, best: int, 
     from howsure.verbs.tagger import apply_tagger
 
     made = apply_tagger(model, file, out, best=best, samples=samples, **given)
-    if out is not None or deliver.markdown or deliver.latex:
-        return replace(deliver, outputs=())(made)
-    rows = made.data.drop_columns([c for c in made.columns if c.startswith("p_")]).to_pylist()
-    if deliver.as_json:
-        say(json.dumps(rows, allow_nan=False, ensure_ascii=False))
-        return 0
-    lines: list[str] = []
     more = [f"best_{k + 1}" for k in range(best) if best > 1] + [f"sample_{k + 1}" for k in range(samples)]
-    for i, row in enumerate(rows):
-        if i and row["sentence"] != rows[i - 1]["sentence"]:
-            lines.append("")
-        lines.append("\t".join([row["word"], row["predicted"], f"{row['prob']:.4f}", *(row[k] for k in more)]))
-    say("\n".join(lines))
-    return 0
+    return deliver.sentences(made, ["word", "predicted", "prob", *more])
 
 
 tagger = family("Taggers (HMM, CRF): train, cross-validate, check, apply.", train, cv, check, apply)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress, say
+from howsure.cli.delivery import Delivery, progress
 from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "The .npz file that `howsure parser train` wrote; english is the one that ships.", reads=True)
@@ -84,18 +83,7 @@ def apply(deliver: Delivery, model: str, file: str, out: str | None, **given: An
     from howsure.verbs.parser import apply_parser
 
     made = apply_parser(model, file, out, **given)
-    if out is not None or deliver.markdown or deliver.latex:
-        return replace(deliver, outputs=())(made)
-    rows = made.data.to_pylist()
-    if deliver.as_json:
-        say(json.dumps(rows, allow_nan=False, ensure_ascii=False))
-        return 0
-    for i, row in enumerate(rows):
-        if i and row["sentence"] != rows[i - 1]["sentence"]:
-            say("")
-        shown = [v for k, v in row.items() if k not in ("document", "sentence", "tree_prob")]
-        say("\t".join(f"{v:.4f}" if isinstance(v, float) else str(v) for v in shown))
-    return 0
+    return deliver.sentences(made, [c for c in made.columns if c not in ("document", "sentence", "tree_prob")])
 
 
 parser = family("Parsers of dependencies and constituents: train, check, apply.", train, check, apply)

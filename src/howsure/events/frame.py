@@ -74,9 +74,8 @@ def frame_pairs(
             patients.setdefault(a, []).append(m)
             if m.asserted:
                 done_by.setdefault(a, set()).update(b for b, _ in roles if b != a)
-    acting = {a for a, found in agents.items() if any(m.asserted for m, _ in found)} | {
-        a for a, p in q.items() if p > 0.5
-    }
+    acting = {a for a, found in agents.items() if any(m.asserted for m, _ in found)}
+    acting |= {a for a, p in q.items() if p > 0.5}
     total = sum(len(p) for p in places.values())
     n_verbs = sum(m.kind == "verb" for m in mentions)
     shared = {
@@ -126,17 +125,8 @@ def frame_pairs(
         shown = int(sentence[does[0][0].token]) if does else int(sentence[beside[0].token]) if beside else sentences[0]
         words = {w for s in sentences for w in content[int(document.starts[s]) : int(document.starts[s + 1])]}
         words |= {f"{relation[t]}>{lemma[heads[t]].lower()}" for t in tokens[actor] if heads[t] >= 0}
-        made.append(
-            Pair(
-                actor,
-                tuple(values[name] for name in FEATURES),
-                _bins(words),
-                whole,
-                reasons,
-                shown,
-                tuple(sorted(done_by.get(actor, ()))),
-            )
-        )
+        features, others = tuple(values[name] for name in FEATURES), tuple(sorted(done_by.get(actor, ())))
+        made.append(Pair(actor, features, _bins(words), whole, reasons, shown, others))
     return made
 
 

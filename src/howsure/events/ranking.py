@@ -79,18 +79,13 @@ def ranked_documents(
     for c in read_table(found.folder, "chains"):
         if (c["id"], c["actor"]) in keys:
             chains.setdefault((c["id"], c["actor"]), []).append(c)
-    return [
-        RankedDocument(
-            r["id"],
-            r["date"],
-            documents[r["id"]]["title"] or "",
-            r["actor"],
-            r["probability"],
-            r["best"],
-            tuple(_chain(documents[r["id"]], c) for c in chains.get((r["id"], r["actor"]), [])),
-        )
-        for r in rows
-    ]
+    made = []
+    for r in rows:
+        document = documents[r["id"]]
+        own = tuple(_chain(document, c) for c in chains.get((r["id"], r["actor"]), []))
+        title = document["title"] or ""
+        made.append(RankedDocument(r["id"], r["date"], title, r["actor"], r["probability"], r["best"], own))
+    return made
 
 
 def _chain(document: dict[str, Any], chain: dict[str, Any]) -> RankedChain:

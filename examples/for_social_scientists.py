@@ -29,7 +29,8 @@ def main():
     least = found.top("VAL", uncertain=True, limit=1)[0]
     print(f"\nThe least certain document: {least.id}, {least.probability:.2f}")
     for chain in least.to_dict()["chains"]:
-        print(f'  "{chain["sentence"]}"\n  Hangs on {chain["hangs_on"]}.')
+        for line in (f'"{chain["sentence"]}"', f"Hangs on {chain['hangs_on']}."):
+            print(textwrap.fill(line, 80, initial_indent="  ", subsequent_indent="  "))
 
     import matplotlib.pyplot as plt
 

@@ -411,7 +411,7 @@ def test_undated_documents_alone(visit, tmp_path, write_results):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_barrier(visit, stories, axe, scheme):
-    page = visit(stories + "#a=VAL&b=ZAN&doc=25&of=VAL", color_scheme=scheme)
+    page = visit(stories + "#a=VAL&b=ZAN&doc=42&of=VAL", color_scheme=scheme)
     page.wait_for_selector("#document mark.agent")
     page.click("#time > details > summary")
     page.evaluate(axe)

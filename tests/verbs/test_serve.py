@@ -59,20 +59,20 @@ def test_the_page_and_its_documents(ask, results):
     assert answer.status == 200
     assert body.startswith(b"<!doctype html>")
     assert b"connect-src &#39;self&#39;" in body
-    assert b"Snow on the Lisk" in body  # titles travel with the page
-    assert b"and the river froze" not in body  # texts do not
+    assert b"Night raid" in body  # titles travel with the page
+    assert b"lost nine men" not in body  # texts do not
     rows = [d["id"] for d in read_table(results, "documents", ["id"])]
-    answer, body = ask(f"/document?row={rows.index('story-26')}")
+    answer, body = ask(f"/document?row={rows.index('story-19')}")
     document = json.loads(body)
-    assert document["id"] == "story-26"
-    assert document["text"].endswith("and the river froze.")
+    assert document["id"] == "story-19"
+    assert document["text"].endswith("Valdoria said it lost none.")
     start, end = document["chains"][0]["agent"]
-    assert document["text"][start:end] == "They"
-    answer, body = ask("/documents?rows=0,25")
-    assert set(json.loads(body)) == {"0", "25"}
-    assert json.loads(body)["25"]["snippets"]["VAL"] == "They did not attack, and the river froze."
-    answer, body = ask("/search?q=RIVER%20froze")
-    assert json.loads(body) == [25]
+    assert document["text"][start:end] == "It"
+    answer, body = ask("/documents?rows=0,18")
+    assert set(json.loads(body)) == {"0", "18"}
+    assert json.loads(body)["18"]["snippets"]["VAL"] == "It attacked a fuel depot and set it on fire."
+    answer, body = ask("/search?q=LOST%20nine")
+    assert json.loads(body) == [18]
 
 
 def test_headers_keep_others_out(ask):
@@ -193,7 +193,7 @@ def test_page_says_what_it_wrote(results, tmp_path, capsys):
     assert run(["page", str(results), "-o", str(out), "--actor", "Zandar", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"written": str(out), "bytes": out.stat().st_size}
     assert b"Admiral" in out.read_bytes()
-    assert b"Snow on the Lisk" not in out.read_bytes()  # another actor's
+    assert b"Sarn retaken" not in out.read_bytes()  # another actor's
     assert run(["page", str(results), "-o", str(out), "--actor", "Zandr"]) == 2
     assert "ZAN" in capsys.readouterr().err
     assert run(["page", str(results), "-o", str(tmp_path / "no" / "e.html")]) == 2

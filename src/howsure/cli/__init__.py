@@ -14,4 +14,9 @@ def main(arguments: list[str] | None = None) -> None:
 
         print(f"howsure: there is no module {error.name}. {doctor().verdict}", file=sys.stderr)
         sys.exit(1)
-    sys.exit(run(arguments))
+    try:
+        status = run(arguments)
+    except KeyboardInterrupt:  # between two steps of `run`, which answers it otherwise
+        print("howsure: stopped", file=sys.stderr)
+        status = 130
+    sys.exit(status)

@@ -223,14 +223,14 @@ def funnel(found: Exploration) -> tuple[list[Step], list[str]]:
 def _to_try(found: Exploration, n: int, events: int, named: int, both: int, agents: int) -> list[str]:
     settings = found.manifest["settings"]
     verbs = settings["verbs"]
-    made = [f"--verbs takes lemmas: {word} → {lemma}" for word, lemma in lemma_hints(verbs).items()]
+    made = [f"`verbs=` takes lemmas: {word} → {lemma}" for word, lemma in lemma_hints(verbs).items()]
     if events < n / 20:
         near = [v for v in alike(verbs) if nouns([v])][:8]
         made += [f"few documents have the verb or its nouns; verbs that are alike: {', '.join(near)}"] if near else []
     if named < n / 20:
-        made.append("few documents name an actor: --actors countries,organisations, or a file of your own")
+        made.append("few documents name an actor: `actors='countries,organisations'`, or a file of your own")
     if both and agents < both / 5 and settings["rules"] != "roles":
-        made.append("--rules roles finds agents through nouns, titles, conjuncts and control")
+        made.append("`rules='roles'` finds agents through nouns, titles, conjuncts and control")
     if both and agents < both / 5:
-        made.append(f"howsure explore … --who {verbs[0]} lists who does it in these documents, without a lexicon")
+        made.append(f"`who='{verbs[0]}'` lists who does it in these documents, without a lexicon")
     return made

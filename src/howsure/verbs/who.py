@@ -38,7 +38,7 @@ class Who(Record):
     @property
     def verdict(self) -> str:
         """What was found, in words."""
-        hint = "".join(f" --who takes lemmas: {word} → {lemma}." for word, lemma in self.hints.items())
+        hint = "".join(f" Give lemmas: {word} → {lemma}." for word, lemma in self.hints.items())
         what = ", ".join(self.verbs)
         if not self.n_with:
             return f"No document of {self.n_documents:,} has {what} or a noun of it.{hint}"

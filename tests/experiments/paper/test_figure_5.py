@@ -57,10 +57,10 @@ def test_pairs_and_their_error_by_loops(stories, made):
     assert found[2] == f"{n:,}"
 
 
-def test_more_samples_come_nearer(made):
+def test_samples_are_off_and_exact_probabilities_are_not(made):
     off = [float(r[-1]) for r in made["tables"][0].rows if r[0] == "gold mentions"][:3]
     assert off[0] == 0
-    assert off[1] > off[2] > 0
+    assert min(off[1:]) > 0
 
 
 def test_parts(made):

@@ -44,7 +44,9 @@ def corpus_findings(used: set[str], limit: int | None, work: Work) -> tuple[list
 
 def restaurant_counts() -> tuple[Any, Any, int]:
     """Bigram counts of the eight words, their unigram counts, and the vocabulary's size, by `howsure.lm`."""
-    model = lm.train(restaurant_utterances(corpus_path("berp", "transcript.txt")), order=2, smoothing="mle").model
+    model = lm.train(
+        restaurant_utterances(corpus_path("berp", "transcript.txt")), order=2, smoothing="mle", units="words"
+    ).model
     numbers = model.vocabulary.numbers(notes.WORDS).tolist()
     trie = model.trie
     pairs = [[trie.node([a, b]) for b in numbers] for a in numbers]

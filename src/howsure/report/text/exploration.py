@@ -23,7 +23,7 @@ FEW_TO_TIME = 200  # documents; fewer are not timed
 def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
     """Verdict first, then all actors, those chosen over time (by default the first two), what is left out."""
     chosen = found.chosen(actors)
-    parts = [_layer_text(found), filled(printable(found.verdict))]
+    parts = [_layer_text(found), filled("By rules and coreference alone: " + printable(found.verdict))]
     totals = found.totals()
     if totals:
         lines = [f"{'rules and coreference alone':<34} {'mean':>7} {'sd':>6}  {'95%':<11} {'one-best':>8}"]
@@ -89,24 +89,31 @@ def _funnel_text(found: Exploration) -> str:
 
 
 def _timeline_table(found: Exploration, code: str) -> str:
+    """An actor's periods: what documents report by the event layer, then what rules and coreference alone say."""
     counts = found.timeline(code)
-    title = printable(found.name(code))
-    lines = [f"{title[:28]:<28} {'mean':>7} {'50%':>9} {'80%':>9} {'95%':>9} {'1-best':>6} {'more':>6}"]
+    layer = {name: b for name, _, b in found.reported().periods.get(code, ())}
+    lines = [
+        f"{printable(found.name(code))[:28]:<30}{'reported':>16}   {'rules and coreference alone':>29}",
+        f"{'':<30}{'mean':>6} {'95%':>9}   {'mean':>6} {'95%':>9} {'1-best':>6} {'more':>5}",
+    ]
     shown = counts if len(counts) <= MOST_PERIODS else [c for c in counts if c.mean > 0 or c.best > 0][:MOST_PERIODS]
     for c in shown:
-        bands = [f"{low}–{high}" for low, high in c.intervals.values()]
+        low, high = c.intervals[0.95]
         more = "" if c.more_than_before is None else f"{c.more_than_before:.2f}"
+        mean, band = "0.00", "0–0"  # no document of the period names the actor
+        if c.period in layer:
+            b = layer[c.period]
+            mean, band = f"{b.mean:.2f}", "{}–{}".format(*b.intervals[0.95])
         docs = f"({c.n_documents:,} documents)"
-        lines.append(
-            f"  {c.period:<10} {docs:<16} {c.mean:>6.2f} {bands[0]:>9} {bands[1]:>9} {bands[2]:>9} {c.best:>6} {more:>6}"
-        )
+        row = f"  {c.period:<10} {docs:<17}{mean:>6} {band:>9}   {c.mean:>6.2f} {f'{low}–{high}':>9} {c.best:>6} {more:>5}"
+        lines.append(row.rstrip())
     if len(shown) < len(counts):
         lines.append(f"  … {len(counts) - len(shown):,} periods are not shown (--csv has all)")
     return "\n".join(lines)
 
 
 def _comparison_table(found: Exploration, a: str, b: str) -> str:
-    lines = [f"{a} against {b}: {'P(more)':>10} {'P(fewer)':>9} {'difference':>11}  95%"]
+    lines = [f"{a} against {b}: {'P(more)':>10} {'P(fewer)':>9} {'difference':>11}  95%   (rules and coreference)"]
     whole = found.compare_all(a, b)
     low, high = whole.interval(0.95)
     width = len(f"{a} against {b}:") - 2
@@ -148,7 +155,7 @@ def notes(found: Exploration) -> list[str]:
     if m["settings"]["coref"] == "simple":
         made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
     made.append(
-        "the tables by period hold the uncertainty of coreference alone; --csv has the event layer's bands by period (docs/guides/explore.md)."
+        "the columns of rules and coreference, and the page's chart, hold the uncertainty of coreference alone (docs/guides/explore.md)."
     )
     return made
 

@@ -100,7 +100,8 @@ def read_columns(path: str | Path, column: str | None = None, *, need_tags: bool
             if width < 2 and need_tags:
                 raise InputError(f"{where}: a word and its tag are needed; the line has one column.")
         if len(fields) != width:
-            raise InputError(f"{where}: {width} columns were expected, as in the first line; got {len(fields)}.")
+            hint = "" if "\t" in line else " Raw text is parsed first: `howsure.parse`."
+            raise InputError(f"{where}: {width} columns were expected, as in the first line; got {len(fields)}.{hint}")
         if not fields[0] or not fields[-1]:
             raise InputError(f"{where}: a column is empty.")
         words.append(fields[0])

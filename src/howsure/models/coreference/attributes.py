@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from howsure.corpora.document import Document, Mention
 from howsure.data import word_list
 from howsure.kernels.cells import Ints
-from howsure.models.coreference.knowledge import known
+from howsure.models.coreference.knowledge import known, tag_columns
 from howsure.models.coreference.mentions import CITATIONS, PRONOUNS, TITLES, mention_heads
 
 KINDS = ("nominal", "proper", "other", *CITATIONS)
@@ -75,11 +75,7 @@ class Attributes:
 def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     """The attributes of `mentions`, which must be in document order."""
     words = document.words
-    lower = [w.lower() for w in words]
-    n = len(words)
-    empty = ("_",) * n
-    upos = document.columns.get("upos") or document.columns.get("xpos") or empty
-    xpos = document.columns.get("xpos") or upos
+    lower, empty, upos, xpos = tag_columns(document)
     lemmas = document.columns.get("lemma") or tuple(lower)
     relations = document.columns.get("relation") or empty
     features = document.columns.get("features") or empty

@@ -33,16 +33,19 @@ class Known:
     nation: frozenset[str]
 
 
+def tag_columns(document: Document) -> tuple[list[str], tuple[str, ...], Sequence[str], Sequence[str]]:
+    """Words in lower case, a column of nothing, coarse and fine tags (each stands in for the other)."""
+    empty = ("_",) * len(document.words)
+    upos = document.columns.get("upos") or document.columns.get("xpos") or empty
+    return [w.lower() for w in document.words], empty, upos, document.columns.get("xpos") or upos
+
+
 def known(
     document: Document, mentions: Sequence[Mention], heads: Sequence[int], nominal: Sequence[bool]
 ) -> list[Known]:
     """What is known of each mention; `nominal` is False for pronouns, of which nothing is asked here."""
     words = document.words
-    lower = [w.lower() for w in words]
-    n = len(words)
-    empty = ("_",) * n
-    upos = document.columns.get("upos") or document.columns.get("xpos") or empty
-    xpos = document.columns.get("xpos") or upos
+    lower, empty, upos, xpos = tag_columns(document)
     lemmas = [x.lower() if x != "_" else w for x, w in zip(document.columns.get("lemma") or empty, lower, strict=True)]
     proper = [
         u == "PROPN" or x.startswith("NNP") or (u == "_" and w[:1].isupper())
@@ -72,7 +75,11 @@ def known(
         called.setdefault(name, set()).update(own)
         log_odds = evidence.setdefault(name, [])
         log_odds += [SURE if r in FEMALE else -SURE for r in own if r in FEMALE or r in MALE]
-        if any(r in PERSON or of_word.get(r) == "person" for r in own) or own & TITLES or _has_age(lower, end, n):
+        if (
+            any(r in PERSON or of_word.get(r) == "person" for r in own)
+            or own & TITLES
+            or _has_age(lower, end, len(words))
+        ):
             persons.add(name)
     full = {name: _with_longer(name, evidence) for name in evidence}
     made = []

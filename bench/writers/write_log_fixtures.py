@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent / "log_tasks"
@@ -43,7 +44,7 @@ def keep(source: Path, target: Path, machine: list[str]) -> None:
     text = source.read_text()
     for path in machine:
         text = text.replace(path, "/tasks")
-    text = re.sub(r"/tmp/tmp\w+", "/tasks", text)
+    text = re.sub(re.escape(tempfile.gettempdir()) + r"/tmp\w+", "/tasks", text)
     if source.suffix == ".json":
         text = json.dumps(json.loads(text), ensure_ascii=False)
     target.write_text(text)

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def coref_json_documents(lines: Iterable[tuple[int, str]], source: str) -> Itera
             if "doc_key" in record:
                 record = _with_exclusive_ends(record, where)
             yield _document(record, where, str(record.get("name", f"{Path(source).stem}-{number}")))
-        except (TypeError, KeyError, AttributeError, ValueError) as error:
+        except (TypeError, KeyError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
@@ -94,7 +95,7 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
                 raise InputError(f'{where}: "{column}" has {len(columns[column])} entries for {len(words)} words.')
     heads = None
     if "heads" in record:
-        heads = np.array(record["heads"], dtype=np.int64)
+        heads = np.array([index(h) for h in record["heads"]], dtype=np.int64)
         if heads.shape != (len(words),) or (len(heads) and (heads.min() < -1 or heads.max() >= len(words))):
             raise InputError(f'{where}: "heads" needs, for each of {len(words)} words, a word\'s number or -1.')
     speakers = record.get("speakers") or [""] * len(sentences)
@@ -118,9 +119,9 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
 
 def _mentions(record: dict[str, Any]) -> tuple[Mention, ...] | None:
     if "mentions" in record:
-        made = [Mention(int(m["start"]), int(m["end"]), str(m["entity"])) for m in record["mentions"]]
+        made = [Mention(index(m["start"]), index(m["end"]), str(m["entity"])) for m in record["mentions"]]
     elif "clusters" in record:
-        made = [Mention(int(s), int(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
+        made = [Mention(index(s), index(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
     else:
         return None
     return tuple(sorted(made, key=lambda m: (m.start, -m.end)))

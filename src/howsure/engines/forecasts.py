@@ -37,19 +37,15 @@ class PitWork(Work[PitSketch]):
                 part, first = slice(start, start + step), (whole.first or 0) + start
                 origin = Origin(self.true, what, "", first, bool(self.names), whole.first is not None)
                 y = _validate.outcomes(_numbers(whole["y"][part]), origin)
-                x = _validate.forecasts(self._matrix(whole, part), origin, self.names or None)
+                parts = [_numbers(whole[f"q{i}"][part]) for i in range(len(self.names))]
+                matrix = np.stack(parts, axis=1) if parts else whole["x"][part]
+                x = _validate.forecasts(matrix, origin, self.names or None)
                 if levels is None:
                     builder.add_spans(*rank_spans(y, x), fair_crps(y, x))
                 else:
                     _validate.uncrossed(x, levels, origin)
                     builder.add_spans(*level_spans(y, x), mean_pinball(y, x, levels))
         return builder.finish()
-
-    def _matrix(self, chunk: Chunk, part: slice) -> NDArray[Any]:
-        if not self.names:
-            matrix: NDArray[Any] = chunk["x"][part]
-            return matrix
-        return np.stack([_numbers(chunk[f"q{i}"][part]) for i in range(self.n_columns)], axis=1)
 
 
 def _numbers(column: Any) -> NDArray[Any]:

@@ -151,11 +151,8 @@ def labels_from_arrays(
     if second is not None:
         given["second"] = "second", second
     labels = {r: (n, _validate.one_dimensional(v, n, numbers=False)) for r, (n, v) in given.items()}
-    more: dict[str, Any] = {
-        role: _validate.one_dimensional(v, role, numbers=False)
-        for role, v in (("groups", groups), ("sentence", sentence))
-        if v is not None
-    }
+    extra = {"groups": groups, "sentence": sentence}
+    more: Any = {r: _validate.one_dimensional(v, r, numbers=False) for r, v in extra.items() if v is not None}
     numbers_ = {n: _validate.one_dimensional(v, n) for n, v in (probs or {}).items()}
     # By role where two have one name: a system's labels and its probabilities.
     _validate.same_length(**dict(labels.values()), **more, **{f"q{i}": q for i, q in enumerate(numbers_.values())})
@@ -183,10 +180,8 @@ def labels_from_table(
     texts = {"gold": gold} | {f"pred{i}": c for i, c in enumerate(columns)}
     if second is not None:
         texts["second"] = table.column(second)
-    numbers_ = [table.column(p) for p in probs]
-    return items_from_table(
-        table, labels=texts, probs=numbers_, groups=groups, sentence=sentence, where=where, scale=scale
-    )
+    named = {"groups": groups, "sentence": sentence, "where": where, "scale": scale}
+    return items_from_table(table, labels=texts, probs=[table.column(p) for p in probs], **named)
 
 
 def as_appearing(values: NDArray[Any]) -> Ints:
@@ -262,17 +257,12 @@ def numbered_labels(
     used = np.unique(np.concatenate([np.unique(v) for v in every.values()]))
     renumbered = {k: np.searchsorted(used, v) for k, v in every.items()}
     names = tuple(order[i] for i in used)
-    for k in renumbered if tags_from is None else ():
-        if k.startswith("pred"):
-            _something_shared(names, renumbered["gold"], renumbered[k], named["gold"], named[k])
+    for k in (k for k in renumbered if tags_from is None and k.startswith("pred")):
+        here, there = np.unique(renumbered["gold"]), np.unique(renumbered[k])
+        if not len(np.intersect1d(here, there)):
+            one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
+            raise InputError(f"`{named['gold']}` and `{named[k]}` have no label in common: {one} against {two}.")
     return renumbered, names, keep, tuple(left_out)
-
-
-def _something_shared(names: tuple[str, ...], gold: Ints, pred: Ints, true: str, said: str) -> None:
-    here, there = np.unique(gold), np.unique(pred)
-    if not len(np.intersect1d(here, there)):
-        one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
-        raise InputError(f"`{true}` and `{said}` have no label in common: {one} against {two}.")
 
 
 @dataclass(frozen=True)
@@ -316,11 +306,9 @@ class LabelWork(Work[LabelCounts]):
         size = compacted = 0
 
         def together() -> LabelCounts:
-            none = np.zeros((0, len(self.columns)), np.int64)
-            codes, counts = [h[0] for h in held], [h[1] for h in held]
-            return _compact(
-                tuple(names.names), np.concatenate([none, *codes]), np.concatenate([np.zeros(0, np.int64), *counts])
-            )
+            none = np.zeros((0, len(self.columns)), np.int64), np.zeros(0, np.int64)
+            codes, counts = (np.concatenate([h[i] for h in (none, *held)]) for i in (0, 1))
+            return _compact(tuple(names.names), codes, counts)
 
         for chunk in chunks:
             codes = [names.codes(chunk[c]) for c in self.columns]

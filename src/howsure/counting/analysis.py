@@ -77,9 +77,9 @@ def counts_of(
             trend = _trend(sample, layout, level, groups)
     found, raw = Estimate(share.value, share.low, share.high), float(sample.raw.sum())
     wanted = None if half_width is None else need(sample, share, half_width)
-    told = {"n_groups": n_groups, "check": check, "need": wanted, "notes": tuple(said), "source": source}
+    known = (share.n_items, n, k, found, raw, alone, _strata(sample, level), design, level)
     by_cell = (cells, trend, layout.every, layout.by)
-    return Counts(share.n_items, n, k, found, raw, alone, _strata(sample, level), design, level, *by_cell, **told)
+    return Counts(*known, *by_cell, (), n_groups, wanted, check, tuple(said), source)
 
 
 def known_at_least(share: Share, n: int, k: int) -> Share:

@@ -195,10 +195,17 @@ def _made(
         gold_codes = np.where(known < 0, -1, moved[np.maximum(known, 0)])
     if groups is not None and groups[0].max() < 1:
         raise InputError("all items are in one group; intervals need two groups at least.")
-    told = {"gold": gold_codes, "groups": None if groups is None else groups[0], "left_out": left_out}
-    source = Path(table.name).name if table.files else table.name
-    who = {"items": names[0], "annotators": names[1], "labels": labels}
-    return made_ratings(*codes[:3], **who, order=order, source=source, **told)
+    return made_ratings(
+        *codes[:3],
+        items=names[0],
+        annotators=names[1],
+        labels=labels,
+        order=order,
+        gold=gold_codes,
+        groups=None if groups is None else groups[0],
+        left_out=left_out,
+        source=Path(table.name).name if table.files else table.name,
+    )
 
 
 # -- what a table is split by: ----------------------------------------------------------------------------------------

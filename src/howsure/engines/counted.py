@@ -17,7 +17,7 @@ from howsure.counting.strata import GRID, grid_places
 from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, joined, no_labels
 from howsure.engines.columns import label_column, label_sql, number_sql, value_sql
 from howsure.engines.items import ItemRows, Items, items_from_table, numbers
-from howsure.engines.rows import Chunk, Work
+from howsure.engines.rows import Chunk
 from howsure.engines.slices import SliceNames
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
@@ -70,8 +70,9 @@ def counted_items(
         more["key"] = value_sql(table.column(key).name)
     if every_column:
         more |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns)}
-    named = {"positive": positive, "groups": groups, "where": where, "scale": scale}
-    return items_from_table(table, true=true, probs=[prob], more=more, **named)
+    return items_from_table(
+        table, true=true, probs=[prob], positive=positive, groups=groups, where=where, scale=scale, more=more
+    )
 
 
 def _day_sql(column: Column, every: str) -> str:
@@ -165,7 +166,7 @@ def _numbered(days: NDArray[Any], names: dict[int, int]) -> Ints:
 
 
 @dataclass(frozen=True)
-class TallyWork(Work[Tally]):
+class TallyWork:
     """Counts items by cell and place on the grid of probabilities, and takes the labels out."""
 
     items: Items
@@ -175,7 +176,7 @@ class TallyWork(Work[Tally]):
     labelled: bool = True  # whether the rows have labels
     inclusion: str | None = None
 
-    def gather(self, chunks: Iterator[Chunk]) -> Tally:
+    def __call__(self, chunks: Iterator[Chunk]) -> Tally:
         numbering = CellNumbers(self.roles)
         sums = np.zeros((1, GRID, 2), np.int64)
         labels: list[Labels] = []
@@ -384,7 +385,7 @@ class DrawnRows:
 
 
 @dataclass(frozen=True)
-class DrawWork(Work[DrawnRows]):
+class DrawWork:
     """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones (`known` keys) are passed over.
 
     A row's random number is a hash of the seed and its key or, without a key, its number: the same on every engine.
@@ -401,7 +402,7 @@ class DrawWork(Work[DrawnRows]):
     n_columns: int
     groups: NDArray[np.uint64] | None = None  # where whole groups are drawn: these
 
-    def gather(self, chunks: Iterator[Chunk]) -> DrawnRows:
+    def __call__(self, chunks: Iterator[Chunk]) -> DrawnRows:
         numbering = CellNumbers(self.roles)
         none = np.zeros(0, np.int64)
         made = DrawnRows(none, (), np.zeros(0), none, (), self.wanted)

@@ -77,7 +77,7 @@ class TableRows(Rows):
                 return self._loaded().fold(work)
             if self._is_plain():
                 return self._fold_parquet(work)
-            return work.gather(self.chunks())
+            return work(self.chunks())
 
     def by_key(self, keying: Keying) -> Rows:
         with self._explaining():
@@ -168,7 +168,7 @@ class TableRows(Rows):
 
         def piece(_: int) -> T | BadRow:
             try:
-                return work.gather(chunks())
+                return work(chunks())
             except BadRow as bad:
                 return bad
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.forecasts.pit import PitSketch, for_draws, for_levels, for_values
-from howsure.engines.rows import ArrayRows, Chunk, Work
+from howsure.engines.rows import ArrayRows, Chunk
 from howsure.errors import InputError
 from howsure.kernels.pit import fair_crps, level_spans, mean_pinball, rank_spans
 
@@ -20,7 +20,7 @@ CHUNK_VALUES = 1 << 21  # numbers in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
-class PitWork(Work[PitSketch]):
+class PitWork:
     """Outcomes `y` and their draws or, with `levels`, quantiles: columns of a table, or one matrix."""
 
     true: str
@@ -28,7 +28,7 @@ class PitWork(Work[PitSketch]):
     levels: tuple[float, ...] | None
     n_columns: int
 
-    def gather(self, chunks: Iterator[Chunk]) -> PitSketch:
+    def __call__(self, chunks: Iterator[Chunk]) -> PitSketch:
         levels = None if self.levels is None else np.array(self.levels)
         builder = for_draws(self.n_columns) if levels is None else for_levels(levels)
         what, step = "draws" if levels is None else "quantiles", rows_at_a_time(self.n_columns)

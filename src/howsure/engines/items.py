@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -31,7 +32,7 @@ from howsure.engines.columns import (
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
 from howsure.engines.logs.table import Log
-from howsure.engines.rows import ArrayRows, Chunk, Rows, Work
+from howsure.engines.rows import ArrayRows, Chunk, Rows
 from howsure.engines.tables import Column, Table, as_arrow, as_numpy, first_missing
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -202,21 +203,16 @@ def rows_without(incomplete: int, n: int, found: Sequence[tuple[str, int]]) -> s
     return f"{incomplete:,} of {n:,} rows {'has' if incomplete == 1 else 'have'} {each}"
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyWork(Work[Survey]):
-    """Looks at all labels and probabilities, whatever they are."""
-
-    n_models: int
-
-    def gather(self, chunks: Iterator[Chunk]) -> Survey:
-        roles = ["y", *(f"q{i}" for i in range(self.n_models))]
-        total = Survey({r: _validate.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
-        for chunk in chunks:
-            held = {role: numbers(chunk[role]).astype(np.float64) for role in roles}
-            columns = {r: _validate.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
-            incomplete = int(np.isnan(np.stack(list(held.values()))).any(axis=0).sum())
-            total += Survey(columns, incomplete, chunk.first is not None)
-        return total
+def surveyed(n_models: int, chunks: Iterator[Chunk]) -> Survey:
+    """A look at all labels and probabilities, whatever they are."""
+    roles = ["y", *(f"q{i}" for i in range(n_models))]
+    total = Survey({r: _validate.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
+    for chunk in chunks:
+        held = {role: numbers(chunk[role]).astype(np.float64) for role in roles}
+        columns = {r: _validate.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
+        incomplete = int(np.isnan(np.stack(list(held.values()))).any(axis=0).sum())
+        total += Survey(columns, incomplete, chunk.first is not None)
+    return total
 
 
 def numbers(column: Any) -> NDArray[Any]:
@@ -272,14 +268,11 @@ class ItemRows:
             if self.items.labels or "y" not in self.rows.roles:
                 raise
             refused = bad
-        return analysis(self._surveyed(refused))
-
-    def _surveyed(self, refused: BadRow) -> ItemRows:
         rows = self.rows.unchecked()
-        items, said = self.items.settled(rows.fold(SurveyWork(len(self.items.probs))))
+        items, said = self.items.settled(rows.fold(partial(surveyed, len(self.items.probs))))
         if not items.leaves_out and items.scales == (self.items.scale or "probability",) * len(items.probs):
             raise refused  # for another reason
-        return ItemRows(rows, items, self.table, self.where, (*self._notes, *said), borrowed=True)
+        return analysis(ItemRows(rows, items, self.table, self.where, (*self._notes, *said), borrowed=True))
 
     def check_positive(self, n_positive: int) -> None:
         """A `positive` value that no row has is a slip."""
@@ -298,7 +291,7 @@ class ItemRows:
 
     def held(self, *roles: str) -> dict[str, Any]:
         """Columns in memory, in the order of the rows: numbers as NumPy, all else as Arrow."""
-        found = sorted(self.rows.fold(_HeldWork(roles)), key=lambda part: part[0])  # threads read in any order
+        found = sorted(self.rows.fold(partial(_held, roles)), key=lambda part: part[0])  # threads read in any order
         made = {}
         for role in roles if found else ():
             parts = [columns[role] for _, columns in found]
@@ -310,14 +303,9 @@ class ItemRows:
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldWork(Work[list[tuple[int, dict[str, Any]]]]):
+def _held(roles: tuple[str, ...], chunks: Iterator[Chunk]) -> list[tuple[int, dict[str, Any]]]:
     """The columns themselves, with the number of the first row of each chunk."""
-
-    roles: tuple[str, ...]
-
-    def gather(self, chunks: Iterator[Chunk]) -> list[tuple[int, dict[str, Any]]]:
-        return [(c.first or 0, {role: c[role] for role in self.roles}) for c in chunks]
+    return [(c.first or 0, {role: c[role] for role in roles}) for c in chunks]
 
 
 # -- from arrays ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -58,14 +58,13 @@ class SharedRows(Rows):
 
     def fold(self, work: Work[T]) -> T:
         if self._runs:
-            return _added([lambda a=a, b=b: work.gather(_chunks(self._read(a, b))) for a, b in self._cuts()])  # type: ignore[misc]
+            return _added(work, [self._read(a, b) for a, b in self._cuts()])
         if self.is_one_piece:
-            return work.gather(_chunks(self._held))
+            return work(_chunks(self._held))
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
         self._sizes, self._held = np.diff(starts), table.to_batches()
         cuts = [(int(starts[a]), int(starts[b])) for a, b in self._cuts()]
-        parts = [table.slice(a, b - a).to_batches() for a, b in cuts]
-        return _added([lambda part=part: work.gather(_chunks(part)) for part in parts])  # type: ignore[misc]
+        return _added(work, [table.slice(a, b - a).to_batches() for a, b in cuts])
 
     def by_key(self, keying: Keying) -> Rows:
         raise NotImplementedError("records that have a key already")
@@ -116,16 +115,16 @@ class SharedRows(Rows):
                         yield batch.slice(begin, end - begin)
 
 
-def _added(pieces: list[Callable[[], T]]) -> T:
+def _added(work: Work[T], pieces: Sequence[Iterable[pa.RecordBatch]]) -> T:
     """The sum of the pieces, in their order; as many as there are cores are worked on at a time."""
     total: T | None = None
     with ThreadPoolExecutor(cores()) as pool:
-        waiting = iter(pieces)
-        running = deque(pool.submit(piece) for piece in islice(waiting, cores()))
+        waiting = map(_chunks, pieces)
+        running = deque(pool.submit(work, piece) for piece in islice(waiting, cores()))
         try:
             while running:
                 made = running.popleft().result()
-                running.extend(pool.submit(piece) for piece in islice(waiting, 1))
+                running.extend(pool.submit(work, piece) for piece in islice(waiting, 1))
                 total = made if total is None else total + made
         finally:
             for future in running:

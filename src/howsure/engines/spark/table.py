@@ -16,7 +16,7 @@ from howsure.engines.files import Selection
 from howsure.engines.formats import BadFile, TableFile, bad_files, bad_files_error, table_files
 from howsure.engines.items import ItemRows
 from howsure.engines.joined import Join, model_names, repeated_key, unlike_items, unlike_labels
-from howsure.engines.spark.rows import SparkRows, ValuesWork, evaluated, evaluated_beside, on_the_wire, sql_schema
+from howsure.engines.spark.rows import SparkRows, distinct_values, evaluated, evaluated_beside, on_the_wire, sql_schema
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
 from howsure.engines.tables import Column, Table, as_arrow, quoted
 from howsure.engines.writing import Addition
@@ -84,7 +84,7 @@ class SparkTable(Table):
 
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
-        found = SparkRows(self, Selection({"v": expression}, where)).fold(ValuesWork())
+        found = SparkRows(self, Selection({"v": expression}, where)).fold(distinct_values)
         return sorted((v for v in found if v is not None), key=str)[:limit]
 
     def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:

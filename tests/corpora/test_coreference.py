@@ -1,11 +1,17 @@
 """GAP's reader, on items of our own writing."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from howsure.corpora.coreference import GAP_COLUMNS, gap_item, gap_rows, read_documents
+from howsure.corpora.coreference import read_documents
 from howsure.corpora.document import Document
 from howsure.errors import InputError
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "studies"))
+from gap import GAP_COLUMNS, gap_item, gap_rows
 
 TEXT = "Mary St. John met Susan's aunt in Dover. Later she wrote to Dr. Lee. He did not answer."
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -47,10 +48,12 @@ class Selection:
 
 
 class TableRows(Rows):
-    """Columns of a table, read as often as need be. It closes the table."""
+    """Columns of a table, read as often as need be. It closes the table, and removes the folder `spool` that it is in."""
 
-    def __init__(self, table: Table, selection: Selection, engine: Engine) -> None:
-        self._table, self._selection, self._engine = table, selection, engine
+    def __init__(
+        self, table: Table, selection: Selection, engine: Engine, spool: TemporaryDirectory[str] | None = None
+    ) -> None:
+        self._table, self._selection, self._engine, self._spool = table, selection, engine, spool
         self.name = Path(table.name).name if table.files else table.name
         self._in_memory: ArrayRows | None = None
         if engine.skip_bad_files and table.files:
@@ -58,6 +61,8 @@ class TableRows(Rows):
 
     def close(self) -> None:
         self._table.close()
+        if self._spool is not None:
+            self._spool.cleanup()
 
     @property
     def roles(self) -> Collection[str]:
@@ -72,7 +77,7 @@ class TableRows(Rows):
                 return self._loaded().fold(work)
             if self._is_plain():
                 return self._fold_parquet(work)
-            return work.gather(self.chunks())
+            return work(self.chunks())
 
     def by_key(self, keying: Keying) -> Rows:
         with self._explaining():
@@ -163,7 +168,7 @@ class TableRows(Rows):
 
         def piece(_: int) -> T | BadRow:
             try:
-                return work.gather(chunks())
+                return work(chunks())
             except BadRow as bad:
                 return bad
 

@@ -21,9 +21,8 @@ from howsure.kernels.cells import Floats
 from howsure.kernels.chains import crf_compiled
 from howsure.kernels.losses import soft_calibration_error
 from howsure.models.taggers.crf import Crf, state_scores
-from howsure.models.taggers.objective import CrfObjective
 from howsure.models.taggers.temperature import fit_temperature
-from howsure.models.taggers.training import CrfTrainer, lbfgs
+from howsure.models.taggers.training import CrfObjective, CrfTrainer, lbfgs
 from howsure.posteriors.chain import ChainPosterior
 
 LEAST = 1e-3  # marginals below are left out of the penalty

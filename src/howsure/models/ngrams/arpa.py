@@ -115,15 +115,9 @@ def _assembled(path: Any, vocabulary: Vocabulary, levels: list[Any]) -> Language
     log_b[log_b <= LOWEST * LN10 + 1e-6] = -np.inf
     log_p[1] = -np.inf
     characters = "▁" in set(vocabulary.words)
-    settings = {
-        "smoothing": "arpa",
-        "units": "words",
-        "sentences": bool(np.isfinite(log_p[2])),
-        "padding": 1,
-        "lowercase": False,
-        "closed": not np.isfinite(log_p[0]),
-        "notes": ["Its words were separated by ▁: give characters separated by spaces."] if characters else [],
-    }
+    settings: dict[str, Any] = {"smoothing": "arpa", "units": "words", "sentences": bool(np.isfinite(log_p[2]))}
+    settings |= {"padding": 1, "lowercase": False, "closed": not np.isfinite(log_p[0])}
+    settings["notes"] = ["Its words were separated by ▁: give characters separated by spaces."] if characters else []
     return LanguageModel(vocabulary, trie, log_p, log_b, settings)
 
 

@@ -105,6 +105,12 @@ class TextClassifier:
         numbers = settings.get("vectors", 0)
         if len(classes) < 2 or settings.get("tokens") not in list(TOKENIZERS):
             raise InputError(f"{path} is damaged: it has one class, or no way to find words.")
+        shares = settings.get("shares", [0.0] * len(classes))
+        seen = [settings.get("unknown", 1.0), *(shares if isinstance(shares, list) else [None])]
+        if len(seen) != 1 + len(classes) or not all(isinstance(x, int | float) and 0 <= x <= 1 for x in seen):
+            raise InputError(
+                f"{path} is damaged: the shares of classes and of unknown words must be numbers from 0 to 1."
+            )
         if numbers and (numbers, settings.get("vector_words")) != (word_vectors().matrix.shape[1], len(word_vectors())):
             raise InputError(f"{path} was trained with other word vectors than those of this howsure: train it again.")
         return cls(tuple(arrays["words"]), classes, arrays["weights"], arrays["intercept"], settings)

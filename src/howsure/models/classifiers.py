@@ -103,7 +103,11 @@ class TextClassifier:
         settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={"classes": "class"})
         classes = tuple(settings.pop("classes"))
         numbers = settings.get("vectors", 0)
-        if len(classes) < 2 or settings.get("tokens") not in list(TOKENIZERS):
+        if (
+            len(classes) < 2
+            or settings.get("tokens") not in list(TOKENIZERS)
+            or settings.get("ngrams", 1) not in range(1, 10)
+        ):
             raise InputError(f"{path} is damaged: it has one class, or no way to find words.")
         shares = settings.get("shares", [0.0] * len(classes))
         seen = [settings.get("unknown", 1.0), *(shares if isinstance(shares, list) else [None])]

@@ -26,14 +26,8 @@ PLANS: dict[str, dict[str, Any]] = {
     "muc": {"actors": "muc-organisations", "every": "month"},
     "": {"actors": "stories", "every": "quarter"},
 }
-QUESTIONS = {
-    "attack": {"verbs": "attack", "rules": "paper"},
-    "violence": {"verbs": "violence", "rules": "wide"},
-}
-KINDS = {
-    "attack": ("ATTACK", "BOMBING"),
-    "violence": ("ATTACK", "BOMBING", "ARSON", "KIDNAPPING", "ROBBERY"),
-}
+QUESTIONS = {"attack": {"verbs": "attack", "rules": "paper"}, "violence": {"verbs": "violence", "rules": "wide"}}
+KINDS = {"attack": ("ATTACK", "BOMBING"), "violence": ("ATTACK", "BOMBING", "ARSON", "KIDNAPPING", "ROBBERY")}
 
 
 TITLES = {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}

@@ -31,7 +31,7 @@ from howsure._version import __version__
 from howsure.data import table
 from howsure.errors import InputError
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table
+from howsure.experiments.result import Finding, Table, notes_on
 
 SOURCES = {"P": "The paper", "T": "The thesis", "N": "The course notes"}
 FIELD = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
@@ -107,17 +107,9 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     return {
         "findings": (_finding(filled),),
         "tables": tables,
-        "notes": NOTES,
+        "notes": notes_on("seeds"),
         "data": "the data that each command names",
     }
-
-
-NOTES = (
-    "Same: the source prints a number that does not depend on data, and ours is that number as printed. Beside: the source "
-    "prints a number of other data, or none. The other words are those of the experiment that the row is taken from.",
-    "`howsure reproduce seeds --out FOLDER` runs the commands; the files that they name are in `howsure/data/seeds`. "
-    "`$HOWSURE_DATA` is the folder of the corpora.",
-)
 
 
 def _finding(filled: Sequence[Filled]) -> Finding:

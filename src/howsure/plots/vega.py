@@ -73,13 +73,7 @@ def titled(title: str, *, size: int = 14, offset: int = 12) -> Spec:
 
 def chart(layers: list[Spec], height: int, described: str) -> Spec:
     """A chart as wide as the page it stands in."""
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
-        "height": height,
-        "description": described,
-        "layer": layers,
-    }
+    return {"$schema": SCHEMA, "width": "container", "height": height, "description": described, "layer": layers}
 
 
 def diagonal(x: str, y: str, end: float = 1, **axes: Any) -> Spec:

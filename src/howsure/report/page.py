@@ -55,11 +55,6 @@ def render(
     return html.encode()
 
 
-def filled_template(template: str, **values: Any) -> Markup:
-    """A part of a page."""
-    return Markup(_environment().get_template(template).render(**values))
-
-
 def embedded(value: Any) -> Markup:
     """JSON that is safe inside a script element."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=True)

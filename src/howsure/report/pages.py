@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from howsure.counting.result import percent
+from howsure.plots import counts
 from howsure.plots.curves import (
     LOSSES,
     curve_layers,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.paper import PaperCalibration
     from howsure.calibration.result import Calibration
+    from howsure.counting.result import Counts
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
     from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck
@@ -226,3 +229,42 @@ def agreement_page(a: Agreement) -> bytes:
         shown = min(len(a.crowd.annotators), MOST_ANNOTATORS)
         charts["annotators"] = chart(annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
     return render("agree.html", charts, a=a, r=a.ratings, most_pairs=MOST_PAIRS, most_drawn=MOST_ANNOTATORS)
+
+
+MOST_SERIES = 12  # groups that are drawn in time each
+
+
+def counts_page(c: Counts) -> bytes:
+    """Everything about one count on one page."""
+    periods = [x for x in c.cells if x.period and not x.group]
+    groups = [x for x in c.cells if x.group and not x.period]
+    both = [x for x in c.cells if x.group and x.period]
+    names = list(dict.fromkeys(x.group for x in both))[:MOST_SERIES]
+    charts = {
+        "strata": chart(counts.stratum_layers(c), 300, "Calibration by stratum"),
+        "next": chart(counts.next_label_layers(c), 34 * len(c.strata), "Where the next label would bring most"),
+    }
+    if periods:
+        charts["series"] = chart(counts.series_layers(c), 320, "Share of positives in each period")
+    if groups:
+        drawn = counts.group_layers(groups)
+        charts["groups"] = chart(drawn, counts.height_of(groups), "Share of positives in each group")
+    for i, name in enumerate(names):
+        charts[f"series{i}"] = chart(counts.series_layers(c, name), 200, "Share of positives of one group")
+    if not c.cells:
+        charts["overall"] = chart(counts.overall_layers(c), 110, "Share of positives by three methods")
+    if c.coefficients:
+        height = 30 + 26 * len(c.coefficients)
+        charts["coefficients"] = chart(counts.coefficient_layers(c), height, "Coefficients of the regression")
+    shown = {"periods": periods, "groups": groups, "both": both, "group_names": names, "percent": percent}
+    return render("counts.html", charts, c=c, saved=_random_labels(c), **shown)
+
+
+def _random_labels(c: Counts) -> int | None:
+    """The number of random labels whose interval, without a model, would be as wide; where that is more than these."""
+    low, high = c.share.limits
+    half, p = (high - low) / 2, min(max(c.share.value, 0.5 / c.n_labels), 1 - 0.5 / c.n_labels)
+    if not half > 0:
+        return None
+    wanted = round(1.96**2 * p * (1 - p) / half**2)
+    return min(wanted, c.n_items) if wanted > 1.1 * c.n_labels else None

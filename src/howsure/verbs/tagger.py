@@ -205,11 +205,7 @@ def _crf_fits(
     trainer = CrfTrainer(words, starts, tags, features, entries)
     for value in (l2,) if l2 is not None else L2_TRIED if has_dev else (0.1,):
         said = None if progress is None else _named(progress, f"l2 = {value:g}")
-        yield (
-            "l2",
-            value,
-            trainer.fit(l2=value, method=method, max_iterations=max_iterations, progress=said),
-        )
+        yield ("l2", value, trainer.fit(l2=value, method=method, max_iterations=max_iterations, progress=said))
 
 
 def _hmm_fits(words: Any, starts: Any, tags: Any, pseudocount: float | None, rare: int, has_dev: bool) -> Any:
@@ -378,10 +374,7 @@ def apply_tagger(
     }
     if all("tag" in d.columns for d in documents):
         given["tag"] = pa.array([t for d in documents for t in d.column("tag")])
-    made: dict[str, Any] = {
-        "predicted": tag_column(predicted),
-        "prob": pa.array(q[np.arange(len(words)), predicted]),
-    }
+    made: dict[str, Any] = {"predicted": tag_column(predicted), "prob": pa.array(q[np.arange(len(words)), predicted])}
     if best:
         found = posterior.k_best(best)
         for k in range(best):

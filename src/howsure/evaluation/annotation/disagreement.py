@@ -181,14 +181,7 @@ def annotator_pairs(ratings: Ratings, confidence_level: float) -> tuple[Annotato
 
 
 def _chunk(
-    x: Ints,
-    y: Ints,
-    size: Ints,
-    groups: Ints | None,
-    k: int,
-    weighted: bool,
-    level: float,
-    labels: tuple[str, ...],
+    x: Ints, y: Ints, size: Ints, groups: Ints | None, k: int, weighted: bool, level: float, labels: tuple[str, ...]
 ) -> list[tuple[Coefficient, ...]]:
     pair = np.repeat(np.arange(len(size)), size)
     shape = (len(size), k)

@@ -9,7 +9,7 @@ import numpy as np
 from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, finding_on
+from howsure.experiments.result import Finding, Table, finding_on, notes_on
 from howsure.kernels.cells import Floats
 from howsure.verbs.agree import agree
 from howsure.verbs.compare import compare
@@ -31,12 +31,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     return {
         "findings": (*found, *more),
         "tables": (scored, *tables),
-        "notes": (
-            "The notes print bigram counts but not how often each context occurred; those of the textbook they follow are "
-            "used (2,533 for *i*), with its vocabulary of 1,446 words.",
-            "Their figure of the bootstrap marks which system is right on each of ten items; the marks, and the accuracies "
-            "beside them, leave only three items both have right, four only A, two only B and one neither.",
-        ),
+        "notes": notes_on("course"),
         "data": f"numbers printed in the notes, the sixty stories that ship{on}",
     }
 
@@ -78,11 +73,12 @@ def _averages() -> tuple[Table, Finding]:
     return table, finding_on(
         "course/averages",
         "confirmed" if same else "corrected",
-        f"The pooled table is {pooled[0]}, {pooled[1]}, {pooled[2]}, {pooled[3]} as printed. The average of three classes hangs on "
-        f"the {by['urgent'].predicted} messages called urgent: its 95% interval is "
-        f"{made.macro.precision.low:.2f} to {made.macro.precision.high:.2f}, which the notes do not give.",
-        {"macro": macro, "micro": micro},
-        f"{macro:.2f} and {micro:.2f}; by class {', '.join(f'{v:.2f}'.lstrip('0') for v in values)}",
+        pooled=pooled,
+        by=by,
+        made=made,
+        macro=macro,
+        micro=micro,
+        by_class=", ".join(f"{v:.2f}".lstrip("0") for v in values),
     )
 
 
@@ -96,10 +92,9 @@ def _accuracy() -> Finding:
     return finding_on(
         "course/accuracy",
         "confirmed" if round(made.accuracy.value, 10) == 0.99 and found == 0 else "corrected",
-        f"And recall {found:g} of the class that matters. `howsure score` sets the best answer without looking ({best:.2f}) beside "
-        "every accuracy, so that this shows.",
-        {"accuracy": made.accuracy.value, "recall": found, "baseline": best},
-        f"{100 * made.accuracy.value:.0f}%",
+        found=found,
+        best=best,
+        made=made,
     )
 
 
@@ -113,10 +108,8 @@ def _kappa() -> Finding:
     return finding_on(
         "course/kappa",
         "confirmed" if abs(chance - 0.81) < 0.005 else "corrected",
-        "81% is agreement on nouns alone; on what is not a noun they agree by chance as well: .9² + .1² = .82, which is what Cohen's κ "
-        f"subtracts. Of two such annotators, independent of one another, `howsure agree` says κ = {float(kappa.value or 0.0):.3f}.",
-        {"chance": chance, "kappa": float(kappa.value or 0.0)},
-        f"{100 * chance:.0f}%",
+        kappa=float(kappa.value or 0.0),
+        chance=chance,
     )
 
 
@@ -145,18 +138,11 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
     return finding_on(
         "course/significance",
         "confirmed" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
-        f"The notes' first line writes it with δ(x), a slip of notation: resamples centre on δ(x), so about half of them pass whatever the systems, {naive:.3f} here, "
-        f"over all resamples exactly. As meant it is {exact:.3f} exactly, {p:.3f} from `howsure compare` with "
-        f"{samples:,} resamples (one-sided). McNemar's exact test, two-sided, gives {mcnemar:.2f}: of ten items a lead of "
-        "20 points means nothing.",
-        {
-            "naive": naive,
-            "exact": exact,
-            "bootstrap": p,
-            "mcnemar": mcnemar,
-            "delta": duel.difference.value,
-        },
-        f"A {a.mean():.2f}, B {b.mean():.2f}, δ {duel.difference.value:.2f}; p = {p:.2f}, not {naive:.2f}".replace(
-            "0.", "."
-        ),
+        naive=naive,
+        exact=exact,
+        p=p,
+        samples=samples,
+        mcnemar=mcnemar,
+        duel=duel,
+        ours=[f"{x:.2f}".lstrip("0") for x in (a.mean(), b.mean(), duel.difference.value, p, naive)],
     )

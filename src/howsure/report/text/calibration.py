@@ -395,10 +395,7 @@ def _paper_numbers(x: PaperNumbers, first: str, second: str) -> list[tuple[str, 
 def _paper_table(c: PaperCalibration) -> str:
     records = c.bins.to_dict()
     half = MOST_BINS // 2
-    lines = [
-        "Bins: q̂ the mean probability, p̂ how often it came true",
-        f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se",
-    ]
+    lines = ["Bins: q̂ the mean probability, p̂ how often it came true", f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"]
     for i, r in enumerate(records):
         if len(records) > MOST_BINS and half <= i < len(records) - half:
             if i == half:

@@ -195,10 +195,7 @@ def _one(c: Coefficient) -> str:
 
 
 def _confused(a: Agreement) -> str:
-    lines = [
-        "Labels taken for one another",
-        f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}",
-    ]
+    lines = ["Labels taken for one another", f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}"]
     for c in a.confused[:MOST_CONFUSED]:
         name = f"{cut(c.a, 18)} / {cut(c.b, 18)}"
         lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
@@ -339,10 +336,7 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
 def _probabilities(c: Contest) -> list[str]:
     assert c.calibration is not None
     what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
-    lines = [
-        f"Probabilities {what}",
-        f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}",
-    ]
+    lines = [f"Probabilities {what}", f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}"]
     for name, k in zip(c.calibration.models, c.calibration.calibrations, strict=True):
         error = "–" if k.error is None else repr(k.error)
         p = "–" if k.p_value is None else f"p {p_text(k.p_value)}"

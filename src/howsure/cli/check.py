@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
 
 ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --explain --fail-above"
@@ -188,10 +188,7 @@ def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: A
       howsure compare runs/a runs/b --from lm-eval --groups doc_id
       howsure compare main.csv branch.csv --key id --fail-if-worse      (exit status 1 when branch is shown to be worse)
     """
-    from howsure.verbs.compare import compare as run_compare
-
-    with progress("reading") as moved:
-        made = run_compare(files, progress=moved, **given)
+    made = called("compare.compare", files, doing="reading", **given)
     if not fail_if_worse:
         return deliver(made)
     judged = made.regressions
@@ -274,9 +271,8 @@ def fit(deliver: Delivery, file: str, out: str, **given: Any) -> int:
       howsure recalibrate fit dev.csv --prob 'p_*' --true gold -o cal.json
     """
     from howsure.files import write_whole
-    from howsure.verbs.recalibrate import recalibrate as run_recalibrate
 
-    result = run_recalibrate(file, **given)
+    result = called("recalibrate.recalibrate", file, **given)
     write_whole(out, result.to_json().encode())
     return deliver(result)
 
@@ -300,9 +296,7 @@ def apply(deliver: Delivery, model: str, file: str, out: str, **given: Any) -> i
       howsure recalibrate apply cal.json new.csv -o new-recalibrated.csv
       howsure recalibrate apply cal.json 'run-*.parquet' --prob q -o out.parquet
     """
-    from howsure.verbs.recalibrate import apply_recalibrator
-
-    return replace(deliver, outputs=())(apply_recalibrator(model, file, out, **given))
+    return replace(deliver, outputs=())(called("recalibrate.apply_recalibrator", model, file, out, **given))
 
 
 recalibrate = family("Learn better probabilities, and apply them to new rows.", fit, apply)

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,16 @@ def engine_from(
     from howsure import Engine
 
     return Engine(engine or ("spark" if master is not None else "auto"), master, memory, skip_bad_files)
+
+
+def called(verb: str, *arguments: Any, doing: str = "", **options: Any) -> Any:
+    """The result of a function of `howsure.verbs`, imported when it is called; with a bar that says what it is `doing`."""
+    module, _, name = verb.rpartition(".")
+    function = getattr(import_module(f"howsure.verbs.{module}"), name)
+    if not doing:
+        return function(*arguments, **options)
+    with progress(doing) as moved:
+        return function(*arguments, progress=moved, **options)
 
 
 @contextmanager

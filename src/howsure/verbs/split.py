@@ -169,12 +169,9 @@ def _table_codes(table: Table, groups: str | None, date: str | None, stratify: s
     from howsure.engines.coded import date_codes, n_rows, text_codes
 
     made: Codes = {}
-    if groups is not None:
-        made["groups"] = text_codes(table, table.column(groups))
-    if stratify is not None:
-        made["stratify"] = text_codes(table, table.column(stratify))
-    if date is not None:
-        made["date"] = date_codes(table, table.column(date))
+    for name, column in (("groups", groups), ("stratify", stratify), ("date", date)):
+        if column is not None:
+            made[name] = (date_codes if name == "date" else text_codes)(table, table.column(column))
     n = len(next(iter(made.values()))[0]) if made else n_rows(table)
     if not n:
         raise InputError(f"{table.name} has no rows.")
@@ -187,15 +184,11 @@ def _made(
     part = np.full(n, LEFT_OUT, np.int64)
     left_out: dict[str, int] = {}
     kept = np.ones(n, bool)
-    for key, what in (
-        ("groups", "they have no group"),
-        ("date", "they have no date"),
-        ("stratify", "they have no label"),
-    ):
+    for key, what in (("groups", "group"), ("date", "date"), ("stratify", "label")):
         if key in codes:
             missing = (codes[key][0] < 0) & kept
             if missing.any():
-                left_out[what] = int(missing.sum())
+                left_out[f"they have no {what}"] = int(missing.sum())
             kept &= ~missing
     at = np.flatnonzero(kept)
     if len(at) < len(names):

@@ -26,7 +26,6 @@ from howsure.models.taggers.hmm import Hmm
 from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining
 from howsure.models.taggers.temperature import FittedTemperature
 from howsure.models.taggers.temperature import fit_temperature as fitted_temperature
-from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
 from howsure.processes import Progress
 from howsure.verbs.applying import Applied
@@ -281,7 +280,8 @@ def check_tagger(
     log_prob = posterior.log_probability(codes)
     known = np.isfinite(log_prob)
     right = (posterior.mbr_tags() == codes).astype(np.float64)
-    kinds = posterior.span_kinds()
+    asked = [(kind, posterior.span_is(kind)) for kind in posterior.span_kinds()]
+    spans = [(kind, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for kind, a in asked if len(a)]
     return TaggerCheck(
         classes=classes,
         accuracy=mean_difference(right, group, level, least=0.0).estimate,
@@ -291,7 +291,7 @@ def check_tagger(
         n_groups=int(group.max()) + 1,
         log_loss=-float(log_prob[known].sum()) / max(int(np.diff(starts)[known].sum()), 1),
         per_pair=pair_slices(posterior, codes, group, pairs, level),
-        per_span=tuple(worst_first(_slices([(k, posterior.span_is(k)) for k in kinds], codes, of_sentence, level))),
+        per_span=tuple(worst_first(analysed(spans, level))),
         unseen=tuple(unseen),
         source=f"{model} on {name}" if isinstance(model, str | Path) else name,
     )
@@ -306,21 +306,13 @@ def pair_slices(
         return ()
     found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     posterior.pairs(top, lambda tokens, q: found.append((tokens, q.copy())))
-    at = np.concatenate([f[0] for f in found])
-    q = np.concatenate([f[1] for f in found])
+    at, q = (np.concatenate(part) for part in zip(*found, strict=True))
     made = []
     for k, (a, b) in enumerate(top):
         i, j = posterior.codes([a, b])
         y = ((codes[at] == i) & (codes[at + 1] == j)).astype(np.uint8)
         made.append((f"{a} {b}", y, np.ascontiguousarray(np.minimum(q[:, k], 1.0)), group[at]))
     return worst_first(analysed(made, level))
-
-
-def _slices(
-    asked: list[tuple[str, Answers]], codes: NDArray[np.int64], of_sentence: NDArray[np.int64], level: float
-) -> list[Slice]:
-    made = [(name, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for name, a in asked if len(a)]
-    return analysed(made, level)
 
 
 def analysed(

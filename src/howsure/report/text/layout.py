@@ -5,24 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from howsure._result import printable
+from howsure._result import printable as printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sized
+    from collections.abc import Iterable, Sequence, Sized
 
-__all__ = [
-    "WIDTH",
-    "aligned",
-    "and_more",
-    "cut",
-    "filled",
-    "in_groups",
-    "joined",
-    "limits",
-    "notes",
-    "p_text",
-    "printable",
-]
 WIDTH = 80
 
 
@@ -71,6 +58,13 @@ def p_text(p: float) -> str:
 def and_more(rows: Sized, most: int, what: str = "more (--json lists all)") -> list[str]:
     """A line about the rows beyond the first `most`, where there are any."""
     return [f"  … {len(rows) - most:,} {what}"] if len(rows) > most else []
+
+
+def shortened(lines: Sequence[str], most: int, what: str) -> list[str]:
+    """The first and the last lines, with how many are left out between; all, if they are no more than `most`."""
+    half = most // 2
+    left_out = f"  … {len(lines) - 2 * half:,} more {what} (--json lists all) …"
+    return list(lines) if len(lines) <= most else [*lines[:half], left_out, *lines[-half:]]
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from howsure.corpora.plain import brown_sentences, chunked_sentences, marks_apar
 from howsure.corpora.reading import corpus_path
 from howsure.experiments.course import models as notes
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CLAIMS, Finding, Table, finding_on
+from howsure.experiments.result import CLAIMS, Finding, Table, finding_on, held
 from howsure.models.ngrams.classifier import fit_ngrams
 from howsure.verbs import lm
 from howsure.verbs.check import check
@@ -70,7 +70,7 @@ def _restaurant(limit: int | None) -> tuple[Finding, Table]:
     off = float(np.abs(likeliest - printed_likeliest).max())
     return finding_on(
         "course/restaurant",
-        "confirmed" if r > 0.99 and off < 0.05 else "differs",
+        held(r > 0.99 and off < 0.05),
         size=size,
         i_want=counts[0, 1],
         printed=printed[0, 1],
@@ -158,5 +158,5 @@ def _who_wrote_it(limit: int | None) -> tuple[Finding, Table]:
             rows.append((f"{units}, order {order}", f"{t:.2f}", *(f"{x:.3f}" for x in numbers)))
     columns = ("models", "temperature", "accuracy", "RMS calibration error", "log loss")
     caption = f"Shakespeare or not: {len(gold):,} passages of works that were not trained on"
-    found = finding_on("course/who-wrote-it", "confirmed" if right > 0.9 else "differs", found=numbers, t=t)
+    found = finding_on("course/who-wrote-it", held(right > 0.9), found=numbers, t=t)
     return found, Table("authors", caption, columns, tuple(rows))

@@ -9,7 +9,7 @@ import numpy as np
 from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, finding_on, notes_on
+from howsure.experiments.result import Finding, Table, finding_on, held, notes_on, shown
 from howsure.kernels.cells import Floats
 from howsure.verbs.agree import agree
 from howsure.verbs.compare import compare
@@ -45,41 +45,24 @@ def _averages() -> tuple[Table, Finding]:
         for _ in range(notes.CONFUSION[i][j])
     ]
     made = score([g for g, _ in pairs], [s for _, s in pairs])
-    by = {c.label: c for c in made.classes}
-    precision = {c: by[c].precision for c in notes.CLASSES}
-    values = [0.0 if e is None else e.value for e in precision.values()]
-    total = len(pairs)
-    right = sum(c.hit for c in made.classes)
+    by: dict[str, Any] = {c.label: c for c in made.classes}
+    values = [by[c].precision.value for c in notes.CLASSES]
+    total, right = len(pairs), sum(c.hit for c in made.classes)
     pooled = (right, total - right, total - right, (len(by) - 1) * total - (total - right))
-    same = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
-    same = same and f"{made.macro.precision.value:.2f}" == "0.60" and f"{made.micro.precision.value:.2f}" == "0.73"
-    rows: list[tuple[Any, ...]] = []
-    for c, printed in zip(notes.CLASSES, notes.PRECISION, strict=True):
-        p, r = by[c].precision, by[c].recall
-        assert p is not None
-        assert r is not None
-        rows.append(
-            (c, printed, f"{p.value:.3f} [{p.low:.3f}, {p.high:.3f}]", f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]")
-        )
-    for name, printed, e in (("macro", "0.60", made.macro), ("micro", "0.73", made.micro)):
-        p, r = e.precision, e.recall
-        rows.append(
-            (name, printed, f"{p.value:.3f} [{p.low:.3f}, {p.high:.3f}]", f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]")
-        )
-    table = Table(
-        "mail", "Precision of three kinds of mail", ("class", "notes", "precision [95%]", "recall [95%]"), tuple(rows)
-    )
+    means = {"macro": ("0.60", made.macro), "micro": ("0.73", made.micro)}
     macro, micro = made.macro.precision.value, made.micro.precision.value
-    return table, finding_on(
+    same = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
+    same = same and all(f"{e.precision.value:.2f}" == printed for printed, e in means.values())
+    shown_of = {c: (printed, by[c]) for c, printed in zip(notes.CLASSES, notes.PRECISION, strict=True)} | means
+    rows = tuple((n, printed, shown(e.precision, 3), shown(e.recall, 3)) for n, (printed, e) in shown_of.items())
+    columns = ("class", "notes", "precision [95%]", "recall [95%]")
+    found = finding_on(
         "course/averages",
-        "confirmed" if same else "corrected",
-        pooled=pooled,
-        by=by,
-        made=made,
-        macro=macro,
-        micro=micro,
+        held(same, "corrected"),
+        {"pooled": pooled, "by": by, "made": made, "macro": macro, "micro": micro},
         by_class=", ".join(f"{v:.2f}".lstrip("0") for v in values),
     )
+    return Table("mail", "Precision of three kinds of mail", columns, rows), found
 
 
 def _accuracy() -> Finding:
@@ -89,13 +72,8 @@ def _accuracy() -> Finding:
     recall = next(c.recall for c in made.classes if c.label == "cancer")
     found = 0.0 if recall is None else recall.value
     best = max(b.accuracy for b in made.baselines)
-    return finding_on(
-        "course/accuracy",
-        "confirmed" if round(made.accuracy.value, 10) == 0.99 and found == 0 else "corrected",
-        found=found,
-        best=best,
-        made=made,
-    )
+    right = held(round(made.accuracy.value, 10) == 0.99 and found == 0, "corrected")
+    return finding_on("course/accuracy", right, found=found, best=best, made=made)
 
 
 def _kappa() -> Finding:
@@ -107,7 +85,7 @@ def _kappa() -> Finding:
     chance = float(kappa.expected or 0.0)
     return finding_on(
         "course/kappa",
-        "confirmed" if abs(chance - 0.81) < 0.005 else "corrected",
+        held(abs(chance - 0.81) < 0.005, "corrected"),
         kappa=float(kappa.value or 0.0),
         chance=chance,
     )

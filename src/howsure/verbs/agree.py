@@ -136,24 +136,12 @@ def agree(
     alone = len(ratings.items) - pairable.n
     if alone:
         notes.append(f"{alone:,} of {len(ratings.items):,} items have one label only and say nothing about agreement.")
-    return Agreement(
-        ratings,
-        pairable.n,
-        observed_agreement(pairable, level),
-        (
-            fleiss_kappa(pairable, level),
-            *(krippendorff_alpha(pairable, m, level) for m in METRICS),
-            gwet_ac1(ratings, pairable),
-        ),
-        pairs,
-        confused_labels(ratings, pairable),
-        disputed_items(ratings, pairable),
-        crowd,
-        level,
-        tuple(notes),
-        ratings.left_out,
-        order is not None and len(ratings.labels) > 2,
-    )
+    alphas = (krippendorff_alpha(pairable, m, level) for m in METRICS)
+    coefficients = (fleiss_kappa(pairable, level), *alphas, gwet_ac1(ratings, pairable))
+    where_not = pairs, confused_labels(ratings, pairable), disputed_items(ratings, pairable)
+    about = level, tuple(notes), ratings.left_out, order is not None and len(ratings.labels) > 2
+    observed = observed_agreement(pairable, level)
+    return Agreement(ratings, pairable.n, observed, coefficients, *where_not, crowd, *about)
 
 
 def _read(
@@ -246,23 +234,11 @@ def _against_gold(
     by_model = (model.label[known] == gold).astype(np.float64)
     calibration = None
     if len(known) >= 2 and (groups is None or groups.max() > 0):
-        calibration = analyse_classes(
-            gold,
-            model.posterior[known],
-            ratings.labels,
-            groups=groups,
-            confidence_level=level,
-            rng=rng,
-            source="Dawid-Skene's probabilities",
-        )
-    return GoldCheck(
-        len(known),
-        mean_share(by_vote, groups, level),
-        float(np.mean(votes.label[known] == gold)),
-        mean_share(by_model, groups, level),
-        mean_difference(by_model - by_vote, groups, level),
-        calibration,
-    )
+        how: dict[str, Any] = {"confidence_level": level, "rng": rng, "source": "Dawid-Skene's probabilities"}
+        calibration = analyse_classes(gold, model.posterior[known], ratings.labels, groups=groups, **how)
+    vote, fitted = (mean_share(right, groups, level) for right in (by_vote, by_model))
+    gain = mean_difference(by_model - by_vote, groups, level)
+    return GoldCheck(len(known), vote, float(np.mean(votes.label[known] == gold)), fitted, gain, calibration)
 
 
 def check_posteriors(path: str) -> None:

@@ -171,21 +171,16 @@ def check_classifier(
         notes = used.unlike(used.unknown(texts), shares, len(texts), labelled=True)
     grouped = None if groups is None else columns[groups]
     scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
+    given: dict[str, Any] = {"groups": grouped, "confidence_level": confidence_level}
     if len(used.classes) == 2:
         wanted = used.classes[1] if positive is None else positive
-        calibration: Any = check(
-            np.array([label == wanted for label in labels], dtype=np.uint8),
-            posterior.label_is(wanted),
-            groups=grouped,
-            by=None if by is None else columns[by],
-            confidence_level=confidence_level,
-        )
+        hits = np.array([label == wanted for label in labels], dtype=np.uint8)
+        slices = None if by is None else columns[by]
+        calibration: Any = check(hits, posterior.label_is(wanted), by=slices, **given)
         return ClassifierCheck(scored, calibration, wanted, left_out, notes)
     if positive is not None or by is not None:
         raise InputError("`positive=` and `by=` go with two classes; this model has more.")
-    calibration = check(
-        labels, posterior.marginals(), classes=used.classes, groups=grouped, confidence_level=confidence_level
-    )
+    calibration = check(labels, posterior.marginals(), classes=used.classes, **given)
     return ClassifierCheck(scored, calibration, None, left_out, notes)
 
 

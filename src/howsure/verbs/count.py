@@ -322,21 +322,10 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
         if found.name not in by:
             by.append(found.name)
         terms.append((found.name, f"by{by.index(found.name)}", found.is_number and found.type != "BOOLEAN"))
-    rows = counted_items(
-        table,
-        column,
-        true,
-        positive=asked.positive if keyed is None else None,
-        date=asked.date,
-        every=asked.every,
-        by=by,
-        groups=asked.groups,
-        inclusion=inclusion,
-        key=asked.key,
-        every_column=every_column,
-        where=asked.where,
-        scale=asked.scale,
-    )
+    as_asked = {name: getattr(asked, name) for name in ("date", "every", "groups", "key", "where", "scale")}
+    positive = asked.positive if keyed is None else None
+    made: dict[str, Any] = {"positive": positive, "by": by, "inclusion": inclusion, "every_column": every_column}
+    rows = counted_items(table, column, true, **as_asked, **made)
     roles = (*(["day"] if asked.date else []), *(f"by{i}" for i in range(len(by))))
     return Opened(rows, roles, keyed, true is not None, inclusion, design, notes, tuple(terms))
 
@@ -390,14 +379,9 @@ def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple
     index = {pair: i for i, pair in enumerate(cells)}
     number = np.array([index[pair] for pair in pairs], np.int64)
     names = tuple(period_name(p, asked.every) for p in periods)
-    layout = Layout(
-        names,
-        tuple(groups),
-        np.array([t for t, _ in cells], np.int64) if dated else None,
-        np.array([g for _, g in cells], np.int64) if groups else None,
-        asked.every if dated else None,
-        asked.by,
-    )
+    in_time, in_group = np.array(cells, np.int64).reshape(-1, 2).T
+    places = in_time if dated else None, in_group if groups else None
+    layout = Layout(names, tuple(groups), *places, asked.every if dated else None, asked.by)
     made = tuple((names[t] if dated else "", groups[g] if groups else "") for t, g in cells)
     return made, number, layout
 

@@ -117,15 +117,8 @@ class Labelling:
         counts = None
         if self._documents is not None and settled:
             counts = self._documents.counts(settled, self.answers.inclusions())
-        return Labelled(
-            len(self.answers.items),
-            len(every),
-            sum(settled.values()),
-            len(every) - len(settled),
-            people,
-            agreement,
-            counts,
-        )
+        done = len(every), sum(settled.values()), len(every) - len(settled)
+        return Labelled(len(self.answers.items), *done, people, agreement, counts)
 
 
 def _agreement(everyone: dict[str, dict[str, bool]]) -> Any:

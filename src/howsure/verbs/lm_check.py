@@ -74,15 +74,8 @@ def check_language(
     if n_sampled < len(places):
         said = f"All words at {n_sampled:,} of {len(places):,} places, drawn at random (seeded), to keep to {events:,} events."
         every = replace(every, notes=(*every.notes, said))
-    return LanguageCalibration(
-        name,
-        text,
-        float(right.mean()),
-        replace(top, by="frequency in training", of_predicted=True),
-        every,
-        len(places),
-        n_sampled,
-    )
+    top = replace(top, by="frequency in training", of_predicted=True)
+    return LanguageCalibration(name, text, float(right.mean()), top, every, len(places), n_sampled)
 
 
 def _all_words(

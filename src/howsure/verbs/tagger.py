@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,9 @@ def train_tagger(
         raise InputError("a temperature is fitted on held-out text: give `dev=`.")
     words, starts, tags, _ = tagged(source, column)
     held_out = None if dev is None else tagged(dev, column)
-    fits = (
-        _crf_fits(words, starts, tags, features, lexicon, column, l2, optimiser, max_iterations, progress, dev is not None)
-        if method == "crf"
-        else _hmm_fits(words, starts, tags, pseudocount, rare, dev is not None)
-    )  # fmt: skip
+    how = {"features": features, "lexicon": lexicon, "l2": l2, "pseudocount": pseudocount, "rare": rare}
+    how |= {"method": optimiser, "max_iterations": max_iterations}
+    fits = _fits(method, (words, starts, tags), how, dev is not None, progress)
     best: Tagger | None = None
     tried: list[Candidate] = []
     for setting, value, made in fits:
@@ -159,11 +157,7 @@ def cv_tagger(
 
     def trained(train: NDArray[Any], test: NDArray[Any]) -> tuple[list[str], NDArray[np.float64], list[str]]:
         seen, ends, given = taken(train)
-        fits = (
-            _crf_fits(seen, ends, given, features, None, column, l2, "lbfgs", max_iterations, None, False)
-            if method == "crf"
-            else _hmm_fits(seen, ends, given, pseudocount, rare, False)
-        )
+        fits = _fits(method, (seen, ends, given), how)
         posterior = next(iter(fits))[2].posterior(*taken(test)[:2])
         codes = posterior.mbr_tags()
         counted: dict[str, Counter[str]] = defaultdict(Counter)
@@ -174,6 +168,8 @@ def cv_tagger(
         sure = posterior.marginals()[np.arange(len(codes)), codes]
         return [posterior.tags[c] for c in codes.tolist()], sure, [best.get(words[i], commonest) for i in test.tolist()]
 
+    how = {"features": features, "l2": l2, "pseudocount": pseudocount, "rare": rare}
+    how |= {"method": "lbfgs", "max_iterations": max_iterations}
     kept = "documents" if by_document else "sentences"
     return cross_validated(
         tags,
@@ -190,29 +186,27 @@ def cv_tagger(
     )
 
 
-def _crf_fits(
-    words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
-    method: str, max_iterations: int, progress: Progress | None, has_dev: bool,
-) -> Any:  # fmt: skip
+def _fits(
+    method: str, text: tuple[Any, ...], how: dict[str, Any], has_dev: bool = False, progress: Progress | None = None
+) -> Iterator[tuple[str, float, Tagger]]:
+    """Taggers of a text (words, starts, tags), by what is tried: the setting's name, its value, and the tagger."""
+    if method == "hmm":
+        from howsure.models.taggers.hmm import HmmCounts
+
+        counts = HmmCounts(*text, rare=_validate.count(how["rare"], "rare") if how["rare"] else 0)
+        given = how["pseudocount"]
+        for value in (given,) if given is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):
+            yield "pseudocount", value, counts.fit(pseudocount=value)
+        return
     from howsure.models.taggers.features import tag_lexicon
     from howsure.models.taggers.training import CrfTrainer
 
-    entries = None
-    if lexicon is not None:
-        other = tagged(lexicon, None)
-        entries = tag_lexicon(other[0], other[2])
-    trainer = CrfTrainer(words, starts, tags, features, entries)
-    for value in (l2,) if l2 is not None else L2_TRIED if has_dev else (0.1,):
+    other = None if how.get("lexicon") is None else tagged(how["lexicon"], None)
+    trainer = CrfTrainer(*text, how["features"], None if other is None else tag_lexicon(other[0], other[2]))
+    given, training = how["l2"], {k: how[k] for k in ("method", "max_iterations")}
+    for value in (given,) if given is not None else L2_TRIED if has_dev else (0.1,):
         said = None if progress is None else _named(progress, f"l2 = {value:g}")
-        yield ("l2", value, trainer.fit(l2=value, method=method, max_iterations=max_iterations, progress=said))
-
-
-def _hmm_fits(words: Any, starts: Any, tags: Any, pseudocount: float | None, rare: int, has_dev: bool) -> Any:
-    from howsure.models.taggers.hmm import HmmCounts
-
-    counts = HmmCounts(words, starts, tags, rare=_validate.count(rare, "rare") if rare else 0)
-    for value in (pseudocount,) if pseudocount is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):
-        yield "pseudocount", value, counts.fit(pseudocount=value)
+        yield "l2", value, trainer.fit(l2=value, progress=said, **training)
 
 
 def tagged(source: Source, column: str | None) -> tuple[list[str], NDArray[np.int64], list[str], NDArray[np.int64]]:

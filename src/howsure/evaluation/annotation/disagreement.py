@@ -71,7 +71,7 @@ class DisputedItem(Record):
         return dict(self.votes)
 
 
-def confused_labels(ratings: Ratings, p: Pairable, most: int = MOST_CONFUSED) -> tuple[ConfusedLabels, ...]:
+def confused_labels(ratings: Ratings, p: Pairable) -> tuple[ConfusedLabels, ...]:
     """Pairs of labels by their share of the disagreement, each item weighing the same."""
     from scipy.sparse import csr_array, triu
 
@@ -88,32 +88,26 @@ def confused_labels(ratings: Ratings, p: Pairable, most: int = MOST_CONFUSED) ->
         return ()
     prior = np.bincount(p.label, p.count / p.size[p.item], p.n_labels) / p.n
     chance = 2.0 / (1.0 - float(prior @ prior))
-    order = np.lexsort((both.col, both.row, -np.round(both.data, 12)))[:most]
-    return tuple(
-        ConfusedLabels(
-            ratings.labels[c],
-            ratings.labels[k],
-            float(both.data[i]) / total,
-            float(prior[c] * prior[k]) * chance,
-            int(items[c, k]),
-        )
-        for i, c, k in zip(order.tolist(), both.row[order].tolist(), both.col[order].tolist(), strict=True)
-    )
+    order = np.lexsort((both.col, both.row, -np.round(both.data, 12)))[:MOST_CONFUSED]
+    made = []
+    for i, c, k in zip(order.tolist(), both.row[order].tolist(), both.col[order].tolist(), strict=True):
+        shares = float(both.data[i]) / total, float(prior[c] * prior[k]) * chance
+        made.append(ConfusedLabels(ratings.labels[c], ratings.labels[k], *shares, int(items[c, k])))
+    return tuple(made)
 
 
-def disputed_items(ratings: Ratings, p: Pairable, most: int = MOST_ITEMS) -> tuple[DisputedItem, ...]:
+def disputed_items(ratings: Ratings, p: Pairable) -> tuple[DisputedItem, ...]:
     """The items whose ratings differ most; of equals those with more ratings."""
     each = p.disagreement()
-    order = np.lexsort((np.arange(p.n), -p.size, -np.round(each, 12)))[:most]
+    order = np.lexsort((np.arange(p.n), -p.size, -np.round(each, 12)))[:MOST_ITEMS]
     begins = np.searchsorted(p.item, np.arange(p.n + 1))
     made = []
     for i in order.tolist():
         if each[i] <= 0.0:
             break
         cells = slice(int(begins[i]), int(begins[i + 1]))
-        votes = sorted(
-            zip(p.label[cells].tolist(), p.count[cells].astype(int).tolist(), strict=True), key=lambda v: (-v[1], v[0])
-        )
+        counted = zip(p.label[cells].tolist(), p.count[cells].astype(int).tolist(), strict=True)
+        votes = sorted(counted, key=lambda v: (-v[1], v[0]))
         named = tuple((ratings.labels[label], count) for label, count in votes)
         made.append(DisputedItem(ratings.items[int(p.items[i])], float(each[i]), int(p.size[i]), named))
     return tuple(made)

@@ -38,9 +38,6 @@ class Slip:
     right: str
     shown: str
 
-    def __repr__(self) -> str:
-        return f"Slip({self.source}: {self.printed})"
-
 
 # Slips that are not to be copied, and where the sources stop short.
 SLIPS, BEYOND = (

@@ -19,7 +19,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -104,12 +103,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         Table(f"seeds-{key}", title, columns, tuple(f.row for f in filled if f.item.source == key))
         for key, title in SOURCES.items()
     )
-    return {
-        "findings": (_finding(filled),),
-        "tables": tables,
-        "notes": notes_on("seeds"),
-        "data": "the data that each command names",
-    }
+    made = {"findings": (_finding(filled),), "tables": tables, "notes": notes_on("seeds")}
+    return {**made, "data": "the data that each command names"}
 
 
 def _finding(filled: Sequence[Filled]) -> Finding:
@@ -192,11 +187,8 @@ def taken(said: str, take: str) -> str:
         if found is None:
             raise ValueError(take)
         return found.group(1)
-    return FIELD.sub(partial(_formatted, json.loads(said)), take)
-
-
-def _formatted(data: Any, field: re.Match[str]) -> str:
-    return format(at(data, field.group(1)), field.group(2) or "")
+    data = json.loads(said)
+    return FIELD.sub(lambda field: format(at(data, field[1]), field[2] or ""), take)
 
 
 def at(data: Any, path: str) -> Any:

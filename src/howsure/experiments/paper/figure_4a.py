@@ -81,35 +81,20 @@ def contests(
             most = tuple(len(questions) if top is None else top for top in tops)
             found.append((made, answers, averages(questions, answers, most, work)))
     made, answers, means = found[0]
-    tables = (
-        count_table(
-            f"{what.capitalize()} on which each model is better calibrated",
-            {"words": counts[0], "words and classes": counts[1]},
-        ),
-        averages_table(means),
-        answers_table(what, heading, MODELS, answers),
-        taggers_table(made),
-    )
+    caption = f"{what.capitalize()} on which each model is better calibrated"
+    counts_of = count_table(caption, {"words": counts[0], "words and classes": counts[1]})
+    tables = (counts_of, averages_table(means), answers_table(what, heading, MODELS, answers), taggers_table(made))
     return made, answers, means, (counts[0], counts[1]), tables
 
 
 def count_table(caption: str, counts: dict[str, Count]) -> Table:
     """Who is better how often."""
-    rows = tuple(
-        (
-            name,
-            c.n,
-            c.first,
-            c.first_significant,
-            c.second,
-            c.second_significant,
-            c.paper_first_significant,
-            c.paper_second_significant,
-        )
-        for name, c in counts.items()
-    )
+    rows = []
+    for name, c in counts.items():
+        ours = c.first, c.first_significant, c.second, c.second_significant
+        rows.append((name, c.n, *ours, c.paper_first_significant, c.paper_second_significant))
     columns = ("models know", "questions", "HMM better", "significantly", "CRF better", "significantly")
-    return Table("counts", caption, (*columns, "HMM, Alg. 2", "CRF, Alg. 2"), rows)
+    return Table("counts", caption, (*columns, "HMM, Alg. 2", "CRF, Alg. 2"), tuple(rows))
 
 
 def averages_table(means: list[Average]) -> Table:

@@ -62,23 +62,16 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
 
 
 def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
-    return [
-        {
-            "question": a.name,
-            "first": short(a.errors[0].value),
-            "second": short(a.errors[1].value),
-            "side": f"{MODELS[a.better]} significantly better" if a.significant else "neither",
-        }
-        for a in answers
-    ]
+    made = []
+    for a in answers:
+        first, second = (short(e.value) for e in a.errors)
+        side = f"{MODELS[a.better]} significantly better" if a.significant else "neither"
+        made.append({"question": a.name, "first": first, "second": second, "side": side})
+    return made
 
 
 def findings(means: list[Average], count: Count, with_classes: Count) -> tuple[Finding, ...]:
     """The paper's claims on pairs."""
-    better = finding_on(
-        "figure-4b/better",
-        held(0 < count.first < count.n / 2),
-        count=count,
-        more=with_classes,
-    )
+    verdict = held(0 < count.first < count.n / 2)
+    better = finding_on("figure-4b/better", verdict, count=count, more=with_classes)
     return better, average_finding(means, "pairs", "figure-4b/average")

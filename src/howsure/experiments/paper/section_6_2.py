@@ -18,7 +18,7 @@ from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 from howsure.experiments.explored import TITLES, Pair, asked, explored, gold_pairs, proposed_pairs
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, untested
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, shown, untested
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
 
@@ -122,16 +122,8 @@ def _doubt(document: dict[str, Any], chain: dict[str, Any], probability: float, 
     at = bisect_right(sentences, start)
     named = [abs(at - bisect_right(sentences, d["word"])) for d in chain["described"]]
     hinge = 0.0 if chain["with_link"] is None else chain["with_link"] - chain["without_link"]
-    return Doubt(
-        chain["id"],
-        chain["actor"],
-        probability,
-        agent in PRONOUNS,
-        len(chain["links"]),
-        hinge,
-        min(named, default=0),
-        rivals,
-    )
+    numbers = len(chain["links"]), hinge, min(named, default=0), rivals
+    return Doubt(chain["id"], chain["actor"], probability, agent in PRONOUNS, *numbers)
 
 
 def ranges(pairs: list[Pair]) -> list[Range]:
@@ -165,18 +157,9 @@ def _kinds(doubted: list[Doubt]) -> Table:
 
 
 def _errors(errors: dict[str, list[Range]]) -> Table:
-    rows = tuple(
-        (q, f"{r.low:g} – {r.high:g}", r.n, "–" if r.wrong is None else _share(r.wrong))
-        for q, rs in errors.items()
-        for r in rs
-    )
-    return Table(
-        "errors", "How often the one-best answer is wrong", ("question", "probability", "answers", "wrong [95%]"), rows
-    )
-
-
-def _share(e: Estimate) -> str:
-    return f"{e.value:.2f}" + ("" if e.low is None else f" [{e.low:.2f}, {e.high:.2f}]")
+    rows = tuple((q, f"{r.low:g} – {r.high:g}", r.n, shown(r.wrong, 2)) for q, rs in errors.items() for r in rs)
+    columns = ("question", "probability", "answers", "wrong [95%]")
+    return Table("errors", "How often the one-best answer is wrong", columns, rows)
 
 
 def _nearest(doubted: dict[str, list[Doubt]]) -> Table:
@@ -192,20 +175,14 @@ def _nearest(doubted: dict[str, list[Doubt]]) -> Table:
 
 def _figure(errors: dict[str, list[Range]]) -> Figure:
     caption = "How often the one-best answer is wrong, by the probability given"
-    records = [
-        {
-            "panel": q,
-            "range": f"{r.low:g} – {r.high:g}",
-            "share": r.wrong.value,
-            "low": r.wrong.value if r.wrong.low is None else r.wrong.low,
-            "high": r.wrong.value if r.wrong.high is None else r.wrong.high,
-            "label": f"n = {r.n}",
-        }
-        for q, rs in errors.items()
-        for r in rs
-        if r.wrong is not None
-    ]
-    return Figure("errors", caption + ", with 95% intervals over documents.", share_panels(records, title=caption, y_title="one-best is wrong"))  # fmt: skip
+    records = []
+    for q, r in ((q, r) for q, rs in errors.items() for r in rs):
+        if r.wrong is not None:
+            low, high = (r.wrong.value if end is None else end for end in (r.wrong.low, r.wrong.high))
+            at = {"panel": q, "range": f"{r.low:g} – {r.high:g}", "share": r.wrong.value, "low": low, "high": high}
+            records.append({**at, "label": f"n = {r.n}"})
+    drawn = share_panels(records, title=caption, y_title="one-best is wrong")
+    return Figure("errors", caption + ", with 95% intervals over documents.", drawn)
 
 
 def findings(doubted: list[Doubt], errors: dict[str, list[Range]]) -> tuple[Finding, ...]:

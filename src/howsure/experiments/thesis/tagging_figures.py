@@ -75,21 +75,17 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     size = max(2, round(np.sqrt(len(y))))
     for side, c in zip(made.sides, compared, strict=True):
         p = side.q[:, made.tags.index(tag)]
-        scores = (calibration_error(y, p, size), calibration_mse(y, p, size))
-        sharp = float(np.var(p))
-        rows.append((side.name, shown(side.accuracy), shown(c.error), *scores, sharp, c.brier.value))
+        scores = (calibration_error(y, p, size), calibration_mse(y, p, size), float(np.var(p)), c.brier.value)
+        rows.append((side.name, shown(side.accuracy), shown(c.error), *scores))
     columns = ("model", "accuracy [95%]", "RMS error [95%]", "Alg. 1, β = √n", "MSE score", "variance of q", "Brier")
-    figures = tuple(
-        Figure(
-            number,
-            f'{m}: "is this word {tag}?", accuracy {shown(s.accuracy, 3)}.',
-            curve_panels({m: calibrations[m]}, title=f"{m}, {tag}"),
-        )
-        for number, (m, s) in zip(NUMBERS[name], ((s.name, s) for s in made.sides), strict=True)
-    )
+    figures = []
+    for number, s in zip(NUMBERS[name], made.sides, strict=True):
+        caption = f'{s.name}: "is this word {tag}?", accuracy {shown(s.accuracy, 3)}.'
+        drawn = curve_panels({s.name: calibrations[s.name]}, title=f"{s.name}, {tag}")
+        figures.append(Figure(number, caption, drawn))
     return {
         "findings": (wsj_findings if name == "thesis-wsj" else tweet_findings)(made, calibrations, by, tried["basic"]),
-        "figures": figures,
+        "figures": tuple(figures),
         "tables": (
             Table("models", f'"Is this word {tag}?"', columns, tuple(rows)),
             taggers_table(made),

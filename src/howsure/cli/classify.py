@@ -10,6 +10,7 @@ from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "A model saved by `howsure classify train`.", reads=True)
+LABELLED = argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True)
 METHOD = argument("method", "logistic, naive-bayes or ngrams (a language model for each label).")
 FITTING = (
     option("tokens", "tweets or words.", "tweets"),
@@ -25,7 +26,7 @@ EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and
 
 @command(
     METHOD,
-    argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
+    LABELLED,
     options.MODEL_OUT,
     TEXT,
     options.LABELS,
@@ -59,7 +60,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
 
 @command(
     METHOD,
-    argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
+    LABELLED,
     option("folds", "Number of folds.", 10),
     TEXT,
     options.LABELS,

@@ -129,6 +129,17 @@ def say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def served(server: Any, said: str) -> None:
+    """Say where a page is and serve it until Ctrl-C."""
+    try:
+        say(said)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()
+
+
 def engine_from(
     engine: str | None, master: str | None, memory: str | None = None, skip_bad_files: bool = False
 ) -> Engine:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, called, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import command, option
 
 
@@ -63,13 +63,11 @@ def agree(deliver: Delivery, file: str, posteriors: str | None, **given: Any) ->
       howsure check p.csv --prob 'p_*' --true gold
     """
     from howsure.errors import InputError
-    from howsure.verbs.agree import agree as run_agree
     from howsure.verbs.agree import check_posteriors, write_posteriors
 
     if posteriors is not None:
         check_posteriors(posteriors)
-    with progress("Dawid-Skene") as moved:
-        made = run_agree(file, progress=moved, **given)
+    made = called("agree.agree", file, doing="Dawid-Skene", **given)
     if posteriors is not None:
         if made.crowd is None:
             raise InputError(f"there are no probabilities to write: {made.notes[0]}")

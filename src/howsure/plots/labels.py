@@ -109,16 +109,19 @@ def fold_figure(c: CrossValidation) -> Spec:
 
 def contest_figure(c: Contest) -> Spec:
     """The systems above their differences, of fixed size: for files."""
-    level = f"{100 * c.confidence_level:g}% interval"
-    parts = [
-        (system_intervals(c), f"{c.metric_name}, {level}", False),
-        (duel_intervals(c), f"difference of {c.metric_name}, {level}", True),
-    ]
-    drawn = [
-        {"width": 380, "height": interval_height(r), "layer": interval_layers(r, title, zero=zero)}
-        for r, title, zero in parts
-    ]
+    drawn = [{"width": 380, "height": height, "layer": layers} for height, layers in contest_charts(c).values()]
     return picture(vconcat=drawn)
+
+
+def contest_charts(c: Contest) -> dict[str, tuple[int, list[Spec]]]:
+    """The systems and their differences: height and layers of each."""
+    level = f"{100 * c.confidence_level:g}% interval"
+    systems, duels = system_intervals(c), duel_intervals(c)
+    difference = interval_layers(duels, f"difference of {c.metric_name}, {level}", zero=True)
+    return {
+        "systems": (interval_height(systems), interval_layers(systems, f"{c.metric_name}, {level}")),
+        "duels": (interval_height(duels), difference),
+    }
 
 
 def system_intervals(c: Contest) -> list[Spec]:

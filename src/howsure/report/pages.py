@@ -26,11 +26,10 @@ from howsure.plots.labels import (
     class_layers,
     coefficient_layers,
     confusion_layers,
-    duel_intervals,
+    contest_charts,
     matrix_layers,
-    system_intervals,
 )
-from howsure.plots.vega import MOST_DRAWN, chart, interval_height, interval_layers
+from howsure.plots.vega import MOST_DRAWN, chart, interval_height
 from howsure.report.page import render
 from howsure.report.tables import html
 
@@ -60,9 +59,8 @@ def _curve_page(template: str, c: Calibration, curve: str, histogram: str, sourc
 def calibration_page(c: Calibration) -> bytes:
     """Everything about one calibration on one page."""
     curve = "Calibration curve: observed frequency against predicted probability"
-    return _curve_page(
-        "calibration.html", c, curve, "Distribution of predicted probabilities by label", c.source or "data"
-    )
+    histogram = "Distribution of predicted probabilities by label"
+    return _curve_page("calibration.html", c, curve, histogram, c.source or "data")
 
 
 def _predicted(what: str) -> tuple[str, str]:
@@ -86,12 +84,8 @@ def abstention_page(a: Abstention) -> bytes:
         "Thresholds": [c.to_dict() for c in a.certificates] if a.by else [],
         "Cut-offs": a.table(),
         "Cheapest threshold by what a wrong answer costs (not certified)": [
-            {
-                "a wrong answer costs": c.wrong,
-                "confidence at least": c.threshold,
-                "answered": c.answered,
-                "cost of 1,000": c.per_thousand,
-            }
+            {"a wrong answer costs": c.wrong, "confidence at least": c.threshold, "answered": c.answered}
+            | {"cost of 1,000": c.per_thousand}
             for c in a.costs
         ],
     }
@@ -101,9 +95,8 @@ def abstention_page(a: Abstention) -> bytes:
 
 def paper_page(c: PaperCalibration) -> bytes:
     """A calibration as the paper computes and draws it."""
-    charts = {
-        "curve": chart(paper_layers(c), 420, "Calibration curve: empirical frequency against prediction strength")
-    }
+    described = "Calibration curve: empirical frequency against prediction strength"
+    charts = {"curve": chart(paper_layers(c), 420, described)}
     return render("paper.html", charts, c=c, source=c.source or "data")
 
 
@@ -134,12 +127,8 @@ def tagger_page(t: TaggerCheck) -> bytes:
     m, c = t.classes, t.classes.top
     facts = {"log loss of the gold sequence, per token": f"{t.log_loss:.4f}", "sentences": f"{t.n_sentences:,}"}
     tables = {name: slices for name, slices in (("pair", t.per_pair), ("span", t.per_span)) if slices}
-    more: dict[str, Any] = {
-        "c": replace(c, by="tag", slices=m.per_class),
-        "verdict": t.verdict,
-        "tables": tables,
-        "facts": facts,
-    }
+    more: dict[str, Any] = {"c": replace(c, by="tag", slices=m.per_class), "tables": tables, "facts": facts}
+    more["verdict"] = t.verdict
     return _curve_page("tagger.html", c, *_predicted("tag"), t.source, m=m, what="tokens", **more)
 
 
@@ -195,17 +184,9 @@ def score_page(s: Score) -> bytes:
 
 def contest_page(c: Contest) -> bytes:
     """Everything about one contest on one page."""
-    level = f"{100 * c.confidence_level:g}% interval"
-    charts = {
-        "systems": chart(
-            interval_layers(system_intervals(c), f"{c.metric_name}, {level}"), interval_height(c.systems), "The systems"
-        ),
-        "duels": chart(
-            interval_layers(duel_intervals(c), f"difference of {c.metric_name}, {level}", zero=True),
-            interval_height(c.duels),
-            "Differences between the systems",
-        ),
-    }
+    described = {"systems": "The systems", "duels": "Differences between the systems"}
+    drawn = contest_charts(c)
+    charts = {name: chart(layers, height, described[name]) for name, (height, layers) in drawn.items()}
     curves = {}
     if c.calibration is not None:
         curves = c.calibration.by_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from howsure.counting.result import percent
-from howsure.plots import counts
+from howsure.plots import counts, labels
 from howsure.plots.curves import (
     LOSSES,
     curve_layers,
@@ -20,14 +20,6 @@ from howsure.plots.curves import (
     paper_layers,
     pit_histogram_layers,
     risk_layers,
-)
-from howsure.plots.labels import (
-    annotator_layers,
-    class_layers,
-    coefficient_layers,
-    confusion_layers,
-    contest_charts,
-    matrix_layers,
 )
 from howsure.plots.vega import MOST_DRAWN, chart, interval_height
 from howsure.report.page import render
@@ -175,17 +167,17 @@ PIT_TEST_NOTES = {
 def score_page(s: Score) -> bytes:
     """Everything about one score on one page."""
     drawn = min(len(s.classes), MOST_DRAWN)
-    charts = {"classes": chart(class_layers(s), 40 + 22 * drawn, f"{s.f_name} of every class with its interval")}
+    charts = {"classes": chart(labels.class_layers(s), 40 + 22 * drawn, f"{s.f_name} of every class with its interval")}
     if s.confusion is not None:
         side = 80 + 26 * min(len(s.confusion.labels), MOST_DRAWN)
-        charts["matrix"] = chart(matrix_layers(s.confusion), min(side, 700), "Confusion matrix")
+        charts["matrix"] = chart(labels.matrix_layers(s.confusion), min(side, 700), "Confusion matrix")
     return render("score.html", charts, s=s, cut=len(s.classes) > MOST_DRAWN, most=MOST_DRAWN)
 
 
 def contest_page(c: Contest) -> bytes:
     """Everything about one contest on one page."""
     described = {"systems": "The systems", "duels": "Differences between the systems"}
-    drawn = contest_charts(c)
+    drawn = labels.contest_charts(c)
     charts = {name: chart(layers, height, described[name]) for name, (height, layers) in drawn.items()}
     curves = {}
     if c.calibration is not None:
@@ -201,14 +193,16 @@ MOST_LABELS = 25  # of a confusion that is drawn
 
 def agreement_page(a: Agreement) -> bytes:
     """Everything about one set of labels on one page."""
-    charts: dict[str, dict[str, Any]] = {"coefficients": chart(coefficient_layers(a), 150, "Agreement coefficients")}
+    charts: dict[str, dict[str, Any]] = {
+        "coefficients": chart(labels.coefficient_layers(a), 150, "Agreement coefficients")
+    }
     if 2 < len(a.ratings.labels) <= MOST_LABELS and a.confused:
         charts["confusion"] = chart(
-            confusion_layers(a), 26 * len(a.ratings.labels) + 40, "Labels given to the same item"
+            labels.confusion_layers(a), 26 * len(a.ratings.labels) + 40, "Labels given to the same item"
         )
     if a.crowd is not None:
         shown = min(len(a.crowd.annotators), MOST_ANNOTATORS)
-        charts["annotators"] = chart(annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
+        charts["annotators"] = chart(labels.annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
     return render("agree.html", charts, a=a, r=a.ratings, most_pairs=MOST_PAIRS, most_drawn=MOST_ANNOTATORS)
 
 

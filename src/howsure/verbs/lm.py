@@ -18,6 +18,7 @@ from howsure.corpora.reading import numbered_lines
 from howsure.engines.engine import bound
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import LanguageCalibration
+from howsure.models.ngrams import use
 from howsure.models.ngrams.comparison import ModelComparison, compared
 from howsure.models.ngrams.evaluation import Evaluation, evaluated
 from howsure.models.ngrams.model import LanguageModel, LanguageTraining
@@ -25,15 +26,7 @@ from howsure.models.ngrams.spelling import Correction, Corrector, error_model, t
 from howsure.models.ngrams.study import SmoothingStudy, studied
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import MEMORY
-from howsure.models.ngrams.use import (
-    NextWords,
-    Ranking,
-    SentenceProbabilities,
-    next_words,
-    ranked,
-    sampled,
-    sentence_probabilities,
-)
+from howsure.models.ngrams.use import NextWords, Ranking, SentenceProbabilities
 from howsure.models.ngrams.vocabulary import blocks
 from howsure.processes import Progress
 from howsure.verbs.lm_check import check_language
@@ -189,7 +182,7 @@ def generate(
     rng: np.random.Generator | int | None = None,
 ) -> str:
     """Text drawn from a model, a line each sentence."""
-    return sampled(
+    return use.sampled(
         _model(model), words, rng=_validate.generator(rng), temperature=temperature, top_k=top_k, history=history
     )
 
@@ -202,12 +195,12 @@ def prob(model: Any, sentences: str | Sequence[str]) -> SentenceProbabilities:
     >>> [round(w.prob, 3) for w in howsure.lm.prob(model, "I am Sam").sentences[0].words]
     [0.667, 0.667, 0.5, 0.5]
     """
-    return sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
+    return use.sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
 
 
 def next(model: Any, history: str = "", *, words: int = 10) -> NextWords:
     """The likeliest words after a history, with their probabilities."""
-    return next_words(_model(model), history, words)
+    return use.next_words(_model(model), history, words)
 
 
 def rank(
@@ -241,7 +234,7 @@ def rank(
         texts, scores, named = list(hypotheses), channel, key
     else:
         texts, scores, named = _hypotheses(hypotheses, text, channel, key)
-    return ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
+    return use.ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
 
 
 def _hypotheses(source: Any, text: str | None, channel: Any, keys: Any) -> tuple[list[str], Any, Any]:

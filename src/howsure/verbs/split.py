@@ -11,15 +11,8 @@ import numpy as np
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.evaluation.splits import (
-    LEFT_OUT,
-    STRADDLES,
-    Split,
-    split_dates,
-    split_groups,
-    split_rows,
-    without_straddling,
-)
+from howsure.evaluation import splits
+from howsure.evaluation.splits import Split
 from howsure.kernels.cells import Floats, Ints
 
 if TYPE_CHECKING:
@@ -181,7 +174,7 @@ def _table_codes(table: Table, groups: str | None, date: str | None, stratify: s
 def _made(
     n: int, codes: Codes, names: tuple[str, ...], share: Floats, seed: int, folds: int | None, source: str
 ) -> Split:
-    part = np.full(n, LEFT_OUT, np.int64)
+    part = np.full(n, splits.LEFT_OUT, np.int64)
     left_out: dict[str, int] = {}
     kept = np.ones(n, bool)
     for key, what in (("groups", "group"), ("date", "date"), ("stratify", "label")):
@@ -195,18 +188,18 @@ def _made(
         raise InputError(f"{len(names)} parts need as many rows at least; there are {len(at):,}.")
     here = {key: values[at] for key, (values, _) in codes.items()}
     if "date" in here:
-        found = split_dates(np.unique(here["date"], return_inverse=True)[1], share)
+        found = splits.split_dates(np.unique(here["date"], return_inverse=True)[1], share)
         if "groups" in here:
-            found = without_straddling(found, here["groups"], len(names))
+            found = splits.without_straddling(found, here["groups"], len(names))
             dropped = int((found < 0).sum())
             if dropped:
-                left_out[STRADDLES] = dropped
+                left_out[splits.STRADDLES] = dropped
     elif "groups" in here:
         present, numbered = np.unique(here["groups"], return_inverse=True)
         group_names = [codes["groups"][1][i] for i in present.tolist()]
-        found = split_groups(numbered, group_names, share, seed, here.get("stratify"))
+        found = splits.split_groups(numbered, group_names, share, seed, here.get("stratify"))
     else:
-        found = split_rows(len(at), share, np.random.default_rng(seed), here.get("stratify"))
+        found = splits.split_rows(len(at), share, np.random.default_rng(seed), here.get("stratify"))
     part[at] = found
     empty = [name for i, name in enumerate(names) if not (part == i).any()]
     if empty:

@@ -27,16 +27,6 @@ from howsure.experiments.result import (
     shown,
     side,
 )
-from howsure.experiments.tagging import (
-    NEAR,
-    Contest,
-    Tried,
-    near_best,
-    pseudocount_table,
-    regulariser,
-    taggers_table,
-    tried_table,
-)
 from howsure.kernels.cells import Ints
 from howsure.plots.panels import curve_panels
 
@@ -57,7 +47,7 @@ def settings(quick: bool) -> dict[str, Any]:
     return {**tagging.settings(quick), "bin_size": 500 if quick else 5_000, "samples": 500 if quick else 10_000}
 
 
-def pooled(made: Contest) -> Pooled:
+def pooled(made: tagging.Contest) -> Pooled:
     """For each tag a row a token, one after another."""
     y = made.all_answers("HMM")[0]
     q = {s.name: made.all_answers(s.name)[1] for s in made.sides}
@@ -82,12 +72,12 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             interval = f"[{alg.low:.4f}, {alg.high:.4f}]"
             rows.append((kind, name, shown(c.error), raw, interval, f"{high.value:+.3f}", side(high), leaning(c)))
         found[kind] = made, p
-        tables.append(_renamed(taggers_table(made), kind))
+        tables.append(_renamed(tagging.taggers_table(made), kind))
         if kind == PAPER:
             tried = shop.tried(features, n, settings["l2"])
-            tables.append(tried_table(tried, features, n, "all tags"))
+            tables.append(tagging.tried_table(tried, features, n, "all tags"))
             hmms = shop.tried_pseudocounts()
-            tables.append(pseudocount_table(hmms, "all tags"))
+            tables.append(tagging.pseudocount_table(hmms, "all tags"))
     made, p = found[PAPER]
     alg_1 = f"Alg. 1, β = {settings['bin_size']:,}"
     columns = ("HMM", "model", "RMS error [95%]", alg_1, "Alg. 2", "curve's mean height", "by §3.3", "by its slope")
@@ -95,7 +85,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     drawn = {n: calibrated(p.y, q, p.group, settings["bin_size"]) for n, q in p.q.items()}
     title = f"All {len(made.tags)} tags of {len(made.gold):,} tokens"
     return {
-        "findings": (lower(found), underconfident(made, hmms), overconfident(made, tried), regulariser(tried)),
+        "findings": (lower(found), underconfident(made, hmms), overconfident(made, tried), tagging.regulariser(tried)),
         "figures": (Figure("3", f"{title}: HMM (pseudocount 1) and CRF.", curve_panels(drawn, title=title)),),
         "tables": (errors, *tables),
         "notes": notes_on("figure-3"),
@@ -111,7 +101,7 @@ def _renamed(t: Table, kind: str) -> Table:
     return Table(f"taggers-{KINDS.index(kind)}", f"{t.caption}: {kind}", t.columns, t.rows)
 
 
-def lower(found: dict[str, tuple[Contest, Pooled]]) -> Finding:
+def lower(found: dict[str, tuple[tagging.Contest, Pooled]]) -> Finding:
     """The paper's claim on the size of the error."""
     made, p = found[PAPER]
     hmm, crf = (p.calibrations[n].error for n in ("HMM", "CRF"))
@@ -125,24 +115,24 @@ def lower(found: dict[str, tuple[Contest, Pooled]]) -> Finding:
     return finding_on("figure-3/lower", judged(d.low, d.high), hmm=hmm, crf=crf, d=d, accuracy=accuracy, others=others)
 
 
-def _confidence(made: Contest, model: str) -> dict[str, Any]:
+def _confidence(made: tagging.Contest, model: str) -> dict[str, Any]:
     """A model's mean probability of the predicted tag less its accuracy, and in words."""
     gap = next(s.confidence_gap for s in made.sides if s.name == model)
-    return {"gap": gap, "confidence": side(gap, "overconfident", "underconfident"), "within": 100 * NEAR}
+    return {"gap": gap, "confidence": side(gap, "overconfident", "underconfident"), "within": 100 * tagging.NEAR}
 
 
-def underconfident(made: Contest, hmms: Sequence[Tried]) -> Finding:
+def underconfident(made: tagging.Contest, hmms: Sequence[tagging.Tried]) -> Finding:
     """The HMM's curve, at the paper's pseudocount and at others."""
     its = next(t for t in hmms if t.setting == PSEUDOCOUNT)
-    best, near = max(hmms, key=lambda t: t.on_dev), near_best(hmms)
+    best, near = max(hmms, key=lambda t: t.on_dev), tagging.near_best(hmms)
     more = {"tried": len(hmms), "n_near": len(near), "sides": " or ".join(sorted({t.side for t in near}))}
     verdict = judged(its.height.low, its.height.high)
     return finding_on("figure-3/underconfident", verdict, its=its, best=best, **more, **_confidence(made, "HMM"))
 
 
-def overconfident(made: Contest, tried: Sequence[Tried]) -> Finding:
-    """The CRF's curve, and whether it hangs on a regulariser that accuracy hardly tells from others."""
-    best, near = max(tried, key=lambda t: t.on_dev), near_best(tried)
+def overconfident(made: tagging.Contest, tried: Sequence[tagging.Tried]) -> Finding:
+    """The CRF's curve, and whether it hangs on a tagging.regulariser that accuracy hardly tells from others."""
+    best, near = max(tried, key=lambda t: t.on_dev), tagging.near_best(tried)
     by = "; ".join(f"l2 = {t.setting:g} {t.height.value:+.3f}" for t in near) + "."
     verdict = judged(best.height.low, best.height.high, above=False)
     if len({t.height.value > 0 for t in near}) > 1:

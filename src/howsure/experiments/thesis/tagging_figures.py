@@ -15,6 +15,7 @@ from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_mse
 from howsure.calibration.result import Calibration
+from howsure.experiments import tagging
 from howsure.experiments.registry import Work
 from howsure.experiments.result import (
     CONFIDENCE_LEVEL,
@@ -27,16 +28,6 @@ from howsure.experiments.result import (
     judged,
     notes_on,
     shown,
-)
-from howsure.experiments.tagging import (
-    Contest,
-    Tried,
-    Workshop,
-    contest,
-    near_best,
-    said_of,
-    taggers_table,
-    tried_table,
 )
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
@@ -62,7 +53,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     """Three curves, their errors and accuracies, and the thesis's claims."""
     name = settings["experiment"]
     tag = TAGS[name]
-    shop = Workshop(settings, work)
+    shop = tagging.Workshop(settings, work)
     made = trained(shop)
     n = shop.train.n_sentences
     work("calibration")
@@ -88,14 +79,14 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         "figures": tuple(figures),
         "tables": (
             Table("models", f'"Is this word {tag}?"', columns, tuple(rows)),
-            taggers_table(made),
-            *(tried_table(t, f, n, f'"is this word {tag}?"') for f, t in tried.items()),
+            tagging.taggers_table(made),
+            *(tagging.tried_table(t, f, n, f'"is this word {tag}?"') for f, t in tried.items()),
         ),
-        "notes": notes_on("thesis", tried=said_of(tried["basic"])[0], size=size),
+        "notes": notes_on("thesis", tried=tagging.said_of(tried["basic"])[0], size=size),
     }
 
 
-def trained(shop: Workshop) -> Contest:
+def trained(shop: tagging.Workshop) -> tagging.Contest:
     """The three taggers on the test text."""
     n = shop.train.n_sentences
     hmm = shop.hmm(rare=0, pseudocounts=[0.0])
@@ -104,7 +95,7 @@ def trained(shop: Workshop) -> Contest:
         crf = shop.best_crf(features, n, shop.settings["l2"][features])
         taggers[name] = (crf, f"l2 = {crf.settings['l2']:g}, {n:,} sentences")
     shop.work("posteriors on the test text")
-    return contest(shop.train, shop.test, taggers)
+    return tagging.contest(shop.train, shop.test, taggers)
 
 
 Calibrations = dict[str, Calibration]
@@ -115,9 +106,9 @@ def _errors(calibrations: Calibrations) -> dict[str, float]:
     return {n: c.error.value for n, c in calibrations.items() if c.error is not None}
 
 
-def _basic(calibrations: Calibrations, pair: Pair, claim: str, tried: Sequence[Tried]) -> Finding:
+def _basic(calibrations: Calibrations, pair: Pair, claim: str, tried: Sequence[tagging.Tried]) -> Finding:
     """The claim is undecided where regularisers that accuracy on dev hardly tells apart have both answers."""
-    near, (hmm, basic) = near_best(tried), (calibrations[n].error for n in (HMM, BASIC))
+    near, (hmm, basic) = tagging.near_best(tried), (calibrations[n].error for n in (HMM, BASIC))
     sides = {hmm is not None and t.error.value < hmm.value for t in near}
     settings = ", ".join(f"l2 = {t.setting:g} (accuracy on dev {t.on_dev:.4f}) {shown(t.error)}" for t in near)
     hangs = f" That hangs on the regulariser: {settings}." if len(sides) > 1 else ""
@@ -129,7 +120,9 @@ def _basic(calibrations: Calibrations, pair: Pair, claim: str, tried: Sequence[T
     return finding_on(claim, verdict, numbers=numbers, hmm=hmm, basic=basic, d=d, hangs=hangs)
 
 
-def wsj_findings(made: Contest, of: Calibrations, pairs: Pairs, tried: Sequence[Tried]) -> tuple[Finding, ...]:
+def wsj_findings(
+    made: tagging.Contest, of: Calibrations, pairs: Pairs, tried: Sequence[tagging.Tried]
+) -> tuple[Finding, ...]:
     """What the thesis says of newswire."""
     right = next(s.accuracy for s in made.sides if s.name == ADVANCED)
     d, from_hmm = (-pairs[n, ADVANCED].error_squared for n in (BASIC, HMM))
@@ -146,7 +139,9 @@ def wsj_findings(made: Contest, of: Calibrations, pairs: Pairs, tried: Sequence[
     )
 
 
-def tweet_findings(made: Contest, of: Calibrations, pairs: Pairs, tried: Sequence[Tried]) -> tuple[Finding, ...]:
+def tweet_findings(
+    made: tagging.Contest, of: Calibrations, pairs: Pairs, tried: Sequence[tagging.Tried]
+) -> tuple[Finding, ...]:
     """What the thesis says of tweets."""
     right = next(s.accuracy for s in made.sides if s.name == ADVANCED)
     d, advanced, errors = -pairs[BASIC, ADVANCED].error_squared, of[ADVANCED], _errors(of)

@@ -11,22 +11,11 @@ from typing import get_args
 from markupsafe import Markup, escape
 
 from howsure.data import table
-from howsure.experiments.result import Finding, Reproduction, Verdict
+from howsure.experiments.result import OVERVIEW, Finding, Reproduction, Verdict
 from howsure.report.page import render
 
-TITLE = "The paper, the thesis and the notes, point by point"
+TITLE, LEGEND, SOURCES = (OVERVIEW[part] for part in ("title", "legend", "sources"))
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-LEGEND = (
-    "*Confirmed*: the finding holds here. *Corrected*: the claim is wrong of itself, whatever the data. *Differs*: these data and "
-    "models show another thing. *Undecided*: the interval, or settings that tuning cannot tell apart, have both answers. *Not tested*: there is nothing to "
-    "tell it by. *Extended*: the source does not claim it or leaves it open, and ours goes on. Over- and underconfident are judged by the source's own definition, "
-    "the curve below or above the diagonal (paper §3.3), with ours beside it. What is compared is the finding; the numbers are of other data."
-)
-SOURCES = (
-    "Paper: Nguyen & O'Connor, *Posterior calibration and exploratory analysis for natural language processing models*, EMNLP "
-    "2015. Thesis: K. Nguyen's honours thesis behind it, in its drafts. Notes: course notes on annotation, evaluation, n-gram models "
-    "and smoothing."
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ class Finding:
 
 CLAIMS: dict[str, dict[str, str]] = tomllib.loads((files("howsure.data") / "claims.toml").read_text(encoding="utf-8"))
 NOTES: dict[str, Any] = CLAIMS.pop("notes")  # by experiment
+OVERVIEW = CLAIMS.pop("overview")
 
 
 class _Words(Formatter):

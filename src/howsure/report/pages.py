@@ -45,7 +45,7 @@ def _curve_page(template: str, c: Calibration, curve: str, histogram: str, sourc
     if "what" in shown:
         of_what = f"Accuracy against the share of {shown.pop('what')} answered"
         charts["risk"] = chart(risk_layers(shown["m"].risk_coverage), 220, of_what)
-    return render(template, charts, source=source, test_notes=TEST_NOTES, **{"c": c, **shown})
+    return render(template, charts, source=source, **{"c": c, **shown})
 
 
 def calibration_page(c: Calibration) -> bytes:
@@ -99,16 +99,6 @@ def classes_page(m: MulticlassCalibration) -> bytes:
     return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", c=shown, m=m, what="items")
 
 
-TEST_NOTES = {
-    "combined": "Cauchy combination of the next two, p cut at ½ so that none cancels another; the headline.",
-    "excess error": "Is the debiased squared calibration error larger than a calibrated model's would be? Any shape.",
-    "score": "Is q shifted, or its slope wrong?",
-    "Spiegelhalter": "Is the Brier score what it should be if q were right?",
-    "Kolmogorov-Smirnov": "The largest cumulative difference between y and q.",
-    "Kuiper": "The range of the cumulative difference.",
-}
-
-
 def language_page(m: LanguageCalibration) -> bytes:
     """A language model's calibration on one page: the predicted word, then all words by their frequency."""
     return _curve_page("language.html", m.top, *_predicted("next word"), m.model or "the model", m=m)
@@ -152,16 +142,7 @@ def continuous_page(c: ContinuousCalibration) -> bytes:
         "pit": chart(pit_histogram_layers(c), 220, "Histogram of PIT values: flat when calibrated"),
         "ecdf": chart(ecdf_difference_layers(c), 240, "ECDF of PIT values less the diagonal, with a simultaneous band"),
     }
-    return render("continuous.html", charts, c=c, source=c.source or "data", test_notes=PIT_TEST_NOTES)
-
-
-PIT_TEST_NOTES = {
-    "combined": "Cauchy combination of the next three, p cut at ½ so that none cancels another; the headline.",
-    "simultaneous band": "Does the curve leave its band anywhere? Any shape. The statistic is the least pointwise tail.",
-    "mean of PIT": "Is the mean ½? Below: forecasts too high; above: too low. The statistic is z.",
-    "variance of PIT": "Is the mean square about ½ equal to 1/12? Above: too narrow; below: too wide. The statistic is z.",
-    "Kolmogorov-Smirnov": "The largest distance between the ECDF of PIT values and the diagonal.",
-}
+    return render("continuous.html", charts, c=c, source=c.source or "data")
 
 
 def score_page(s: Score) -> bytes:

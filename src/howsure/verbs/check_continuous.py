@@ -145,8 +145,7 @@ def _from_table(
     with open_table(source, engine_of(engine)) as table:
         outcome, columns, found = forecast_columns(table, *named)
         k = len(columns)
-        with items_from_table(
-            table, true=outcome, probs=columns, where=where, outcome=True, batch_rows=rows_at_a_time(k)
-        ) as rows:
+        asked: dict[str, Any] = {"where": where, "outcome": True, "batch_rows": rows_at_a_time(k)}
+        with items_from_table(table, true=outcome, probs=columns, **asked) as rows:
             work = PitWork(outcome.name, rows.items.probs, None if found is None else tuple(found), k)
             return rows.rows.fold(work), rows.name

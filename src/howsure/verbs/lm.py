@@ -120,23 +120,10 @@ def train(
         options["cut_off"] = cut_off
     if vocabulary is not None and (min_count > 1 or vocabulary_size is not None):
         raise InputError("give a vocabulary, or a minimum count or size, not both.")
-    model = trained(
-        _source(text),
-        order=order,
-        smoothing=smoothing,
-        units=units,
-        sentences=sentences,
-        padding=1 if padding == "one" else max(1, order - 1),
-        lowercase=lowercase,
-        min_count=min_count,
-        size=vocabulary_size,
-        words=_words(vocabulary),
-        closed=closed,
-        dev=None if dev is None else _source(dev),
-        memory=MEMORY if memory is None else bound(memory),
-        progress=progress,
-        **options,
-    )
+    options |= {"order": order, "smoothing": smoothing, "units": units, "sentences": sentences, "lowercase": lowercase}
+    options |= {"min_count": min_count, "size": vocabulary_size, "words": _words(vocabulary), "closed": closed}
+    options |= {"padding": 1 if padding == "one" else max(1, order - 1), "dev": None if dev is None else _source(dev)}
+    model = trained(_source(text), memory=MEMORY if memory is None else bound(memory), progress=progress, **options)
     if dev is not None:
         found = evaluated(model, _source(dev))
         model.settings["dev_perplexity"] = finite(found.perplexity)

@@ -152,9 +152,8 @@ def _array_codes(n: int, **given: Any) -> Codes:
             coded[~missing] = codes
             made[name] = coded, [str(v) for v in distinct.tolist()]
         else:
-            made[name] = codes_of(
-                pa.array([None if v is None or v != v else str(v) for v in array.tolist()], pa.string())
-            )
+            texts = [None if v is None or v != v else str(v) for v in array.tolist()]
+            made[name] = codes_of(pa.array(texts, pa.string()))
     return made
 
 

@@ -145,20 +145,17 @@ def studied(
             work(f"{n:,} samples, {MENTIONS[mentions]}")
             drawn = pairs.sampled(n, rng)
             rows.append(_row(settings, mentions, f"{n:,} samples", pairs, drawn, rng))
-        panels[MENTIONS[mentions]] = {
-            "exact": paper.adaptive_bins(pairs.y, pairs.q, settings["bin_size"]),
-            f"{settings['samples'][-1]:,} samples": paper.adaptive_bins(pairs.y, drawn, settings["bin_size"]),
-        }
+        both = {"exact": pairs.q, f"{settings['samples'][-1]:,} samples": drawn}
+        bins = {how: paper.adaptive_bins(pairs.y, q, settings["bin_size"]) for how, q in both.items()}
+        panels[MENTIONS[mentions]] = bins
         flat = Pairs(model.with_temperature(1.0), test)
         rows.append(_row(settings, mentions, "no temperature", flat, flat.q, rng))
         if settings["costs"]:
-            costly = Pairs(
-                fitted(work, settings, train, tune, mentions=mentions, costs=True).with_temperature(1.0), test
-            )
+            with_costs = fitted(work, settings, train, tune, mentions=mentions, costs=True)
+            costly = Pairs(with_costs.with_temperature(1.0), test)
             rows.append(_row(settings, mentions, "error costs", costly, costly.q, rng))
-        about.append(
-            f"{MENTIONS[mentions]}: {pairs.n_mentions:,} in {pairs.n_documents} documents, temperature {model.temperature:.3f}"
-        )
+        found = f"{MENTIONS[mentions]}: {pairs.n_mentions:,} in {pairs.n_documents} documents"
+        about.append(f"{found}, temperature {model.temperature:.3f}")
     corpus = "OntoNotes (CoNLL-2011)" if settings["data"] == "conll-2011" else "OntoGUM"
     sizes = {"train": len(train), "tune": len(tune), "test": len(test)}
     return {
@@ -177,20 +174,12 @@ def _row(settings: dict[str, Any], mentions: str, how: str, pairs: Pairs, q: Flo
     high = q >= 1 / 3
     upper = check(pairs.y[high], q[high], groups=pairs.document[high], rng=None)
     assert isinstance(upper, Calibration)
-    off = q - pairs.q
-    return Row(
-        mentions,
-        how,
-        len(q),
-        float(pairs.y.mean()),
-        paper.calibration_error(pairs.y, q, settings["bin_size"]),
-        paper.calibration_interval(pairs.y, q, settings["bin_size"], settings["simulations"], rng),
-        made.error,
-        float(np.mean((q - pairs.y) ** 2)),
-        float(np.abs(off).max()),
-        float(np.sqrt(np.mean(off**2))),
-        upper.bias.gap,
-    )
+    off, size = q - pairs.q, settings["bin_size"]
+    published = paper.calibration_error(pairs.y, q, size)
+    interval = paper.calibration_interval(pairs.y, q, size, settings["simulations"], rng)
+    brier, largest, rms = np.mean((q - pairs.y) ** 2), np.abs(off).max(), np.sqrt(np.mean(off**2))
+    numbers = published, interval, made.error, float(brier), float(largest), float(rms)
+    return Row(mentions, how, len(q), float(pairs.y.mean()), *numbers, upper.bias.gap)
 
 
 def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Figure:
@@ -209,8 +198,9 @@ def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Fig
 
 
 def _table(rows: list[Row], bin_size: int) -> Table:
-    columns = ("mentions", "probabilities", "pairs", "base rate", f"CalibErr, β = {bin_size:,}", "Algorithm 2", "debiased [95%, documents]", "Brier", "largest deviation")  # fmt: skip
-    return Table("pairs", "Pairs of mentions", columns, tuple(r.cells() for r in rows))
+    columns = ("mentions", "probabilities", "pairs", "base rate", f"CalibErr, β = {bin_size:,}", "Algorithm 2")
+    more = ("debiased [95%, documents]", "Brier", "largest deviation")
+    return Table("pairs", "Pairs of mentions", (*columns, *more), tuple(r.cells() for r in rows))
 
 
 def findings(rows: list[Row], settings: dict[str, Any]) -> tuple[Finding, ...]:

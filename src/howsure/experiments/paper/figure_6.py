@@ -115,16 +115,11 @@ def between_actors(laid: list[Cell]) -> Changes:
 
 
 def _changes(pairs: list[tuple[Cell, Cell]]) -> Changes:
-    n = sure = overlapping = sure_overlapping = 0
-    for a, b in pairs:
-        if a.best == b.best:
-            continue
-        up, down = (b, a) if b.best > a.best else (a, b)
-        is_sure = more_than(up.law, down.law) >= SURE
-        overlaps = up.law.interval(0.95)[0] <= down.law.interval(0.95)[1]
-        n, sure = n + 1, sure + is_sure
-        overlapping, sure_overlapping = overlapping + overlaps, sure_overlapping + (overlaps and is_sure)
-    return Changes(n, sure, overlapping, sure_overlapping)
+    sure, overlaps = [], []
+    for down, up in (sorted(pair, key=lambda c: c.best) for pair in pairs if pair[0].best != pair[1].best):
+        sure.append(more_than(up.law, down.law) >= SURE)
+        overlaps.append(up.law.interval(0.95)[0] <= down.law.interval(0.95)[1])
+    return Changes(len(sure), sum(sure), sum(overlaps), sum(map(all, zip(sure, overlaps, strict=True))))
 
 
 def _coverages(main: dict[str, Exploration], settings: dict[str, Any], every: str) -> dict[str, Coverage]:
@@ -164,18 +159,11 @@ def _figures(main: dict[str, Exploration], every: str) -> tuple[Figure, ...]:
         }
         what = "“attack”" if question == "attack" else "22 violent verbs, wide rules"
         caption = f"Documents per {every} with an agent of {what}"
-        specification = _with_long_names(timeline_figure(lines, caption, every))
-        figures.append(
-            Figure(f"6{letter}", f"{caption}: mean, 50, 80 and 95% bands, and one-best (dashed).", specification)
-        )
+        drawn = timeline_figure(lines, caption, every)
+        for layer in drawn["layer"]:  # names of organisations are long
+            layer["encoding"]["color"]["legend"] |= {"labelLimit": 300}
+        figures.append(Figure(f"6{letter}", f"{caption}: mean, 50, 80 and 95% bands, and one-best (dashed).", drawn))
     return tuple(figures)
-
-
-def _with_long_names(specification: dict[str, Any]) -> dict[str, Any]:
-    """Names of organisations are long."""
-    for layer in specification["layer"]:
-        layer["encoding"]["color"]["legend"] |= {"labelLimit": 300}
-    return specification
 
 
 def _totals(main: dict[str, Exploration]) -> Table:

@@ -145,9 +145,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     for strength in settings["on_training"]:
         work(f"training with a penalty on the training text, strength {strength:g}")
         aim = Penalised(objective, whole, train, strength)
-        add(
-            f"training {strength:g}", f"penalty {strength:g} on the training text", fitted(whole, aim, objective), train
-        )
+        name = f"penalty {strength:g} on the training text"
+        add(f"training {strength:g}", name, fitted(whole, aim, objective), train)
     part = CrfTrainer(rest.words, rest.starts, rest.tags, settings["features"])
     smaller = part.objective(settings["l2"])
     plain = fitted(part, smaller, smaller)
@@ -159,12 +158,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         add(f"held-out {strength:g}", f"{share}, penalty {strength:g} on the rest", fitted(part, aim, smaller), held)
     posterior = plain.posterior(held.words, held.starts)
     found = fit_temperature(posterior, posterior.codes(held.tags)).temperature
-    add(
-        "temperature",
-        f"{share}, one temperature ({found:.3f}) from the rest",
-        plain.with_settings(temperature=found),
-        held,
-    )
+    name = f"{share}, one temperature ({found:.3f}) from the rest"
+    add("temperature", name, plain.with_settings(temperature=found), held)
     columns = ("CRF", "accuracy", "RMS error [95%]", "confidence less accuracy [95%]", "the same on its own text")
     caption = "The predicted tag on the test text; its own text is what the penalty or temperature was fitted to"
     table = Table("penalties", caption, columns, tuple(m.row for m in made.values()))

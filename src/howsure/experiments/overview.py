@@ -74,23 +74,10 @@ def overview_page(
 ) -> bytes:
     """The same as HTML; `drawings` are SVG files by name, shown as pictures, which run nothing."""
     pictures = {name: f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" for name, svg in drawings.items()}
-    return render(
-        "reproduction.html",
-        {},
-        styles=("reproduction.css",),
-        results=results,
-        pictures=pictures,
-        title=TITLE,
-        legend=inline(LEGEND),
-        sources=inline(SOURCES),
-        tally=tally(results),
-        slips=SLIPS,
-        beyond=BEYOND,
-        left_out=left_out,
-        inline=inline,
-        cell=_shown,
-        words=lambda value: isinstance(value, str) and value[:1].isalpha(),  # to be read rather than compared
-    )
+    shown = {"results": results, "pictures": pictures, "tally": tally(results), "left_out": left_out}
+    shown |= {"title": TITLE, "legend": inline(LEGEND), "sources": inline(SOURCES), "slips": SLIPS, "beyond": BEYOND}
+    shown |= {"words": lambda value: isinstance(value, str) and value[:1].isalpha()}  # to be read rather than compared
+    return render("reproduction.html", {}, styles=("reproduction.css",), inline=inline, cell=_shown, **shown)
 
 
 def inline(said: str) -> Markup:

@@ -128,17 +128,9 @@ def count(
         given = _validate.scale(scale, logits=logits)
         asked = Asked(prob, true, positive, labels, key, date, every, by, formula, design, groups, where, given)
         found = tallied(y, asked, engine_of(engine))
-    made = counts_of(
-        found.tally.renumbered(found.cells, found.number),
-        found.layout,
-        design=found.checked_design(),
-        level=level,
-        rng=generator,
-        half_width=half,
-        notes=found.notes,
-        source=found.source,
-        whole_groups=found.grouped,
-    )
+    about: dict[str, Any] = {"notes": found.notes, "source": found.source, "whole_groups": found.grouped}
+    how: dict[str, Any] = {"design": found.checked_design(), "level": level, "rng": generator, "half_width": half}
+    made = counts_of(found.tally.renumbered(found.cells, found.number), found.layout, **how, **about)
     if found.columns is not None:
         made = replace(made, coefficients=regression_of(found.tally, *found.columns, level, whole_groups=found.grouped))
     return made

@@ -228,20 +228,11 @@ def doctor(*, thorough: bool = False) -> Diagnosis:
     needed = requirements()
     base = tuple(_package(name, oldest) for name, oldest in needed.get("", ()))
     extras = tuple(_extra(name, needed[name]) for name in PURPOSES if name in needed)
-    english = _english_trouble()
     data = os.environ.get("HOWSURE_DATA") or None
-    return Diagnosis(
-        version=__version__,
-        base=base,
-        extras=extras,
-        english=english,
-        machine=_machine(),
-        folders=_folders(),
-        data=data,
-        corpora=tuple(name for name in CORPORA if data is not None and Path(data, name).is_dir()),
-        troubles=_thorough(base, extras) if thorough else (),
-        is_thorough=thorough,
-    )
+    corpora = tuple(name for name in CORPORA if data is not None and Path(data, name).is_dir())
+    troubles = _thorough(base, extras) if thorough else ()
+    around = _machine(), _folders(), data, corpora
+    return Diagnosis(__version__, base, extras, _english_trouble(), *around, troubles, thorough)
 
 
 def requirements() -> dict[str, tuple[tuple[str, str], ...]]:

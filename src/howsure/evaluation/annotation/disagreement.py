@@ -6,6 +6,7 @@ Every pair of ratings of one item is a row (pair of annotators, label, label); r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -201,21 +202,14 @@ def _chunk(
         )
         influence = (each - observed[pair]) / observed[pair] - (own - 2.0 * expected[pair]) / expected[pair]
         influence /= total[pair]
-        columns.append(
-            [
-                _coefficient(
-                    name,
-                    (float(plain[i]), float(by_chance[i])),
-                    (float(observed[i]), float(expected[i])),
-                    influence[bounds[i] : bounds[i + 1]],
-                    None if groups is None else groups[bounds[i] : bounds[i + 1]],
-                    _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i],
-                    level,
-                    labels[int(x[bounds[i]])],
-                )
-                for i in range(len(size))
-            ]
-        )
+        column = []
+        for i, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            ends = (float(plain[i]), float(by_chance[i])), (float(observed[i]), float(expected[i]))
+            added = _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i]
+            own_groups = None if groups is None else groups[begin:end]
+            label = labels[int(x[begin])]
+            column.append(_coefficient(name, *ends, influence[begin:end], own_groups, added, level, label))
+        columns.append(column)
     return list(zip(*columns, strict=True))
 
 

@@ -54,19 +54,11 @@ def score_cells(
     used = np.flatnonzero(metrics.present(t))
     made = _tables(look, spread, clustered, t, labels, used, confidence_level, beta)
     names = tuple(labels[i] for i in used)
-    confusion = None
     if len(used) <= MOST_LABELS:
-        confusion = Confusion.of(names, np.searchsorted(used, gold), np.searchsorted(used, pred), count)
-    return Score(
-        n=int(count.sum()),
-        confusion=confusion,
-        baselines=_baselines(labels, t.gold, beta),
-        n_groups=spread.n_units if clustered else None,
-        beta=beta,
-        confidence_level=confidence_level,
-        notes=_label_notes(labels, t),
-        **made,
-    )
+        made["confusion"] = Confusion.of(names, np.searchsorted(used, gold), np.searchsorted(used, pred), count)
+    made |= {"n_groups": spread.n_units if clustered else None, "beta": beta, "confidence_level": confidence_level}
+    baselines, notes = _baselines(labels, t.gold, beta), _label_notes(labels, t)
+    return Score(n=int(count.sum()), baselines=baselines, notes=notes, **made)
 
 
 def score_spans(
@@ -88,15 +80,8 @@ def score_spans(
     every = np.arange(len(scheme.types))
     made = _tables(look, look(units), True, t, scheme.types, every, confidence_level, beta)
     made["accuracy"] = metrics.estimated(metrics.accuracy(tokens.totals()), tokens, confidence_level)
-    return Score(
-        n=len(gold),
-        n_groups=units.n,
-        spans=True,
-        beta=beta,
-        confidence_level=confidence_level,
-        notes=span_notes({"gold": truth, "predicted": said}),
-        **made,
-    )
+    made |= {"n_groups": units.n, "beta": beta, "confidence_level": confidence_level}
+    return Score(n=len(gold), spans=True, notes=span_notes({"gold": truth, "predicted": said}), **made)
 
 
 def macro_f1(units: Units, confidence_level: float) -> Estimate:
@@ -158,25 +143,12 @@ def _tables(
         for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
     ]
     here = np.flatnonzero(metrics.present(t))
-    made[1:4] = [
-        metrics.macro_interval(
-            look.averages[1 + i].value,
-            factor * float(spread.averages[1 + i]),
-            [columns[i][c] for c in here],
-            factor * spread.classes[i][here],
-            n,
-            clustered,
-            level,
-        )
-        for i in range(3)
-    ]
-    return {
-        "accuracy": made[0],
-        "classes": classes,
-        "macro": Averages(*made[1:4]),
-        "micro": Averages(*made[4:7]),
-        "weighted": Averages(*made[7:]),
-    }
+    for i in range(3):
+        whole = look.averages[1 + i].value, factor * float(spread.averages[1 + i])
+        own = [columns[i][c] for c in here], factor * spread.classes[i][here]
+        made[1 + i] = metrics.macro_interval(*whole, *own, n, clustered, level)
+    averages = {"macro": Averages(*made[1:4]), "micro": Averages(*made[4:7]), "weighted": Averages(*made[7:])}
+    return {"accuracy": made[0], "classes": classes, **averages}
 
 
 def f_rows(t: Totals, beta: float) -> Floats:

@@ -68,19 +68,9 @@ def _restaurant(limit: int | None) -> tuple[Finding, Table]:
     zeros = int(((counts == 0) == (printed == 0)).sum())
     laplace = (counts[0, 1] + 1) / (contexts[0] + size)
     off = float(np.abs(likeliest - printed_likeliest).max())
-    return finding_on(
-        "course/restaurant",
-        held(r > 0.99 and off < 0.05),
-        size=size,
-        i_want=counts[0, 1],
-        printed=printed[0, 1],
-        r=r,
-        zeros=zeros,
-        off=off,
-        laplace=laplace,
-        p_want=likeliest[0, 1],
-        rounded=f"{likeliest[0, 1]:.2f}".lstrip("0"),
-    ), table
+    numbers = {"size": size, "r": r, "zeros": zeros, "off": off, "laplace": laplace, "p_want": likeliest[0, 1]}
+    numbers |= {"i_want": counts[0, 1], "printed": printed[0, 1], "rounded": f"{likeliest[0, 1]:.2f}".lstrip("0")}
+    return finding_on("course/restaurant", held(r > 0.99 and off < 0.05), numbers), table
 
 
 def newswire(limit: int | None) -> list[str]:

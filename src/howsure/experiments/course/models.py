@@ -180,17 +180,9 @@ def _good_turing() -> Finding:
     counts = np.unique(pairs, return_counts=True)[1].astype(np.int64)
     with_factor, without, unseen = good_turing_masses(counts)
     n0, printed = vocabulary**2 - len(counts), vocabulary**2 - len(pairs)
-    return finding_on(
-        "course/good-turing",
-        "corrected",
-        with_factor=with_factor,
-        without=without,
-        unseen=unseen,
-        types=len(counts),
-        tokens=len(pairs),
-        n0=n0,
-        printed=printed,
-    )
+    masses = {"with_factor": with_factor, "without": without, "unseen": unseen}
+    sizes = {"types": len(counts), "tokens": len(pairs), "n0": n0, "printed": printed}
+    return finding_on("course/good-turing", "corrected", masses | sizes)
 
 
 def _entropies() -> Finding:

@@ -113,14 +113,7 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
     p = duel.bootstrap.p_one_sided
     mcnemar = next(t.p_value for t in duel.tests if t.name == "McNemar, exact")
     spread = np.sqrt(exact * (1 - exact) / samples)
-    return finding_on(
-        "course/significance",
-        "confirmed" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
-        naive=naive,
-        exact=exact,
-        p=p,
-        samples=samples,
-        mcnemar=mcnemar,
-        duel=duel,
-        ours=[f"{x:.2f}".lstrip("0") for x in (a.mean(), b.mean(), duel.difference.value, p, naive)],
-    )
+    verdict = held(abs(p - exact) < 5 * spread and naive > 0.4)
+    ours = [f"{x:.2f}".lstrip("0") for x in (a.mean(), b.mean(), duel.difference.value, p, naive)]
+    numbers = {"naive": naive, "exact": exact, "p": p, "samples": samples, "mcnemar": mcnemar, "duel": duel}
+    return finding_on("course/significance", verdict, numbers, ours=ours)

@@ -272,12 +272,5 @@ def gold(covered: dict[str, Coverage]) -> Finding:
     numbers = {f"{q}_{k}": v for q, c in covered.items() for k, v in asdict(c).items()}
     share = min(c.held / c.cells for c in covered.values())
     best = max(c.reachable_held / c.reachable_cells for c in covered.values())
-    return finding_on(
-        "figure-6/gold",
-        "extended",
-        numbers=numbers,
-        no="" if share >= 0.9 else "not ",
-        said=said,
-        share=share,
-        best=best,
-    )
+    no = "" if share >= 0.9 else "not "
+    return finding_on("figure-6/gold", "extended", numbers=numbers, no=no, said=said, share=share, best=best)

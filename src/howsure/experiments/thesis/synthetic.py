@@ -25,7 +25,7 @@ from howsure.calibration.estimation.intervals import Estimate, squared_error_int
 from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, notes_on, short
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, notes_on, short, shown
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 from howsure.plots.panels import score_panels
@@ -236,35 +236,20 @@ def _figures(doubled: list[Curve], stepped: list[Curve], grown: list[Curve], n: 
 
 
 def _table(stepped: list[Curve], n: int) -> Table:
-    rows = tuple(
-        (
-            str(c.population),
-            "UNCALIB" if c.population.k else "PERFECT",
-            c.population.squared_error,
-            f"{c.ours[0].value:.5f} [{c.ours[0].low:.5f}, {c.ours[0].high:.5f}]",
-            float(c.score[0]),
-            float(c.score.min()),
-            float(c.score.max()),
-            c.population.noise,
-        )
-        for c in stepped
-    )
+    rows = []
+    for c in stepped:
+        of, scores = c.population, map(float, (c.score[0], c.score.min(), c.score.max()))
+        truth = str(of), "UNCALIB" if of.k else "PERFECT", of.squared_error
+        rows.append((*truth, shown(c.ours[0], 5), *scores, of.noise))
     small = int(stepped[0].x[0])
     columns = ("q", "truth", "θ²", "debiased [95%]", f"score, β = {small:,}", "least score", "largest", "E[t(1-t)]")
-    return Table("summary", f"The populations at n = {n:,}", columns, rows)
+    return Table("summary", f"The populations at n = {n:,}", columns, tuple(rows))
 
 
 def findings(doubled: list[Curve], stepped: list[Curve], grown: list[Curve]) -> tuple[Finding, ...]:
     """The claims in the thesis's order."""
-    return (
-        misprint(stepped),
-        doubling(doubled, stepped),
-        decreasing(doubled, stepped),
-        unpredictable(stepped),
-        vanishing(grown),
-        converging(grown),
-        needs_bins(stepped, grown),
-    )
+    by_size = misprint(stepped), doubling(doubled, stepped), decreasing(doubled, stepped), unpredictable(stepped)
+    return *by_size, vanishing(grown), converging(grown), needs_bins(stepped, grown)
 
 
 def misprint(stepped: list[Curve]) -> Finding:
@@ -287,16 +272,9 @@ def doubling(doubled: list[Curve], stepped: list[Curve]) -> Finding:
             multiple_rises += int(_rose(c.score[i], c.score[times]).sum())
     neighbours = sum(len(c.score) - 1 for c in stepped)
     neighbour_rises = sum(int(_rose(c.score[:-1], c.score[1:]).sum()) for c in stepped)
-    return finding_on(
-        "synthetic/doubling",
-        _verdict(rises == 0),
-        rises=rises,
-        tried=tried,
-        multiple_rises=multiple_rises,
-        multiples=multiples,
-        neighbour_rises=neighbour_rises,
-        neighbours=neighbours,
-    )
+    counts = {"rises": rises, "tried": tried, "multiple_rises": multiple_rises, "multiples": multiples}
+    counts |= {"neighbour_rises": neighbour_rises, "neighbours": neighbours}
+    return finding_on("synthetic/doubling", _verdict(rises == 0), counts)
 
 
 def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
@@ -330,21 +308,11 @@ def unpredictable(stepped: list[Curve]) -> Finding:
     least = np.array([c.expected.min() / c.population.squared_error for c in off])
     median, worst = float(np.median(explained)), off[int(np.argmin(least))]
     size = int(worst.x[np.argmin(worst.expected)])
-    return finding_on(
-        "synthetic/unpredictable",
-        _verdict(median < 0.5 or chance_off.mean() > chance_perfect.mean()),
-        {
-            "explained": explained,
-            "median": median,
-            "least": least,
-            "worst": worst,
-            "size": size,
-            "chance_off": chance_off,
-            "chance_perfect": chance_perfect,
-        },
-        absolute=absolute,
-        absolute_perfect=absolute_perfect,
-    )
+    verdict = _verdict(median < 0.5 or chance_off.mean() > chance_perfect.mean())
+    numbers = {"explained": explained, "median": median, "least": least, "worst": worst, "size": size}
+    numbers |= {"chance_off": chance_off, "chance_perfect": chance_perfect}
+    numbers |= {"absolute": absolute, "absolute_perfect": absolute_perfect}
+    return finding_on("synthetic/unpredictable", verdict, numbers)
 
 
 def vanishing(grown: list[Curve]) -> Finding:
@@ -372,16 +340,9 @@ def converging(grown: list[Curve]) -> Finding:
     first = np.mean([np.mean(c.score[:END]) / c.population.squared_error for c in off]) - 1
     last = np.mean([np.mean(c.score[-END:]) / c.population.squared_error for c in off]) - 1
     scatter, scatter_perfect = (float(np.mean([_scatter(c) for c in group])) for group in (off, perfect))
-    return finding_on(
-        "synthetic/converging",
-        _verdict(abs(share - 1) < 0.25 and scatter > scatter_perfect),
-        share=share,
-        share_expected=share_expected,
-        first=first,
-        last=last,
-        scatter=scatter,
-        scatter_perfect=scatter_perfect,
-    )
+    verdict = _verdict(abs(share - 1) < 0.25 and scatter > scatter_perfect)
+    numbers = {"share": share, "share_expected": share_expected, "first": first, "last": last}
+    return finding_on("synthetic/converging", verdict, numbers, scatter=scatter, scatter_perfect=scatter_perfect)
 
 
 def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
@@ -397,20 +358,10 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     held = [_holds(c) for c in (*off, *perfect)]
     coverage, n_intervals = float(np.mean(np.concatenate(held))), sum(map(len, held))
     swing = np.array([c.score.max() / c.score.min() for c in _uncalibrated(stepped)])
-    return finding_on(
-        "synthetic/needs-bins",
-        "extended" if flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error else "confirmed",
-        swing=swing,
-        pooled=pooled,
-        half=1.96 * error,
-        first=first,
-        last=last,
-        values=values,
-        score=score,
-        coverage=coverage,
-        n_intervals=n_intervals,
-        error=error,
-    )
+    good = flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error
+    numbers = {"first": first, "last": last, "coverage": coverage, "n_intervals": n_intervals, "error": error}
+    numbers |= {"swing": swing, "pooled": pooled, "half": 1.96 * error, "values": values, "score": score}
+    return finding_on("synthetic/needs-bins", "extended" if good else "confirmed", numbers)
 
 
 def _verdict(holds: bool | np.bool_) -> Verdict:

@@ -102,25 +102,17 @@ class Resolved:
 
         q = self.posterior.pairs()
         i, j = np.nonzero(np.tril(q, -1) >= LEAST_SHOWN)
-        words, at = self.document.words, character_offsets(self.document)
+        words, at, sizes = self.document.words, character_offsets(self.document), self.posterior.expected_sizes()
         made: dict[str, Any] = {
             "document": self.document.name,
             "tokens": list(words),
             "token_characters": [list(x) for x in at],
             "sentence_starts": self.document.starts[:-1].tolist(),
             "mentions": [
-                {
-                    "start": m.start,
-                    "end": m.end,
-                    "characters": [at[m.start][0], at[m.end - 1][1]],
-                    "text": " ".join(words[m.start : m.end]),
-                    "cluster": int(c),
-                    "p_new": round(float(p), 6),
-                    "expected_size": round(float(s), 4),
-                }
-                for m, c, p, s in zip(
-                    self.mentions, self.clusters, self.posterior.new, self.posterior.expected_sizes(), strict=True
-                )
+                {"start": m.start, "end": m.end, "characters": [at[m.start][0], at[m.end - 1][1]]}
+                | {"text": " ".join(words[m.start : m.end]), "cluster": int(c), "p_new": round(float(p), 6)}
+                | {"expected_size": round(float(s), 4)}
+                for m, c, p, s in zip(self.mentions, self.clusters, self.posterior.new, sizes, strict=True)
             ],
             "clusters": [np.flatnonzero(self.clusters == c).tolist() for c in dict.fromkeys(self.clusters.tolist())],
             "n_entities": self.posterior.n_entities().to_dict(),

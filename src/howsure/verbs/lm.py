@@ -265,20 +265,15 @@ def study(
     def sentences(source: Any) -> list[str]:
         return [line for block in blocks(_source(source)) for line in block.decode().splitlines() if line.strip()]
 
-    return studied(
-        sentences(text),
-        None if dev is None else sentences(dev),
-        None if test is None else sentences(test),
-        most_order=_validate.count(order, "order"),
-        smoothings=smoothings,
-        text=_name(text),
-        confidence_level=_validate.fraction(confidence_level, "confidence_level"),
-        rng=_validate.generator(rng),
-        progress=progress,
-        min_count=min_count,
-        units=units,
-        lowercase=lowercase,
-    )
+    held_out = (None if given is None else sentences(given) for given in (dev, test))
+    level = _validate.fraction(confidence_level, "confidence_level")
+    how: dict[str, Any] = {
+        "most_order": _validate.count(order, "order"),
+        "smoothings": smoothings,
+        "progress": progress,
+    }
+    how |= {"text": _name(text), "confidence_level": level, "rng": _validate.generator(rng)}
+    return studied(sentences(text), *held_out, **how, min_count=min_count, units=units, lowercase=lowercase)
 
 
 def corrector(

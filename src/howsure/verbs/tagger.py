@@ -171,19 +171,12 @@ def cv_tagger(
     how = {"features": features, "l2": l2, "pseudocount": pseudocount, "rare": rare}
     how |= {"method": "lbfgs", "max_iterations": max_iterations}
     kept = "documents" if by_document else "sentences"
-    return cross_validated(
-        tags,
-        np.asarray(part)[sentence],
-        trained,
-        method=method.upper(),
-        what="tokens",
-        baseline="each word's commonest tag in the training folds",
-        groups=of_sentence[sentence],
-        second=None if second is None else _column(source, second),
-        confidence_level=confidence_level,
-        notes=(f"{kept.capitalize()} are kept in one fold and taken as independent.",),
-        progress=progress,
-    )
+    about: dict[str, Any] = {"what": "tokens", "baseline": "each word's commonest tag in the training folds"}
+    about |= {"notes": (f"{kept.capitalize()} are kept in one fold and taken as independent.",)}
+    about |= {"second": None if second is None else _column(source, second), "groups": of_sentence[sentence]}
+    folds_of = np.asarray(part)[sentence]
+    running: dict[str, Any] = {"confidence_level": confidence_level, "progress": progress}
+    return cross_validated(tags, folds_of, trained, method=method.upper(), **about, **running)
 
 
 def _fits(

@@ -188,23 +188,15 @@ def _good_turing() -> Finding:
 def _entropies() -> Finding:
     """Four pets (§4.3)."""
     even, sure = entropy([0.25] * 4), entropy([0.97, 0.01, 0.01, 0.01])
-    return finding_on(
-        "course/entropies",
-        held(even == 2.0 and f"{sure:.5f}" == "0.24194", "corrected"),
-        even=even,
-        sure=sure,
-    )
+    verdict = held(even == 2.0 and f"{sure:.5f}" == "0.24194", "corrected")
+    return finding_on("course/entropies", verdict, even=even, sure=sure)
 
 
 def _sentence() -> Finding:
     """Seven words with their number of bits (figure 2)."""
     bits = -float(np.mean(SENTENCE))
-    return finding_on(
-        "course/sentence",
-        held(round(bits) == 6, "corrected"),
-        bits=bits,
-        perplexity=perplexity_of(list(SENTENCE)),
-    )
+    verdict, perplexity = held(round(bits) == 6, "corrected"), perplexity_of(list(SENTENCE))
+    return finding_on("course/sentence", verdict, bits=bits, perplexity=perplexity)
 
 
 def _digits() -> Finding:
@@ -213,12 +205,8 @@ def _digits() -> Finding:
     model = lm.train([digits], order=1, smoothing="mle", sentences=False).model
     skewed = perplexity_of(model.log_probs(model.ids([digits]))[0] / math.log(2))
     even = perplexity_of(np.log2([0.1] * 10))
-    return finding_on(
-        "course/digits",
-        held(f"{skewed:.2f}" == "1.65" and abs(even - 10) < 1e-9, "corrected"),
-        even=even,
-        skewed=skewed,
-    )
+    verdict = held(f"{skewed:.2f}" == "1.65" and abs(even - 10) < 1e-9, "corrected")
+    return finding_on("course/digits", verdict, even=even, skewed=skewed)
 
 
 def _by_order(limit: int | None) -> list[Any]:

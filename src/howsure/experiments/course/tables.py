@@ -83,12 +83,8 @@ def _kappa() -> Finding:
     second = [b for row in table.values() for b, n in zip(table, row, strict=True) for _ in range(n)]
     kappa = agree({"a": first, "b": second}, annotators="a,b").pairs[0].kappa
     chance = float(kappa.expected or 0.0)
-    return finding_on(
-        "course/kappa",
-        held(abs(chance - 0.81) < 0.005, "corrected"),
-        kappa=float(kappa.value or 0.0),
-        chance=chance,
-    )
+    verdict = held(abs(chance - 0.81) < 0.005, "corrected")
+    return finding_on("course/kappa", verdict, kappa=float(kappa.value or 0.0), chance=chance)
 
 
 def exact_bootstrap() -> tuple[float, float]:

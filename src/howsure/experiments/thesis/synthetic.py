@@ -224,14 +224,9 @@ def _figures(doubled: list[Curve], stepped: list[Curve], grown: list[Curve], n: 
     for name, x_title, curves, uncalibrated, caption in plans:
         chosen = [c for c in curves if (c.population.k > 0) == uncalibrated]
         of = f"UNCALIB, k = {chosen[0].population.k:g}" if uncalibrated else "PERFECT"
-        specification = score_panels(
-            [r for c in chosen for r in c.records()],
-            title=f"{caption}: {of}",
-            x_title=x_title,
-            log_scales=name == "4.7",
-            separate=x_title == "sample size",
-        )
-        made.append(Figure(name, f"{caption}: {of}.", specification))
+        records, title = [r for c in chosen for r in c.records()], f"{caption}: {of}"
+        scales = {"log_scales": name == "4.7", "separate": x_title == "sample size"}
+        made.append(Figure(name, f"{title}.", score_panels(records, title=title, x_title=x_title, **scales)))
     return tuple(made)
 
 
@@ -287,14 +282,9 @@ def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
     rank = np.array([_rank_correlation(c.score) for c in line])
     rising = np.mean(np.concatenate([_rose(c.score[:-1], c.score[1:]) for c in line]))
     held = sum((c.ours[0].low or 0.0) <= 0.0 for c in perfect)
-    return finding_on(
-        "synthetic/decreasing",
-        _verdict(slopes.max() < -0.9 and rank.max() < 0),
-        {"slopes": slopes, "ratio": ratio, "rank": rank, "rising": rising},
-        last=int(perfect[0].x[many[0]][-1]),
-        held=held,
-        n=len(perfect),
-    )
+    verdict, last = _verdict(slopes.max() < -0.9 and rank.max() < 0), int(perfect[0].x[many[0]][-1])
+    numbers = {"slopes": slopes, "ratio": ratio, "rank": rank, "rising": rising}
+    return finding_on("synthetic/decreasing", verdict, numbers, last=last, held=held, n=len(perfect))
 
 
 def unpredictable(stepped: list[Curve]) -> Finding:
@@ -321,13 +311,9 @@ def vanishing(grown: list[Curve]) -> Finding:
     slopes = np.array([_slope(c.x, c.score) for c in perfect])
     ratio = np.array([np.mean(c.score / c.expected) for c in perfect])
     last = max(perfect, key=lambda c: float(c.score[-1]))
-    return finding_on(
-        "synthetic/vanishing",
-        _verdict(abs(slopes.mean() + 0.5) < 0.15),
-        {"slopes": slopes, "ratio": ratio, "population": last.population, "n": int(last.x[-1])},
-        score=last.score[-1],
-        rms=np.sqrt(last.score[-1]),
-    )
+    verdict, score = _verdict(abs(slopes.mean() + 0.5) < 0.15), last.score[-1]
+    numbers = {"slopes": slopes, "ratio": ratio, "population": last.population, "n": int(last.x[-1])}
+    return finding_on("synthetic/vanishing", verdict, numbers, score=score, rms=np.sqrt(score))
 
 
 def converging(grown: list[Curve]) -> Finding:

@@ -89,15 +89,15 @@ def explore(
         check_output_folder(tables, [source, actors, *(given[k] for k in ("parses", "coref", "verbs", "metadata"))])
     kept = options.kept(cache, no_cache)
     if who is not None:
-        asked = ("text", "date", "id", "title", "where", "metadata", "encoding", "format", "model")
-        chosen = {name: given[name] for name in asked}
+        wanted = ("text", "date", "id", "title", "where", "metadata", "encoding", "format", "model")
+        chosen = {name: given[name] for name in wanted}
         listed = called("who.who", source, who, doing="documents", cache=kept, **chosen)
         return deliver.say(listed.to_text().rstrip(), listed.to_dict())
     lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
     for name in named:
         lexicon.number(name)  # raises now, not after the work
-    chosen = {"actors": lexicon, "only": options.listed(only), "out": out, "cache": kept}
-    found = called("explore.explore", source, doing="documents", **chosen, **given)
+    asked: dict[str, Any] = {"actors": lexicon, "only": options.listed(only), "out": out, "cache": kept}
+    found = called("explore.explore", source, doing="documents", **asked, **given)
     if csv_file is not None:
         write_whole(csv_file, found.as_file(".csv"))
     if tables is not None:

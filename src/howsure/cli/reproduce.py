@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from typing import Any
 
 from howsure._result import json_text
 from howsure.cli import options
@@ -47,7 +48,7 @@ def reproduce(
         print(f"howsure: skipped: {why}", file=sys.stderr)
     results = []
     for name in (name for name, why in lacking.items() if why is None):
-        how = {"out": out, "rng": rng, "again": again, "quick": quick}
+        how: dict[str, Any] = {"out": out, "rng": rng, "again": again, "quick": quick}
         made = called("reproduce.reproduce", name, doing=name, **how)
         if made.cached:
             print(f"howsure: {name} was done before, in {out}; --again computes it again.", file=sys.stderr)

@@ -225,7 +225,8 @@ def scores_of_parts(
     for m, name in enumerate(METRICS):
         ends = [[None if x is None else float(x[m, c]) for x in limits] for c in range(3)]
         recall, precision, f = (Estimate(float(v), *e) for v, e in zip(values[m], ends, strict=True))
-        made.append(CoreferenceScore(name, *((None, None) if name == "conll" else (recall, precision)), f))
+        is_average = name == "conll"
+        made.append(CoreferenceScore(name, None if is_average else recall, None if is_average else precision, f))
     return CoreferenceScores(
         tuple(made), n, int(mentions[1]), int(mentions[3]), confidence_level, samples if n > 1 else 0, parts
     )

@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from markupsafe import Markup, escape
 
@@ -74,7 +74,7 @@ def overview_page(
 ) -> bytes:
     """The same as HTML; `drawings` are SVG files by name, shown as pictures, which run nothing."""
     pictures = {name: f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" for name, svg in drawings.items()}
-    shown = {"results": results, "pictures": pictures, "tally": tally(results), "left_out": left_out}
+    shown: dict[str, Any] = {"results": results, "pictures": pictures, "tally": tally(results), "left_out": left_out}
     shown |= {"title": TITLE, "legend": inline(LEGEND), "sources": inline(SOURCES), "slips": SLIPS, "beyond": BEYOND}
     shown |= {"words": lambda value: isinstance(value, str) and value[:1].isalpha()}  # to be read rather than compared
     return render("reproduction.html", {}, styles=("reproduction.css",), inline=inline, cell=_shown, **shown)

@@ -167,8 +167,8 @@ def answers_table(name: str, caption: str, models: tuple[str, str], answers: tup
     rows = []
     for a in answers:
         p = "–" if a.adjusted is None else float(f"{a.adjusted:.2g}")
-        first = a.name, a.positives, *map(shown, a.errors), f"{a.difference.value:+.2e}", p
-        rows.append((*first, *(f"{x.value:.4f}" for x in a.paper)))
+        ours = a.name, a.positives, *map(shown, a.errors), f"{a.difference.value:+.2e}", p
+        rows.append((*ours, *(f"{x.value:.4f}" for x in a.paper)))
     first, second = models
     columns = ("question", "true", f"{first} [95%]", f"{second} [95%]", "difference of squares", "adjusted p")
     return Table(name, caption, (*columns, f"{first}, Alg. 2", f"{second}, Alg. 2"), tuple(rows))

@@ -103,8 +103,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         Table(f"seeds-{key}", title, columns, tuple(f.row for f in filled if f.item.source == key))
         for key, title in SOURCES.items()
     )
-    made = {"findings": (_finding(filled),), "tables": tables, "notes": notes_on("seeds")}
-    return {**made, "data": "the data that each command names"}
+    found = {"findings": (_finding(filled),), "tables": tables, "notes": notes_on("seeds")}
+    return {**found, "data": "the data that each command names"}
 
 
 def _finding(filled: Sequence[Filled]) -> Finding:

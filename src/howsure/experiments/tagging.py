@@ -348,4 +348,4 @@ def regulariser(tried: tuple[Tried, ...]) -> Finding:
             "tuned as much as of its kind."
         )
     numbers = {"least": min(errors), "largest": max(errors), "n": len(errors), "within": 100 * NEAR}
-    return finding_on("tagging/regulariser", "extended", said=said, more=more, **numbers)
+    return finding_on("tagging/regulariser", "extended", numbers, said=said, more=more)

@@ -212,7 +212,13 @@ def counts_page(c: Counts) -> bytes:
     if c.coefficients:
         height = 30 + 26 * len(c.coefficients)
         charts["coefficients"] = chart(counts.coefficient_layers(c), height, "Coefficients of the regression")
-    shown = {"periods": periods, "groups": groups, "both": both, "group_names": names, "percent": percent}
+    shown: dict[str, Any] = {
+        "periods": periods,
+        "groups": groups,
+        "both": both,
+        "group_names": names,
+        "percent": percent,
+    }
     return render("counts.html", charts, c=c, saved=_random_labels(c), **shown)
 
 

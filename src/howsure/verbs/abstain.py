@@ -166,8 +166,8 @@ def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Genera
     covered = risk_coverage(sketch_rows(right.astype(np.uint8), q))
     found = tuple(made), cut_offs(q, right, level, chosen), least_costs(q, right), covered
     n_groups = None if groups is None else int(groups.max()) + 1
-    about = n_groups, items.by, items.probs[0], tuple(rests), notes, rows.name
-    return Abstention(risk, level, len(q), float(right.mean()), *found, *about)
+    about = (*found, n_groups, items.by, items.probs[0], tuple(rests), notes, rows.name)
+    return Abstention(risk, level, len(q), float(right.mean()), *about)
 
 
 def apply_abstention(

@@ -114,10 +114,10 @@ def agree(
         notes.append(f"{alone:,} of {len(ratings.items):,} items have one label only and say nothing about agreement.")
     alphas = (agreement.krippendorff_alpha(pairable, m, level) for m in agreement.METRICS)
     coefficients = (agreement.fleiss_kappa(pairable, level), *alphas, agreement.gwet_ac1(ratings, pairable))
-    where_not = pairs, disagreement.confused_labels(ratings, pairable), disagreement.disputed_items(ratings, pairable)
-    about = level, tuple(notes), ratings.left_out, order is not None and len(ratings.labels) > 2
+    found = pairs, disagreement.confused_labels(ratings, pairable), disagreement.disputed_items(ratings, pairable)
+    about = (*found, crowd, level, tuple(notes), ratings.left_out, order is not None and len(ratings.labels) > 2)
     observed = agreement.observed_agreement(pairable, level)
-    return Agreement(ratings, pairable.n, observed, coefficients, *where_not, crowd, *about)
+    return Agreement(ratings, pairable.n, observed, coefficients, *about)
 
 
 def _read(

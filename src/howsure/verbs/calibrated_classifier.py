@@ -100,7 +100,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             fitted = clone(base).fit(_safe_indexing(X, rest), codes[rest])
             unseen[np.ix_(out, fitted.classes_)] = _probabilities(fitted, _safe_indexing(X, out))
         probs = unseen[:, 1] if len(self.classes_) == 2 else unseen
-        how = {"method": self.method, "groups": groups, "rng": self.random_state}
+        how: dict[str, Any] = {"method": self.method, "groups": groups, "rng": self.random_state}
         self.recalibration_: Recalibration = recalibrate(codes, probs, **how)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):

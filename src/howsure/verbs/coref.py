@@ -322,7 +322,8 @@ class _Pairs:
 
     def only(self, chosen: NDArray[np.bool_]) -> _Pairs:
         """Some of the pairs."""
-        group, by = (None if v is None else v[chosen] for v in (self.group, self.by))
+        group = None if self.group is None else self.group[chosen]
+        by = None if self.by is None else self.by[chosen]
         return _Pairs(self.y[chosen], self.q[chosen], group, by)
 
 

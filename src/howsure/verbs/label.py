@@ -133,7 +133,7 @@ def _agreement(everyone: dict[str, dict[str, bool]]) -> Any:
     names = ("item", "annotator", "label")
     table = {name: list(column) for name, column in zip(names, zip(*kept, strict=True), strict=True)}
     try:
-        return agree(table, **{name: name for name in names})
+        return agree(table, item="item", annotator="annotator", label="label")
     except InputError:
         return None
 

@@ -265,7 +265,7 @@ def study(
     def sentences(source: Any) -> list[str]:
         return [line for block in blocks(_source(source)) for line in block.decode().splitlines() if line.strip()]
 
-    held_out = (None if given is None else sentences(given) for given in (dev, test))
+    dev_text, test_text = (None if given is None else sentences(given) for given in (dev, test))
     level = _validate.fraction(confidence_level, "confidence_level")
     how: dict[str, Any] = {
         "most_order": _validate.count(order, "order"),
@@ -273,7 +273,7 @@ def study(
         "progress": progress,
     }
     how |= {"text": _name(text), "confidence_level": level, "rng": _validate.generator(rng)}
-    return studied(sentences(text), *held_out, **how, min_count=min_count, units=units, lowercase=lowercase)
+    return studied(sentences(text), dev_text, test_text, **how, min_count=min_count, units=units, lowercase=lowercase)
 
 
 def corrector(

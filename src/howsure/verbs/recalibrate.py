@@ -109,8 +109,8 @@ def recalibrate(
     declined = auto and not held_out.clear
     final = (Identity() if declined else tried[held_out.best]).fit(p, y, groups=group_numbers)
     gained = held_out.clear, held_out.gain, held_out.brier_gain, held_out.before, held_out.scores
-    about = len(y), n_groups, n_folds, level, classes, columns, notes
-    return Recalibration(final, method, held_out.best, declined, *gained, *about)
+    about = (*gained, len(y), n_groups, n_folds, level, classes, columns, notes)
+    return Recalibration(final, method, held_out.best, declined, *about)
 
 
 def apply_recalibrator(

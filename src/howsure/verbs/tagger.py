@@ -195,7 +195,8 @@ def _fits(
     from howsure.models.taggers.training import CrfTrainer
 
     other = None if how.get("lexicon") is None else tagged(how["lexicon"], None)
-    trainer = CrfTrainer(*text, how["features"], None if other is None else tag_lexicon(other[0], other[2]))
+    entries = None if other is None else tag_lexicon(other[0], other[2])
+    trainer = CrfTrainer(*text, features=how["features"], lexicon=entries)
     given, training = how["l2"], {k: how[k] for k in ("method", "max_iterations")}
     for value in (given,) if given is not None else L2_TRIED if has_dev else (0.1,):
         said = None if progress is None else _named(progress, f"l2 = {value:g}")

@@ -75,8 +75,9 @@ def judged_annotators(
         rows = order[bounds[a] : bounds[a + 1]]
         groups = None if ratings.groups is None else ratings.groups[item[rows]]
         numbers = _skill(others[rows], label[rows], groups, confidence_level)
-        worth = float(accuracy[a]), float(informativeness[a]), *_verdict(numbers, len(rows), reject_below)
-        made.append(Annotator(name, len(rows), int(labels_each[a]), *numbers, *worth))
+        verdict, evidence = _verdict(numbers, len(rows), reject_below)
+        worth = (*numbers, float(accuracy[a]), float(informativeness[a]), verdict, evidence)
+        made.append(Annotator(name, len(rows), int(labels_each[a]), *worth))
     rank = {"reject": 0, "unclear": 1, "keep": 2}
     return tuple(
         sorted(made, key=lambda m: (rank[m.verdict], 2.0 if m.high is None else m.high, m.skill or 0.0, m.name))

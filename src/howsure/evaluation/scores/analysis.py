@@ -144,9 +144,9 @@ def _tables(
     ]
     here = np.flatnonzero(metrics.present(t))
     for i in range(3):
-        whole = look.averages[1 + i].value, factor * float(spread.averages[1 + i])
+        value, variance = look.averages[1 + i].value, factor * float(spread.averages[1 + i])
         own = [columns[i][c] for c in here], factor * spread.classes[i][here]
-        made[1 + i] = metrics.macro_interval(*whole, *own, n, clustered, level)
+        made[1 + i] = metrics.macro_interval(value, variance, *own, n, clustered, level)
     averages = {"macro": Averages(*made[1:4]), "micro": Averages(*made[4:7]), "weighted": Averages(*made[7:])}
     return {"accuracy": made[0], "classes": classes, **averages}
 

@@ -125,7 +125,11 @@ def underconfident(made: tagging.Contest, hmms: Sequence[tagging.Tried]) -> Find
     """The HMM's curve, at the paper's pseudocount and at others."""
     its = next(t for t in hmms if t.setting == PSEUDOCOUNT)
     best, near = max(hmms, key=lambda t: t.on_dev), tagging.near_best(hmms)
-    more = {"tried": len(hmms), "n_near": len(near), "sides": " or ".join(sorted({t.side for t in near}))}
+    more: dict[str, Any] = {
+        "tried": len(hmms),
+        "n_near": len(near),
+        "sides": " or ".join(sorted({t.side for t in near})),
+    }
     verdict = judged(its.height.low, its.height.high)
     return finding_on("figure-3/underconfident", verdict, its=its, best=best, **more, **_confidence(made, "HMM"))
 

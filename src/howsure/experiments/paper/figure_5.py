@@ -242,7 +242,7 @@ def sampling(rows: list[Row], settings: dict[str, Any]) -> Finding:
     exact, few, many = (_of(rows, "gold", how) for how in hows)
     first, ten, found = (_of(rows, "predicted", how) for how in hows)
     of = {"exact": exact, "few": few, "many": many, "first": first, "ten": ten, "found": found}
-    return finding_on("figure-5/sampling", "corrected", largest=max(many.largest, found.largest), **of)
+    return finding_on("figure-5/sampling", "corrected", of, largest=max(many.largest, found.largest))
 
 
 def costs(rows: list[Row]) -> Finding:

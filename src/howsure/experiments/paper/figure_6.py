@@ -208,13 +208,13 @@ def _unsure(changes: dict[str, Changes], every: str) -> tuple[Verdict, dict[str,
 def unreal(changes: dict[str, Changes], every: str) -> Finding:
     """Bumps of a one-best line."""
     verdict, numbers = _unsure(changes, every)
-    return finding_on("figure-6/unreal", verdict, **numbers)
+    return finding_on("figure-6/unreal", verdict, numbers)
 
 
 def two_actors(changes: dict[str, Changes], every: str) -> Finding:
     """Who did more, and whether overlapping intervals answer that."""
     verdict, numbers = _unsure(changes, every)
-    return finding_on("figure-6/two-actors", verdict, **numbers)
+    return finding_on("figure-6/two-actors", verdict, numbers)
 
 
 def normal(laid: list[Cell]) -> Finding:
@@ -228,7 +228,7 @@ def normal(laid: list[Cell]) -> Finding:
     exact = [float(law.probabilities[a : b + 1].sum()) for law in laws for a, b in [law.interval(0.95)]]
     least, least_exact = min(masses, default=1.0), min(exact, default=1.0)
     numbers = {"n": len(laws), "below": below, "short": sum(m < 0.95 for m in masses)}
-    return finding_on("figure-6/normal", "extended", **numbers, least=least, least_exact=least_exact)
+    return finding_on("figure-6/normal", "extended", numbers, least=least, least_exact=least_exact)
 
 
 def few_samples(laid: list[Cell], few: list[Cell]) -> Finding:

@@ -61,9 +61,9 @@ def label_units(
     """
     if groups is None:
         cells, count = distinct([gold, *preds], n_classes, count)
-        truth, *said = (_one_hot(c, n_classes) for c in cells)
-        hits = tuple(_one_hot(p, n_classes, p == cells[0]) for p in cells[1:])
-        return Units(count, truth, tuple(said), hits, False)
+        truth, *others = (_one_hot(c, n_classes) for c in cells)
+        right = tuple(_one_hot(p, n_classes, p == cells[0]) for p in cells[1:])
+        return Units(count, truth, tuple(others), right, False)
     n_groups = int(groups.max()) + 1 if len(groups) else 0
     shape = (n_groups, n_classes)
 

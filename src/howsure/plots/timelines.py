@@ -90,7 +90,7 @@ def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> Spec:
 def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str) -> Spec:
     """The picture of fixed size, for files."""
     meant = "line: posterior mean; bands: 50, 80 and 95% of the posterior; dashed: one-best"
-    head = {"text": title, "subtitle": meant, "anchor": "start", "fontSize": 13, "fontWeight": "normal"}
+    head: Spec = {"text": title, "subtitle": meant, "anchor": "start", "fontSize": 13, "fontWeight": "normal"}
     head |= {"subtitleColor": "#666"}
     return {**picture(width=640, height=260, layer=timeline_layers(timelines, every)), "title": head}
 

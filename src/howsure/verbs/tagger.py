@@ -196,7 +196,8 @@ def _fits(
 
     other = None if how.get("lexicon") is None else tagged(how["lexicon"], None)
     entries = None if other is None else tag_lexicon(other[0], other[2])
-    trainer = CrfTrainer(*text, features=how["features"], lexicon=entries)
+    words, starts, tags = text
+    trainer = CrfTrainer(words, starts, tags, how["features"], entries)
     given, training = how["l2"], {k: how[k] for k in ("method", "max_iterations")}
     for value in (given,) if given is not None else L2_TRIED if has_dev else (0.1,):
         said = None if progress is None else _named(progress, f"l2 = {value:g}")

@@ -65,19 +65,18 @@ def counts_of(
     cells: tuple[CellCount, ...] = ()
     trend, check = None, None
     if layout.period is not None or layout.group is not None:
-        by_group = layout.period is None
-        effects = exchangeable(len(tally.cells)) if by_group else in_time(layout.period, layout.group)
+        effects = exchangeable(len(tally.cells)) if layout.period is None else in_time(layout.period, layout.group)
         tables = (sample.items, sample.labelled, sample.positive, effects)
         draws = cell_counts(*tables, effective=sample.effective, total=share, confidence_level=level, rng=rng)
-        check = held_out(sample, effects, _names(sample, layout), rng)
+        check = held_out(sample, effects, _names(layout), rng)
         said += _check_warnings(check)
         cells = _cells(sample, layout, draws, level)
         said += _cell_warnings(sample, layout)
         if layout.period is not None and len(layout.periods) > 2:
             trend = _trend(sample, layout, level, groups)
-    found, raw = Estimate(share.value, share.low, share.high), float(sample.raw.sum())
+    estimate, raw = Estimate(share.value, share.low, share.high), float(sample.raw.sum())
     wanted = None if half_width is None else need(sample, share, half_width)
-    known = (share.n_items, n, k, found, raw, alone, _strata(sample, level), design, level)
+    known = (share.n_items, n, k, estimate, raw, alone, _strata(sample, level), design, level)
     by_cell = (cells, trend, layout.every, layout.by)
     return Counts(*known, *by_cell, (), n_groups, wanted, check, tuple(said), source)
 
@@ -146,7 +145,7 @@ def _labels_only(sample: Sample, mine: np.ndarray, n_items: int, level: float) -
     return Estimate(value, low, high)
 
 
-def _names(sample: Sample, layout: Layout) -> tuple[str, ...]:
+def _names(layout: Layout) -> tuple[str, ...]:
     """Of the cells of the table."""
     pairs = ((layout.periods, layout.period), (layout.groups, layout.group))
     named = [[names[i] for i in number] for names, number in pairs if number is not None]

@@ -86,7 +86,8 @@ def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
         return messages.marginals, messages.log_z
     scaled, constant = _scaled(chain)
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
-    _run("scaled_marginals", (chain.scores, chain.starts, *scaled), (out, log_z))
+    none, square = np.zeros(0, np.int64), np.zeros((0, 0))
+    _run("scaled_pairs", (chain.scores, chain.starts, *scaled), (out, log_z, none, none, square, square))
     return out, log_z + constant
 
 
@@ -135,13 +136,11 @@ def pair_parts(
     n_tags = chain.scores.shape[1]
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
     expected = np.zeros((n_tags, n_tags))
-    lasts = np.zeros(len(chain.scores), bool)
-    lasts[chain.starts[1:] - 1] = True
+    inner = chains.not_last(chain.starts)
     if chain.is_small or not chain.is_narrow:
         from howsure.posteriors.chain_spans import pairs_between
 
         messages = messages_of(chain)
-        inner = np.flatnonzero(~lasts)
         per_part = max(1, 1_000_000 // n_tags**2)
         for a in range(0, len(inner), per_part):
             both = pairs_between(chain, messages, inner[a : a + per_part])
@@ -168,8 +167,8 @@ def pair_parts(
             list(pool.map(lambda item: work(item[0], *item[1]), enumerate(together)))
             for place, (first, after) in enumerate(together):  # in order, whatever finished first
                 begin, end = int(chain.starts[first]), int(chain.starts[after])
-                inner = np.flatnonzero(~lasts[begin:end])
-                consume(inner + begin, buffers[place][inner])
+                mine = inner[slice(*np.searchsorted(inner, (begin, end)))]
+                consume(mine, buffers[place][mine - begin])
                 expected += sums[place]
     return out, log_z + constant, expected * scaled[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ DETERMINERS = {
 }
 IGNORED = word_list("ignored")
 ROLES = ("subject", "object", "oblique", "possessor", "other")
+ROLE_OF = {"nsubj": 0, "csubj": 0, "obj": 1, "iobj": 1, "obl": 2}  # by relation; nmod:poss is a possessor
+NUMBERS = {"governor_at": np.int64, "kind": np.uint8, "role": np.uint8}  # columns that are arrays
 EDGE = "<edge>"
 DEEP = 12  # tokens above a head that are looked at
 
@@ -120,7 +123,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             "gender": gender,
             "number": number,
             "person": person,
-            "role": _role(relations[h]),
+            "role": 3 if relations[h] == "nmod:poss" else ROLE_OF.get(relations[h].split(":")[0], 4),
             "text": " ".join(span[1:] if len(span) > 1 and span[0] in DETERMINERS else span),
             "full": " ".join(span),
             "content": frozenset(
@@ -146,16 +149,9 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
         }
         for name, value in row.items():
             made[name].append(value)
-    return Attributes(
-        start=np.array([m.start for m in mentions], dtype=np.int64),
-        end=np.array([m.end for m in mentions], dtype=np.int64),
-        head=at,
-        sentence=sentences[at] if len(at) else np.zeros(0, np.int64),
-        governor_at=np.array(made.pop("governor_at"), dtype=np.int64),
-        kind=np.array(made.pop("kind"), dtype=np.uint8),
-        role=np.array(made.pop("role"), dtype=np.uint8),
-        **made,  # type: ignore[arg-type]
-    )
+    kept: dict[str, Any] = made | {k: np.array(made[k], dtype=kind) for k, kind in NUMBERS.items()}
+    start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
+    return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)
 
 
 def _kind(
@@ -196,14 +192,3 @@ def _above(h: int, heads: Ints | None) -> tuple[int, ...]:
     while heads is not None and (h := int(heads[h])) >= 0 and len(made) < DEEP:
         made.append(h)
     return tuple(made)
-
-
-def _role(relation: str) -> int:
-    base = relation.split(":")[0]
-    if base in ("nsubj", "csubj"):
-        return 0
-    if base in ("obj", "iobj"):
-        return 1
-    if base == "obl":
-        return 2
-    return 3 if relation == "nmod:poss" else 4

@@ -27,12 +27,14 @@ class Origin:
     first: int = 0
     from_file: bool = False
     numbered: bool = True
+    rows: NDArray[np.int64] | None = None  # where only some rows of the batch are meant: these
 
     def at(self, index: int) -> str:
         """Where row `index` of this batch is: files count rows from 1 (header apart), arrays from 0."""
         if not self.numbered:  # rows of a cluster come in no order
             return "a row"
-        return f"row {self.first + index + 1:,}" if self.from_file else f"index {self.first + index}"
+        row = self.first + (index if self.rows is None else int(self.rows[index]))
+        return f"row {row + 1:,}" if self.from_file else f"index {row}"
 
     def bad(self, index: int, name: str, value: float, rule: str, more: str = "") -> BadRow:
         """The error of a column's value in a row: it is missing, or against the rule."""

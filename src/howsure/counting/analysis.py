@@ -54,11 +54,10 @@ def counts_of(
     z, n_groups, groups = None, None, None
     if whole_groups and n < tally.n_items:
         found = clustered(sample, tally, level)
-        sample, z, n_groups, groups = found.sample, found.z, found.n_groups, found.groups
-        alike = (
-            f"; a label is worth {1 / found.design_effect:.2f} of one drawn alone" if found.design_effect > 1 else ""
-        )
-        said.append(f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole{alike}.")
+        sample, z, groups, effect = found.sample, found.z, found.groups, found.design_effect
+        n_groups = groups.every
+        alike = f"; a label is worth {1 / effect:.2f} of one drawn alone" if effect > 1 else ""
+        said.append(f"{groups.number:,} of {n_groups:,} groups were drawn whole{alike}.")
     share = known_at_least(share_of_positives(sample.items.sum(1), sample.n, sample.k, level, z), n, k)
     alone = _labels_only(sample, np.ones(n, bool), share.n_items, level)
     assert alone is not None

@@ -176,18 +176,13 @@ class TableRows(Rows):
             return merged(pool.map(piece, range(n)))
 
 
-class _reading:
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     """Turns an error of reading a file into one line."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError | pa.ArrowException):
-            raise InputError(f"{self._path} is damaged: {str(error).splitlines()[0]}") from None
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
 def _has_numbers(path: Path, names: Any) -> bool:

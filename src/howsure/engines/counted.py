@@ -202,10 +202,11 @@ class TallyWork:
                 groups.append(np.unique(group, return_counts=True))
             labels.append(self._labels(chunk, origin, cell, q, place, group))
         code = np.flatnonzero(sums.reshape(-1, 2)[:, 0])
-        items = (code // GRID, code % GRID, *sums.reshape(-1, 2)[code].T)
+        n, total = sums.reshape(-1, 2)[code].T
         found, counts = (np.concatenate([np.zeros(0, kind), *(g[i] for g in groups)]) for i, kind in enumerate(KINDS))
         drawn, sizes = added(found, counts[:, None])
-        return Tally(numbering.cells(), *items, joined(labels or [no_labels()]), drawn, sizes[:, 0])
+        every = joined(labels or [no_labels()])
+        return Tally(numbering.cells(), code // GRID, code % GRID, n, total, every, drawn, sizes[:, 0])
 
     def _labels(
         self, chunk: Chunk, origin: Origin, cell: Ints, q: Floats, place: Ints, group: NDArray[np.uint64] | None

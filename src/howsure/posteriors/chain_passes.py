@@ -86,8 +86,7 @@ def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
         return messages.marginals, messages.log_z
     scaled, constant = _scaled(chain)
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
-    none, square = np.zeros(0, np.int64), np.zeros((0, 0))
-    _run("scaled_pairs", (chain.scores, chain.starts, *scaled), (out, log_z, none, none, square, square))
+    _run("scaled_marginals", (chain.scores, chain.starts, *scaled), (out, log_z))
     return out, log_z + constant
 
 

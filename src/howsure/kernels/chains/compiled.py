@@ -166,14 +166,38 @@ def scaled_forward(score, e, e_initial, alpha, p, work):
     return log_total
 
 
+@kernel(f"void({_SCALED}, {_OUT})", fused=True)
+def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z):
+    """Marginals of sentences first … last-1 into `out`, and log Z less the constants taken out of the transitions."""
+    n_tags = scores.shape[1]
+    longest = longest_of(starts, first, last)
+    p = np.empty((longest, n_tags))
+    beta, b, work = np.empty(n_tags), np.empty(n_tags), np.empty(n_tags)
+    for s in range(first, last):
+        a, z = starts[s], starts[s + 1]
+        length = z - a
+        alpha = out[a:z]
+        log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
+        beta[:] = e_final
+        for t in range(length - 1, -1, -1):
+            total = sum_of_products(alpha[t], beta, work)
+            if t == length - 1:
+                log_z[s] = log_total + math.log(total)
+            inverse = 1.0 / total
+            if t > 0:
+                for j in range(n_tags):
+                    b[j] = p[t, j] * beta[j] * inverse
+                times(b, e_transposed, beta)
+            for j in range(n_tags):
+                alpha[t, j] = work[j] * inverse
+
+
 @kernel(f"void({_SCALED}, {_OUT}, {_WHOLE}, {_WHOLE}, float64[:, ::1], float64[:, ::1])", fused=True)
 def scaled_pairs(
     scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z, left, right, pairs, expected
 ):
-    """Marginals of sentences first … last-1 into `out`, and log Z less the constants taken out of the transitions.
-
-    Unless `expected` is empty: P(y_t = left[k], y_{t+1} = right[k]) into `pairs` (tokens of these sentences, K) at the first
-    token of the pair, and Σ_t α_t[i] b_{t+1}[j] into `expected`, to be multiplied by `e`.
+    """As `scaled_marginals`; besides P(y_t = left[k], y_{t+1} = right[k]) into `pairs` (tokens of these sentences, K)
+    at the first token of the pair, and Σ_t α_t[i] b_{t+1}[j] into `expected`, to be multiplied by `e`.
     """
     n_tags = scores.shape[1]
     longest = longest_of(starts, first, last)
@@ -196,14 +220,13 @@ def scaled_pairs(
                 for j in range(n_tags):
                     p[t, j] = p[t, j] * beta[j] * inverse  # from here on b of t
                 times(p[t], e_transposed, beta)
-            if t < length - 1 and expected.size:
+            if t < length - 1:
                 row, here, ahead = pairs[a - starts[first] + t], alpha[t], p[t + 1]
                 for j in range(n_tags):
                     here[j] *= inverse
                 for k in range(left.size):
                     row[k] = here[left[k]] * e[left[k], right[k]] * ahead[right[k]]
-        if expected.size:
-            add_products(alpha, p[1:], length - 1, expected)
+        add_products(alpha, p[1:], length - 1, expected)
 
 
 @kernel(f"void({_SCALED}, {_OUT}, {_OUT})", fused=True)

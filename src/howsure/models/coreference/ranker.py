@@ -140,7 +140,7 @@ class CorefModel:
             raise InputError(f"{path} is damaged: its weights are not of the features that it names.")
         try:
             weights, known = arrays["weights"].astype(np.float32, copy=False), frozenset(arrays["known"])
-            kept = [settings[name] for name in ("mentions", "keeps_singletons", "temperature")]
+            kept = (settings["mentions"], settings["keeps_singletons"], settings["temperature"])
             cut = None if settings["cut"] is None else float(settings["cut"])
             return cls(weights, network, known, used, *kept, cut, settings["training"])
         except (KeyError, TypeError, ValueError) as error:

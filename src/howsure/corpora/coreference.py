@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
                 raise InputError(f'{where}: "{column}" has {len(columns[column])} entries for {len(words)} words.')
     heads = None
     if "heads" in record:
-        heads = np.array(record["heads"], dtype=np.int64)
+        heads = np.array([index(h) for h in record["heads"]], dtype=np.int64)
         if heads.shape != (len(words),) or (len(heads) and (heads.min() < -1 or heads.max() >= len(words))):
             raise InputError(f'{where}: "heads" needs, for each of {len(words)} words, a word\'s number or -1.')
     speakers = record.get("speakers") or [""] * len(sentences)
@@ -84,9 +85,9 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
         raise InputError(f'{where}: "speakers" has {len(speakers)} entries for {len(sentences)} sentences.')
     mentions = None
     if "mentions" in record:
-        mentions = [Mention(int(m["start"]), int(m["end"]), str(m["entity"])) for m in record["mentions"]]
+        mentions = [Mention(index(m["start"]), index(m["end"]), str(m["entity"])) for m in record["mentions"]]
     elif "clusters" in record:
-        mentions = [Mention(int(s), int(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
+        mentions = [Mention(index(s), index(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
     for m in mentions or ():
         if not 0 <= m.start < m.end <= len(words):
             raise InputError(f"{where}: the mention of tokens {m.start} to {m.end} is outside its {len(words)} tokens.")

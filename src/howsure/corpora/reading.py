@@ -58,7 +58,7 @@ def json_documents(path: str | Path, made: Callable[[Any, str], T]) -> Iterator[
             raise
         except json.JSONDecodeError as error:
             raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno}).") from None
-        except (TypeError, LookupError, ValueError, AttributeError) as error:
+        except (TypeError, LookupError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
 
 

@@ -87,7 +87,9 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
     if "mentions" in record:
         mentions = [Mention(index(m["start"]), index(m["end"]), str(m["entity"])) for m in record["mentions"]]
     elif "clusters" in record:
-        mentions = [Mention(index(s), index(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
+        mentions = [
+            Mention(index(s), index(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster
+        ]
     for m in mentions or ():
         if not 0 <= m.start < m.end <= len(words):
             raise InputError(f"{where}: the mention of tokens {m.start} to {m.end} is outside its {len(words)} tokens.")

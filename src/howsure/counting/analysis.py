@@ -180,19 +180,26 @@ def _cells(sample: Sample, layout: Layout, draws: CellDraws, level: float) -> tu
         mine = ((period == t) | (t < 0)) & ((group == g) | (g < 0))
         drawn = draws.counts[:, mine].sum(1)
         n_items = int(sample.items[:, mine].sum())
-        sums[t, g] = drawn, n_items
+        sums[t, g] = draws.free[:, mine].sum(1), n_items
         labelled = mine[sample.cell]
         count = _estimate(drawn, level, whole=True)
         share = Estimate(count.value / n_items, *(v / n_items for v in count.limits)) if n_items else None
         names = layout.periods[t] if t >= 0 else "", layout.groups[g] if g >= 0 else ""
         labels = int(labelled.sum()), int(sample.y[labelled].sum())
-        alone, change = _labels_only(sample, labelled, n_items, level), _change(t, g, sums, draws, layout, level)
+        alone = _labels_only(sample, labelled, n_items, level)
+        others = draws.counts.sum(1) - drawn, int(draws.n_items.sum()) - n_items
+        change = _change(t, g, sums, others, layout, level)
         made.append(CellCount(*names, n_items, *labels, float(sample.raw[mine].sum()), count, share, alone, change))
     return tuple(made)
 
 
 def _change(
-    t: int, g: int, sums: dict[tuple[int, int], tuple[Ints, int]], draws: CellDraws, layout: Layout, level: float
+    t: int,
+    g: int,
+    sums: dict[tuple[int, int], tuple[Ints, int]],
+    others: tuple[Ints, int],
+    layout: Layout,
+    level: float,
 ) -> Change | None:
     """Against the last period before that has items or, for a group, against all others together."""
     drawn, n = sums[t, g]
@@ -202,18 +209,17 @@ def _change(
         before = next((s for s in range(t - 1, -1, -1) if sums[s, g][1]), None)
         if before is None:
             return None
-        other, m = sums[before, g]
-        than = layout.periods[before]
+        others, than = sums[before, g], layout.periods[before]
     else:
-        other, m = draws.counts.sum(1) - drawn, int(draws.n_items.sum()) - n
         than = "all others"
+    other, m = others
     if not m:
         return None
     a, b = drawn / n, other / m
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(b > 0, a / b, np.where(a > 0, np.inf, 1.0))
-    equal = float((a == b).mean())
-    return Change(than, _estimate(a - b, level), _estimate(ratio, level), float((a > b).mean() + equal / 2))
+    times = _estimate(ratio, level) if np.isfinite(np.median(ratio)) else None
+    return Change(than, _estimate(a - b, level), times, float((a > b).mean() + (a == b).mean() / 2))
 
 
 def _estimate(drawn: Floats | Ints, level: float, *, whole: bool = False) -> Estimate:

@@ -28,11 +28,12 @@ class Stratum(Record):
 
 @dataclass(frozen=True, slots=True)
 class Change(Record):
-    """A cell's share against that of another (`than`): difference, ratio, and the probability that it is higher."""
+    """A cell's share against that of another (`than`): difference, ratio (None if the other is most likely 0), and the
+    probability that it is higher. Here the cell keeps to its own labels; its share also leans on the other cells."""
 
     than: str
     difference: Estimate
-    ratio: Estimate
+    ratio: Estimate | None
     p_more: float
 
 

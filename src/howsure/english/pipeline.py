@@ -97,7 +97,7 @@ def configuration(shape: Shape) -> dict[str, Any]:
     states = {"state_type": "parser", "extra_state_tokens": True, "use_upper": True}
     parser = model("TransitionBasedParser.v2", **states, hidden_width=96, maxout_pieces=2, tok2vec=listener, nO=None)
     models = {"tok2vec": model("Tok2Vec.v2", embed=embed, encode=encode), "tagger": tagger, "morphologizer": tagger}
-    components = {name: {"factory": name, "model": made} for name, made in models.items()}
+    components: dict[str, Any] = {name: {"factory": name, "model": made} for name, made in models.items()}
     components["parser"] = {"factory": "parser", "min_action_freq": 10, "model": parser}
     return {"nlp": {"lang": "en", "pipeline": list(COMPONENTS)}, "components": components}
 

@@ -153,9 +153,9 @@ def evaluated(
     orders = np.bincount(matched[event], minlength=model.order + 1)[1:]
     lengths = np.diff(model.vocabulary.packed[1], prepend=0) + int(model.settings["units"] == "words")
     characters, sentences = int(np.where(end, 1, lengths[word]).sum()), int((ids == EOS).sum()) if model.frame else 0
-    found = (int(oov.sum()), int(np.isinf(bits).sum()), accuracy, characters, tuple(orders.tolist()))
-    parts, smoothing = (whole, known, no_ends, neither), str(model.settings["smoothing"])
-    return Evaluation(name, text, sentences, *parts, *found, confidence_level, smoothing)
+    unknown, impossible, smoothing = int(oov.sum()), int(np.isinf(bits).sum()), str(model.settings["smoothing"])
+    found = (unknown, impossible, accuracy, characters, tuple(orders.tolist()), confidence_level, smoothing)
+    return Evaluation(name, text, sentences, whole, known, no_ends, neither, *found)
 
 
 def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:

@@ -209,9 +209,9 @@ def _from_arrays(
     labels = np.zeros(len(given), np.uint8)
     rows = np.flatnonzero(labelled)
     if len(rows):
-        from howsure.engines.counted import SomeRows, inclusion_probabilities
+        from howsure.engines.counted import inclusion_probabilities
 
-        origin = SomeRows(_validate.Origin(true="y"), rows)
+        origin = _validate.Origin(true="y", rows=rows)
         labels[rows] = _validate.labels(np.ascontiguousarray(given[rows]), origin)
         if inclusion is not None:
             inclusion_probabilities(inclusion[rows], "design", origin)

@@ -13,7 +13,7 @@ from howsure.calibration.curves.bins import Bins, consistency_band
 from howsure.calibration.estimation import bias
 from howsure.calibration.estimation.decompositions import brier_parts, log_loss_parts
 from howsure.calibration.estimation.discrimination import area_under_curve, label_distribution
-from howsure.calibration.estimation.estimate import Resolution, distinct_values, ladder
+from howsure.calibration.estimation.estimate import Resolution, ladder
 from howsure.calibration.estimation.intervals import (
     Estimate,
     at_least_bias,
@@ -59,9 +59,8 @@ def analyse(
 
         seen = moments(clusters)
         n_groups = seen.n_groups
-        inferred = _dependent(
-            seen, level, distinct_values(sketch), has_slope=bias.calibration_slope(sketch) is not None
-        )
+        has_slope = bias.calibration_slope(sketch) is not None
+        inferred = _dependent(seen, level, len(sketch.fixed.starts), has_slope=has_slope)
         if n_groups > 1:
             effective = seen.squares.rows.effective
             drawn = _bins.with_effective_rows(drawn, clustered.effective_rows(seen, level), level)

@@ -193,7 +193,7 @@ def independent_cell(n, shape, truth, replicates, rng, chance, first):
             sums["algorithm 2"] += covers(paper.calibration_interval(y, q, BETA[n], 1_000, chance), want["error"])
         for t in c.tests:
             sums[f"rejects {t.name}"] += t.p_value < 0.05
-        drawn = np.searchsorted(c.bins.from_prob, q, side="right") - 1
+        drawn = parts(sketch, drawn_starts(sketch, c.bins, None), c.bins.from_prob).of(q)[1]
         mean_p = np.bincount(drawn, p) / c.bins.n
         sums["bins"] += np.sum((c.bins.low <= mean_p + 1e-9) & (mean_p <= c.bins.high + 1e-9))
         if c.band is not None:

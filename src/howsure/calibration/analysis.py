@@ -168,9 +168,10 @@ def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _In
         clustered.slope(m, level) if has_slope else None,
         clustered.brier(m, level),
         clustered.perfection_tests(m, excess),
-        Resolution(len(m.plan.d), values, round(m.n_rows)),
+        Resolution(len(m.plan.level.n), values, round(m.n_rows)),
         (
             *_dominating(m),
+            *_finer(m, squared.sqrt()),
             "Left out because no version for groups is derived: the consistency band, and the tests of Spiegelhalter, "
             "Kolmogorov-Smirnov and Kuiper.",
         ),
@@ -185,6 +186,18 @@ def _dominating(m: Moments) -> tuple[str, ...]:
     return (
         f"One group holds {100 * rows.largest:.0f}% of the rows: these {m.n_groups:,} groups say as much as "
         f"{rows.effective:.1f} groups of equal size, and intervals and tests allow for that.",
+    )
+
+
+def _finer(m: Moments, error: Estimate) -> tuple[str, ...]:
+    """What finer bins would say, where that is beyond the interval and may be chance."""
+    hint = m.choice.hint
+    if hint is None or error.high is None or hint.t <= error.high**2:
+        return ()
+    return (
+        f"The error is that visible in {len(m.plan.level.n):,} bins. In {len(hint.n):,} bins it would be {hint.t**0.5:.3f}: with these "
+        f"{m.n_groups:,} groups that may be chance, so it is not in the interval. A check without groups, which takes rows for "
+        "independent, is surer of finer bins, and may say more.",
     )
 
 

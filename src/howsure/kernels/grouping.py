@@ -68,6 +68,29 @@ class Filed:
     bin: Ints
     sums: Floats  # (5, k): rows, positive, Σq, Σq², Σqy, or the first of these
 
+    def joined(self, number: Ints) -> Filed:
+        """Bin i counted under number[i], which rises with i."""
+        if not len(self.group) or number[-1] == len(number) - 1:
+            return self
+        bins = number[self.bin]
+        first = np.flatnonzero((np.diff(self.group, prepend=-1) != 0) | (np.diff(bins, prepend=-1) != 0))
+        return Filed(self.group[first], bins[first], np.add.reduceat(self.sums, first, axis=1))
+
+
+def group_moments(filed: Filed, number: Ints) -> Floats:
+    """(5, B) by bin, bin i counted under number[i]: sums over groups of n, n², S, S² and Sn, S = positive - Σq."""
+    made = np.zeros((5, int(number[-1]) + 1))
+    if len(filed.group) >= COMPILED_FROM // 2:
+        from howsure.kernels import grouping_compiled as compiled
+
+        compiled.group_moments(filed.group, filed.bin, filed.sums, number, made)
+        return made
+    at = filed.joined(number)
+    n, s = at.sums[0], at.sums[1] - at.sums[2]
+    for row, x in zip(made, (n, n * n, s, s * s, s * n), strict=True):
+        row += np.bincount(at.bin, x, len(row))
+    return made
+
 
 def binned_sums(rows: Arranged, bins: Ints, n_sums: int = N_SUMS) -> Filed:
     """The first `n_sums` sums by group and bin."""

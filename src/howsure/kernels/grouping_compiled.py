@@ -140,6 +140,24 @@ def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, sa
                 row[bins_y[j]] += v * values_y[j]
 
 
+@kernel(f"void({_INTS}, {_INTS}, {array('float64', 2)}, {_INTS}, float64[:, ::1])")
+def _group_moments(group, bins, sums, number, made):
+    """Adds up by bin what runs of entries with one group and one bin, as `number` has it, sum to."""
+    i = 0
+    while i < group.size:
+        g, b = group[i], number[bins[i]]
+        n = s = 0.0
+        while i < group.size and group[i] == g and number[bins[i]] == b:
+            n += sums[0, i]
+            s += sums[1, i] - sums[2, i]
+            i += 1
+        made[0, b] += n
+        made[1, b] += n * n
+        made[2, b] += s
+        made[3, b] += s * s
+        made[4, b] += s * n
+
+
 _compiled = partial(ready, __name__)
 
 
@@ -198,6 +216,12 @@ def binned_sums(
     group, bin_, sums = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((n_sums, k))
     _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, group, bin_, sums), cuts)
     return group, bin_, sums
+
+
+def group_moments(group: Ints, bins: Ints, sums: Floats, number: Ints, made: Floats) -> None:
+    """See `grouping.group_moments`."""
+    _compiled()
+    _group_moments(*map(np.ascontiguousarray, (group, bins, sums, number)), made)
 
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:

@@ -199,30 +199,45 @@ def ladder(sketch: Sketch) -> Ladder:
     B = max(10, N^0.4), doubled while the extra noise is small beside the estimate's own; from there to the finest bins
     whose T is higher than the noise that they add can explain (a normal deviate of `EVIDENCE`).
     """
-    n, count = sketch.n, bin_count(sketch.n)
-    counts = [count]
-    while 2 * counts[-1] <= min(n / FEWEST_ROWS, MOST_BINS):
-        counts.append(2 * counts[-1])
-    levels = nested_bins(sketch, counts)
-    while len(levels) > 1 and len(levels[-1].n) == len(levels[-2].n):
-        levels.pop()
+    n, levels = sketch.n, resolutions(sketch, MOST_BINS)
     spread, third = [null_spread(b) for b in levels], [null_third(b) for b in levels]
     t = [b.squared_error for b in levels]
     first = levels[0]
     d2 = float(np.sum(first.weight * first.gap**2))
     rho = float(np.sum(first.weight * first.variance * first.gap**2)) / d2 if d2 > 0 else 0.25
-    planned = 0
-    while planned + 1 < len(levels) and 2 * spread[planned] <= 0.2 * (4 * rho / n) * max(t[0], 0.0):
-        planned += 1
+    planned = free_doublings(spread, 4 * rho / n * max(t[0], 0.0))
     chosen = planned
     for k in range(planned + 1, len(levels)):
         # The noise that finer bins add is independent of what was there; at least half of their share of it.
         least = 0.5 - 0.5 * len(levels[chosen].n) / len(levels[k].n)
         added = max(spread[k] - spread[chosen], least * spread[k])
-        skew = max(third[k] - third[chosen], least * third[k]) / added**1.5
-        if t[k] - t[chosen] > wilson_hilferty(min(skew, MOST_SKEW), EVIDENCE) * sqrt(added):
+        if t[k] - t[chosen] > evidence(added, max(third[k] - third[chosen], least * third[k])):
             chosen = k
     return Ladder(tuple(levels), planned, chosen, len(sketch.fixed.starts))
+
+
+def resolutions(sketch: Sketch, most: int) -> list[BinSums]:
+    """max(10, N^0.4) bins, then doubled up to N/8 or `most`, until there are no more to be had."""
+    counts = [bin_count(sketch.n)]
+    while 2 * counts[-1] <= min(sketch.n / FEWEST_ROWS, most):
+        counts.append(2 * counts[-1])
+    levels = nested_bins(sketch, counts)
+    while len(levels) > 1 and len(levels[-1].n) == len(levels[-2].n):
+        levels.pop()
+    return levels
+
+
+def free_doublings(spread: Sequence[float], linear: float) -> int:
+    """The level that doubling reaches while it costs little: `spread` is V0 of each, `linear` the rest of the first's variance."""
+    level = 0
+    while level + 1 < len(spread) and 2 * spread[level] <= 0.2 * linear:
+        level += 1
+    return level
+
+
+def evidence(variance: float, third: float) -> float:
+    """How far T must rise with finer bins to be taken for structure, given the law of the noise that they add."""
+    return wilson_hilferty(min(third / variance**1.5, MOST_SKEW), EVIDENCE) * sqrt(variance)
 
 
 def null_spread(bins: BinSums) -> float:

@@ -72,13 +72,17 @@ class Filed:
         """Bin i counted under number[i], which rises with i."""
         if not len(self.group) or number[-1] == len(number) - 1:
             return self
+        if len(self.group) >= COMPILED_FROM // 2:
+            from howsure.kernels import grouping_compiled as compiled
+
+            return Filed(*compiled.joined(self.group, self.bin, self.sums, number))
         bins = number[self.bin]
         first = np.flatnonzero((np.diff(self.group, prepend=-1) != 0) | (np.diff(bins, prepend=-1) != 0))
         return Filed(self.group[first], bins[first], np.add.reduceat(self.sums, first, axis=1))
 
 
 def group_moments(filed: Filed, number: Ints) -> Floats:
-    """(5, B) by bin, bin i counted under number[i]: sums over groups of n, n², S, S² and Sn, S = positive - Σq."""
+    """(5, B) by bin, bin i counted under number[i]: sums over groups of n, n², S, S² and Sn; `filed` holds n and S."""
     made = np.zeros((5, int(number[-1]) + 1))
     if len(filed.group) >= COMPILED_FROM // 2:
         from howsure.kernels import grouping_compiled as compiled
@@ -86,7 +90,7 @@ def group_moments(filed: Filed, number: Ints) -> Floats:
         compiled.group_moments(filed.group, filed.bin, filed.sums, number, made)
         return made
     at = filed.joined(number)
-    n, s = at.sums[0], at.sums[1] - at.sums[2]
+    n, s = at.sums
     for row, x in zip(made, (n, n * n, s, s * s, s * n), strict=True):
         row += np.bincount(at.bin, x, len(row))
     return made

@@ -140,6 +140,23 @@ def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, sa
                 row[bins_y[j]] += v * values_y[j]
 
 
+@kernel(f"int64({_INTS}, {_INTS}, {array('float64', 2)}, {_INTS}, int64[::1], int64[::1], float64[:, ::1])")
+def _join(group, bins, sums, number, group_made, bin_made, made):
+    """Runs of entries with one group and one bin, as `number` has it, added up; returns how many."""
+    at = -1
+    for i in range(group.size):
+        b = number[bins[i]]
+        if at < 0 or group_made[at] != group[i] or bin_made[at] != b:
+            at += 1
+            group_made[at] = group[i]
+            bin_made[at] = b
+            for k in range(made.shape[0]):
+                made[k, at] = 0.0
+        for k in range(made.shape[0]):
+            made[k, at] += sums[k, i]
+    return at + 1
+
+
 @kernel(f"void({_INTS}, {_INTS}, {array('float64', 2)}, {_INTS}, float64[:, ::1])")
 def _group_moments(group, bins, sums, number, made):
     """Adds up by bin what runs of entries with one group and one bin, as `number` has it, sum to."""
@@ -149,7 +166,7 @@ def _group_moments(group, bins, sums, number, made):
         n = s = 0.0
         while i < group.size and group[i] == g and number[bins[i]] == b:
             n += sums[0, i]
-            s += sums[1, i] - sums[2, i]
+            s += sums[1, i]
             i += 1
         made[0, b] += n
         made[1, b] += n * n
@@ -216,6 +233,14 @@ def binned_sums(
     group, bin_, sums = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((n_sums, k))
     _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, group, bin_, sums), cuts)
     return group, bin_, sums
+
+
+def joined(group: Ints, bins: Ints, sums: Floats, number: Ints) -> tuple[Ints, Ints, Floats]:
+    """See `grouping.Filed`."""
+    _compiled()
+    made = np.empty(len(group), np.int64), np.empty(len(group), np.int64), np.empty(sums.shape)
+    n = _join(*map(np.ascontiguousarray, (group, bins, sums, number)), *made)
+    return made[0][:n], made[1][:n], np.ascontiguousarray(made[2][:, :n])
 
 
 def group_moments(group: Ints, bins: Ints, sums: Floats, number: Ints, made: Floats) -> None:

@@ -157,6 +157,12 @@ class ClusterTable:
         group, sums = self.estimation.group, self.estimation.sums
         return np.stack([np.bincount(group, column, self.n_groups) for column in sums])
 
+    @cached_property
+    def errors(self) -> Filed:
+        """n_gb and S_gb = Σe by group and estimation bin."""
+        sums = self.estimation.sums
+        return Filed(self.estimation.group, self.estimation.bin, np.stack([sums[ROWS], sums[POSITIVE] - sums[SUM_Q]]))
+
     def look(self, at: Callable[[ClusterTable], T]) -> T:
         """What is seen of these groups; they are all there are."""
         return at(self)

@@ -59,10 +59,10 @@ def expected_error(m: Moments, rms_high: float, confidence_level: float) -> Esti
     v = np.maximum(np.diag(m.squares.r) / size**2, 0.5 / size**2)
     linear = max(float(m.squares.linear[1]), float(np.sum(size**2 * v)) * 1e-3) / m.n_rows**2
     variance = linear + _few(m) * m.squares.apart / m.n_rows**2
-    t = student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees)
-    half = t * sqrt(variance)
-    value, low = debiased_ece(size / m.n_rows, d, v, half)
-    high = min(float(np.sum(size * np.abs(d))) / m.n_rows + half, rms_high)
+    side = 0.5 - 0.5 * confidence_level  # half of it below, as for T
+    below, above = (student_quantile(1.0 - p, m.squares.rows.degrees) * sqrt(variance) for p in (0.5 * side, side))
+    value, low = debiased_ece(size / m.n_rows, d, v, below)
+    high = min(float(np.sum(size * np.abs(d))) / m.n_rows + above, rms_high)
     return Estimate(value, min(low, value), max(high, value))
 
 

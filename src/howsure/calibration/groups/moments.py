@@ -69,7 +69,7 @@ class TotalsLook:
         return Totals(
             table.n_groups,
             table.by_group.sum(axis=1),
-            tuple(group_moments(table.estimation, level) for level in self.levels),
+            tuple(group_moments(table.errors, level) for level in self.levels),
             np.stack([_sums(drawn, c, self.n_drawn) for c in columns]),
         )
 
@@ -184,17 +184,13 @@ class SquaresLook:
     p_drawn: Floats
 
     def __call__(self, table: ClusterTable) -> Squares:
-        level, coarse = self.level, table.estimation.joined(self.coarse.joined)
-        filed = coarse if level is self.coarse else table.estimation.joined(level.joined)
-        group, b = filed.group, filed.bin
-        n, s, s0 = filed.sums[ROWS], _errors(filed.sums), _errors(coarse.sums)
+        level, coarse = self.level, table.errors.joined(self.coarse.joined)
+        filed = coarse if level is self.coarse else table.errors.joined(level.joined)
+        group, b, (n, s), s0 = filed.group, filed.bin, filed.sums, coarse.sums[1]
         around = np.zeros(len(level.n), np.int64)
         around[level.joined] = self.coarse.joined
         left = np.maximum(1.0 - n / self.coarse.n[around][b], 0.0)
         r = np.divide(s - self.coarse.d[around][b] * n, np.sqrt(left), out=np.zeros(len(n)), where=left > 0.0)
-        d = level.d[b]
-        if filed is not coarse:
-            d = np.divide(level.s[b] - s, level.n[b] - n, out=np.zeros(len(n)), where=level.n[b] > n)
         weighted_r, weighted_s = level.a[b] * r**2, self.coarse.a[coarse.bin] * s0**2
         g = table.n_groups
         x = table.by_group
@@ -203,8 +199,14 @@ class SquaresLook:
         without = np.maximum(1.0 - h, 1e-12)
         gap, brier = self.means[:2]
         plug_in, d2 = float(np.sum(level.n * np.abs(level.d))) / self.sums[ROWS], level.d2
-        side = np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
-        psi = np.stack([_sums(group, d * r, g), _sums(group, side * r, g)])
+        c = _squares((group, b, r), g, len(level.n))
+        if filed is coarse:
+            side = _sign(level.d)
+            along, linear = c @ level.d, np.array([level.d @ c @ level.d, side @ c @ side])
+        else:
+            others = np.divide(level.s[b] - s, level.n[b] - n, out=np.zeros(len(n)), where=level.n[b] > n)
+            psi = np.stack([_sums(group, others * r, g), _sums(group, _sign(others) * r, g)])
+            along, linear = _sums(b, r * psi[0][group], len(level.n)), np.sum(psi**2, axis=1)
         score = scores(x) - self.score_mean[:, None]
         spread, cross = spreads(x, self.mean_q, self.base)
         total_spread = float(spreads(self.sums, self.mean_q, self.base)[0])
@@ -216,10 +218,10 @@ class SquaresLook:
         beta = np.where(part < 1.0, part**2 / rest, 0.0)
         columns = (np.where(part < 1.0, residual**2, 0.0), part**2, beta, beta**2)
         return Squares(
-            _squares((group, b, r), g, len(level.n)),
+            c,
             _squares((coarse.group, coarse.bin, s0), g, len(self.coarse.n)),
-            _sums(b, r * psi[0][group], len(level.n)),
-            np.sum(psi**2, axis=1),
+            along,
+            linear,
             _square(_sums(group, weighted_r, g)),
             _square(_sums(coarse.group, weighted_s, g)),
             _square(weighted_r),
@@ -331,9 +333,8 @@ def _two_groups_a_bin(level: Level) -> Ints:
     return (np.cumsum(begins) - 1)[level.joined]
 
 
-def _errors(sums: Floats) -> Floats:
-    """S = Σe."""
-    return sums[POSITIVE] - sums[SUM_Q]
+def _sign(d: Floats) -> Floats:
+    return np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
 
 
 def _squares(x: tuple[Ints, Ints, Floats], n_groups: int, n_bins: int) -> Floats:

@@ -5,6 +5,7 @@ Small inputs are sorted with NumPy; large ones go to the compiled kernels of `gr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,18 +82,18 @@ class Filed:
         return Filed(self.group[first], bins[first], np.add.reduceat(self.sums, first, axis=1))
 
 
-def group_moments(filed: Filed, number: Ints) -> Floats:
-    """(5, B) by bin, bin i counted under number[i]: sums over groups of n, n², S, S² and Sn; `filed` holds n and S."""
-    made = np.zeros((5, int(number[-1]) + 1))
+def group_moments(filed: Filed, levels: Sequence[Ints]) -> list[Floats]:
+    """For each level (5, B) by bin, bin i counted under level[i]: sums over groups of n, n², S, S² and Sn; `filed` holds n and S."""
     if len(filed.group) >= COMPILED_FROM // 2:
         from howsure.kernels import grouping_compiled as compiled
 
-        compiled.group_moments(filed.group, filed.bin, filed.sums, number, made)
-        return made
-    at = filed.joined(number)
-    n, s = at.sums
-    for row, x in zip(made, (n, n * n, s, s * s, s * n), strict=True):
-        row += np.bincount(at.bin, x, len(row))
+        return compiled.group_moments(filed.group, filed.bin, filed.sums, levels)
+    made: list[Floats] = []
+    for level in levels:
+        at = filed.joined(level)
+        n, s = at.sums
+        columns = (np.bincount(at.bin, x, level[-1] + 1) for x in (n, n * n, s, s * s, s * n))
+        made.append(np.stack([c.astype(np.float64, copy=False) for c in columns]))
     return made
 
 

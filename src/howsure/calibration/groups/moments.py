@@ -69,7 +69,7 @@ class TotalsLook:
         return Totals(
             table.n_groups,
             table.by_group.sum(axis=1),
-            tuple(group_moments(table.errors, level) for level in self.levels),
+            tuple(group_moments(table.errors, self.levels)),
             np.stack([_sums(drawn, c, self.n_drawn) for c in columns]),
         )
 

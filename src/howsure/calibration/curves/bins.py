@@ -131,7 +131,7 @@ def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float
     first, last = sketch.mean_q[starts], sketch.mean_q[np.append(starts[1:], len(sketch.size)) - 1]
     mean = np.where(first == last, first, np.clip(mean, first, last))
     positive = np.add.reduceat(sketch.counts[:, 1], starts)
-    return _finish(n, mean, positive, first, last, rule, confidence_level)
+    return _bounded((n, mean, positive / n, first, last), rule, confidence_level)
 
 
 def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
@@ -144,47 +144,23 @@ def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
     n = count[kept]
     edge = np.arange(k + 1) / k
     first, last = edge[kept], edge[kept + 1]
-    return _finish(
-        n,
-        np.clip(total[kept] / n, first, last),
-        table[kept, 1, 0],
-        first,
-        last,
-        f"equal width, {k} bins" + (f", {k - len(kept)} of them empty" if len(kept) < k else ""),
-        confidence_level,
-    )
-
-
-def _finish(
-    n: Ints,
-    mean_prob: Floats,
-    positive: Ints,
-    first: Floats,
-    last: Floats,
-    rule: str,
-    confidence_level: float,
-) -> Bins:
-    return _bounded(n, mean_prob, positive / n, first, last, n.astype(np.float64), rule, confidence_level)
+    mean = np.clip(total[kept] / n, first, last)
+    rule = f"equal width, {k} bins" + (f", {k - len(kept)} of them empty" if len(kept) < k else "")
+    return _bounded((n, mean, table[kept, 1, 0] / n, first, last), rule, confidence_level)
 
 
 def with_effective_rows(bins: Bins, effective_n: Floats, confidence_level: float) -> Bins:
     """The same bins, with the width that intervals of this number of independent rows have."""
     b = bins
-    return _bounded(b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob, effective_n, b.rule, confidence_level)
+    return _bounded((b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob), b.rule, confidence_level, effective_n)
 
 
-def _bounded(
-    n: Ints,
-    mean_prob: Floats,
-    mean_true: Floats,
-    first: Floats,
-    last: Floats,
-    effective_n: Floats,
-    rule: str,
-    confidence_level: float,
-) -> Bins:
-    low, high = clopper_pearson(mean_true * effective_n, effective_n, confidence_level)
-    arrays = (n, mean_prob, mean_true, low, high, first, last, effective_n)
+def _bounded(columns: tuple[Any, ...], rule: str, confidence_level: float, effective_n: Floats | None = None) -> Bins:
+    """Rows, mean q, frequency and edges with their intervals."""
+    n, mean_prob, mean_true, first, last = columns
+    worth = n.astype(np.float64) if effective_n is None else effective_n
+    low, high = clopper_pearson(mean_true * worth, worth, confidence_level)
+    arrays = (n, mean_prob, mean_true, low, high, first, last, worth)
     for array in arrays:
         array.flags.writeable = False
     return Bins(*arrays, rule)

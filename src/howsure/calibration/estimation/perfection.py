@@ -7,7 +7,7 @@ ones) the limit laws are wrong, and the p-values are those of simulated labels, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import pi, sqrt, tan
 
@@ -232,13 +232,7 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     >>> benjamini_hochberg([0.01, None, 0.04, 0.03])
     [0.03, None, 0.04, 0.04]
     """
-    known = np.array([p for p in p_values if p is not None])
-    order = np.argsort(known)[::-1]
-    scaled = known[order] * len(known) / (len(known) - np.arange(len(known)))
-    adjusted = np.empty(len(known))
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
-    rest = iter(adjusted.tolist())
-    return [None if p is None else next(rest) for p in p_values]
+    return _adjusted(p_values, lambda p: np.minimum.accumulate((p * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1])
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -247,10 +241,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
     """
+    return _adjusted(p_values, lambda p: np.maximum.accumulate(p * np.arange(len(p), 0, -1)))
+
+
+def _adjusted(p_values: Sequence[float | None], rule: Callable[[Floats], Floats]) -> list[float | None]:
+    """The known p-values as `rule` has them, which takes them in order; at most 1."""
     known = np.array([p for p in p_values if p is not None])
-    order = np.argsort(known)
-    scaled = known[order] * (len(known) - np.arange(len(known)))
     adjusted = np.empty(len(known))
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    order = np.argsort(known)
+    adjusted[order] = np.minimum(rule(known[order]), 1.0)
     rest = iter(adjusted.tolist())
     return [None if p is None else next(rest) for p in p_values]

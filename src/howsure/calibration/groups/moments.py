@@ -70,7 +70,7 @@ class TotalsLook:
             table.n_groups,
             table.by_group.sum(axis=1),
             tuple(group_moments(table.errors, self.levels)),
-            np.stack([_sums(drawn, c, self.n_drawn) for c in columns]),
+            np.stack([sums_at(drawn, c, self.n_drawn) for c in columns]),
         )
 
 
@@ -205,8 +205,8 @@ class SquaresLook:
             along, linear = c @ level.d, np.array([level.d @ c @ level.d, side @ c @ side])
         else:
             others = np.divide(level.s[b] - s, level.n[b] - n, out=np.zeros(len(n)), where=level.n[b] > n)
-            psi = np.stack([_sums(group, others * r, g), _sums(group, _sign(others) * r, g)])
-            along, linear = _sums(b, r * psi[0][group], len(level.n)), np.sum(psi**2, axis=1)
+            psi = np.stack([sums_at(group, others * r, g), sums_at(group, _sign(others) * r, g)])
+            along, linear = sums_at(b, r * psi[0][group], len(level.n)), np.sum(psi**2, axis=1)
         score = scores(x) - self.score_mean[:, None]
         spread, cross = spreads(x, self.mean_q, self.base)
         total_spread = float(spreads(self.sums, self.mean_q, self.base)[0])
@@ -222,19 +222,19 @@ class SquaresLook:
             _squares((coarse.group, coarse.bin, s0), g, len(self.coarse.n)),
             along,
             linear,
-            _square(_sums(group, weighted_r, g)),
-            _square(_sums(coarse.group, weighted_s, g)),
+            _square(sums_at(group, weighted_r, g)),
+            _square(sums_at(coarse.group, weighted_s, g)),
             _square(weighted_r),
             _square(weighted_s),
-            _square(_sums(group, (level.d[b] ** 2 - d2) * n, g) / without),
-            _square(_sums(group, (np.abs(level.d[b]) - plug_in) * n, g) / without),
+            _square(sums_at(group, (level.d[b] ** 2 - d2) * n, g) / without),
+            _square(sums_at(group, (np.abs(level.d[b]) - plug_in) * n, g) / without),
             score @ score.T,
             _square((x[SUM_Q] - x[POSITIVE] - gap * x[ROWS]) / without),
             _square((x[POSITIVE] - 2.0 * x[SUM_QY] + x[SUM_QQ] - brier * x[ROWS]) / without),
             _square(self._slope_without(x, spread, cross, total_spread)),
             Balance.of(np.minimum(h, 1.0 - 1e-12)),
             Balance.of(np.minimum(share, 1.0 - 1e-12)),
-            np.stack([_sums(drawn, c, len(self.p_drawn)) for c in columns]),
+            np.stack([sums_at(drawn, c, len(self.p_drawn)) for c in columns]),
         )
 
     def _slope_without(self, x: Floats, spread: Floats, cross: Floats, total_spread: float) -> Floats:
@@ -342,7 +342,8 @@ def _squares(x: tuple[Ints, Ints, Floats], n_groups: int, n_bins: int) -> Floats
     return products(x, x, n_groups, n_bins, n_bins)
 
 
-def _sums(where: Ints, values: Floats, size: int) -> Floats:
+def sums_at(where: Ints, values: Floats, size: int) -> Floats:
+    """Sums of values by place."""
     made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
     return made
 

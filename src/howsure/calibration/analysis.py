@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,6 +71,9 @@ def analyse(
     error = None if squared is None else at_least_bias(squared.sqrt(), gap)
     if squared is not None and error is not None and error != squared.sqrt():
         squared = error.squared()
+    if ece is not None and error is not None:  # whatever the ECE is at least, the RMS error is
+        ece = at_least_bias(ece, gap)
+        ece = replace(ece, low=min(ece.limits[0], error.limits[0]))
     tests = inferred.tests
     if tests and sketch.log_loss[1]:  # a label came up that q = 0 or q = 1 had ruled out
         tests = (refuted_if(tests[0].name, True), *tests[1:])
@@ -81,7 +84,7 @@ def analyse(
         bins=drawn,
         error=error,
         error_squared=squared,
-        ece=None if ece is None else at_least_bias(ece, gap),
+        ece=ece,
         max_error=float(np.abs(drawn.gap).max()),
         bias=Bias(gap, inferred.slope, bias.regions(drawn, level)),
         brier=brier_parts(sketch, drawn, blocks),

@@ -193,7 +193,7 @@ def independent_cell(n, shape, truth, replicates, rng, chance, first):
             sums["algorithm 2"] += covers(paper.calibration_interval(y, q, BETA[n], 1_000, chance), want["error"])
         for t in c.tests:
             sums[f"rejects {t.name}"] += t.p_value < 0.05
-        drawn = parts(sketch, drawn_starts(sketch, c.bins, None), c.bins.from_prob).of(q) % len(c.bins)
+        drawn = parts(sketch, drawn_starts(sketch, c.bins, None), c.bins.from_prob).of(q)[1]
         mean_p = np.bincount(drawn, p) / c.bins.n
         sums["bins"] += np.sum((c.bins.low <= mean_p + 1e-9) & (mean_p <= c.bins.high + 1e-9))
         if c.band is not None:
@@ -219,7 +219,11 @@ def before(sketch):
     ece, ece_low = intervals._bins_ece(few, z)
     plug_in = float(np.sum(few.weight * np.abs(few.gap)))
     ece_high = max(min(plug_in + z * intervals._ece_error(few), np.sqrt(high)), ece)
-    p = np.clip([perfection.excess_error(first).p_value, perfection._score(sketch).p_value], 1e-15, 1 - 1e-15)
+    p = np.clip(
+        [perfection.excess_error(first).p_value, perfection._score(*perfection._scores(sketch)).p_value],
+        1e-15,
+        1 - 1e-15,
+    )
     return (
         Estimate(bins.squared_error, low, high).sqrt(),
         Estimate(ece, min(ece_low, ece), ece_high),

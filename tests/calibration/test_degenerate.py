@@ -29,6 +29,18 @@ def test_certain_and_right_is_calibrated():
     assert c.error.value == 0.0
 
 
+@pytest.mark.parametrize("n", [3, 5, 30, 150])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_what_the_ece_is_at_least_the_rms_error_is_too(n, grouped):
+    """All labels alike at q = ½, and few labels at any q: the limits say nothing that excludes each other, and a handful of rows is no proof."""
+    rng = np.random.default_rng(n)
+    for y, q in ((np.zeros(n), np.full(n, 0.5)), (rng.random(n) < 0.9, rng.random(n)), (np.ones(n), np.full(n, 0.6))):
+        c = howsure.check(y, q, groups=np.arange(n) if grouped else None)
+        assert c.ece.low <= c.error.low
+        assert c.ece.high <= c.error.high + 1e-12
+        assert n > 3 or c.ece.low < 0.1
+
+
 def test_bins_of_one_group_join_their_neighbours():
     """Groups that hardly overlap in q, which once joined bins in circles."""
     rng = np.random.default_rng(32)

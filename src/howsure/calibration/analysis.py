@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from howsure.calibration.curves.bins import Bins, consistency_band
 from howsure.calibration.estimation import bias
 from howsure.calibration.estimation.decompositions import brier_parts, log_loss_parts
 from howsure.calibration.estimation.discrimination import area_under_curve, label_distribution
-from howsure.calibration.estimation.estimate import Resolution, distinct_values, ladder
+from howsure.calibration.estimation.estimate import Resolution, ladder
 from howsure.calibration.estimation.intervals import (
     Estimate,
     at_least_bias,
@@ -59,9 +59,8 @@ def analyse(
 
         seen = moments(clusters)
         n_groups = seen.n_groups
-        inferred = _dependent(
-            seen, level, distinct_values(sketch), has_slope=bias.calibration_slope(sketch) is not None
-        )
+        has_slope = bias.calibration_slope(sketch) is not None
+        inferred = _dependent(seen, level, len(sketch.fixed.starts), has_slope=has_slope)
         if n_groups > 1:
             effective = seen.squares.rows.effective
             drawn = _bins.with_effective_rows(drawn, clustered.effective_rows(seen, level), level)
@@ -72,6 +71,9 @@ def analyse(
     error = None if squared is None else at_least_bias(squared.sqrt(), gap)
     if squared is not None and error is not None and error != squared.sqrt():
         squared = error.squared()
+    if ece is not None and error is not None:  # whatever the ECE is at least, the RMS error is
+        ece = at_least_bias(ece, gap)
+        ece = replace(ece, low=min(ece.limits[0], error.limits[0]))
     tests = inferred.tests
     if tests and sketch.log_loss[1]:  # a label came up that q = 0 or q = 1 had ruled out
         tests = (refuted_if(tests[0].name, True), *tests[1:])
@@ -82,7 +84,7 @@ def analyse(
         bins=drawn,
         error=error,
         error_squared=squared,
-        ece=None if ece is None else at_least_bias(ece, gap),
+        ece=ece,
         max_error=float(np.abs(drawn.gap).max()),
         bias=Bias(gap, inferred.slope, bias.regions(drawn, level)),
         brier=brier_parts(sketch, drawn, blocks),
@@ -169,9 +171,10 @@ def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _In
         clustered.slope(m, level) if has_slope else None,
         clustered.brier(m, level),
         clustered.perfection_tests(m, excess),
-        Resolution(len(m.plan.d), values, round(m.n_rows)),
+        Resolution(len(m.plan.level.n), values, round(m.n_rows)),
         (
             *_dominating(m),
+            *_finer(m, squared.sqrt()),
             "Left out because no version for groups is derived: the consistency band, and the tests of Spiegelhalter, "
             "Kolmogorov-Smirnov and Kuiper.",
         ),
@@ -186,6 +189,18 @@ def _dominating(m: Moments) -> tuple[str, ...]:
     return (
         f"One group holds {100 * rows.largest:.0f}% of the rows: these {m.n_groups:,} groups say as much as "
         f"{rows.effective:.1f} groups of equal size, and intervals and tests allow for that.",
+    )
+
+
+def _finer(m: Moments, error: Estimate) -> tuple[str, ...]:
+    """What finer bins would say, where that is beyond the interval and may be chance."""
+    hint = m.choice.hint
+    if hint is None or error.high is None or hint.t <= error.high**2:
+        return ()
+    return (
+        f"The error is that visible in {len(m.plan.level.n):,} bins. In {len(hint.n):,} bins it would be {hint.t**0.5:.3f}: with these "
+        f"{m.n_groups:,} groups that may be chance, so it is not in the interval. A check without groups, which takes rows for "
+        "independent, is surer of finer bins, and may say more.",
     )
 
 

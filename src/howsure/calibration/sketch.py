@@ -48,6 +48,16 @@ class LabelSide:
 
 
 @dataclass(frozen=True)
+class FixedCells:
+    """The rows by fixed cell: where estimation bins may begin, and what they add up."""
+
+    starts: Ints  # the sketch's first cell in each
+    place: Floats  # half the rank of its rows, and half asin √q: from 0 to 1
+    half: Ints  # 0, 1 or 2: below, at or above ½
+    sums: Floats  # (4, k): rows, Σe, Σe² and Σq(1-q)
+
+
+@dataclass(frozen=True)
 class Sketch:
     """Counts and power sums of q by cell and label. Build one with `SketchBuilder` or merge two with `+`."""
 
@@ -110,6 +120,12 @@ class Sketch:
     def size(self) -> Ints:
         """Rows per cell."""
         return self.counts.sum(axis=1)
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Rows up to and including each cell, as Python numbers for bisection."""
+        ends: list[int] = np.cumsum(self.size).tolist()
+        return ends
 
     @cached_property
     def upper(self) -> NDArray[np.bool_]:
@@ -184,6 +200,18 @@ class Sketch:
         zero, one = self.sides
         near, far = _by_side(self.upper, zero, one)  # |e| = m where the label agrees with the side, else 1 - m
         return near.n * near.mean**2 + near.spread + far.n * (1.0 - far.mean) ** 2 + far.spread
+
+    @cached_property
+    def fixed(self) -> FixedCells:
+        """The same rows by fixed cell."""
+        starts = np.flatnonzero(np.diff(self.fixed_cell, prepend=-1))
+        # Σ q(1-q) inside a cell: n q̄(1-q̄) - Σ(q - q̄)².
+        null = self.size * self.mean_m * (1.0 - self.mean_m) - self.spread_q
+        sums = np.add.reduceat(np.stack([self.size.astype(np.float64), self.sum_e, self.sum_ee, null]), starts, axis=1)
+        position = _cells.cell_position(self.fixed_cell[starts])
+        rank = (np.cumsum(sums[0]) - 0.5 * sums[0]) / sums[0].sum()
+        half = (position >= 0.5).astype(np.int64) + (position > 0.5)
+        return FixedCells(starts, 0.5 * rank + np.arcsin(np.sqrt(position)) / np.pi, half, sums)
 
     def total(self, f: Callable[[Floats], Floats], second: Callable[[Floats], Floats]) -> float:
         """Σ f(q) over all rows, to second order inside a cell; `second` is f''."""

@@ -284,7 +284,7 @@ class GroupedPieces:
 
     def __init__(self, rows: Rows, parts: Parts, model: int = 0) -> None:
         self._rows, self._look = rows, partial(clustered_look, parts, model)
-        self.n_estimation, self.n_drawn = len(parts.estimation), len(parts.drawn)
+        self.levels, self.n_drawn = parts.levels, len(parts.drawn)
         self._table: ClusterTable | None = rows.fold(partial(self._look, _itself)) if rows.is_one_piece else None
 
     def look(self, at: Look[T]) -> T:

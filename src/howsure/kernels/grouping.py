@@ -5,6 +5,7 @@ Small inputs are sorted with NumPy; large ones go to the compiled kernels of `gr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,33 @@ class Filed:
     group: Ints
     bin: Ints
     sums: Floats  # (5, k): rows, positive, Σq, Σq², Σqy, or the first of these
+
+    def joined(self, number: Ints) -> Filed:
+        """Bin i counted under number[i], which rises with i."""
+        if not len(self.group) or number[-1] == len(number) - 1:
+            return self
+        if len(self.group) >= COMPILED_FROM // 2:
+            from howsure.kernels import grouping_compiled as compiled
+
+            return Filed(*compiled.joined(self.group, self.bin, self.sums, number))
+        bins = number[self.bin]
+        first = np.flatnonzero((np.diff(self.group, prepend=-1) != 0) | (np.diff(bins, prepend=-1) != 0))
+        return Filed(self.group[first], bins[first], np.add.reduceat(self.sums, first, axis=1))
+
+
+def group_moments(filed: Filed, levels: Sequence[Ints]) -> list[Floats]:
+    """For each level (5, B) by bin, bin i counted under level[i]: sums over groups of n, n², S, S² and Sn; `filed` holds n and S."""
+    if len(filed.group) >= COMPILED_FROM // 2:
+        from howsure.kernels import grouping_compiled as compiled
+
+        return compiled.group_moments(filed.group, filed.bin, filed.sums, levels)
+    made: list[Floats] = []
+    for level in levels:
+        at = filed.joined(level)
+        n, s = at.sums
+        columns = (np.bincount(at.bin, x, level[-1] + 1) for x in (n, n * n, s, s * s, s * n))
+        made.append(np.stack([c.astype(np.float64, copy=False) for c in columns]))
+    return made
 
 
 def binned_sums(rows: Arranged, bins: Ints, n_sums: int = N_SUMS) -> Filed:

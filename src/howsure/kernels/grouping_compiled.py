@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from howsure.kernels.cells import BASE_KEY, N_CELLS, OFFSET_BITS, Floats, Ints
-from howsure.kernels.compiling import array, kernel, ready
+from howsure.kernels.compiling import array, inlined, kernel, ready
 from howsure.kernels.grouping import PORTIONS, Entries
 from howsure.kernels.threads import cores, portions
 
@@ -140,6 +140,51 @@ def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, sa
                 row[bins_y[j]] += v * values_y[j]
 
 
+@kernel(f"int64({_INTS}, {_INTS}, {array('float64', 2)}, {_INTS}, int64[::1], int64[::1], float64[:, ::1])")
+def _join(group, bins, sums, number, group_made, bin_made, made):
+    """Runs of entries with one group and one bin, as `number` has it, added up; returns how many."""
+    at = -1
+    for i in range(group.size):
+        b = number[bins[i]]
+        if at < 0 or group_made[at] != group[i] or bin_made[at] != b:
+            at += 1
+            group_made[at] = group[i]
+            bin_made[at] = b
+            for k in range(made.shape[0]):
+                made[k, at] = 0.0
+        for k in range(made.shape[0]):
+            made[k, at] += sums[k, i]
+    return at + 1
+
+
+@inlined
+def _note(made, b, n, s):
+    made[0, b] += n
+    made[1, b] += n * n
+    made[2, b] += s
+    made[3, b] += s * s
+    made[4, b] += s * n
+
+
+@kernel(f"void({_INTS}, {_INTS}, {array('float64', 2)}, {array('int64', 2)}, float64[:, ::1])")
+def _group_moments(group, bins, sums, numbers, made):
+    """Adds up by bin what runs of entries with one group and one bin sum to; numbers[i] are the bins of bin i, one of each level."""
+    levels = numbers.shape[1]
+    now, n, s = np.full(levels, -1), np.zeros(levels), np.zeros(levels)
+    for i in range(group.size):
+        for k in range(levels):
+            b = numbers[bins[i], k]
+            if b != now[k] or group[i] != group[i - 1]:
+                if i > 0:
+                    _note(made, now[k], n[k], s[k])
+                now[k] = b
+                n[k] = s[k] = 0.0
+            n[k] += sums[0, i]
+            s[k] += sums[1, i]
+    for k in range(levels if group.size else 0):
+        _note(made, now[k], n[k], s[k])
+
+
 _compiled = partial(ready, __name__)
 
 
@@ -198,6 +243,24 @@ def binned_sums(
     group, bin_, sums = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((n_sums, k))
     _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, group, bin_, sums), cuts)
     return group, bin_, sums
+
+
+def joined(group: Ints, bins: Ints, sums: Floats, number: Ints) -> tuple[Ints, Ints, Floats]:
+    """See `grouping.Filed`."""
+    _compiled()
+    made = np.empty(len(group), np.int64), np.empty(len(group), np.int64), np.empty(sums.shape)
+    n = _join(*map(np.ascontiguousarray, (group, bins, sums, number)), *made)
+    return made[0][:n], made[1][:n], np.ascontiguousarray(made[2][:, :n])
+
+
+def group_moments(group: Ints, bins: Ints, sums: Floats, levels: Sequence[Ints]) -> list[Floats]:
+    """See `grouping.group_moments`."""
+    _compiled()
+    ends = np.cumsum([level[-1] + 1 for level in levels])
+    numbers = np.stack([level + (end - level[-1] - 1) for level, end in zip(levels, ends, strict=True)], axis=1)
+    made = np.zeros((5, ends[-1]))
+    _group_moments(*map(np.ascontiguousarray, (group, bins, sums, numbers)), made)
+    return np.split(made, ends[:-1], axis=1)
 
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:

@@ -9,6 +9,7 @@ from howsure.calibration.groups import estimates as clustered
 from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.groups.moments import moments
 from howsure.calibration.sketch import sketch_rows
+from howsure.data import demo_table
 from howsure.report.text.calibration import effective_text
 
 
@@ -40,6 +41,103 @@ def test_squared_error_multiplies_residuals_of_different_groups_only():
         cross = [(e[i] * e[j], 1) for i in rows for j in rows if g[i] != g[j]]
         total += len(rows) / len(q) * sum(p for p, _ in cross) / len(cross)
     assert estimate.value == pytest.approx(total, rel=1e-9)
+
+
+def stepped(groups=250, size=20, seed=41):
+    """Three steps, and rows of a document that share a tenth of a latent normal."""
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng(seed)
+    g = np.repeat(np.arange(groups), size)
+    q = rng.random(len(g))
+    latent = np.sqrt(0.1) * rng.normal(size=groups)[g] + np.sqrt(0.9) * rng.normal(size=len(g))
+    return ndtr(latent) < (np.minimum(np.floor(3 * q), 2) + 0.5) / 3, q, g
+
+
+def dense(values, g, part, n_bins):
+    made = np.zeros((g.max() + 1, n_bins))
+    np.add.at(made, (g, part), values)
+    return made
+
+
+def test_finer_bins_are_chosen_for_steps_and_hold_the_formulas_by_plain_loops():
+    y, q, g = stepped()
+    table, filed = table_of(y, q, g)
+    m = moments(table)
+    level, coarse = m.plan.level, m.plan.coarse
+    assert len(level.n) > len(coarse.n)
+    at = np.searchsorted(filed.estimation, q, side="right") - 1
+    part, around = level.joined[at], coarse.joined[at]
+    e = y - q
+    s, n = dense(e, g, part, len(level.n)), dense(np.ones(len(q)), g, part, len(level.n))
+    t = variance = 0.0
+    for b in range(len(level.n)):
+        same = [(i, j) for i in range(len(s)) for j in range(len(s)) if i != j and n[i, b] and n[j, b]]
+        pairs = sum(n[i, b] * n[j, b] for i, j in same)
+        w, d = n[:, b].sum() / len(q), s[:, b].sum() / n[:, b].sum()
+        t += w * sum(s[i, b] * s[j, b] for i, j in same) / pairs
+        spread = n[:, b].sum() * np.sum((s[:, b] - d * n[:, b]) ** 2) / pairs
+        variance += 2 * w * w / pairs * max(spread, 0.5 / n[:, b].sum()) ** 2
+    assert level.t == pytest.approx(t, rel=1e-9)
+    assert level.law()[0] == pytest.approx(variance, rel=1e-9)
+    r, psi = np.zeros_like(s), np.zeros((2, len(s)))
+    for i in range(len(s)):
+        for b in np.flatnonzero(n[i]):
+            inside = around == around[part == b][0]
+            r[i, b] = (s[i, b] - e[inside].mean() * n[i, b]) / np.sqrt(1 - n[i, b] / inside.sum())
+            others = e[(part == b) & (g != i)].mean()
+            psi[:, i] += others * r[i, b], np.sign(others) * r[i, b]
+    np.testing.assert_allclose(m.squares.r, r.T @ r, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(m.squares.linear, np.sum(psi**2, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(m.squares.along, r.T @ psi[0], rtol=1e-9, atol=1e-12)
+
+
+def test_finer_bins_from_pieces_and_without_their_names():
+    """Groups in three pieces, and called otherwise: the same; a giant document leaves the coarsest bins, and is not asked for more."""
+    y, q, g = stepped()
+    sketch = sketch_rows(y, q)
+    whole = howsure.check(y, q, groups=g)
+    filed = filing(sketch, None, 0.95)
+
+    class Pieces:
+        levels, n_drawn = filed.levels, len(filed.drawn)
+
+        def look(self, at):
+            made = []
+            for k in range(3):
+                builder = ClusterBuilder(filed)
+                of = g % 3 == k
+                builder.add((977 * g[of] % 1009).astype(np.uint64), y[of].astype(np.uint8), q[of])
+                made.append(at(builder.finish()))
+            return made[0] + made[1] + made[2]
+
+    pieces = analyse(sketch, clusters=Pieces())
+    assert pieces.resolution.bins == whole.resolution.bins > 40
+    for a, b in ((pieces.error, whole.error), (pieces.ece, whole.ece)):
+        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-9)
+    giant = howsure.check(y, q, groups=np.where(g < 100, 0, g))
+    assert giant.resolution.bins < 40
+
+
+def test_large_tables_are_summed_by_the_compiled_kernel_alike(monkeypatch):
+    from howsure.kernels import grouping
+
+    y, q, g = stepped()
+    table, filed = table_of(y, q, g)
+    plain = grouping.group_moments(table.errors, filed.levels)
+    joined = [table.errors.joined(level) for level in filed.levels]
+    monkeypatch.setattr(grouping, "COMPILED_FROM", 1)
+    for made, sums in zip(grouping.group_moments(table.errors, filed.levels), plain, strict=True):
+        np.testing.assert_allclose(made, sums, rtol=1e-12, atol=1e-12)
+    for made, sums in zip((table.errors.joined(level) for level in filed.levels), joined, strict=True):
+        assert made.group.tolist() == sums.group.tolist()
+        assert made.bin.tolist() == sums.bin.tolist()
+        np.testing.assert_allclose(made.sums, sums.sums, rtol=1e-12, atol=1e-12)
+
+
+def test_what_finer_bins_would_say_is_a_note():
+    c = howsure.check(demo_table(), groups="document")
+    assert any("In 1,715 bins it would be 0.050" in n for n in c.notes)
 
 
 def test_groups_of_one_row_are_no_groups():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from howsure._result import Sums
 from howsure.calibration.comparing.paired_rows import Plan, row_log_loss
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, Balance
+from howsure.calibration.groups.moments import sums_at
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import Arranged, binned_sums, numbered, products
 
@@ -90,7 +91,7 @@ class PairedTotalsLook:
         made = []
         for side, size in zip(piece.sides, self.sizes, strict=True):
             columns = (side.n, side.n**2, side.s, side.s**2)
-            made.append(np.stack([_sums(side.bin, c, size) for c in columns]))
+            made.append(np.stack([sums_at(side.bin, c, size) for c in columns]))
         return PairedTotals(len(piece.rows), float(piece.rows.sum()), tuple(made), piece.deltas.sum(axis=2))
 
 
@@ -154,7 +155,7 @@ class PairedSquaresLook:
             without = (w.s[side.bin] - side.s) / others  # the mean of the bin's other groups
             influence.append(np.bincount(side.group, 2.0 * without * r, g) / self.n_rows)
             weight.append(np.bincount(side.group, (w.u[side.bin] - w.t) * side.n, g) / self.n_rows)
-            own.append(_sums(side.group, w.a[side.bin] * r**2, g))
+            own.append(sums_at(side.group, w.a[side.bin] * r**2, g))
             weighted = np.sqrt(w.a[side.bin]) * r
             entries.append((side.group, side.bin, weighted))
 
@@ -171,8 +172,3 @@ class PairedSquaresLook:
             np.sum(about**2, axis=2),
             Balance.of(h),
         )
-
-
-def _sums(where: Ints, values: Floats, size: int) -> Floats:
-    made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
-    return made

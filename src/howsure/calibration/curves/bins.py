@@ -13,7 +13,6 @@ from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
-FEW_CELLS = 5_000  # below this, pooling in Python is done before scipy.optimize would be loaded
 REPLICATES = 500  # of the consistency band
 MOST_BINS = 2_000  # with a band: more than anyone looks at
 MOST_GROUPS = 256  # runs of cells simulated together: inside one, q hardly varies
@@ -63,17 +62,11 @@ def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float) 
     else:
         assert isinstance(bins, int)
         size, rule = bins, f"equal mass, {bins:,} rows each"
-    return from_starts(sketch, equal_mass_starts(_ends(sketch), size), rule, confidence_level)
-
-
-def _ends(sketch: Sketch) -> list[int]:
-    """Rows up to and including each cell, as Python numbers for bisection."""
-    ends: list[int] = np.cumsum(sketch.size).tolist()
-    return ends
+    return from_starts(sketch, equal_mass_starts(sketch.ends, size), rule, confidence_level)
 
 
 def equal_mass_starts(ends: list[int], target: int) -> Ints:
-    """First cell of each bin of at least `target` rows; a last short bin joins the one before. See `_ends`.
+    """First cell of each bin of at least `target` rows; a last short bin joins the one before. See `Sketch.ends`.
 
     As the paper's Algorithm 1, but rows with the same probability are never parted.
     """
@@ -93,14 +86,15 @@ def best_bin_size(sketch: Sketch) -> int:
     is Σ_b n_b p_b (1 - p_b) (n_b / (n_b - 1))² / N, without a loop over rows.
     """
     best, best_risk = sketch.n, np.inf
-    ends = _ends(sketch)
+    before = np.concatenate([[0], np.cumsum(sketch.size)])
+    positive = np.concatenate([[0], np.cumsum(sketch.counts[:, 1])])
     for wanted in range(1, min(MOST_DRAWN, sketch.n) + 1):
         target = -(-sketch.n // wanted)
-        starts = equal_mass_starts(ends, target)
-        n = np.add.reduceat(sketch.size, starts).astype(np.float64)
+        edges = np.append(equal_mass_starts(sketch.ends, target), len(sketch.size))
+        n = np.diff(before[edges]).astype(np.float64)
         if n.min() < 2:
             continue
-        p = np.add.reduceat(sketch.counts[:, 1], starts) / n
+        p = np.diff(positive[edges]) / n
         risk = float(np.sum(n * p * (1.0 - p) * (n / (n - 1.0)) ** 2))
         if risk < best_risk * (1.0 - 1e-12):
             best, best_risk = target, risk
@@ -108,28 +102,23 @@ def best_bin_size(sketch: Sketch) -> int:
 
 
 def isotonic_starts(sketch: Sketch) -> Ints:
-    """First cell of each block of the isotonic (pool-adjacent-violators) fit of y on q."""
-    if len(sketch.size) <= FEW_CELLS:
-        return _pooled(sketch.counts[:, 1].tolist(), sketch.size.tolist())
-    from scipy.optimize import isotonic_regression
-
-    size = sketch.size.astype(np.float64)
-    fit = isotonic_regression(sketch.counts[:, 1] / size, weights=size)
-    blocks: Ints = np.asarray(fit.blocks[:-1], dtype=np.int64)
-    return blocks
-
-
-def _pooled(positive: list[int], rows: list[int]) -> Ints:
-    """The same in whole numbers, neighbours of equal frequency in one block."""
-    starts: list[int] = []
+    """First cell of each block of the isotonic (pool-adjacent-violators) fit of y on q; equal frequencies share a block."""
+    starts, k, n = np.arange(len(sketch.size)), sketch.counts[:, 1], sketch.size
+    # Whole runs that do not rise are pooled at a time, while that gets on and products stay within 64 bits.
+    before = 2 * len(starts)
+    while sketch.n < 2**31 and len(starts) < 0.9 * before:
+        begins = np.concatenate([[True], k[:-1] * n[1:] < k[1:] * n[:-1]])
+        first, before = np.flatnonzero(begins), len(starts)
+        starts, k, n = starts[first], np.add.reduceat(k, first), np.add.reduceat(n, first)
+    made: list[int] = []
     blocks: list[tuple[int, int]] = []
-    for start, (k, n) in enumerate(zip(positive, rows, strict=True)):
-        while blocks and blocks[-1][0] * n >= k * blocks[-1][1]:
-            k, n = k + blocks[-1][0], n + blocks.pop()[1]
-            start = starts.pop()
-        starts.append(start)
-        blocks.append((k, n))
-    return np.array(starts, np.int64)
+    for start, a, b in zip(starts.tolist(), k.tolist(), n.tolist(), strict=True):
+        while blocks and blocks[-1][0] * b >= a * blocks[-1][1]:
+            a, b = a + blocks[-1][0], b + blocks.pop()[1]
+            start = made.pop()
+        made.append(start)
+        blocks.append((a, b))
+    return np.array(made, np.int64)
 
 
 def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float) -> Bins:
@@ -142,7 +131,7 @@ def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float
     first, last = sketch.mean_q[starts], sketch.mean_q[np.append(starts[1:], len(sketch.size)) - 1]
     mean = np.where(first == last, first, np.clip(mean, first, last))
     positive = np.add.reduceat(sketch.counts[:, 1], starts)
-    return _finish(n, mean, positive, first, last, rule, confidence_level)
+    return _bounded((n, mean, positive / n, first, last), rule, confidence_level)
 
 
 def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
@@ -155,47 +144,23 @@ def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
     n = count[kept]
     edge = np.arange(k + 1) / k
     first, last = edge[kept], edge[kept + 1]
-    return _finish(
-        n,
-        np.clip(total[kept] / n, first, last),
-        table[kept, 1, 0],
-        first,
-        last,
-        f"equal width, {k} bins" + (f", {k - len(kept)} of them empty" if len(kept) < k else ""),
-        confidence_level,
-    )
-
-
-def _finish(
-    n: Ints,
-    mean_prob: Floats,
-    positive: Ints,
-    first: Floats,
-    last: Floats,
-    rule: str,
-    confidence_level: float,
-) -> Bins:
-    return _bounded(n, mean_prob, positive / n, first, last, n.astype(np.float64), rule, confidence_level)
+    mean = np.clip(total[kept] / n, first, last)
+    rule = f"equal width, {k} bins" + (f", {k - len(kept)} of them empty" if len(kept) < k else "")
+    return _bounded((n, mean, table[kept, 1, 0] / n, first, last), rule, confidence_level)
 
 
 def with_effective_rows(bins: Bins, effective_n: Floats, confidence_level: float) -> Bins:
     """The same bins, with the width that intervals of this number of independent rows have."""
     b = bins
-    return _bounded(b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob, effective_n, b.rule, confidence_level)
+    return _bounded((b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob), b.rule, confidence_level, effective_n)
 
 
-def _bounded(
-    n: Ints,
-    mean_prob: Floats,
-    mean_true: Floats,
-    first: Floats,
-    last: Floats,
-    effective_n: Floats,
-    rule: str,
-    confidence_level: float,
-) -> Bins:
-    low, high = clopper_pearson(mean_true * effective_n, effective_n, confidence_level)
-    arrays = (n, mean_prob, mean_true, low, high, first, last, effective_n)
+def _bounded(columns: tuple[Any, ...], rule: str, confidence_level: float, effective_n: Floats | None = None) -> Bins:
+    """Rows, mean q, frequency and edges with their intervals."""
+    n, mean_prob, mean_true, first, last = columns
+    worth = n.astype(np.float64) if effective_n is None else effective_n
+    low, high = clopper_pearson(mean_true * worth, worth, confidence_level)
+    arrays = (n, mean_prob, mean_true, low, high, first, last, worth)
     for array in arrays:
         array.flags.writeable = False
     return Bins(*arrays, rule)

@@ -212,7 +212,7 @@ def score_decomposition(
         starts = isotonic_starts(sketch)
     else:
         size = best_bin_size(sketch) if chosen is None else int(chosen)
-        starts = equal_mass_starts(np.cumsum(sketch.size).tolist(), size)
+        starts = equal_mass_starts(sketch.ends, size)
     return rule_parts(sketch, starts, rule)
 
 

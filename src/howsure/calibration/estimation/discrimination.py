@@ -50,8 +50,7 @@ def label_distribution(sketch: Sketch, label: int) -> LabelDistribution:
     count = sketch.counts[:, label]
     n = int(count.sum())
     slot = np.minimum((sketch.mean_q * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
-    histogram = np.zeros(HISTOGRAM_BINS, np.int64)
-    np.add.at(histogram, slot, count)
+    histogram = np.bincount(slot, count, HISTOGRAM_BINS).astype(np.int64)
     if n == 0:
         return LabelDistribution(0, None, np.zeros(0), histogram)
     side = sketch.sides[label]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import ClassVar
 
@@ -21,7 +22,7 @@ import numpy as np
 from howsure._result import Record
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints, cell_position
+from howsure.kernels.cells import Floats, Ints
 
 MOST_BINS = 4096
 MOST_SKEW = 2.8
@@ -30,7 +31,7 @@ EVIDENCE = 3.0  # normal deviate that a rise of T with finer bins must reach to 
 AHEAD = 3  # doublings beyond the chosen bins that the upper limit allows for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BinSums:
     """Per estimation bin: first cell, rows n, E = Σe, Q = Σe², and mean q(1-q) = the variance if calibrated."""
 
@@ -40,28 +41,28 @@ class BinSums:
     q: Floats
     null_variance: Floats
 
-    @property
+    @cached_property
     def total(self) -> float:
         """N."""
         return float(self.n.sum())
 
-    @property
+    @cached_property
     def weight(self) -> Floats:
         """w = n_b / N."""
-        return self.n / self.n.sum()
+        return self.n / self.total
 
-    @property
+    @cached_property
     def gap(self) -> Floats:
         """d = mean of y - q."""
         return self.e / self.n
 
-    @property
+    @cached_property
     def variance(self) -> Floats:
         """s², the variance of y - q inside the bin, floored at ½/n_b so that an all-right bin is not certain."""
         n = self.n
         return np.maximum((self.q - n * self.gap**2) / np.maximum(n - 1.0, 1.0), 0.5 / n)
 
-    @property
+    @cached_property
     def squared_error(self) -> float:
         """T, the debiased θ². May be negative when the truth is near 0."""
         return float(np.sum((self.e**2 - self.q) / (self.n - 1.0))) / self.total
@@ -79,43 +80,33 @@ def estimation_bins(sketch: Sketch, count: int, *, heaps: bool = True) -> BinSum
 
 def nested_bins(sketch: Sketch, counts: Sequence[int], *, heaps: bool = True) -> list[BinSums]:
     """`estimation_bins` for several counts."""
-    size = sketch.size.astype(np.float64)
-    total = float(size.sum())
-    runs = np.flatnonzero(np.diff(sketch.fixed_cell, prepend=-1))
-    position = cell_position(sketch.fixed_cell[runs])
-    held = np.add.reduceat(size, runs)
-    place = 0.5 * (np.cumsum(held) - 0.5 * held) / total + np.arcsin(np.sqrt(position)) / np.pi
-    half = (position >= 0.5).astype(np.int64) + (position > 0.5)
-    q = sketch.mean_q
-    # Σ q(1-q) inside a cell: n q̄(1-q̄) - Σ(q - q̄)².
-    null = size * np.where(sketch.upper, 1.0 - sketch.mean_m, sketch.mean_m)
-    null = null * np.where(sketch.upper, sketch.mean_m, 1.0 - q) - sketch.spread_q
+    c = sketch.fixed
     made = []
     for count in counts:
-        begins = np.diff(3 * np.floor(count * place).astype(np.int64) + half, prepend=-1) != 0
+        begins = np.diff(3 * np.floor(count * c.place).astype(np.int64) + c.half, prepend=-1) != 0
         if heaps:
-            heap = held >= max(total / (2 * count), 2.0)
+            heap = c.sums[0] >= max(sketch.n / (2 * count), 2.0)
             begins |= heap
             begins[1:] |= heap[:-1]
-        starts = _at_least_two(runs[begins], sketch.size, half[begins])
-        n = np.add.reduceat(size, starts)
-        e, ee = np.add.reduceat(sketch.sum_e, starts), np.add.reduceat(sketch.sum_ee, starts)
-        made.append(BinSums(starts, n, e, ee, np.add.reduceat(null, starts) / n))
+        first = np.flatnonzero(begins)
+        first = _at_least_two(first, c.sums[0], c.half[first])
+        n, e, ee, null = np.add.reduceat(c.sums, first, axis=1)
+        made.append(BinSums(c.starts[first], n, e, ee, null / n))
     return made
 
 
-def _at_least_two(starts: Ints, size: Ints, half: Ints) -> Ints:
+def _at_least_two(starts: Ints, size: Floats, half: Ints) -> Ints:
     """Join every bin of one row to its neighbour towards ½, so that the bins of 1 - q mirror those of q.
 
     `half` is 0, 1 or 2 for bins below, at and above ½.
     """
-    n = np.add.reduceat(size, starts).tolist()
-    if min(n) >= 2 or len(n) == 1:
+    n = np.add.reduceat(size, starts)
+    if n.min() >= 2 or len(n) == 1:
         return starts
-    below, above = int(np.searchsorted(half, 1)), int(np.searchsorted(half, 2))
+    below, above = np.searchsorted(half, [1, 2])
     firsts = _pairs(n[above:][::-1])  # from 1 downwards
-    ends = [len(n) - first for first in firsts[:0:-1]]
-    made = starts[_pairs(n[:below]) + list(range(below, above)) + ([above, *ends] if firsts else [])]
+    ends = np.append(above, len(n) - firsts[:0:-1])[: len(firsts)]
+    made = starts[np.concatenate([_pairs(n[:below]), np.arange(below, above), ends])]
     rows = np.add.reduceat(size, made)
     for short in np.flatnonzero(rows < 2)[::-1].tolist():  # a side, or ½ itself, that holds one row in all
         if len(made) > 1:
@@ -123,15 +114,17 @@ def _at_least_two(starts: Ints, size: Ints, half: Ints) -> Ints:
     return made
 
 
-def _pairs(n: list[int]) -> list[int]:
-    """First index of runs with two rows at least, the last run joined to the one before if it is short."""
-    firsts, held = [], 2
-    for i, rows in enumerate(n):
-        if held >= 2:
-            firsts.append(i)
-            held = 0
-        held += rows
-    return firsts[:-1] if held < 2 and len(firsts) > 1 else firsts
+def _pairs(n: Floats) -> Ints:
+    """First index of runs with two rows at least, the last run joined to the one before if it is short.
+
+    A bin of one row takes in the next: a bin begins a run if an even number of such bins come right before it.
+    """
+    at = np.arange(len(n))
+    last = np.maximum.accumulate(np.concatenate([[-1], np.where(n >= 2, at, -1)]))[
+        :-1
+    ]  # the last one of two rows before
+    firsts = np.flatnonzero((at - last) % 2 == 1)
+    return firsts[:-1] if len(firsts) > 1 and firsts[-1] == len(n) - 1 and n[-1] < 2 else firsts
 
 
 def bin_count(n: int) -> int:
@@ -206,35 +199,45 @@ def ladder(sketch: Sketch) -> Ladder:
     B = max(10, N^0.4), doubled while the extra noise is small beside the estimate's own; from there to the finest bins
     whose T is higher than the noise that they add can explain (a normal deviate of `EVIDENCE`).
     """
-    n, count = sketch.n, bin_count(sketch.n)
-    counts = [count]
-    while 2 * counts[-1] <= min(n / FEWEST_ROWS, MOST_BINS):
-        counts.append(2 * counts[-1])
-    levels = nested_bins(sketch, counts)
-    while len(levels) > 1 and len(levels[-1].n) == len(levels[-2].n):
-        levels.pop()
+    n, levels = sketch.n, resolutions(sketch, MOST_BINS)
     spread, third = [null_spread(b) for b in levels], [null_third(b) for b in levels]
     t = [b.squared_error for b in levels]
     first = levels[0]
     d2 = float(np.sum(first.weight * first.gap**2))
     rho = float(np.sum(first.weight * first.variance * first.gap**2)) / d2 if d2 > 0 else 0.25
-    planned = 0
-    while planned + 1 < len(levels) and 2 * spread[planned] <= 0.2 * (4 * rho / n) * max(t[0], 0.0):
-        planned += 1
+    planned = free_doublings(spread, 4 * rho / n * max(t[0], 0.0))
     chosen = planned
     for k in range(planned + 1, len(levels)):
         # The noise that finer bins add is independent of what was there; at least half of their share of it.
         least = 0.5 - 0.5 * len(levels[chosen].n) / len(levels[k].n)
         added = max(spread[k] - spread[chosen], least * spread[k])
-        skew = max(third[k] - third[chosen], least * third[k]) / added**1.5
-        if t[k] - t[chosen] > wilson_hilferty(min(skew, MOST_SKEW), EVIDENCE) * sqrt(added):
+        if t[k] - t[chosen] > evidence(added, max(third[k] - third[chosen], least * third[k])):
             chosen = k
-    return Ladder(tuple(levels), planned, chosen, distinct_values(sketch))
+    return Ladder(tuple(levels), planned, chosen, len(sketch.fixed.starts))
 
 
-def distinct_values(sketch: Sketch) -> int:
-    """Number of fixed cells that hold rows."""
-    return int(np.count_nonzero(np.diff(sketch.fixed_cell, prepend=-1)))
+def resolutions(sketch: Sketch, most: int) -> list[BinSums]:
+    """max(10, N^0.4) bins, then doubled up to N/8 or `most`, until there are no more to be had."""
+    counts = [bin_count(sketch.n)]
+    while 2 * counts[-1] <= min(sketch.n / FEWEST_ROWS, most):
+        counts.append(2 * counts[-1])
+    levels = nested_bins(sketch, counts)
+    while len(levels) > 1 and len(levels[-1].n) == len(levels[-2].n):
+        levels.pop()
+    return levels
+
+
+def free_doublings(spread: Sequence[float], linear: float) -> int:
+    """The level that doubling reaches while it costs little: `spread` is V0 of each, `linear` the rest of the first's variance."""
+    level = 0
+    while level + 1 < len(spread) and 2 * spread[level] <= 0.2 * linear:
+        level += 1
+    return level
+
+
+def evidence(variance: float, third: float) -> float:
+    """How far T must rise with finer bins to be taken for structure, given the law of the noise that they add."""
+    return wilson_hilferty(min(third / variance**1.5, MOST_SKEW), EVIDENCE) * sqrt(variance)
 
 
 def null_spread(bins: BinSums) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import erf, exp, pi, sqrt
 
 import numpy as np
 
@@ -206,8 +206,12 @@ def _highest_ece(bins: BinSums, half: float) -> float:
     noise = float(np.sum(bins.weight * sd))
     if noise <= TINY:
         return reached
-    one = np.ones(1)
-    return solve(lambda x: noise * float(folded_mean(one * (x / noise), one)[0]), reached, reached)
+
+    def expected(x: float) -> float:  # noise E|N(x/noise, 1)|
+        c = x / noise
+        return noise * (sqrt(2.0 / pi) * exp(-0.5 * c * c) + c * erf(c / sqrt(2.0)))
+
+    return solve(expected, reached, reached)
 
 
 def _ece_error(bins: BinSums) -> float:

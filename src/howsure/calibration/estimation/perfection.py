@@ -7,7 +7,7 @@ ones) the limit laws are wrong, and the p-values are those of simulated labels, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import pi, sqrt, tan
 
@@ -45,8 +45,9 @@ def p_words(p: float | None) -> str:
 def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
     """The combined test first, then its parts and the classical ones."""
     tests: tuple[PerfectionTest, ...]
-    excess, score, spiegelhalter = _excess_error(r), _score(sketch), _spiegelhalter(sketch)
-    tests = (combined((excess, score)), excess, score, spiegelhalter, *_cumulative(sketch))
+    vector, matrix = _scores(sketch)
+    excess, score, spiegelhalter = _excess_error(r), _score(vector, matrix), _spiegelhalter(vector[1], matrix[1, 1])
+    tests = (combined((excess, score)), excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
     found: tuple[float, ...] | None = None
     if _information(sketch) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
@@ -142,13 +143,20 @@ def pearson3_tail(x: float, skew: float) -> float:
     return float(special.gammaincc(shape, max(shape + 2.0 * x / skew, 0.0)))
 
 
-def _score(sketch: Sketch) -> PerfectionTest:
-    """χ² with two degrees of freedom on (Σe, Σe(1-2q)), whose covariance under H0 is known."""
+def _scores(sketch: Sketch) -> tuple[Floats, Floats]:
+    """(Σe, Σe(1-2q)), and its covariance under H0."""
     vector = np.array([float(np.sum(sketch.sum_e)), _slope_score(sketch)])
-    matrix = np.empty((2, 2))
-    matrix[0, 0] = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
-    matrix[0, 1] = matrix[1, 0] = sketch.total(lambda q: (1 - 2 * q) * q * (1 - q), lambda q: 12 * q - 6)
-    matrix[1, 1] = _spiegelhalter_variance(sketch)
+    covariance = sketch.total(lambda q: (1 - 2 * q) * q * (1 - q), lambda q: 12 * q - 6)
+    variances = (
+        sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0)),
+        # f = (1-2q)² q(1-q) = q - 5q² + 8q³ - 4q⁴
+        sketch.total(lambda q: (1 - 2 * q) ** 2 * q * (1 - q), lambda q: -10 + 48 * q - 48 * q * q),
+    )
+    return vector, np.array([[variances[0], covariance], [covariance, variances[1]]])
+
+
+def _score(vector: Floats, matrix: Floats) -> PerfectionTest:
+    """χ² with two degrees of freedom on (Σe, Σe(1-2q)), whose covariance under H0 is known."""
     statistic, rank, impossible = quadratic_form(vector, matrix)
     if impossible or rank == 0:
         return refuted_if("score", impossible)
@@ -175,24 +183,17 @@ def _slope_score(sketch: Sketch) -> float:
     return total
 
 
-def _spiegelhalter_variance(sketch: Sketch) -> float:
-    # f = (1-2q)² q(1-q) = q - 5q² + 8q³ - 4q⁴
-    return sketch.total(lambda q: (1 - 2 * q) ** 2 * q * (1 - q), lambda q: -10 + 48 * q - 48 * q * q)
-
-
-def _spiegelhalter(sketch: Sketch) -> PerfectionTest:
+def _spiegelhalter(score: float, variance: float) -> PerfectionTest:
     """z = Σ (y-q)(1-2q) / √Σ (1-2q)² q(1-q) (Spiegelhalter 1986); finds what changes the Brier score."""
-    variance = _spiegelhalter_variance(sketch)
     if variance < TINY:
-        return refuted_if("Spiegelhalter", abs(_slope_score(sketch)) > sqrt(TINY))
-    z = _slope_score(sketch) / sqrt(variance)
+        return refuted_if("Spiegelhalter", abs(score) > sqrt(TINY))
+    z = score / sqrt(variance)
     return PerfectionTest("Spiegelhalter", z, 2.0 * float(special.ndtr(-abs(z))))
 
 
-def _cumulative(sketch: Sketch) -> tuple[PerfectionTest, PerfectionTest]:
+def _cumulative(sketch: Sketch, variance: float) -> tuple[PerfectionTest, PerfectionTest]:
     """Cumulative differences (Arrieta-Ibarra et al. 2022): the path of Σe in order of q is Brownian under H0."""
     path = np.concatenate([[0.0], np.cumsum(sketch.sum_e)])
-    variance = sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0))
     if variance < TINY:
         wrong = bool(np.abs(path).max() > sqrt(TINY))
         return refuted_if("Kolmogorov-Smirnov", wrong), refuted_if("Kuiper", wrong)
@@ -231,13 +232,7 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     >>> benjamini_hochberg([0.01, None, 0.04, 0.03])
     [0.03, None, 0.04, 0.04]
     """
-    known = np.array([p for p in p_values if p is not None])
-    order = np.argsort(known)[::-1]
-    scaled = known[order] * len(known) / (len(known) - np.arange(len(known)))
-    adjusted = np.empty(len(known))
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
-    rest = iter(adjusted.tolist())
-    return [None if p is None else next(rest) for p in p_values]
+    return _adjusted(p_values, lambda p: np.minimum.accumulate((p * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1])
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -246,10 +241,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
     """
+    return _adjusted(p_values, lambda p: np.maximum.accumulate(p * np.arange(len(p), 0, -1)))
+
+
+def _adjusted(p_values: Sequence[float | None], rule: Callable[[Floats], Floats]) -> list[float | None]:
+    """The known p-values as `rule` has them, which takes them in order; at most 1."""
     known = np.array([p for p in p_values if p is not None])
-    order = np.argsort(known)
-    scaled = known[order] * (len(known) - np.arange(len(known)))
     adjusted = np.empty(len(known))
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    order = np.argsort(known)
+    adjusted[order] = np.minimum(rule(known[order]), 1.0)
     rest = iter(adjusted.tolist())
     return [None if p is None else next(rest) for p in p_values]

@@ -122,9 +122,9 @@ def shifted(design: Design, base: float) -> Design:
 
 def _moments(w: Floats, p: Floats, zero: Floats, one: Floats) -> tuple[float, float]:
     """Second and third moment of a number that is `one` with probability p and `zero` otherwise."""
-    square = (1.0 - p) * zero**2 + p * one**2
-    cube = (1.0 - p) * zero**3 + p * one**3
-    return float(w @ square), float(w @ cube)
+    is_one, square, square1 = w * p, zero * zero, one * one
+    is_zero = w - is_one
+    return float(is_zero @ square + is_one @ square1), float(is_zero @ (square * zero) + is_one @ (square1 * one))
 
 
 def _inverted(

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.estimation.estimate import bin_count, estimation_bins
+from howsure.calibration.estimation.estimate import resolutions
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import Arranged, Filed, binned_sums, bins_of_cells, merged, numbered
 
+MOST_BINS = 2_048  # with groups: products between all bins are needed
 FEW = 30.0  # with more groups than this, t is close to the normal law
 
 
@@ -69,10 +71,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Parts:
-    """How rows are filed: by estimation bin, and by the bin drawn."""
+    """How rows are filed: by the finest estimation bin, and by the bin drawn."""
 
     exact: bool
     estimation: NDArray[Any]  # first key of each estimation bin
+    levels: tuple[Ints, ...]  # by resolution, the coarsest first: the number of the bin that each of these is part of
     drawn: NDArray[Any]  # first key of each drawn bin, or its lower edge if `by_width`
     by_width: bool
 
@@ -86,11 +89,11 @@ class Parts:
 
 
 def parts(sketch: Sketch, starts: Ints | None, edges: Floats) -> Parts:
-    """The estimation bins of a sketch (N^0.4 of them) beside bins drawn at cells `starts` or, failing that, `edges`."""
-    estimation = sketch.keys[estimation_bins(sketch, bin_count(sketch.n)).starts]
-    if starts is None:
-        return Parts(sketch.exact, estimation, edges, True)
-    return Parts(sketch.exact, estimation, sketch.keys[starts], False)
+    """The estimation bins of a sketch, each resolution parting the one before, beside bins drawn at cells `starts` or, failing that, `edges`."""
+    found = list(accumulate((b.starts for b in resolutions(sketch, MOST_BINS)), np.union1d))
+    levels = tuple(np.searchsorted(first, found[-1], side="right") - 1 for first in found)
+    drawn = edges if starts is None else sketch.keys[starts]
+    return Parts(sketch.exact, sketch.keys[found[-1]], levels, drawn, starts is None)
 
 
 class ClusterBuilder:
@@ -123,8 +126,8 @@ class ClusterBuilder:
             binned_sums(rows, bins, n_sums)
             for bins, n_sums in zip(self._parts.of(rows.q), (SUM_QY + 1, POSITIVE + 1), strict=True)
         )
-        sizes = len(self._parts.estimation), len(self._parts.drawn)
-        self._tables = [_one_table([*self._tables, ClusterTable(ids, estimation, drawn, *sizes)])]
+        made = ClusterTable(ids, estimation, drawn, self._parts.levels, len(self._parts.drawn))
+        self._tables = [_one_table([*self._tables, made])]
 
     def finish(self) -> ClusterTable:
         """The table of all rows taken."""
@@ -140,7 +143,7 @@ class ClusterTable:
     ids: NDArray[np.uint64]  # (G,) what each group was called, in order
     estimation: Filed
     drawn: Filed
-    n_estimation: int
+    levels: tuple[Ints, ...]  # see `Parts`
     n_drawn: int
 
     @property
@@ -154,16 +157,15 @@ class ClusterTable:
         group, sums = self.estimation.group, self.estimation.sums
         return np.stack([np.bincount(group, column, self.n_groups) for column in sums])
 
+    @cached_property
+    def errors(self) -> Filed:
+        """n_gb and S_gb = Σe by group and estimation bin."""
+        sums = self.estimation.sums
+        return Filed(self.estimation.group, self.estimation.bin, np.stack([sums[ROWS], sums[POSITIVE] - sums[SUM_Q]]))
+
     def look(self, at: Callable[[ClusterTable], T]) -> T:
         """What is seen of these groups; they are all there are."""
         return at(self)
-
-    def estimated(self, joined: Ints) -> Filed:
-        """By group and estimation bin, bin i counted under joined[i], which rises with i."""
-        filed = self.estimation
-        if joined[-1] == len(joined) - 1:
-            return filed
-        return merged(filed.group, joined[filed.bin], filed.sums)
 
 
 def _one_table(tables: list[ClusterTable]) -> ClusterTable:
@@ -179,7 +181,7 @@ def _one_table(tables: list[ClusterTable]) -> ClusterTable:
         return merged(group, np.concatenate([f.bin for f in each]), sums)
 
     whole = added([t.estimation for t in tables]), added([t.drawn for t in tables])
-    return ClusterTable(ids, *whole, tables[0].n_estimation, tables[0].n_drawn)
+    return ClusterTable(ids, *whole, tables[0].levels, tables[0].n_drawn)
 
 
 def _joined(arrays: list[Any], kind: Any) -> Any:

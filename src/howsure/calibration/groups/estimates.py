@@ -15,54 +15,56 @@ from howsure.calibration.estimation.estimate import MOST_SKEW
 from howsure.calibration.estimation.intervals import TINY, Estimate, Law, debiased_ece, solve
 from howsure.calibration.estimation.perfection import PerfectionTest, combined, pearson3_tail, quadratic_form
 from howsure.calibration.groups.clusters import POSITIVE, ROWS
-from howsure.calibration.groups.moments import Moments
+from howsure.calibration.groups.moments import Level, Moments
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
-ROUNDING = 1e-12  # what sums of floating-point numbers in another order may leave of a mean that is 0
 BALANCED = 0.5  # effective groups for each group, from which groups count as similar in size
 
 
 def squared_error(m: Moments, confidence_level: float) -> tuple[Estimate, PerfectionTest]:
     """T with its interval, and the test that it is no larger than a calibrated model's."""
-    total, size, a, d, d2 = m.n_rows, m.totals.n, m.plan.a, m.plan.d, m.plan.d2
-    t = float(np.sum(a * (m.totals.s**2 - m.totals.ss)))
+    total, level, coarse = m.n_rows, m.plan.level, m.plan.coarse
+    t, a, d2 = level.t, level.a, level.d2
 
     # The law of T at the truth x: variance and third moment, with C = RᵀR and M = √a C √a.
-    c = m.squares.r
-    floor = 2.0 * float(np.sum((0.5 / size / total) ** 2))  # as s² >= ½/n without groups
-    variance0, third0 = _null_moments(c, a, m.squares.own_r, m.squares.fourth_r, floor)
-    cd = c @ d
-    variance1 = 4.0 * float(d @ cd) / (total**2 * d2) if d2 > TINY else 1.0 / total
+    variance0, third0 = _null_moments(level, m.squares.r, m.squares.own_r, m.squares.fourth_r)
+    cd = m.squares.along
+    variance1 = 4.0 * float(m.squares.linear[0]) / (total**2 * d2) if d2 > TINY else 1.0 / total
     third1 = 24.0 * float((a * cd / total) @ (cd / total)) / d2 if d2 > TINY else 0.0
-    # The linear part is a mean over groups, with the degrees of freedom of unequal ones; V0 sums over many bins.
-    z = student_quantile(0.5 + confidence_level / 2, m.n_groups - 1)
-    wider = (student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees) / z) ** 2
-    variance1 *= wider
-    variance2 = min(wider * _few(m) * m.squares.shared / (total * d2) ** 2, 0.5 / z**2) if d2 > TINY else 0.0
-    law = Law(variance0, variance1, variance2, third0, third1)
-    straight = Law(variance0, variance1, variance2, 0.0, 0.0)
-    low = solve(lambda x: law.quantile(x, z), t)
-    high = solve(lambda x: straight.quantile(x, -z), max(t, 0.0))
+    variance2 = _few(m) * m.squares.shared / (total * d2) ** 2 if d2 > TINY else 0.0
+
+    def limit(p: float, third0: float, third1: float, seen: float) -> float:
+        """The truth at which T is as far out as it was with probability p on that side."""
+        z = student_quantile(max(p, 1.0 - p), m.n_groups - 1)
+        # The linear part is a mean over groups, with the degrees of freedom of unequal ones; V0 sums over many bins.
+        wider = (student_quantile(max(p, 1.0 - p), m.squares.rows.degrees) / z) ** 2
+        law = Law(variance0, wider * variance1, min(wider * variance2, 0.5 / z**2), third0, third1)
+        return solve(lambda x: law.quantile(x, z if p > 0.5 else -z), seen)
+
+    # Half of the usual error probability below, since the bias has a lower limit too.
+    side = 0.5 - 0.5 * confidence_level
+    low, high = limit(1.0 - 0.5 * side, third0, third1, t), limit(side, 0.0, 0.0, max(t + m.choice.rise, 0.0))
 
     # Under perfect calibration d = 0, so the residuals need no centring.
-    variance, third = _null_moments(m.squares.s, a, m.squares.own_s, m.squares.fourth_s, floor)
-    statistic = t / sqrt(variance)
+    variance, third = _null_moments(coarse, m.squares.s, m.squares.own_s, m.squares.fourth_s)
+    statistic = coarse.t / sqrt(variance)
     tail = pearson3_tail(statistic, min(third / variance**1.5, MOST_SKEW))
     return Estimate(t, low, high), PerfectionTest("excess error", statistic, tail)
 
 
 def expected_error(m: Moments, rms_high: float, confidence_level: float) -> Estimate:
     """The debiased ECE on the bins of T, with the interval of independent rows and the groups' variances."""
-    size, d, c = m.totals.n, m.plan.d, m.squares.r
-    v = np.maximum(np.diag(c) / size**2, 0.5 / size**2)
-    side = np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
-    linear = max(float(side @ c @ side), float(np.sum(size**2 * v)) * 1e-3) / m.n_rows**2
+    size, d = m.plan.level.n, m.plan.level.d
+    v = np.maximum(np.diag(m.squares.r) / size**2, 0.5 / size**2)
+    linear = (
+        max(float(m.squares.linear[1]), float(np.sum(size**2 * v)) * 1e-3, 0.5) / m.n_rows**2
+    )  # 0.5: as for the gap
     variance = linear + _few(m) * m.squares.apart / m.n_rows**2
-    t = student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees)
-    half = t * sqrt(variance)
-    value, low = debiased_ece(size / m.n_rows, d, v, half)
-    high = min(float(np.sum(size * np.abs(d))) / m.n_rows + half, rms_high)
+    side = 0.5 - 0.5 * confidence_level  # half of it below, as for T
+    below, above = (student_quantile(1.0 - p, m.squares.rows.degrees) * sqrt(variance) for p in (0.5 * side, side))
+    value, low = debiased_ece(size / m.n_rows, d, v, below)
+    high = min(float(np.sum(size * np.abs(d))) / m.n_rows + above, rms_high)
     return Estimate(value, min(low, value), max(high, value))
 
 
@@ -71,9 +73,10 @@ def _few(m: Moments) -> float:
     return 1.0 - 1.0 / m.n_groups
 
 
-def _null_moments(c: Floats, a: Floats, own: float, fourth: float, least: float) -> tuple[float, float]:
-    """Variance (not below `least`) and third central moment of Σ_b a_b Σ_{g≠h} S_gb S_hb when d = 0."""
-    root = np.sqrt(a)
+def _null_moments(level: Level, c: Floats, own: float, fourth: float) -> tuple[float, float]:
+    """Variance and third central moment of Σ_b a_b Σ_{g≠h} S_gb S_hb when d = 0."""
+    least = 2.0 * float(np.sum((0.5 / level.n / level.n.sum()) ** 2))  # as s² >= ½/n without groups
+    root = np.sqrt(level.a)
     m = root[:, None] * c * root[None, :]
     square = float(np.sum(m**2))
     floor = 2.0 * (float(np.sum(np.diag(m) ** 2)) - fourth)
@@ -145,7 +148,7 @@ def effective_rows(m: Moments, confidence_level: float) -> Floats:
     n* = p(1-p)/var(p) (t_{n-1}/t_η)², var(p) the jackknife's and η the degrees of freedom of the bin's groups, never more
     than n; a bin that is all 0 or all 1 is worth 1/Σh² groups.
     """
-    n, k, groups, p = m.totals.drawn_n, m.totals.drawn_positive, m.totals.drawn_groups, m.plan.p_drawn
+    (n, k, groups), p = m.totals.drawn, m.plan.p_drawn
     squares, h2, cross, cross2 = m.squares.drawn
     level = 0.5 + confidence_level / 2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -7,20 +7,22 @@ docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure._result import Sums
+from howsure.calibration.estimation.estimate import AHEAD, FEWEST_ROWS, evidence, free_doublings
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, Balance, ClusterTable
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.grouping import products
+from howsure.kernels.grouping import group_moments, products
 
 T = TypeVar("T")
 Seen = TypeVar("Seen", covariant=True)
-_NOBODY = np.iinfo(np.uint64).max
+ROUNDING = 1e-12  # what sums of floating-point numbers in another order may leave of a mean that is 0
 
 
 class Look(Protocol[Seen]):
@@ -33,8 +35,8 @@ class Grouped(Protocol):
     """Groups that can be looked at: a `ClusterTable`, or pieces of them kept elsewhere."""
 
     @property
-    def n_estimation(self) -> int:
-        """Number of estimation bins."""
+    def levels(self) -> tuple[Ints, ...]:
+        """Resolutions of the estimation bins; see `Parts`."""
 
     @property
     def n_drawn(self) -> int:
@@ -45,59 +47,96 @@ class Grouped(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """The first look. By estimation bin: the least and the greatest group, and sums over groups."""
+class Totals(Sums):
+    """The first look."""
 
     n_groups: int
     sums: Floats  # (5,): ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY
-    least: NDArray[np.uint64]
-    greatest: NDArray[np.uint64]
-    n: Floats  # Σ_g n_gb
-    nn: Floats  # Σ_g n_gb²
-    s: Floats  # Σ_g S_gb
-    ss: Floats  # Σ_g S_gb²
-    drawn_n: Floats
-    drawn_positive: Floats
-    drawn_groups: Ints
-
-    def __add__(self, other: Totals) -> Totals:
-        made: dict[str, Any] = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
-        made["least"] = np.minimum(self.least, other.least)
-        made["greatest"] = np.maximum(self.greatest, other.greatest)
-        return Totals(**made)
+    levels: tuple[Floats, ...]  # of each resolution (5, B): Σ_g of n_gb, n_gb², S_gb, S_gb² and S_gb n_gb
+    drawn: Floats  # (3, D): rows, positive, groups
 
 
 @dataclass(frozen=True, slots=True)
 class TotalsLook:
-    """Sees `Totals`, with estimation bin i counted under joined[i]."""
+    """Sees `Totals`; at each resolution, bin i is counted under level[i]."""
 
-    joined: Ints
+    levels: tuple[Ints, ...]
     n_drawn: int
 
     def __call__(self, table: ClusterTable) -> Totals:
-        filed = table.estimated(self.joined)
-        b, sums = filed.bin, filed.sums
-        n_bins = int(self.joined.max()) + 1
-        least = np.full(n_bins, _NOBODY)
-        greatest = np.zeros(n_bins, np.uint64)
-        named = table.ids[filed.group]
-        least[b[::-1]] = named[::-1]  # groups are in order, and the last to be written stays
-        greatest[b] = named
-        n, s = sums[ROWS], sums[POSITIVE] - sums[SUM_Q]
         drawn, of_drawn = table.drawn.bin, table.drawn.sums
+        columns = of_drawn[ROWS], of_drawn[POSITIVE], np.ones(len(drawn))
         return Totals(
             table.n_groups,
             table.by_group.sum(axis=1),
-            least,
-            greatest,
-            _sums(b, n, n_bins),
-            _sums(b, n**2, n_bins),
-            _sums(b, s, n_bins),
-            _sums(b, s**2, n_bins),
-            _sums(drawn, of_drawn[ROWS], self.n_drawn),
-            _sums(drawn, of_drawn[POSITIVE], self.n_drawn),
-            np.bincount(drawn, minlength=self.n_drawn),
+            tuple(group_moments(table.errors, self.levels)),
+            np.stack([sums_at(drawn, c, self.n_drawn) for c in columns]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Bins of one resolution between the looks; `joined` is the bin that each filed one is part of."""
+
+    joined: Ints
+    n: Floats
+    s: Floats
+    a: Floats  # w_b / (N_b² - Σ_g n_gb²); 0 where there is one group
+    d: Floats
+    t: float  # T
+    variance: Floats  # of a row's e about d_b, what rows of a group share included
+
+    @staticmethod
+    def of(joined: Ints, sums: Floats) -> Level:
+        """From the sums over groups."""
+        n, nn, s, ss, sn = sums
+        pairs = n**2 - nn
+        w, d, some = n / n.sum(), s / np.maximum(n, 1.0), pairs > 0.0
+        a = np.divide(w, pairs, out=np.zeros(len(n)), where=some)
+        spread = np.divide(n * (ss - 2.0 * d * sn + d**2 * nn), pairs, out=np.zeros(len(n)), where=some)
+        variance = np.maximum(spread, 0.5 / np.maximum(n, 1.0))
+        return Level(joined, n, s, a, d, float(np.sum(a * (s**2 - ss))), variance)
+
+    @property
+    def d2(self) -> float:
+        """Σ w d²."""
+        return float(np.sum(self.n * self.d**2)) / float(self.n.sum())
+
+    def law(self) -> tuple[float, float]:
+        """Variance and third moment that T of these bins has when d = 0, what bins share of a group left out."""
+        scale = np.sqrt(self.a * self.n / self.n.sum()) * self.variance
+        return 2.0 * float(np.sum(scale**2)), 8.0 * float(np.sum(scale**3))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The level of the estimate, and what finer ones say."""
+
+    level: int
+    rise: float  # how much higher T is on the next levels
+    hint: (
+        Level | None
+    )  # one whose T is higher, by more than two standard deviations of its noise and less than it takes
+
+
+def chosen_level(levels: Sequence[Level], worth: Sequence[float]) -> Choice:
+    """The level of the estimate, as without groups.
+
+    Finer levels must have bins `worth` eight groups of one size on average. The noise of T_k - T_j is at most that of T_k, bins taken
+    one by one: what a group's rows share beyond a bin is in both.
+    """
+    usable = next((k for k in range(1, len(levels)) if worth[k] < FEWEST_ROWS), len(levels))
+    t, laws, first = [level.t for level in levels[:usable]], [level.law() for level in levels[:usable]], levels[0]
+    d2, squares = first.d2, first.n / first.n.sum() * first.variance * first.d**2
+    rho = float(np.sum(squares)) / d2 if d2 > 0.0 else 0.25
+    planned = free_doublings([v for v, _ in laws], 4.0 * rho / float(first.n.sum()) * max(t[0], 0.0))
+    chosen = planned
+    for k in range(planned + 1, len(t)):
+        if laws[k][0] > 0.0 and t[k] - t[chosen] > evidence(*laws[k]):
+            chosen = k
+    rise = max(t[chosen : chosen + AHEAD + 1]) - t[chosen]
+    hints = [k for k in range(chosen + 1, len(t)) if t[k] - t[chosen] > 2.0 * sqrt(laws[k][0])]
+    return Choice(chosen, rise, levels[max(hints, key=lambda k: t[k])] if hints else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +148,9 @@ class Squares(Sums):
     """
 
     r: Floats  # (B, B) Σ_g R_gb R_gb'
-    s: Floats  # (B, B) Σ_g S_gb S_gb'
+    s: Floats  # (B, B) Σ_g S_gb S_gb', on the coarsest bins
+    along: Floats  # (B,) Σ_g R_gb ψ_g, ψ_g = Σ_b d_b R_gb
+    linear: Floats  # (2,): Σ_g ψ_g², and the same with the sign of d_b
     own_r: float  # Σ_g (Σ_b a_b R_gb²)²
     own_s: float
     fourth_r: float  # Σ_gb (a_b R_gb²)²
@@ -127,13 +168,13 @@ class Squares(Sums):
 
 @dataclass(frozen=True, slots=True)
 class SquaresLook:
-    """The second pass: `Squares`, given the sums of the first; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
+    """The second pass: `Squares`, given the sums of the first; R_gb = (S_gb - d_B n_gb) / √(1 - n_gb/N_B), B the coarsest bin around b.
 
-    joined: Ints
-    size: Floats
-    a: Floats
-    d: Floats
-    d2: float
+    On finer bins the d_b of ψ_g is that of the other groups: with few in a bin, its own noise would pass for a direction.
+    """
+
+    coarse: Level
+    level: Level
     means: Floats  # (3,): of q - y, of (y - q)², and the slope of y on q
     mean_q: float
     base: float
@@ -143,19 +184,29 @@ class SquaresLook:
     p_drawn: Floats
 
     def __call__(self, table: ClusterTable) -> Squares:
-        filed = table.estimated(self.joined)
-        group, b, sums = filed.group, filed.bin, filed.sums
-        n, s = sums[ROWS], sums[POSITIVE] - sums[SUM_Q]
-        left = np.maximum(1.0 - n / self.size[b], 0.0)
-        r = np.divide(s - self.d[b] * n, np.sqrt(left), out=np.zeros(len(n)), where=left > 0.0)
-        weighted_r, weighted_s = self.a[b] * r**2, self.a[b] * s**2
+        level, coarse = self.level, table.errors.joined(self.coarse.joined)
+        filed = coarse if level is self.coarse else table.errors.joined(level.joined)
+        group, b, (n, s), s0 = filed.group, filed.bin, filed.sums, coarse.sums[1]
+        around = np.zeros(len(level.n), np.int64)
+        around[level.joined] = self.coarse.joined
+        left = np.maximum(1.0 - n / self.coarse.n[around][b], 0.0)
+        r = np.divide(s - self.coarse.d[around][b] * n, np.sqrt(left), out=np.zeros(len(n)), where=left > 0.0)
+        weighted_r, weighted_s = level.a[b] * r**2, self.coarse.a[coarse.bin] * s0**2
         g = table.n_groups
         x = table.by_group
         h = x[ROWS] / self.sums[ROWS]
         # Of a single group nothing is left without it; it has no interval anyway.
         without = np.maximum(1.0 - h, 1e-12)
         gap, brier = self.means[:2]
-        plug_in = float(np.sum(self.size * np.abs(self.d))) / self.sums[ROWS]
+        plug_in, d2 = float(np.sum(level.n * np.abs(level.d))) / self.sums[ROWS], level.d2
+        c = _squares((group, b, r), g, len(level.n))
+        if filed is coarse:
+            side = _sign(level.d)
+            along, linear = c @ level.d, np.array([level.d @ c @ level.d, side @ c @ side])
+        else:
+            others = np.divide(level.s[b] - s, level.n[b] - n, out=np.zeros(len(n)), where=level.n[b] > n)
+            psi = np.stack([sums_at(group, others * r, g), sums_at(group, _sign(others) * r, g)])
+            along, linear = sums_at(b, r * psi[0][group], len(level.n)), np.sum(psi**2, axis=1)
         score = scores(x) - self.score_mean[:, None]
         spread, cross = spreads(x, self.mean_q, self.base)
         total_spread = float(spreads(self.sums, self.mean_q, self.base)[0])
@@ -167,21 +218,23 @@ class SquaresLook:
         beta = np.where(part < 1.0, part**2 / rest, 0.0)
         columns = (np.where(part < 1.0, residual**2, 0.0), part**2, beta, beta**2)
         return Squares(
-            _squares((group, b, r), g, len(self.d)),
-            _squares((group, b, s), g, len(self.d)),
-            _square(_sums(group, weighted_r, g)),
-            _square(_sums(group, weighted_s, g)),
+            c,
+            _squares((coarse.group, coarse.bin, s0), g, len(self.coarse.n)),
+            along,
+            linear,
+            _square(sums_at(group, weighted_r, g)),
+            _square(sums_at(coarse.group, weighted_s, g)),
             _square(weighted_r),
             _square(weighted_s),
-            _square(_sums(group, (self.d[b] ** 2 - self.d2) * n, g) / without),
-            _square(_sums(group, (np.abs(self.d[b]) - plug_in) * n, g) / without),
+            _square(sums_at(group, (level.d[b] ** 2 - d2) * n, g) / without),
+            _square(sums_at(group, (np.abs(level.d[b]) - plug_in) * n, g) / without),
             score @ score.T,
             _square((x[SUM_Q] - x[POSITIVE] - gap * x[ROWS]) / without),
             _square((x[POSITIVE] - 2.0 * x[SUM_QY] + x[SUM_QQ] - brier * x[ROWS]) / without),
             _square(self._slope_without(x, spread, cross, total_spread)),
             Balance.of(np.minimum(h, 1.0 - 1e-12)),
             Balance.of(np.minimum(share, 1.0 - 1e-12)),
-            np.stack([_sums(drawn, c, len(self.p_drawn)) for c in columns]),
+            np.stack([sums_at(drawn, c, len(self.p_drawn)) for c in columns]),
         )
 
     def _slope_without(self, x: Floats, spread: Floats, cross: Floats, total_spread: float) -> Floats:
@@ -210,6 +263,7 @@ class Moments:
     squares: Squares
     plan: SquaresLook
     q_spread: float  # Σ (q - mean q)²
+    choice: Choice
 
     @property
     def n_groups(self) -> int:
@@ -224,35 +278,35 @@ class Moments:
 
 def moments(grouped: Grouped) -> Moments:
     """Look at the groups twice; once more where some bin holds a single group."""
-    every = np.arange(grouped.n_estimation)
-    totals = grouped.look(TotalsLook(every, grouped.n_drawn))
-    joined = _two_groups_a_bin(totals.least, totals.greatest)
-    if joined[-1] < every[-1]:
-        totals = grouped.look(TotalsLook(joined, grouped.n_drawn))
+    levels, choice = list(grouped.levels), None
+    while True:
+        totals = grouped.look(TotalsLook(tuple(levels), grouped.n_drawn))
+        found = [Level.of(joined, sums) for joined, sums in zip(levels, totals.levels, strict=True)]
+        if choice is None:
+            worth = [float(np.mean(n**2 / np.maximum(nn, 1.0))) for n, nn, *_ in totals.levels]
+            choice = chosen_level(found, worth)
+            found = [found[k] for k in sorted({0, choice.level})]
+        levels = [_two_groups_a_bin(level) for level in found]
+        if all(now is level.joined for now, level in zip(levels, found, strict=True)):
+            break
     rows, positive, sum_q, _qq, _qy = totals.sums.tolist()
-    size = totals.n
-    d = totals.s / size
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a = (size / rows) / (size**2 - totals.nn)
-        p_drawn = np.nan_to_num(totals.drawn_positive / totals.drawn_n)
+    drawn_n, drawn_positive, _ = totals.drawn
+    p_drawn = drawn_positive / np.maximum(drawn_n, 1.0)
     mean_q, base = sum_q / rows, positive / rows
     spread, cross = (float(x) for x in spreads(totals.sums, mean_q, base))
     brier = positive - 2.0 * float(totals.sums[SUM_QY]) + float(totals.sums[SUM_QQ])
     plan = SquaresLook(
-        joined,
-        size,
-        np.where(np.isfinite(a), a, 0.0),
-        d,
-        float(np.sum(size / rows * d**2)),
+        found[0],
+        found[-1],
         np.array([mean_q - base, brier / rows, cross / spread if spread > 0.0 else 0.0]),
         mean_q,
         base,
         totals.sums,
         scores(totals.sums) / max(totals.n_groups, 1),
-        np.maximum(totals.drawn_n, 1.0),
+        np.maximum(drawn_n, 1.0),
         p_drawn,
     )
-    return Moments(totals, grouped.look(plan), plan, spread)
+    return Moments(totals, grouped.look(plan), plan, spread, choice)
 
 
 def scores(x: Floats) -> Floats:
@@ -268,24 +322,19 @@ def spreads(x: Floats, mean_q: float, base: float) -> tuple[Floats, Floats]:
     return spread, cross
 
 
-def _two_groups_a_bin(least: NDArray[np.uint64], greatest: NDArray[np.uint64]) -> Ints:
-    """The number of each bin once every bin of one group is joined to the bin before (the first to the one after)."""
-    # A bin that nobody is in belongs to the one before.
-    number = np.maximum(np.cumsum(least <= greatest) - 1, 0)
-    there = np.flatnonzero(least <= greatest)
-    least, greatest = least[there], greatest[there]
-    while True:
-        lonely = np.flatnonzero(least == greatest)
-        if not len(lonely) or len(least) == 1:
-            return number
-        begins = np.ones(len(least), bool)  # whether a bin still begins one
-        begins[lonely] = False
-        begins[0] = True
-        if lonely[0] == 0:
-            begins[1] = False
-        starts = np.flatnonzero(begins)
-        least, greatest = np.minimum.reduceat(least, starts), np.maximum.reduceat(greatest, starts)
-        number = (np.cumsum(begins) - 1)[number]
+def _two_groups_a_bin(level: Level) -> Ints:
+    """Where every bin of one group is joined to the bin before (the first to the one after); the same object if there is none."""
+    lonely = level.a == 0.0
+    if len(lonely) == 1 or not lonely.any():
+        return level.joined
+    begins = ~lonely
+    begins[0] = True
+    begins[1] &= not lonely[0]
+    return (np.cumsum(begins) - 1)[level.joined]
+
+
+def _sign(d: Floats) -> Floats:
+    return np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
 
 
 def _squares(x: tuple[Ints, Ints, Floats], n_groups: int, n_bins: int) -> Floats:
@@ -293,7 +342,8 @@ def _squares(x: tuple[Ints, Ints, Floats], n_groups: int, n_bins: int) -> Floats
     return products(x, x, n_groups, n_bins, n_bins)
 
 
-def _sums(where: Ints, values: Floats, size: int) -> Floats:
+def sums_at(where: Ints, values: Floats, size: int) -> Floats:
+    """Sums of values by place."""
     made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
     return made
 

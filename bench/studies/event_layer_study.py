@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from muc_study import KINDS, SETTINGS, gold, is_gold
@@ -25,7 +28,7 @@ from howsure.corpora.reading import corpus_path
 from howsure.english.parsing import parse
 from howsure.events.documents import asked, pair_rows
 from howsure.events.frame import FEATURES
-from howsure.events.layer import Pairs, Prior, cell_draws, fitted_layer, word_coordinates
+from howsure.events.layer import AXES, Pairs, Prior, cell_draws, fitted_layer, word_coordinates
 from howsure.events.lexicons import Lexicon, actors, verbs
 from howsure.exploring.blocks import linker, resolved_document
 
@@ -48,8 +51,12 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "studies" / "event-layer.md"
 PRIOR = ROOT / "src" / "howsure" / "data" / "event_layer.json"
 FOLDS = 5
-SPREAD, INTERCEPT = 0.1, 0.5  # sds of the prior around its weights, and of its intercept
-EFFECTS = {"actor": 0.8, "period": 0.4, "cell": 0.3, "words": 1.0}
+INTERCEPT, FLAT = 0.5, 0.5  # sd of the prior's intercept; of the features' weights when a prior is trained
+# What can be chosen: sds of the prior around its weights, of actors, periods and cells; words of which kind, on how many axes, their sd.
+SPREADS = (0.05, 0.1, 0.2, 0.4)
+SHIFTS = ((0.4, 0.2, 0.15), (0.6, 0.3, 0.25), (0.8, 0.4, 0.3), (1.0, 0.5, 0.5), (1.4, 0.7, 0.5))
+WORD_SETS = (("", 0, 1.0), *((kinds, n, sd) for kinds, n in (("s", 60), ("d", 60), ("sd", 30), ("sd", 60)) for sd in (0.5, 1.0, 2.0)))
+FIRST = (0.1, (0.8, 0.4, 0.3), ("sd", 60, 1.0))  # chosen by hand on all cells; the shipped one until now
 
 
 def frames(cache):
@@ -91,52 +98,149 @@ class Question:
         words = word_coordinates([r[4] for r in rows], [r[5] for r in rows])
         self.pairs = Pairs(np.array([r[3] for r in rows]), actor, period, words)
         self.bins = [(r[4], r[5]) for r in rows]
-        self.documents = np.unique([r[0] for r in rows], return_inverse=True)[1]
+        self.ids, self.documents = np.unique([r[0] for r in rows], return_inverse=True)
         self.development = np.array([r[0].startswith("DEV") for r in rows])
         with open(Path(__file__).parent / "muc_cells.csv", encoding="utf-8") as file:
             cells = [(r["actor"], r["month"]) for r in csv.DictReader(file) if r["question"] == name]
         self.cells = [(self.codes.index(a), self.months.index(m)) for a, m in cells]
         self.truth = np.array([self.y[(actor == a) & (period == t)].sum() for a, t in self.cells])
-        n = self.documents.max() + 1
-        self.fold = (np.random.default_rng(0).permutation(n) % FOLDS)[self.documents]
+        # A document is in the same fold whatever is asked.
+        self.fold = np.array([crc32(f"fold {i}".encode()) % FOLDS for i in self.ids])[self.documents]
+
+    def some(self, rows, choice):
+        """Pairs of these rows with the words of a choice."""
+        kinds, n, _ = choice[2]
+        at = [i for k, kind in enumerate("sd") if kind in kinds for i in range((k + 1) * AXES - n, (k + 1) * AXES)]
+        p = self.pairs
+        return Pairs(p.features[rows], p.actor[rows], p.period[rows], p.words[np.ix_(rows, at)])
 
 
-def trained(pairs, y, extra=None):
+def effects(choice):
+    return dict(zip(("actor", "period", "cell"), choice[1], strict=True)) | {"words": choice[2][2]}
+
+
+def flat_prior(pairs, choice):
+    centre, scale = pairs.features.mean(axis=0), np.maximum(pairs.features.std(axis=0), 0.02)
+    k = len(FEATURES)
+    return Prior(centre, scale, np.zeros(k + 1), np.array([5.0] + [FLAT] * k), **effects(choice), measured={})
+
+
+def trained(pairs, y, choice, extra=None):
     """A prior from labelled pairs: the weights of the features when actors, periods and words have effects of their own.
 
     `extra` are columns of no interest, fitted and left out.
     """
-    centre, scale = pairs.features.mean(axis=0), np.maximum(pairs.features.std(axis=0), 0.02)
-    k = len(FEATURES) + 1
-    flat = Prior(centre, scale, np.zeros(k), np.array([5.0] + [0.5] * (k - 1)), **EFFECTS, measured={})
+    flat = flat_prior(pairs, choice)
+    centre, scale, k = flat.centre, flat.scale, len(FEATURES) + 1
     if extra is not None:
         wide = np.hstack([pairs.features, extra])
         zeros = np.zeros(extra.shape[1])
         flat = Prior(
             np.append(centre, zeros), np.append(scale, zeros + 1), np.append(flat.mean, zeros),
-            np.append(flat.spread, zeros + 3.0), **EFFECTS, measured={},
+            np.append(flat.spread, zeros + 3.0), **effects(choice), measured={},
         )  # fmt: skip
         pairs = Pairs(wide, pairs.actor, pairs.period, pairs.words)
     mean = fitted_layer(flat, pairs, y).mode[:k]
-    return Prior(centre, scale, mean, np.array([INTERCEPT] + [SPREAD] * (k - 1)), **EFFECTS, measured={})
+    return spread_out(Prior(centre, scale, mean, flat.spread[:k], **effects(choice), measured={}), choice[0])
 
 
-def banded(question, labelled, seed):
-    """Draws of the judged cells: each document's from a prior that was trained without its fold and without the labelled ones."""
+def spread_out(prior, spread):
+    """The prior with this sd around its weights."""
+    return replace(prior, spread=np.array([INTERCEPT] + [spread] * len(FEATURES)))
+
+
+def banded(question, labelled, seed, choices, without=None, trainings=None):
+    """Draws of the judged cells: each document's from a prior that was trained without its fold and without the labelled ones.
+
+    `choices` has one for each fold. With `without`, documents of that fold are not there at all: neither trained on nor counted.
+    `trainings` keeps priors that differ in their spread alone.
+    """
+    there = question.fold != (-1 if without is None else without)
     total = dict.fromkeys(question.cells, 0.0)
-    rows = np.flatnonzero(labelled)
+    rows = np.flatnonzero(labelled & there)
     known = np.where(labelled, question.y, np.nan)
+    trainings = {} if trainings is None else trainings
     for k in range(FOLDS):
-        train = np.flatnonzero((question.fold != k) & ~labelled)
-        prior = trained(question.pairs.some(train), question.y[train])
-        layer = fitted_layer(prior, question.pairs.some(rows), question.y[rows])
+        if k == without:
+            continue
+        choice = choices[k]
+        key = (frozenset((k, without)), choice[1:])
+        if key not in trainings:
+            train = np.flatnonzero((question.fold != k) & there & ~labelled)
+            trainings[key] = trained(question.some(train, choice), question.y[train], choice)
+        prior = spread_out(trainings[key], choice[0])
+        layer = fitted_layer(prior, question.some(rows, choice), question.y[rows])
         here = np.flatnonzero(question.fold == k)
         names = dict(enumerate(question.codes))
-        for cell, (drawn, _) in cell_draws(layer, question.pairs.some(here), known[here], names, 400, seed).items():
+        for cell, drawn in counts_drawn(layer, question.some(here, choice), known[here], names, seed).items():
             if cell in total:
                 total[cell] = total[cell] + drawn
     made = [np.atleast_1d(total[c]) for c in question.cells]
     return np.array([np.quantile(d, [0.025, 0.975], method="inverted_cdf") for d in made])
+
+
+def counts_drawn(layer, pairs, known, names, seed):
+    return {cell: c.drawn for cell, c in cell_draws(layer, pairs, known, names, 400, seed).items()}
+
+
+def labelled_at_random(question, n, *seeds):
+    """Which pairs are labelled when n documents are drawn."""
+    return np.isin(question.documents, np.random.default_rng([7, *seeds]).choice(len(question.ids), n, replace=False))
+
+
+def chosen_bands(questions, words, without):
+    """The spread and the shifts with the best interval score on the documents outside a fold (all, where it is None).
+
+    Priors are trained on three of the other four folds and judged on the fourth: without a label, and with 50 labelled documents
+    of all, drawn twice. The mean over the questions, each in units of its score under the first choice.
+    """
+    score = {(spread, shifts): 0.0 for spread in SPREADS for shifts in SHIFTS}
+    for question in questions.values():
+        there = question.fold != (-1 if without is None else without)
+        part = [(question.pairs.actor == a) & (question.pairs.period == t) & there for a, t in question.cells]
+        truth = np.array([question.y[rows].sum() for rows in part])
+        runs = [np.zeros(len(question.y), bool), *(labelled_at_random(question, 50, 3, r) for r in range(2))]
+        for r, labelled in enumerate(runs):
+            trainings = {}
+            found = {
+                c: scored(banded(question, labelled, r, [(*c, words)] * FOLDS, without, trainings), truth)[2] for c in score
+            }
+            for c in score:
+                score[c] += found[c] / found[FIRST[:2]]
+    return min(score, key=lambda c: score[c]), score
+
+
+def out_of_fold(question, words):
+    """Probabilities of each fold's documents from all labels of the others, flat prior on the features; words by fold."""
+    p = np.zeros(len(question.y))
+    for k in range(FOLDS):
+        p[question.fold == k] = tested(question, question.fold != k, question.fold == k, words[k])
+    return p
+
+
+def tested(question, train, test, words):
+    choice = (*FIRST[:2], words)
+    train, test = np.flatnonzero(train), np.flatnonzero(test)
+    some = question.some(train, choice)
+    return fitted_layer(flat_prior(some, choice), some, question.y[train]).probability(question.some(test, choice))
+
+
+def chosen_words(questions):
+    """For each fold, and for all, the words with the least log loss on the other folds' documents, each predicted from the rest."""
+    loss = {}
+    for question, words in itertools.product(questions.values(), WORD_SETS):
+        for j, k in itertools.combinations(range(FOLDS), 2):
+            test = np.isin(question.fold, (j, k))
+            p = np.clip(tested(question, ~test, test, words), 1e-9, 1 - 1e-9)
+            each = -np.where(question.y[test] == 1, np.log(p), np.log1p(-p))
+            for without, at in ((j, k), (k, j)):
+                key = (without, words)
+                loss[key] = loss.get(key, 0.0) + each[question.fold[test] == at].sum()
+        for k in range(FOLDS):
+            p = np.clip(tested(question, question.fold != k, question.fold == k, words), 1e-9, 1 - 1e-9)
+            y = question.y[question.fold == k]
+            loss[None, words] = loss.get((None, words), 0.0) - np.where(y == 1, np.log(p), np.log1p(-p)).sum()
+    return {without: min(WORD_SETS, key=lambda w: loss[without, w]) for without in (*range(FOLDS), None)}, loss
 
 
 def betas(question, labelled, by):
@@ -167,42 +271,27 @@ def constant(truth):
     return min((scored(np.tile(o, (len(truth), 1)), truth) for o in options), key=lambda s: s[2])
 
 
-def out_of_fold(question):
-    """Probabilities from all labels of the other folds, flat prior on the features."""
-    p = np.zeros(len(question.y))
-    for k in range(FOLDS):
-        train, test = np.flatnonzero(question.fold != k), np.flatnonzero(question.fold == k)
-        prior = trained(question.pairs.some(train), question.y[train])
-        wide = Prior(prior.centre, prior.scale, np.zeros(len(prior.mean)), np.array([5.0] + [0.5] * len(FEATURES)), **EFFECTS, measured={})  # fmt: skip
-        layer = fitted_layer(wide, question.pairs.some(train), question.y[train])
-        p[test] = layer.probability(question.pairs.some(test))
-    return p
-
-
 def auc(y, p):
     n = y.sum()
     return (rankdata(p)[y == 1].sum() - n * (n + 1) / 2) / (n * (len(y) - n))
 
 
-def study(questions, replicates):
+def study(questions, choices, replicates):
     lines, measured = [], {}
+    first, words = [FIRST] * FOLDS, [c[2] for c in choices]
     for name, question in questions.items():
-        n = question.documents.max() + 1
-        p = out_of_fold(question)
-        table = [
-            (
-                "layer, no label, prior from the other folds",
-                *scored(banded(question, np.zeros(len(question.y), bool), 0), question.truth),
-            )
-        ]
+        n = len(question.ids)
+        none = np.zeros(len(question.y), bool)
+        p = out_of_fold(question, words)
+        table = [("layer, no label, prior from the other folds", *scored(banded(question, none, 0, choices), question.truth))]
         for labels in (50, 200):
-            runs = {"layer": [], "actor means": [], "labels alone": []}
+            runs = {"layer": [], "actor means": [], "labels alone": [], "layer, choices made by hand on these cells": []}
             for r in range(replicates):
-                drawn = np.random.default_rng([7, labels, r]).choice(n, labels, replace=False)
-                labelled = np.isin(question.documents, drawn)
-                runs["layer"].append(scored(banded(question, labelled, r), question.truth))
+                labelled = labelled_at_random(question, labels, labels, r)
+                runs["layer"].append(scored(banded(question, labelled, r, choices), question.truth))
                 runs["actor means"].append(scored(betas(question, labelled, "actor"), question.truth))
                 runs["labels alone"].append(scored(betas(question, labelled, "cell"), question.truth))
+                runs["layer, choices made by hand on these cells"].append(scored(banded(question, labelled, r, first), question.truth))
             table += [(f"{kind}, {labels} labelled documents", *np.mean(found, axis=0)) for kind, found in runs.items()]
         table.append(("best constant band (chosen on these cells)", *constant(question.truth)))
         measured[name] = {
@@ -210,12 +299,13 @@ def study(questions, replicates):
             "coverage": round(float(table[0][1]), 3),
             "width": round(float(table[0][2]), 2),
         }
+        by_hand = out_of_fold(question, [FIRST[2]] * FOLDS)
         lines += [
             f"## {name}: {len(question.cells)} cells, {len(question.y):,} pairs, {n:,} documents", "",
             "| | coverage of 95% bands | mean width | interval score |", "|---|---|---|---|",
             *(f"| {what} | {c:.3f} | {w:.2f} | {s:.1f} |" for what, c, w, s in table), "",
-            f"AUC out of fold with all labels: {auc(question.y, p):.3f}. Σp(1-p) ÷ squared error: {(p * (1 - p)).sum() / ((p - question.y) ** 2).sum():.2f}. "
-            f"Mean p {p.mean():.3f}, observed {question.y.mean():.3f}.", "",
+            f"AUC out of fold with all labels: {auc(question.y, p):.3f} ({auc(question.y, by_hand):.3f} with the words chosen by hand). "
+            f"Σp(1-p) ÷ squared error: {(p * (1 - p)).sum() / ((p - question.y) ** 2).sum():.2f}. Mean p {p.mean():.3f}, observed {question.y.mean():.3f}.", "",
         ]  # fmt: skip
         print("\n".join(lines[-len(table) - 6 :]), flush=True)
     return lines, measured
@@ -241,7 +331,7 @@ def leads():
     return rows, np.array(y)
 
 
-def write_prior(questions, measured):
+def write_prior(questions, measured, choice):
     """Both questions' development documents and the leads in one regression.
 
     MUC's keys hold only some kinds of incidents, so that what MUC's readers left out is a nuisance: an intercept and a slope
@@ -269,11 +359,34 @@ def write_prior(questions, measured):
     muc = np.arange(len(y)) >= len(parts[0][4])
     at_q = list(FEATURES).index("q")
     extra = np.stack([muc.astype(float), muc * x[:, at_q]], axis=1)
-    prior = trained(Pairs(x, actor, period, words), y, extra)
+    kinds, n, _ = choice[2]
+    if (kinds, n) != ("sd", AXES):
+        raise SystemExit(f"the layer has words of both kinds on {AXES} axes; chosen were {choice[2]}")
+    prior = trained(Pairs(x, actor, period, words), y, choice, extra)
     arrays = {k: [float(f"{v:.5g}") for v in getattr(prior, k)] for k in ("centre", "scale", "mean", "spread")}
-    made = {"features": list(FEATURES), **arrays, **EFFECTS, "measured": measured}
+    made = {"features": list(FEATURES), **arrays, **effects(choice), "measured": measured}
     PRIOR.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return made
+
+
+def choose(questions):
+    """What is chosen without each fold, and with all (for the prior that ships); and the table of it."""
+    began = time.process_time()
+    words, loss = chosen_words(questions)
+    made, score = {}, {}
+    for without in (*range(FOLDS), None):
+        best, score = chosen_bands(questions, words[without], without)
+        made[without] = (*best, words[without])
+        print(without, made[without], f"{time.process_time() - began:.0f} s of CPU", flush=True)
+    lines = ["## What is chosen", "", "| documents | sd of weights | actors, periods, cells | words, axes, sd |", "|---|---|---|---|"]
+    for without, (spread, shifts, (kinds, n, sd)) in made.items():
+        named = {"": "none", "s": "of the sentences", "d": "of the document", "sd": "both"}[kinds]
+        where = "all: the prior that ships" if without is None else f"without fold {without + 1}"
+        lines.append(f"| {where} | {spread:g} | {', '.join(f'{v:g}' for v in shifts)} | {named}, {n}, {sd:g} |")
+    first, best = loss[None, FIRST[2]], loss[None, words[None]]
+    lines += ["", f"On all folds the log loss of the chosen words is {best:.1f}, of those chosen by hand before {first:.1f}; the relative interval score of the chosen spreads is "
+              f"{score[made[None][:2]] / 6:.3f} where that of those chosen by hand is 1.", ""]  # fmt: skip
+    return made, lines
 
 
 def main():
@@ -293,9 +406,11 @@ def main():
             with open(arguments.frame, "wb") as file:
                 pickle.dump(rows, file)
     questions = {s: Question(s, rows[s], required, optional) for s in SETTINGS}
-    lines, measured = study(questions, arguments.replicates)
+    choices, lines = choose(questions)
+    found, measured = study(questions, [choices[k] for k in range(FOLDS)], arguments.replicates)
+    lines = [*found, *lines]
     if arguments.write_prior:
-        made = write_prior(questions, measured)
+        made = write_prior(questions, measured, choices[None])
         order = np.argsort(-np.abs(made["mean"][1:]))
         lines += ["## The prior that ships", "", "| feature | weight per sd |", "|---|---|"]
         lines += [f"| {made['features'][i]} | {made['mean'][1:][i]:+.2f} |" for i in order]

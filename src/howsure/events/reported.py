@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,17 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from howsure.events.frame import FEATURES
-from howsure.events.layer import Band, Layer, Pairs, band, cell_draws, fitted_layer, shipped_prior, word_coordinates
+from howsure.events.layer import (
+    LEVELS,
+    PARTS,
+    Band,
+    Layer,
+    Pairs,
+    cell_draws,
+    fitted_layer,
+    shipped_prior,
+    word_coordinates,
+)
 from howsure.events.lexicons import alike, lemma_hints, nouns
 from howsure.events.storage import read_table
 from howsure.events.timeline import all_periods, period_name, period_start
@@ -94,10 +106,13 @@ class Reported:
         }
 
 
+NOTHING = Band(0.0, 0.0, dict.fromkeys(LEVELS, (0, 0)), dict.fromkeys(PARTS, 0.0))  # of a period that names nobody
+
+
 def band_dict(b: Band) -> dict[str, float]:
     """A band's numbers by name."""
-    low, high = b.intervals[0.95]
-    return {"mean": b.mean, "sd": b.sd, "low95": low, "high95": high, **{f"part_{k}": v for k, v in b.parts.items()}}
+    ends = {f"{side}{level:.0%}"[:-1]: v[i] for level, v in b.intervals.items() for i, side in enumerate(("low", "high"))}
+    return {"mean": b.mean, "sd": b.sd, **ends, **{f"part_{k}": v for k, v in b.parts.items()}}
 
 
 def reported(found: Exploration, every: str) -> Reported:
@@ -129,11 +144,10 @@ def reported(found: Exploration, every: str) -> Reported:
     periods: dict[str, list[tuple[str, int, Band]]] = {}
     totals: dict[str, Band] = {}
     for c, code in enumerate(codes):
-        own = [(t, *drawn[c, t]) for t in range(len(starts)) if (c, t) in drawn]
-        sizes = np.bincount(period[actor == c], minlength=len(starts))
-        periods[code] = [(period_name(starts[t], every), int(sizes[t]), band(d, parts)) for t, d, parts in own]
-        summed = {k: sum(p[k] for _, _, p in own) for k in own[0][2]}
-        totals[code] = band(np.sum([d for _, d, _ in own], axis=0), summed)
+        place_of, sizes = np.unique(period[actor == c], return_counts=True)
+        own = [(t, n, drawn[c, t]) for t, n in zip(place_of.tolist(), sizes.tolist(), strict=True)]
+        periods[code] = [(period_name(starts[t], every), n, cell.band()) for t, n, cell in own]
+        totals[code] = reduce(add, [cell for _, _, cell in own]).band()
     probability = np.where(np.isnan(known), layer.probability(pairs), known)
     checked = _calibration(pairs, known, given, ids) if len(given) >= FEW else None
     order = sorted(codes, key=lambda c: (-totals[c].mean, c))

@@ -155,7 +155,7 @@ def notes(found: Exploration) -> list[str]:
     if m["settings"]["coref"] == "simple":
         made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
     made.append(
-        "the columns of rules and coreference, and the page's chart, hold the uncertainty of coreference alone (docs/guides/explore.md)."
+        "the columns of rules and coreference hold the uncertainty of coreference alone (docs/guides/explore.md)."
     )
     return made
 

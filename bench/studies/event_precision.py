@@ -5,7 +5,7 @@
     python bench/studies/event_precision.py show ITEMS [FROM [TO]]          (text, actor and verbs; no p)
     python bench/studies/event_precision.py score ITEMS LABELS              (LABELS: lines of an index and y or n)
 
-`find` asks the questions of QUESTIONS of all of Wikinews and of 1,500 stories of Reuters drawn at random. A proposal is a document and an actor that
+`find` asks the questions of QUESTIONS of all of Wikinews and of 1,000 stories of Reuters drawn at random. A proposal is a document and an actor that
 it names with p ≥ ½ by the prior that ships, without any label. `draw` takes fifty from each corpus, as evenly over the questions as there are proposals. A reader
 decides: does the document report that this actor did it? Somebody described as the actor's counts ("an Iraqi gunman", "the Paris court"); what is planned, denied or
 only alleged does not. `score` writes event_precision.csv (numbers alone) and a section of docs/studies/event-layer.md. Needs HOWSURE_DATA.
@@ -40,8 +40,14 @@ QUESTIONS = {
     "sign": "sign",
     "criticise": "criticise,criticize,condemn,accuse",
     "cut": "cut,reduce",
+    "announce": "announce,declare",
+    "win": "win,defeat,beat",
+    "launch": "launch,start,open",
+    "ban": "ban,block,reject",
+    "support": "support,back,help",
+    "urge": "urge,ask,demand",
 }
-EACH, STORIES, SEED = 50, 1_500, 20
+EACH, STORIES, SEED = 50, 1_000, 20
 LEAST = 0.2  # pairs below are not kept; a prior that is trained again moves none of them to ½
 NUMBERS = Path(__file__).parent / "event_precision.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "studies" / "event-layer.md"

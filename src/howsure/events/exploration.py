@@ -200,7 +200,8 @@ class Exploration(Result):
         if self.manifest["settings"].get("patients"):
             what = what.replace("agents", "patients")
         if not totals:
-            return f"No {what} among the actors in {n:,} documents{extra}."
+            dated = "a document with a date: " if self.hits else ""
+            return f"No {what} among the actors in {dated}{n:,} documents{extra}."
         code, law = totals[0]
         low, high = law.interval(0.95)
         others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 else ""

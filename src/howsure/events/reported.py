@@ -206,14 +206,14 @@ def funnel(found: Exploration) -> tuple[list[Step], list[str]]:
     spans: dict[str, tuple[int, int, str]] = {}
     for r in sorted(frame, key=lambda r: not r["reasons"]):
         spans.setdefault(r["id"], (r["start"], r["end"], r["reasons"]))
-    both = events & named
+    both, undated = events & named, " or no date" if found.manifest["n_undated"] else ""
     steps = [
         ("documents", {d["id"] for d in documents}, set[str](), ""),
         ("with an actor", named, events - named, "an event, and no word of an actor"),
         ("with a verb or noun of the event", both, named - events, "an actor, and no verb or noun of the event"),
         ("agent found", agents, both - agents, "both, and no agent that is the actor"),
         ("asserted", asserted, agents - asserted, "an agent, of an event that is not said to have happened"),
-        ("counted, p ≥ ½", counted & asserted, asserted - counted, "an agent, and p below ½"),
+        ("counted, p ≥ ½", counted & asserted, asserted - counted, f"an agent, and p below ½{undated}"),
     ]
     wanted = {i for _, _, lost, _ in steps for i in sorted(lost)[:SHOWN]}
     texts = {}

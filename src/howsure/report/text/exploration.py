@@ -140,9 +140,8 @@ def notes(found: Exploration) -> list[str]:
         made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
     if m.get("shared"):
         word, first, second = m["shared"][0]
-        made.append(
-            f"{len(m['shared']):,} words of actors stand in two lists (the first: {word}, of {first} and {second}); each counts for the first."
-        )
+        one, more = f'"{word}" stands in two lists, of {first} and {second}, and counts for the first', len(m["shared"]) - 1
+        made.append(f"{one}; likewise {more:,} more words." if more else f"{one}.")
     common = [found.name(c) for c in m.get("ambiguous", []) if c in found.reported().totals]
     if common:
         made.append(

@@ -1,6 +1,6 @@
 """The event layer on MUC: coverage and width of monthly counts with 0, 50 and 200 labelled documents; and the prior that ships.
 
-    python bench/studies/event_layer_study.py [--cache FOLDER] [--frame FILE] [--replicates 10] [--write-prior]
+    python bench/studies/event_layer_study.py [--cache FOLDER] [--frame FILE] [--replicates 10] [--jobs 1] [--write-prior]
 
 Prints the study and writes docs/studies/event-layer.md; with --write-prior it trains the prior on MUC's development documents and the
 leads of tests/events, and writes src/howsure/data/event_layer.json. Needs HOWSURE_DATA. Cells are those of muc_cells.csv: all pairs of
@@ -15,6 +15,7 @@ import itertools
 import json
 import pickle
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
@@ -188,20 +189,21 @@ def labelled_at_random(question, n, *seeds):
     return np.isin(question.documents, np.random.default_rng([7, *seeds]).choice(len(question.ids), n, replace=False))
 
 
-def chosen_bands(questions, words, without, trainings):
+def chosen_bands(questions, words, without):
     """The spread and the shifts with the best interval score on the documents outside a fold (all, where it is None).
 
     Priors are trained on three of the other four folds and judged on the fourth: without a label, and with the labelled among 50
     documents drawn from all. The mean over both and the questions, each in units of its score under the first choice.
     """
-    score = {(spread, shifts): 0.0 for spread in SPREADS for shifts in SHIFTS}
+    score, trainings = {(spread, shifts): 0.0 for spread in SPREADS for shifts in SHIFTS}, {}
     for question in questions.values():
         there = question.fold != (-1 if without is None else without)
         part = [(question.pairs.actor == a) & (question.pairs.period == t) & there for a, t in question.cells]
         truth = np.array([question.y[rows].sum() for rows in part])
         for r, labelled in enumerate((np.zeros(len(question.y), bool), labelled_at_random(question, 50, 3, 0))):
             found = {
-                c: scored(banded(question, labelled, r, [(*c, words)] * FOLDS, without, trainings), truth)[2] for c in score
+                c: scored(banded(question, labelled, r, [(*c, words)] * FOLDS, without, trainings), truth)[2]
+                for c in score
             }
             for c in score:
                 score[c] += found[c] / found[FIRST[:2]]
@@ -274,38 +276,41 @@ def auc(y, p):
     return (rankdata(p)[y == 1].sum() - n * (n + 1) / 2) / (n * (len(y) - n))
 
 
-def study(questions, choices, replicates):
-    lines, measured = [], {}
-    first, words = [FIRST] * FOLDS, [c[2] for c in choices]
-    for name, question in questions.items():
-        n = len(question.ids)
-        none = np.zeros(len(question.y), bool)
-        p = out_of_fold(question, words)
-        table = [("layer, no label, prior from the other folds", *scored(banded(question, none, 0, choices), question.truth))]
-        for labels in (50, 200):
-            runs = {"layer": [], "actor means": [], "labels alone": [], "layer, choices made by hand on these cells": []}
-            for r in range(replicates):
-                labelled = labelled_at_random(question, labels, labels, r)
-                runs["layer"].append(scored(banded(question, labelled, r, choices), question.truth))
-                runs["actor means"].append(scored(betas(question, labelled, "actor"), question.truth))
-                runs["labels alone"].append(scored(betas(question, labelled, "cell"), question.truth))
-                runs["layer, choices made by hand on these cells"].append(scored(banded(question, labelled, r, first), question.truth))
-            table += [(f"{kind}, {labels} labelled documents", *np.mean(found, axis=0)) for kind, found in runs.items()]
-        table.append(("best constant band (chosen on these cells)", *constant(question.truth)))
-        measured[name] = {
-            "cells": len(question.cells),
-            "coverage": round(float(table[0][1]), 3),
-            "width": round(float(table[0][2]), 2),
-        }
-        by_hand = out_of_fold(question, [FIRST[2]] * FOLDS)
-        lines += [
-            f"## {name}: {len(question.cells)} cells, {len(question.y):,} pairs, {n:,} documents", "",
-            "| | coverage of 95% bands | mean width | interval score |", "|---|---|---|---|",
-            *(f"| {what} | {c:.3f} | {w:.2f} | {s:.1f} |" for what, c, w, s in table), "",
-            f"AUC out of fold with all labels: {auc(question.y, p):.3f} ({auc(question.y, by_hand):.3f} with the words chosen by hand). "
-            f"Σp(1-p) ÷ squared error: {(p * (1 - p)).sum() / ((p - question.y) ** 2).sum():.2f}. Mean p {p.mean():.3f}, observed {question.y.mean():.3f}.", "",
-        ]  # fmt: skip
-        print("\n".join(lines[-len(table) - 6 :]), flush=True)
+def study(question, choices, replicates):
+    """The lines of one question, and what the first lines of `howsure explore` quote."""
+    first, words, name = [FIRST] * FOLDS, [c[2] for c in choices], question.name
+    n = len(question.ids)
+    none = np.zeros(len(question.y), bool)
+    p = out_of_fold(question, words)
+    table = [
+        ("layer, no label, prior from the other folds", *scored(banded(question, none, 0, choices), question.truth))
+    ]
+    for labels in (50, 200):
+        runs = {"layer": [], "actor means": [], "labels alone": [], "layer, choices made by hand on these cells": []}
+        for r in range(replicates):
+            labelled = labelled_at_random(question, labels, labels, r)
+            runs["layer"].append(scored(banded(question, labelled, r, choices), question.truth))
+            runs["actor means"].append(scored(betas(question, labelled, "actor"), question.truth))
+            runs["labels alone"].append(scored(betas(question, labelled, "cell"), question.truth))
+            runs["layer, choices made by hand on these cells"].append(
+                scored(banded(question, labelled, r, first), question.truth)
+            )
+        table += [(f"{kind}, {labels} labelled documents", *np.mean(found, axis=0)) for kind, found in runs.items()]
+    table.append(("best constant band (chosen on these cells)", *constant(question.truth)))
+    measured = {
+        "cells": len(question.cells),
+        "coverage": round(float(table[0][1]), 3),
+        "width": round(float(table[0][2]), 2),
+    }
+    by_hand = out_of_fold(question, [FIRST[2]] * FOLDS)
+    lines = [
+        f"## {name}: {len(question.cells)} cells, {len(question.y):,} pairs, {n:,} documents", "",
+        "| | coverage of 95% bands | mean width | interval score |", "|---|---|---|---|",
+        *(f"| {what} | {c:.3f} | {w:.2f} | {s:.1f} |" for what, c, w, s in table), "",
+        f"AUC out of fold with all labels: {auc(question.y, p):.3f} ({auc(question.y, by_hand):.3f} with the words chosen by hand). "
+        f"Σp(1-p) ÷ squared error: {(p * (1 - p)).sum() / ((p - question.y) ** 2).sum():.2f}. Mean p {p.mean():.3f}, observed {question.y.mean():.3f}.", "",
+    ]  # fmt: skip
+    print("\n".join(lines), flush=True)
     return lines, measured
 
 
@@ -367,17 +372,22 @@ def write_prior(questions, measured, choice):
     return made
 
 
-def choose(questions):
+def choose(questions, pool):
     """What is chosen without each fold, and with all (for the prior that ships); and the table of it."""
     began = time.process_time()
     words, loss = chosen_words(questions)
     print(words, f"{time.process_time() - began:.0f} s of CPU", flush=True)
-    made, score, trainings = {}, {}, {}
-    for without in (*range(FOLDS), None):
-        best, score = chosen_bands(questions, words[without], without, trainings)
-        made[without] = (*best, words[without])
-        print(without, made[without], f"{time.process_time() - began:.0f} s of CPU", flush=True)
-    lines = ["## What is chosen", "", "| documents | sd of weights | actors, periods, cells | words, axes, sd |", "|---|---|---|---|"]
+    left_out = (*range(FOLDS), None)
+    found = list(pool.map(chosen_bands, itertools.repeat(questions), [words[k] for k in left_out], left_out))
+    made = {k: (*best, words[k]) for k, (best, _) in zip(left_out, found, strict=True)}
+    score = found[-1][1]
+    print(made, flush=True)
+    lines = [
+        "## What is chosen",
+        "",
+        "| documents | sd of weights | actors, periods, cells | words, axes, sd |",
+        "|---|---|---|---|",
+    ]
     for without, (spread, shifts, (kinds, n, sd)) in made.items():
         named = {"": "none", "s": "of the sentences", "d": "of the document", "sd": "both"}[kinds]
         where = "all: the prior that ships" if without is None else f"without fold {without + 1}"
@@ -393,6 +403,7 @@ def main():
     parser.add_argument("--cache")
     parser.add_argument("--frame")
     parser.add_argument("--replicates", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write-prior", action="store_true")
     arguments = parser.parse_args()
     required, optional, _ = gold(actors("muc-organisations"))
@@ -405,9 +416,14 @@ def main():
             with open(arguments.frame, "wb") as file:
                 pickle.dump(rows, file)
     questions = {s: Question(s, rows[s], required, optional) for s in SETTINGS}
-    choices, lines = choose(questions)
-    found, measured = study(questions, [choices[k] for k in range(FOLDS)], arguments.replicates)
-    lines = [*found, *lines]
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        choices, lines = choose(questions, pool)
+        by_fold = [choices[k] for k in range(FOLDS)]
+        found = list(
+            pool.map(study, questions.values(), itertools.repeat(by_fold), itertools.repeat(arguments.replicates))
+        )
+    lines = [line for own, _ in found for line in own] + lines
+    measured = {name: m for name, (_, m) in zip(questions, found, strict=True)}
     if arguments.write_prior:
         made = write_prior(questions, measured, choices[None])
         order = np.argsort(-np.abs(made["mean"][1:]))

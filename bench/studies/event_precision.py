@@ -91,15 +91,29 @@ def shown(text, document, known, actor, number, question):
     wanted = sorted({int(sentence[t]) for t in event | own})
     for s in wanted:
         span = range(int(document.starts[s]), int(document.starts[s + 1]))
-        words = [f"[[{w}]]" if i in event else f"{{{w}}}" if i in own else w for i, w in enumerate(document.words) if i in span]
+        words = [
+            f"[[{w}]]" if i in event else f"{{{w}}}" if i in own else w
+            for i, w in enumerate(document.words)
+            if i in span
+        ]
         mark = "*" if any(i in event for i in span) else " "
         lines.append(f"{mark}{s}: {' '.join(words)}")
-    return {"question": question, "id": text.id, "title": text.title, "actor": actor.name, "lines": lines, "text": text.text}
+    return {
+        "question": question,
+        "id": text.id,
+        "title": text.title,
+        "actor": actor.name,
+        "lines": lines,
+        "text": text.text,
+    }
 
 
 def find(arguments):
     made = {}
-    for corpus, path in (("wikinews", corpus_path("wikinews", "wikinews_2019.csv")), ("reuters", corpus_path("reuters"))):
+    for corpus, path in (
+        ("wikinews", corpus_path("wikinews", "wikinews_2019.csv")),
+        ("reuters", corpus_path("reuters")),
+    ):
         texts = [t for t in open_corpus(str(path), DocumentColumns()) if not t.failure]
         texts = texts if len(texts) <= STORIES else random.Random(SEED).sample(texts, STORIES)
         made[corpus] = proposals(texts, arguments.cache)
@@ -111,7 +125,11 @@ def draw(arguments):
     drawn = []
     for corpus, found in json.loads(Path(arguments.pairs).read_text(encoding="utf-8")).items():
         rng = random.Random(SEED)
-        likely = [x | {"corpus": corpus} for x, p in zip(found, probabilities([x["features"] for x in found]), strict=True) if p >= 0.5]
+        likely = [
+            x | {"corpus": corpus}
+            for x, p in zip(found, probabilities([x["features"] for x in found]), strict=True)
+            if p >= 0.5
+        ]
         by = {name: [x for x in likely if x["question"] == name] for name in QUESTIONS}
         print(corpus, {k: len(v) for k, v in by.items()}, "proposals")
         for own in by.values():
@@ -157,7 +175,10 @@ def section():
     ]  # fmt: skip
     kinds = [("all", lambda r: True)]
     kinds += [(c, lambda r, c=c: r["corpus"] == c) for c in ("wikinews", "reuters")]
-    kinds += [(f"p from {a:g} to {b:g}", lambda r, a=a, b=b: a <= float(r["p"]) < b or b == float(r["p"]) == 1) for a, b in ((0.5, 0.7), (0.7, 0.85), (0.85, 1))]
+    kinds += [
+        (f"p from {a:g} to {b:g}", lambda r, a=a, b=b: a <= float(r["p"]) < b or b == float(r["p"]) == 1)
+        for a, b in ((0.5, 0.7), (0.7, 0.85), (0.85, 1))
+    ]
     kinds += [(q, lambda r, q=q: r["question"] == q) for q in QUESTIONS]
     for name, wanted in kinds:
         some = [r for r in rows if wanted(r)]

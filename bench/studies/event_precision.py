@@ -154,9 +154,10 @@ def score(arguments):
     labels = dict(line.split()[:2] for line in Path(arguments.labels).read_text().splitlines() if line.strip())
     with open(NUMBERS, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(("number", "corpus", "question", "p", "label"))
+        rows.writerow(("number", "corpus", "question", "p_before", "p", "label"))
         for i, (x, p) in enumerate(zip(items, probabilities([x["features"] for x in items]), strict=True)):
-            rows.writerow((i, x["corpus"], x["question"], f"{p:.4f}", int(labels[str(i)] == "y")))
+            before = x.get("p_before", p)
+            rows.writerow((i, x["corpus"], x["question"], f"{before:.4f}", f"{p:.4f}", int(labels[str(i)] == "y")))
     lines = section()
     before = PAGE.read_text(encoding="utf-8").split(BEGIN)[0].rstrip("\n")
     PAGE.write_text(before + "\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
@@ -167,27 +168,46 @@ def section():
     """The section of the study, from the numbers alone."""
     with open(NUMBERS, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    lines = [
-        BEGIN, "",
-        f"`bench/studies/event_precision.py`: {len(rows)} proposals of the prior that ships at p ≥ ½, no label, on Wikinews (2019) and Reuters (1987), read with p hidden: does the document",
-        "report that this actor did it? Nothing was changed after reading. The interval is where 95% of shares would lie if every p were right (Poisson-binomial).", "",
-        "| | proposals | mean p | 95% if p is right | observed |", "|---|---|---|---|---|",
-    ]  # fmt: skip
+    lines = [*TEXT, "| | read | yes | p before | 95% | p that ships | 95% |", "|---|---|---|---|---|---|---|"]
     kinds = [("all", lambda r: True)]
     kinds += [(c, lambda r, c=c: r["corpus"] == c) for c in ("wikinews", "reuters")]
     kinds += [
-        (f"p from {a:g} to {b:g}", lambda r, a=a, b=b: a <= float(r["p"]) < b or b == float(r["p"]) == 1)
-        for a, b in ((0.5, 0.7), (0.7, 0.85), (0.85, 1))
+        (f"p that ships from {a:g} to {b:g}", lambda r, a=a, b=b: a <= float(r["p"]) < b)
+        for a, b in ((0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 1))
     ]
     kinds += [(q, lambda r, q=q: r["question"] == q) for q in QUESTIONS]
     for name, wanted in kinds:
         some = [r for r in rows if wanted(r)]
-        p, y = np.array([float(r["p"]) for r in some]), np.array([int(r["label"]) for r in some])
-        if len(p):
-            below = np.cumsum(poisson_binomial(p))
-            low, high = (int(np.searchsorted(below, q)) / len(p) for q in (0.025, 0.975))
-            lines.append(f"| {name} | {len(p)} | {p.mean():.2f} | {low:.2f} to {high:.2f} | {y.mean():.2f} |")
-    return lines
+        if some:
+            said = [
+                f"{p.mean():.2f} | {held(p)}"
+                for p in (np.array([float(r[k]) for r in some]) for k in ("p_before", "p"))
+            ]
+            share = np.mean([int(r["label"]) for r in some])
+            lines.append(f"| {name} | {len(some)} | {share:.2f} | {said[0]} | {said[1]} |")
+    return [*lines, "", *CAUSES]
+
+
+def held(p):
+    """Where 95% of shares would lie if every p were right."""
+    below = np.cumsum(poisson_binomial(p))
+    low, high = (int(np.searchsorted(below, q)) / len(p) for q in (0.025, 0.975))
+    return f"{low:.2f} to {high:.2f}"
+
+
+TEXT = """## Precision by reading
+
+`bench/studies/event_precision.py`: 100 proposals (a document and an actor that it names, p ≥ ½ without any label) of 13 questions on Wikinews (2019) and Reuters (1987), fifty each, drawn by a
+seeded script and read with p hidden: does the document report that this actor did it? They were drawn by the prior *before*, which was trained on MUC and on sentences of our own. It was far too sure: the share of yes lies
+outside the interval that holds 95% of shares if every p is right. The prior that ships is also trained on 61 further pairs (event_readings.csv), read the same way, of documents that none of the 100 is from; nothing
+was changed after it was judged on the 100.
+
+""".splitlines()
+CAUSES = """The 28 that are wrong: the actor's word is part of another name (Shell Canada, American Express, a Corp of America: 6); the parse or the link gives the wrong agent, most of them in headlines in capitals,
+telegraphic first lines and long sentences (8); the event is planned, demanded, promised, refused or conditional, in words that no list has ("reaffirmed its intention to", "resisting signing", "subject to support", "was to
+meet": 9); another sense of the word (verbal attacks, "meets the criteria", oil demand: 4); the actor is not described as such (1). None of them is in doubt for the features: q, the probability by coreference, is above .95 in 18 of
+the 28. The prior before took its weight of q from hand-written sentences, which the parser gets right and where words mean what they should; MUC's own slope on q was left out as a nuisance.
+""".splitlines()
 
 
 def main():

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from howsure.events.ranking import RankedDocument
     from howsure.events.reported import Reported, Step
 
+
 @dataclass(frozen=True)
 class Exploration(Result):
     """Events of actors over time, with the uncertainty of coreference.

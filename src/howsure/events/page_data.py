@@ -17,7 +17,9 @@ from howsure.events.storage import read_table
 from howsure.events.timeline import PERIODS
 
 EPOCH = date(1970, 1, 1)
-MOST_CELLS = 5_000  # pairs of the frame; with more, the event layer's bands of periods shorter than the run's are left out
+MOST_CELLS = (
+    5_000  # pairs of the frame; with more, the event layer's bands of periods shorter than the run's are left out
+)
 SNIPPET = 320  # characters of the sentence behind an event
 
 

@@ -79,7 +79,7 @@ class Reported:
         if not self.layer.n_labels:
             held = " and ".join(f"{m['coverage']:.0%} ({name})" for name, m in self.layer.prior.measured.items())
             return (
-                "No label has checked these numbers. The event layer's prior was trained on other news (MUC, 1988 to 1990). "
+                "No label has checked these numbers. The event layer's prior was trained on other news (mostly MUC, 1988 to 1990). "
                 f"There, on documents left out of training, 95% bands held {held} of monthly counts. `howsure label` checks it here."
             )
         outside = f" {self.n_outside:,} more are of documents that do not name the actor." if self.n_outside else ""
@@ -111,7 +111,9 @@ NOTHING = Band(0.0, 0.0, dict.fromkeys(LEVELS, (0, 0)), dict.fromkeys(PARTS, 0.0
 
 def band_dict(b: Band) -> dict[str, float]:
     """A band's numbers by name."""
-    ends = {f"{side}{level:.0%}"[:-1]: v[i] for level, v in b.intervals.items() for i, side in enumerate(("low", "high"))}
+    ends = {
+        f"{side}{level:.0%}"[:-1]: v[i] for level, v in b.intervals.items() for i, side in enumerate(("low", "high"))
+    }
     return {"mean": b.mean, "sd": b.sd, **ends, **{f"part_{k}": v for k, v in b.parts.items()}}
 
 

@@ -140,7 +140,10 @@ def notes(found: Exploration) -> list[str]:
         made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
     if m.get("shared"):
         word, first, second = m["shared"][0]
-        one, more = f'"{word}" stands in two lists, of {first} and {second}, and counts for the first', len(m["shared"]) - 1
+        one, more = (
+            f'"{word}" stands in two lists, of {first} and {second}, and counts for the first',
+            len(m["shared"]) - 1,
+        )
         made.append(f"{one}; likewise {more:,} more words." if more else f"{one}.")
     common = [found.name(c) for c in m.get("ambiguous", []) if c in found.reported().totals]
     if common:

@@ -89,14 +89,15 @@ def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> Spec:
     verbs = found.manifest["settings"]["verbs"]
     shown = ", ".join(verbs[:4]) + (", …" if len(verbs) > 4 else "")
     timelines = {found.name(c): [count.to_dict() for count in found.reported_timeline(c)] for c in chosen}
-    return timeline_figure(timelines, f"Documents that report an agent of: {shown} (per {found.every})", found.every)
+    title = f"Documents that report an agent of: {shown} (per {found.every})"
+    return timeline_figure(timelines, title, found.every, "the event layer")
 
 
-def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str) -> Spec:
+def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str, of: str = "the posterior") -> Spec:
     """The picture of fixed size, for files."""
     head = {
         "text": title,
-        "subtitle": "line: mean of the event layer; bands: its 50, 80 and 95%; dashed: one-best of rules and coreference",
+        "subtitle": f"line: mean of {of}; bands: 50, 80 and 95% of it; dashed: one-best",
         "anchor": "start",
         "fontSize": 13,
         "fontWeight": "normal",

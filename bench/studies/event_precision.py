@@ -173,7 +173,7 @@ def section():
     kinds += [(c, lambda r, c=c: r["corpus"] == c) for c in ("wikinews", "reuters")]
     kinds += [
         (f"p that ships from {a:g} to {b:g}", lambda r, a=a, b=b: a <= float(r["p"]) < b)
-        for a, b in ((0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 1))
+        for a, b in ((0.5, 1), (0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 1))
     ]
     kinds += [(q, lambda r, q=q: r["question"] == q) for q in QUESTIONS]
     for name, wanted in kinds:
@@ -203,7 +203,10 @@ outside the interval that holds 95% of shares if every p is right. The prior tha
 was changed after it was judged on the 100.
 
 """.splitlines()
-CAUSES = """The 28 that are wrong: the actor's word is part of another name (Shell Canada, American Express, a Corp of America: 6); the parse or the link gives the wrong agent, most of them in headlines in capitals,
+CAUSES = """By the prior that ships the share over all, and over those at p ≥ ½, lies inside. That is the mean: Wikinews is better than its p says and Reuters worse, and those at p ≥ .85 are right less often than they should be, because
+what is wrong below does not show in the features. Corpora differ, and labels of one's own are what moves the layer to one.
+
+The 28 that are wrong: the actor's word is part of another name (Shell Canada, American Express, a Corp of America: 6); the parse or the link gives the wrong agent, most of them in headlines in capitals,
 telegraphic first lines and long sentences (8); the event is planned, demanded, promised, refused or conditional, in words that no list has ("reaffirmed its intention to", "resisting signing", "subject to support", "was to
 meet": 9); another sense of the word (verbal attacks, "meets the criteria", oil demand: 4); the actor is not described as such (1). None of them is in doubt for the features: q, the probability by coreference, is above .95 in 18 of
 the 28. The prior before took its weight of q from hand-written sentences, which the parser gets right and where words mean what they should; MUC's own slope on q was left out as a nuisance.

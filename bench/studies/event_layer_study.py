@@ -449,7 +449,7 @@ The constant band is chosen on the very cells that judge it; actor means and lab
 
 **What was chosen, and on what.** The sds of the layer's prior and of its effects, and the words, are chosen by nested cross-validation: for the documents of a fold, on the other folds' documents alone. Priors are trained on
 three of the other four folds and judged on the fourth, by log loss for the words and by the interval score (without a label and with 50 labelled documents, both questions) for the rest; the grids are in the script. The rows
-*choices made by hand on these cells* are what was chosen before by looking at this very table: where they are better, that is what choosing on the judged cells is worth. The frame's features themselves were designed
+*choices made by hand on these cells* are what was chosen before by looking at this very table: where they are better, that is what choosing on the judged cells is worth, and the noise of a choice on fewer documents. The frame's features themselves were designed
 with MUC's development documents in sight, which cannot be undone here. The first lines of `howsure explore` quote the rows without labels: priors trained without the fold that they are judged on, not the one
 that ships, which was trained on all folds, on sentences of our own and on readings of other news; the last section judges that one.
 

@@ -128,8 +128,8 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
                 answer = found, known, pairs
             except Exception as error:
                 failure = _reason(error)
-        row = {"id": given.id, "date": given.date, "title": given.title or None, "undated": given.undated or None}
-        row |= {"failure": failure or None, "text": given.text}
+        row: dict[str, Any] = {"id": given.id, "date": given.date, "title": given.title or None}
+        row |= {"undated": given.undated or None, "failure": failure or None, "text": given.text}
         if isinstance(document, Document):
             row["n_tokens"] = len(document)
             if answer is not None:

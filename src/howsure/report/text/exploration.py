@@ -156,9 +156,7 @@ def notes(found: Exploration) -> list[str]:
         made.append("the stories ship with howsure; their countries and events are made up.")
     if m["settings"]["coref"] == "simple":
         made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
-    made.append(
-        "the columns of rules and coreference hold the uncertainty of coreference alone (docs/guides/explore.md)."
-    )
+    made.append("the columns of rules hold the uncertainty of coreference alone (docs/guides/explore.md).")
     return made
 
 

@@ -54,30 +54,28 @@ def counts_of(
     z, n_groups, groups = None, None, None
     if whole_groups and n < tally.n_items:
         found = clustered(sample, tally, level)
-        sample, z, n_groups, groups = found.sample, found.z, found.n_groups, found.groups
-        alike = (
-            f"; a label is worth {1 / found.design_effect:.2f} of one drawn alone" if found.design_effect > 1 else ""
-        )
-        said.append(f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole{alike}.")
+        sample, z, groups, effect = found.sample, found.z, found.groups, found.design_effect
+        n_groups = groups.every
+        alike = f"; a label is worth {1 / effect:.2f} of one drawn alone" if effect > 1 else ""
+        said.append(f"{groups.number:,} of {n_groups:,} groups were drawn whole{alike}.")
     share = known_at_least(share_of_positives(sample.items.sum(1), sample.n, sample.k, level, z), n, k)
     alone = _labels_only(sample, np.ones(n, bool), share.n_items, level)
     assert alone is not None
     cells: tuple[CellCount, ...] = ()
     trend, check = None, None
     if layout.period is not None or layout.group is not None:
-        by_group = layout.period is None
-        effects = exchangeable(len(tally.cells)) if by_group else in_time(layout.period, layout.group)
+        effects = exchangeable(len(tally.cells)) if layout.period is None else in_time(layout.period, layout.group)
         tables = (sample.items, sample.labelled, sample.positive, effects)
         draws = cell_counts(*tables, effective=sample.effective, total=share, confidence_level=level, rng=rng)
-        check = held_out(sample, effects, _names(sample, layout), rng)
+        check = held_out(sample, effects, _names(layout), rng)
         said += _check_warnings(check)
         cells = _cells(sample, layout, draws, level)
         said += _cell_warnings(sample, layout)
         if layout.period is not None and len(layout.periods) > 2:
             trend = _trend(sample, layout, level, groups)
-    found, raw = Estimate(share.value, share.low, share.high), float(sample.raw.sum())
+    estimate, raw = Estimate(share.value, share.low, share.high), float(sample.raw.sum())
     wanted = None if half_width is None else need(sample, share, half_width)
-    known = (share.n_items, n, k, found, raw, alone, _strata(sample, level), design, level)
+    known = (share.n_items, n, k, estimate, raw, alone, _strata(sample, level), design, level)
     by_cell = (cells, trend, layout.every, layout.by)
     return Counts(*known, *by_cell, (), n_groups, wanted, check, tuple(said), source)
 
@@ -146,7 +144,7 @@ def _labels_only(sample: Sample, mine: np.ndarray, n_items: int, level: float) -
     return Estimate(value, low, high)
 
 
-def _names(sample: Sample, layout: Layout) -> tuple[str, ...]:
+def _names(layout: Layout) -> tuple[str, ...]:
     """Of the cells of the table."""
     pairs = ((layout.periods, layout.period), (layout.groups, layout.group))
     named = [[names[i] for i in number] for names, number in pairs if number is not None]

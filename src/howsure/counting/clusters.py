@@ -20,7 +20,6 @@ from howsure.counting.sample import Sample
 from howsure.counting.tally import Tally
 from howsure.errors import InputError
 from howsure.kernels import special
-from howsure.kernels.cells import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +27,9 @@ class Clustered:
     """A sample whose labels are worth what whole groups tell, the groups drawn, and the quantile of the limits."""
 
     sample: Sample
-    n_drawn: int
-    n_groups: int
+    groups: Groups
     design_effect: float
     z: float
-    of: Ints  # the drawn group of each label
-
-    @property
-    def groups(self) -> Groups:
-        """As a regression needs them."""
-        return Groups(self.of, self.n_drawn, self.n_groups)
 
 
 def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustered:
@@ -67,4 +59,5 @@ def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustere
     doubt = 0.5 / (0.5 + len(np.unique(of[rarer])))
     effect = max(effect, (1 - doubt) * effect + doubt * float((size**2).sum() / size.sum()))
     worth = replace(sample, n=sample.n / effect, k=sample.k / effect)
-    return Clustered(worth, m, every, effect, float(special.stdtrit(m - 1, (1 + confidence_level) / 2)), of)
+    z = float(special.stdtrit(m - 1, (1 + confidence_level) / 2))
+    return Clustered(worth, Groups(of, m, every), effect, z)

@@ -245,7 +245,7 @@ class Counts(Result):
 
     figure = drawn_by("howsure.plots.counts.counts_figure")
     to_text = drawn_by("howsure.report.text.counts.counts_text")
-    to_html = drawn_by("howsure.report.counts_page.counts_page")
+    to_html = drawn_by("howsure.report.pages.counts_page")
 
 
 def percent(value: float, like: float | None = None) -> str:

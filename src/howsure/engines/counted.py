@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -202,10 +202,11 @@ class TallyWork:
                 groups.append(np.unique(group, return_counts=True))
             labels.append(self._labels(chunk, origin, cell, q, place, group))
         code = np.flatnonzero(sums.reshape(-1, 2)[:, 0])
-        items = (code // GRID, code % GRID, *sums.reshape(-1, 2)[code].T)
+        n, total = sums.reshape(-1, 2)[code].T
         found, counts = (np.concatenate([np.zeros(0, kind), *(g[i] for g in groups)]) for i, kind in enumerate(KINDS))
         drawn, sizes = added(found, counts[:, None])
-        return Tally(numbering.cells(), *items, joined(labels or [no_labels()]), drawn, sizes[:, 0])
+        every = joined(labels or [no_labels()])
+        return Tally(numbering.cells(), code // GRID, code % GRID, n, total, every, drawn, sizes[:, 0])
 
     def _labels(
         self, chunk: Chunk, origin: Origin, cell: Ints, q: Floats, place: Ints, group: NDArray[np.uint64] | None
@@ -219,29 +220,15 @@ class TallyWork:
             given = numbers(chunk["y"])
             known = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(len(given), bool)
             at = np.flatnonzero(known)
-            y = _validate.labels(np.ascontiguousarray(given[at]), SomeRows(origin, at))
+            y = _validate.labels(np.ascontiguousarray(given[at]), replace(origin, rows=at))
             inclusion, which = np.full(len(at), np.nan), np.full(len(at), -1)
             if self.inclusion is not None:
                 said = numbers(chunk["inclusion"])[at].astype(np.float64)
-                inclusion = inclusion_probabilities(said, self.inclusion, SomeRows(origin, at))
+                inclusion = inclusion_probabilities(said, self.inclusion, replace(origin, rows=at))
         else:
             return no_labels()
         drawn = np.zeros(len(at), np.uint64) if group is None else group[at]
         return Labels(cell[at], q[at], place[at], y, inclusion, drawn, which)
-
-
-class SomeRows(Origin):
-    """Where some of the rows are from."""
-
-    __slots__ = ("rows",)
-    rows: Ints
-
-    def __init__(self, whole: Origin, rows: Ints) -> None:
-        super().__init__(whole.true, whole.prob, whole.weight, whole.first, whole.from_file, whole.numbered)
-        object.__setattr__(self, "rows", rows)
-
-    def at(self, index: int) -> str:
-        return super().at(int(self.rows[index]))
 
 
 def inclusion_probabilities(values: Floats, name: str, origin: Origin) -> Floats:
@@ -302,7 +289,7 @@ def keyed_labels(
     rows = np.flatnonzero(~np.isnan(given))
     if not len(rows):
         raise InputError(f"{name} has no labels: `{column.name}` is empty in all of its {len(given):,} rows.")
-    labels = _validate.labels(given[rows], SomeRows(origin, rows))
+    labels = _validate.labels(given[rows], replace(origin, rows=rows))
     text = keys.to_pylist()
     for i in rows.tolist():
         if text[i] is None:
@@ -312,7 +299,7 @@ def keyed_labels(
     probability, of = np.full(len(given), np.nan), strata.to_pylist()
     if where is not None:
         found = as_numpy(pi.cast(pa.float64()))[rows]
-        probability[rows] = inclusion_probabilities(found, where, SomeRows(origin, rows))
+        probability[rows] = inclusion_probabilities(found, where, replace(origin, rows=rows))
         # Batches of one design: what counts is the inclusion probability after the last, the same for all of a stratum.
         highest: dict[str, float] = {}
         for i in rows.tolist():

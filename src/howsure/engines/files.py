@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from howsure._validate import BadRow, Origin
@@ -42,9 +43,7 @@ class Selection:
             i = first_missing(column)
             origin = Origin(prob=source, first=chunk.first or 0, from_file=True, numbered=numbered)
             value = found(source, i)
-            if value is None:
-                raise BadRow(f"`{source}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-            raise BadRow(f"`{source}` must hold numbers; got {value!r} in {origin.at(i)}.", origin.first + i)
+            raise origin.bad(i, source, np.nan if value is None else 0.0, f"must hold numbers; got {value!r}")
 
 
 class TableRows(Rows):
@@ -177,18 +176,13 @@ class TableRows(Rows):
             return merged(pool.map(piece, range(n)))
 
 
-class _reading:
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     """Turns an error of reading a file into one line."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError | pa.ArrowException):
-            raise InputError(f"{self._path} is damaged: {str(error).splitlines()[0]}") from None
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
 def _has_numbers(path: Path, names: Any) -> bool:

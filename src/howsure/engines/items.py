@@ -141,7 +141,7 @@ class Items:
             raise BadRow(f"{lost}: nothing is left.", 0)
         label, scales, said = survey.columns["y"], [], []
         if label.first is not None:
-            raise BadRow(_validate.no_label(self.true, label.first[1], origin.at(label.first[0])), label.first[0])
+            raise _validate.no_label(origin, *label.first)
         for model, name in enumerate(self.probs):
             seen = survey.columns[f"q{model}"]
             scales.append(self.scale or _validate.recognised_scale(seen, replace(origin, prob=name)))

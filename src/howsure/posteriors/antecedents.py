@@ -94,14 +94,13 @@ class AntecedentPosterior:
     def __init__(self, antecedents: Any, new: Any = None, *, name: str = "document") -> None:
         a, values, columns, starts, counts = rows_of(antecedents, name)
         n = len(counts)
+        scores = "Scores become probabilities with AntecedentPosterior.from_scores."
         bad = ~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE))
         if bad.any():
             at = int(np.argmax(bad))
             row = int(np.searchsorted(starts + counts, at, side="right")) if len(columns) else at // n
-            raise InputError(
-                f"{name}: antecedent probabilities must lie in [0, 1]; got {values[at]:.6g} in row {row}. "
-                "Scores become probabilities with AntecedentPosterior.from_scores."
-            )
+            got = f"got {values[at]:.6g} in row {row}"
+            raise InputError(f"{name}: antecedent probabilities must lie in [0, 1]; {got}. {scores}")
         sums = row_sums(values, columns, counts, n)
         given = 1.0 - sums if new is None else _validate.one_dimensional(new, "new").astype(np.float64)
         if len(given) != n:
@@ -116,10 +115,8 @@ class AntecedentPosterior:
         off = np.abs(total - 1.0) > SUM_TOLERANCE
         if off.any():
             i = int(np.argmax(off))
-            raise InputError(
-                f"{name}: the antecedent row of mention {i} and P(NEW) sum to {total[i]:.6g}, not to one. "
-                "Scores become probabilities with AntecedentPosterior.from_scores."
-            )
+            said = f"the antecedent row of mention {i} and P(NEW) sum to {total[i]:.6g}"
+            raise InputError(f"{name}: {said}, not to one. {scores}")
         if np.any(np.abs(total - 1.0) > 1e-15):
             given = given / total
             if len(columns) or a is not antecedents:

@@ -135,13 +135,11 @@ def pair_parts(
     n_tags = chain.scores.shape[1]
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
     expected = np.zeros((n_tags, n_tags))
-    lasts = np.zeros(len(chain.scores), bool)
-    lasts[chain.starts[1:] - 1] = True
+    inner = chains.not_last(chain.starts)
     if chain.is_small or not chain.is_narrow:
         from howsure.posteriors.chain_spans import pairs_between
 
         messages = messages_of(chain)
-        inner = np.flatnonzero(~lasts)
         per_part = max(1, 1_000_000 // n_tags**2)
         for a in range(0, len(inner), per_part):
             both = pairs_between(chain, messages, inner[a : a + per_part])
@@ -168,8 +166,8 @@ def pair_parts(
             list(pool.map(lambda item: work(item[0], *item[1]), enumerate(together)))
             for place, (first, after) in enumerate(together):  # in order, whatever finished first
                 begin, end = int(chain.starts[first]), int(chain.starts[after])
-                inner = np.flatnonzero(~lasts[begin:end])
-                consume(inner + begin, buffers[place][inner])
+                mine = inner[slice(*np.searchsorted(inner, (begin, end)))]
+                consume(mine, buffers[place][mine - begin])
                 expected += sums[place]
     return out, log_z + constant, expected * scaled[0]
 

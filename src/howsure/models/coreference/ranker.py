@@ -113,16 +113,10 @@ class CorefModel:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz of plain arrays."""
-        settings = {
-            "mention_templates": self.used.mention,
-            "relation_templates": self.used.relation,
-            "crosses": self.used.cross,
-            "mentions": self.mentions,
-            "keeps_singletons": self.keeps_singletons,
-            "temperature": self.temperature,
-            "cut": self.cut,
-            "training": self.settings or {},
-        }
+        used = (self.used.mention, self.used.relation, self.used.cross)
+        settings: dict[str, Any] = dict(zip(("mention_templates", "relation_templates", "crosses"), used, strict=True))
+        settings |= {k: getattr(self, k) for k in ("mentions", "keeps_singletons", "temperature", "cut")}
+        settings["training"] = self.settings or {}
         halved = {k: w.astype(np.float16) for k, w in {"weights": self.weights, **self.network.arrays()}.items()}
         arrays = {**halved, "known": packed_names(sorted(self.known))}
         save_model(path, KIND, VERSION, settings, arrays)
@@ -140,7 +134,7 @@ class CorefModel:
             raise InputError(f"{path} is damaged: its weights are not of the features that it names.")
         try:
             weights, known = arrays["weights"].astype(np.float32, copy=False), frozenset(arrays["known"])
-            kept = [settings[name] for name in ("mentions", "keeps_singletons", "temperature")]
+            kept = (settings["mentions"], settings["keeps_singletons"], settings["temperature"])
             cut = None if settings["cut"] is None else float(settings["cut"])
             return cls(weights, network, known, used, *kept, cut, settings["training"])
         except (KeyError, TypeError, ValueError) as error:

@@ -147,14 +147,15 @@ def evaluated(
     bits, number, word = -log_prob[event] / LN2, number[event], ids[event]
     oov, end = word == UNK, word == EOS if model.frame else np.zeros(len(word), bool)
     kept = (np.ones(len(bits), bool), ~oov, ~end, ~oov & ~end)
-    parts = [_surprise(bits[k], number[k], confidence_level) for k in kept]
+    whole, known, no_ends, neither = (_surprise(bits[k], number[k], confidence_level) for k in kept)
     asked = ~oov | model.has_unknown
     accuracy = float((guess[event] == word)[asked].mean()) if asked.any() else 0.0
     orders = np.bincount(matched[event], minlength=model.order + 1)[1:]
     lengths = np.diff(model.vocabulary.packed[1], prepend=0) + int(model.settings["units"] == "words")
     characters, sentences = int(np.where(end, 1, lengths[word]).sum()), int((ids == EOS).sum()) if model.frame else 0
-    found = (int(oov.sum()), int(np.isinf(bits).sum()), accuracy, characters, tuple(orders.tolist()))
-    return Evaluation(name, text, sentences, *parts, *found, confidence_level, str(model.settings["smoothing"]))
+    unknown, impossible, smoothing = int(oov.sum()), int(np.isinf(bits).sum()), str(model.settings["smoothing"])
+    found = (unknown, impossible, accuracy, characters, tuple(orders.tolist()), confidence_level, smoothing)
+    return Evaluation(name, text, sentences, whole, known, no_ends, neither, *found)
 
 
 def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import not_last
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
@@ -89,9 +90,7 @@ def numbered_tags(words: Sequence[str], starts: Any, tags: Sequence[str]) -> tup
 
 def pair_counts(gold: Ints, starts: Ints, n_tags: int) -> Ints:
     """How often each tag (row) is followed by each, shape (T²,)."""
-    inner = np.ones(len(gold), bool)
-    inner[starts[1:] - 1] = False
-    t = np.flatnonzero(inner)
+    t = not_last(starts)
     return np.bincount(gold[t] * n_tags + gold[t + 1], minlength=n_tags**2)
 
 

@@ -1,5 +1,8 @@
 """The event layer: the mode against another optimiser, laws of its counts, and bands that hold what they say."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from howsure.events.frame import FEATURES
-from howsure.events.layer import Pairs, Prior, band, cell_draws, fitted_layer, shipped_prior, word_coordinates
+from howsure.events.layer import Pairs, Prior, cell_draws, fitted_layer, shipped_prior, word_coordinates
 
 K = len(FEATURES)
 
@@ -64,11 +67,11 @@ def test_counts_lie_between_what_is_known_and_what_could_be(seed, n):
     pairs = some_pairs(rng, n)
     known = np.where(rng.random(n) < 0.3, (rng.random(n) < 0.5).astype(float), np.nan)
     layer = fitted_layer(prior(), pairs.some(np.zeros(0, np.int64)), np.zeros(0))
-    for (actor, period), (drawn, parts) in cell_draws(layer, pairs, known, {0: "A", 1: "B", 2: "C"}, 50, seed).items():
+    for (actor, period), cell in cell_draws(layer, pairs, known, {0: "A", 1: "B", 2: "C"}, 50, seed).items():
         here = known[(pairs.actor == actor) & (pairs.period == period)]
-        assert np.nansum(here) <= drawn.min()
-        assert drawn.max() <= np.nansum(here) + np.isnan(here).sum()
-        made = band(drawn, parts)
+        assert np.nansum(here) <= cell.drawn.min()
+        assert cell.drawn.max() <= np.nansum(here) + np.isnan(here).sum()
+        made = cell.band()
         low, high = made.intervals[0.95]
         assert low <= made.intervals[0.5][0] <= made.intervals[0.5][1] <= high
         assert all(v >= 0 for v in made.parts.values())
@@ -82,8 +85,8 @@ def test_an_actors_draws_do_not_depend_on_the_others():
     names = {0: "A", 1: "B", 2: "C"}
     alone = np.flatnonzero(pairs.actor == 1)
     every = cell_draws(layer, pairs, none, names, 50, 7)
-    for cell, (drawn, _) in cell_draws(layer, pairs.some(alone), none[alone], names, 50, 7).items():
-        np.testing.assert_array_equal(drawn, every[cell][0])
+    for at, cell in cell_draws(layer, pairs.some(alone), none[alone], names, 50, 7).items():
+        np.testing.assert_array_equal(cell.drawn, every[at].drawn)
 
 
 def test_bands_cover_counts_that_the_model_makes():
@@ -96,11 +99,32 @@ def test_bands_cover_counts_that_the_model_makes():
         shift = rng.normal(0, 0.5) + rng.normal(0, 0.3, 2)[pairs.period] + rng.normal(0, 0.2, 2)[pairs.period]
         y = rng.random(40) < expit(w[0] + pairs.features @ w[1:] + shift)
         layer = fitted_layer(truth_prior, pairs.some(np.zeros(0, np.int64)), np.zeros(0))
-        for (_, period), (drawn, parts) in cell_draws(layer, pairs, np.full(40, np.nan), {0: "A"}, 400, world).items():
-            low, high = band(drawn, parts).intervals[0.95]
+        for (_, period), cell in cell_draws(layer, pairs, np.full(40, np.nan), {0: "A"}, 400, world).items():
+            low, high = cell.band().intervals[0.95]
             inside += low <= y[pairs.period == period].sum() <= high
             cells += 1
     assert inside / cells >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_parts_of_a_sum_follow_what_its_cells_share():
+    """Shares of the variance of a year's count against a simulation that redraws one source at a time."""
+    rng = np.random.default_rng(6)
+    pairs = some_pairs(rng, 60, actors=1, periods=6)
+    wide = prior(0.2, actor=0.6, period=0.0, cell=0.0)
+    layer = fitted_layer(wide, pairs.some(np.zeros(0, np.int64)), np.zeros(0))
+    cells = cell_draws(layer, pairs, np.full(60, np.nan), {0: "A"}, 20_000, 0)
+    total = reduce(add, cells.values()).band()
+    w = wide.mean + wide.spread * rng.normal(size=(20_000, K + 1))
+    x = np.hstack([np.ones((60, 1)), pairs.features])
+    p = expit(x @ w.T + rng.normal(0, 0.6, 20_000))
+    outcomes, weights, both = (p * (1 - p)).sum(axis=0).mean(), expit(x @ w.T).sum(axis=0).var(), p.sum(axis=0).var()
+    said = total.parts["coreference"] + total.parts["outcomes"]
+    assert said == pytest.approx(outcomes / (outcomes + both), rel=0.05)
+    assert total.parts["layer"] == pytest.approx(weights / (outcomes + both), rel=0.05)
+    assert total.parts["effects"] == pytest.approx((both - weights) / (outcomes + both), rel=0.05)
+    assert total.sd == pytest.approx(np.sqrt(outcomes + both), rel=0.05)
+    # An actor's shift is the same in all periods, so that it matters more for the sum than for one of them.
+    assert total.parts["effects"] > max(c.band().parts["effects"] for c in cells.values())
 
 
 def test_words_lie_on_the_axes_of_their_table():

@@ -84,7 +84,18 @@ def test_documents_without_dates_are_said_and_nothing_is_lost(tmp_path):
     assert found.reported().totals == {}
     said = found.to_text()
     assert "No document with a date names an actor." in said
+    again = howsure.explore(table, out=tmp_path / "s", jobs=1, cache=False)
+    assert again.verdict == 'No agents of "attack" among the actors in a document with a date: 2 documents (2 undated).'
+    assert again.funnel()[0][-1].lost == "an agent, and p below ½ or no date"
     assert "attacked is not the lemma of a verb; attack is." in said
+
+
+def test_an_agent_of_two_actors_counts_for_both(tmp_path):
+    pytest.importorskip("spacy")
+    table = pa.table({"text": ["Kuwait was attacked by Iraqi and Jordanian troops."], "date": ["1987-01-01"]})
+    found = howsure.explore(table, out=tmp_path / "r", jobs=1, cache=False)
+    assert {code: law.mean for code, law in found.totals()} == {"IRQ": 1.0, "JOR": 1.0}
+    assert found.directed() == [("IRQ", "KWT", 1), ("JOR", "KWT", 1)]
 
 
 def test_patients_are_counted_in_the_place_of_agents(tmp_path):

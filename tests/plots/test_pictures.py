@@ -57,7 +57,7 @@ def test_every_line_and_area_of_the_explorer_is_a_step_and_every_time_axis_has_y
     for chart in explorer_charts().values():
         for layer in chart["layer"]:
             if layer["mark"]["type"] in ("line", "area"):
-                assert layer["mark"]["interpolate"] == "step"
+                assert layer["mark"]["interpolate"] == "step-after"
             assert layer["encoding"]["x"]["axis"]["labelExpr"] == TIME_AXIS["labelExpr"]
     assert TIME_AXIS["labelExpr"].count("%Y") == 3
 

@@ -13,6 +13,7 @@ import pytest
 import howsure
 from howsure.cli.application import run
 from howsure.events.exploration import Exploration
+from howsure.events.reported import NOTHING
 from howsure.events.timeline import PERIODS, document_count
 
 pytestmark = pytest.mark.browser
@@ -77,7 +78,7 @@ def test_it_draws_and_is_silent(visit, stories, options):
 
 def test_counts_are_those_of_python(visit, made, some_results):
     found = Exploration.open(some_results)
-    page = visit(f"{made}#a=NOR&b=SUD")
+    page = visit(f"{made}#a=NOR&b=SUD&count=rules")
     for every in PERIODS:
         page.click(f"#every label:has(input[value={every}])")
         now = page.evaluate("({lines: howsure.now().series.map((s) => s.line), versus: howsure.now().versus})")
@@ -94,6 +95,32 @@ def test_counts_are_those_of_python(visit, made, some_results):
         for x, w in zip(now["versus"]["periods"], compared, strict=True):
             assert {n: x[n] for n in names} == pytest.approx({n: w[n] for n in names}, abs=1e-9)
         assert now["versus"]["all"]["p_more"] == pytest.approx(found.compare_all("NOR", "SUD").above(0), abs=1e-9)
+
+
+def test_bands_are_those_of_the_event_layer(visit, made, some_results):
+    found = Exploration.open(some_results)
+    page = visit(f"{made}#a=NOR&b=SUD")
+    for every in PERIODS:
+        page.click(f"#every label:has(input[value={every}])")
+        assert page.evaluate("howsure.now().layer")
+        series = page.evaluate("howsure.now().series")
+        for code, s in zip(("NOR", "SUD"), series, strict=True):
+            bands = {name: (n, b) for name, n, b in found.reported(every).periods[code]}
+            total = found.reported().totals[code]
+            assert (s["total"]["low"], s["total"]["high"]) == total.intervals[0.95]
+            assert s["total"]["mean"] == pytest.approx(total.mean, abs=1e-4)
+            for x in s["line"]:
+                n, b = bands.get(x["period"], (0, NOTHING))
+                assert x["named"] == n
+                assert x["mean"] == pytest.approx(b.mean, abs=1e-4)
+                assert [(x[f"low{k}"], x[f"high{k}"]) for k in (50, 80, 95)] == list(b.intervals.values())
+                parts = [x[k] for k in ("coreference", "reading", "layer", "shifts")]
+                assert parts == pytest.approx(list(b.parts.values()), abs=1e-4)
+    page.click("#verbs-part summary")
+    page.check("#verbs input[value=raid]")
+    assert not page.evaluate("howsure.now().layer")
+    assert "does not tell verbs apart" in page.locator("#bounds").inner_text()
+    assert page.trouble == []
 
 
 def test_laws_of_many_documents_are_those_of_python(visit, made):
@@ -259,7 +286,7 @@ def test_actors_switch(visit, stories):
     page.select_option("#b", "VAL")
     page.wait_for_selector("#versus svg")
     assert re.fullmatch(
-        r"Who has more\? All periods\s+Kessia 0\.\d\d\s+as many 0\.\d\d\s+Valdoria 0\.\d\d",
+        r"Who has more\? All periods\s+Kessia 0\.\d\d\s+as many 0\.\d\d\s+Valdoria 0\.\d\d\s+rules and coreference alone",
         page.locator("#versus-title").inner_text(),
     )
     page.select_option("#a", "VAL")  # no actor is compared with itself
@@ -291,7 +318,7 @@ def test_the_address_restores_the_view(visit, stories):
 
 def test_exports_hold_what_is_shown(visit, made, some_results):
     found = Exploration.open(some_results)
-    page = visit(made + "#a=NOR&b=SUD&every=quarter", accept_downloads=True)
+    page = visit(made + "#a=NOR&b=SUD&every=quarter&count=rules", accept_downloads=True)
 
     def download(button):
         with page.expect_download() as waited:
@@ -313,6 +340,15 @@ def test_exports_hold_what_is_shown(visit, made, some_results):
             w[n] for n in ("low50", "high50", "low95", "high95", "best", "documents")
         ]
         assert float(row["p_more"]) == pytest.approx(p, abs=1e-9)
+    page.select_option("#count", "reported")
+    rows = list(csv.DictReader(io.StringIO(download("#csv")[1].decode())))
+    bands = [b for c in ("NOR", "SUD") for _, _, b in found.reported("quarter").periods[c]]
+    assert [int(r["high95"]) for r in rows if int(r["named"])] == [b.intervals[0.95][1] for b in bands]
+    assert all(
+        sum(float(r[k]) for k in ("coreference", "reading", "layer", "shifts")) == pytest.approx(1, abs=1e-3)
+        for r in rows
+        if int(r["named"])
+    )
     name, content = download("#svg")
     assert name.endswith(".svg")
     assert content.startswith(b"<svg")

@@ -151,7 +151,7 @@ def test_plot_draws_each_actor_with_its_bands(found):
     pytest.importorskip("matplotlib").use("agg")
     axes = found.plot(actors=["VAL", "KES"])
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["Valdoria", "Kessia"]
-    means = [c.mean for c in found.timeline("VAL")]
+    means = [c.mean for c in found.reported_timeline("VAL")]
     assert axes.lines[1].get_ydata().tolist() == [*means, means[-1]]  # steps: the last one has an end
     assert len(axes.collections) == 6
     import matplotlib.pyplot as plt

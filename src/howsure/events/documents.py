@@ -218,13 +218,13 @@ def asked(
     patients: bool = False,
 ) -> Asked:
     """Agents and actors of a parsed document, before its entities are known. No rules: agents by their roles (`roles.py`)."""
-    nouns, near, near_nouns = _words_of(tuple(verbs))
-    mentions, named = event_mentions(document, verbs, nouns), descriptions(document, lexicon)
-    alike = event_mentions(document, near, near_nouns) if named else []
+    named, (nouns, near, near_nouns) = descriptions(document, lexicon), _words_of(tuple(verbs))
+    wanted = ({*verbs, *near}, nouns | near_nouns) if named else (verbs, nouns)
+    every = event_mentions(document, *wanted)
     if patients:  # whom it is done to takes the place of who does it
-        mentions, alike = (
-            [replace(m, agents=m.patients, patients=m.agents) for m in part] for part in (mentions, alike)
-        )
+        every = [replace(m, agents=m.patients, patients=m.agents) for m in every]
+    own = [m.lemma in (verbs if m.kind == "verb" else nouns) for m in every]
+    mentions, alike = ([m for m, o in zip(every, own, strict=True) if o is side] for side in (True, False))
     if rules:
         found = agents(document, verbs, rules)
         said = evidence(document, lexicon) if found else []
@@ -253,10 +253,9 @@ def pair_rows(
     """The document's rows of the frame: every actor that it names. `found` is the answer at `temperature`, where it is known."""
     answers: list[dict[int, float]] = []
     for wanted in (1.0, 2.0):
-        made = found if found is not None and wanted == temperature else None
-        if made is None and resolved is not None and known.needs_entities:
-            posterior = resolved.posterior.tempered(wanted / temperature)
-            warm = Resolved(document, resolved.starts, resolved.ends, posterior)
+        made = found if wanted == temperature else None
+        if made is None and resolved is not None:
+            warm = replace(resolved, posterior=resolved.posterior.tempered(wanted / temperature))
             made = document_events(warm, lexicon, (), (), n_samples, seed, describe=False, known=known)
         answers.append({} if made is None else {e.actor: e.probability for e in made.actors})
     return frame_pairs(document, known.mentions, known.named, answers[0], answers[1], known.alike)
@@ -281,13 +280,15 @@ def document_events(
     actor, first = _agents_actors(roots, matter)
     best_actor, best_first = _agents_actors(_best_roots(resolved.posterior, matter), matter)
     possible = np.unique(np.concatenate([actor[actor >= 0], best_actor[best_actor >= 0]]))
-    counts = {int(c): ((actor == c) & first).sum(axis=1) for c in possible}
+    joint = _described_jointly(resolved.document, said)
+    counts = {c: ((actor == c) & first).sum(axis=1) for c in sorted({*possible.tolist(), *joint})}
+    counts |= {c: np.maximum(counts[c], 1) for c in joint}
     made = tuple(
         ActorEvents(
             c,
             float(np.mean(k > 0)),
             tuple((np.bincount(k) / n_samples).tolist()),
-            int(((best_actor == c) & best_first).sum()),
+            max(int(((best_actor == c) & best_first).sum()), int(c in joint)),
         )
         for c, k in counts.items()
     )
@@ -298,6 +299,13 @@ def document_events(
             pairs.append((a, b, both))
     chains = _chains(resolved, matter, roots, actor, best_actor, n_samples, seed) if describe else ()
     return DocumentEvents(made, tuple(pairs), chains, len(resolved.starts), len(said.agents))
+
+
+def _described_jointly(document: Document, said: Asked) -> set[int]:
+    """Actors of agents that are of several at once, in so many words: "Iraqi and Jordanian troops" are both."""
+    relation, acting = document.columns["relation"], {a.token for a in said.agents}
+    joint = {e.token for e in said.evidence if e.token in acting and e.word != e.token and relation[e.word] == "conj"}
+    return {e.actor for e in said.evidence if e.token in joint}
 
 
 def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n_actors: int) -> _Matter:

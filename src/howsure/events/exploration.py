@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from howsure.events.ranking import RankedDocument
     from howsure.events.reported import Reported, Step
-
-LAYER_COLUMNS = ("mean", "sd", "low95", "high95", "part_coreference", "part_outcomes", "part_layer", "part_effects")
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,17 @@ class Exploration(Result):
         """The actor's counts in every period."""
         return timeline(self.hits.get(self.code(actor), []), self.days, check_period(every or self.every))
 
+    def reported_timeline(self, actor: str, every: str | None = None) -> list[Count]:
+        """The same with mean, sd and intervals of the event layer; 0 where no document of the period names the actor."""
+        from howsure.events.reported import NOTHING
+
+        bands = {name: b for name, _, b in self.reported(every).periods.get(self.code(actor), [])}
+        return [
+            replace(count, mean=b.mean, sd=b.sd, intervals=b.intervals)
+            for count in self.timeline(actor, every)
+            for b in [bands.get(count.period, NOTHING)]
+        ]
+
     def compare(self, a: str, b: str, every: str | None = None) -> list[PeriodComparison]:
         """Two actors, period by period: P(n_A > n_B)."""
         codes = self.code(a), self.code(b)
@@ -172,13 +181,13 @@ class Exploration(Result):
         return ranked_documents(self, actor, uncertain=uncertain, limit=_validate.count(limit, "limit"))
 
     def plot(self, ax: Axes | None = None, *, actors: Sequence[str] = (), every: str | None = None) -> Axes:
-        """Draw the actors' counts over time (by default the most frequent one's) on Matplotlib axes; returns them."""
+        """Draw the actors' counts by the event layer (by default the most frequent one's) on Matplotlib axes; returns them."""
         from howsure.plots.timelines import draw_timelines
 
         chosen = [self.code(a) for a in actors] or [code for code, _ in self.totals()[:1]]
         if not chosen:
             raise InputError("there are no events to draw.")
-        return draw_timelines({self.name(c): self.timeline(c, every) for c in chosen}, every or self.every, ax)
+        return draw_timelines({self.name(c): self.reported_timeline(c, every) for c in chosen}, every or self.every, ax)
 
     @property
     def verdict(self) -> str:
@@ -192,7 +201,8 @@ class Exploration(Result):
         if self.manifest["settings"].get("patients"):
             what = what.replace("agents", "patients")
         if not totals:
-            return f"No {what} among the actors in {n:,} documents{extra}."
+            dated = "a document with a date: " if self.hits else ""
+            return f"No {what} among the actors in {dated}{n:,} documents{extra}."
         code, law = totals[0]
         low, high = law.interval(0.95)
         others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 else ""
@@ -201,25 +211,38 @@ class Exploration(Result):
             f"(95% between {low} and {high}){others}."
         )
 
+    @property
+    def reported_verdict(self) -> str:
+        """What documents report, by the event layer, in words."""
+        n, done = self.manifest["n_documents"], "done to" if self.manifest["settings"].get("patients") else "done by"
+        totals = self.reported().totals
+        if not totals:
+            return self.verdict
+        code, b = next(iter(totals.items()))
+        low, high = b.intervals[0.95]
+        verbs = self.manifest["settings"]["verbs"]
+        what = f'"{verbs[0]}"' if len(verbs) == 1 else f"one of {len(verbs)} verbs"
+        return (
+            f"{n:,} document{'' if n == 1 else 's'}: {what} is most often reported as {done} {self.name(code)}, in {b.mean:.1f} documents "
+            f"(95% between {low} and {high})."
+        )
+
     def chosen(self, actors: Sequence[str] = ()) -> list[str]:
         """Codes of the actors named; of none, of the two with most events."""
         return [self.code(a) for a in actors] or [code for code, _ in self.totals()[:2]]
 
     def table(self) -> list[dict[str, Any]]:
         """The counts of all actors with events, a row for each actor and period."""
-        from howsure.events.reported import band_dict
+        from howsure.events.reported import NOTHING, band_dict
 
         layer, made = self.reported(), []
         listed = [code for code, _ in self.totals()]
         for code in [*listed, *(c for c in layer.totals if c not in listed)]:
             bands = {name: (n, band) for name, n, band in layer.periods.get(code, [])}
             for count in self.timeline(code):
-                n, band = bands.get(count.period, (0, None))
-                by_layer = dict.fromkeys(LAYER_COLUMNS, 0.0) if band is None else band_dict(band)
-                made.append(
-                    {"actor": code, "name": self.name(code), **count.to_dict(), "named": n}
-                    | {f"layer_{k}": v for k, v in by_layer.items()}
-                )
+                n, band = bands.get(count.period, (0, NOTHING))
+                by_layer = {f"layer_{k}": v for k, v in band_dict(band).items()}
+                made.append({"actor": code, "name": self.name(code), **count.to_dict(), "named": n} | by_layer)
         return made
 
     def save_tables(self, folder: str | Path) -> list[Path]:

@@ -72,6 +72,9 @@ def methods(made: Exploration) -> str:
         f"{len(m['actors']):,} actors) assigns to the actor is an agent of {of} {verbs} (rules: {s['rules']}). The probability "
         f"of this was estimated by parsing each document and {how}{tempered} (seed {s['seed']}). Given these probabilities the "
         f"number of documents per {s['every']} is Poisson-binomial; we report its mean and its exact 50%, 80% and 95% intervals. The "
-        "intervals hold the uncertainty of coreference alone, not that of the parses, the lexicon or the choice of verbs. "
+        "intervals hold the uncertainty of coreference alone, not that of the parses, the lexicon or the choice of verbs. The columns that "
+        "begin with layer_ count the documents that report such an event by a logistic regression on features of each document and actor, "
+        f"with the prior that comes with howsure and {made.reported().layer.n_labels:,} labels of our own; their intervals are quantiles of "
+        "joint draws of its weights, of shifts of actors and periods, and of the documents' outcomes. "
         f"Fingerprint of the analysis: {m['fingerprint']}.\n"
     )

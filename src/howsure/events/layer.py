@@ -164,8 +164,42 @@ PARTS = ("coreference", "outcomes", "layer", "effects")
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """Draws of a count of documents, of one actor in one period; cells of an actor can be added up.
+
+    Given the coefficients and shifts of a draw the count is expected to be `expected`, given the features' weights alone
+    `by_weights`. `coreference` and `outcomes` are variances that add up over documents: of what the answer would be if it were known who is
+    who, and of the documents' outcomes.
+    """
+
+    drawn: Floats
+    expected: Floats
+    by_weights: Floats
+    coreference: float = 0.0
+    outcomes: float = 0.0
+
+    def __add__(self, other: Cell) -> Cell:
+        return Cell(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
+
+    def band(self) -> Band:
+        """Summary numbers."""
+        ends = [(1 + side * level) / 2 for level in LEVELS for side in (-1, 1)]
+        q = np.quantile(self.drawn, ends, method="inverted_cdf").astype(int).tolist()
+        weights, shifted = float(np.var(self.by_weights)), float(np.var(self.expected))
+        said = min(self.coreference, self.outcomes), max(self.outcomes - self.coreference, 0.0)
+        parts = (*said, min(weights, shifted), max(shifted - weights, 0.0))
+        total = sum(parts) or 1.0
+        return Band(
+            float(self.drawn.mean()),
+            float(self.drawn.std()),
+            dict(zip(LEVELS, zip(q[::2], q[1::2], strict=True), strict=True)),
+            {k: v / total for k, v in zip(PARTS, parts, strict=True)},
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Band:
-    """A count of documents in one cell: mean, sd, quantile intervals, and the shares of the variance by where it comes from.
+    """A count of documents: mean, sd, quantile intervals, and the shares of the variance by where it comes from.
 
     `parts`: coreference (who is who), outcomes (what a document says, given its probability), layer (weights of the features),
     effects (shifts of the actor and the period).
@@ -185,59 +219,42 @@ def joint_draws(layer: Layer, n_draws: int, seed: int) -> Floats:
 
 def cell_draws(
     layer: Layer, pairs: Pairs, known: Floats, names: Mapping[int, str], n_draws: int = DRAWS, seed: int = 0
-) -> dict[tuple[int, int], tuple[Floats, dict[str, float]]]:
-    """Draws of the count of each cell (actor, period), and the parts of its variance; `known` is the label of a pair, or NaN.
+) -> dict[tuple[int, int], Cell]:
+    """Draws of the count of each cell (actor, period); `known` is the label of a pair, or NaN.
 
     An actor's own draws follow from the seed and its name, whichever other actors there are; a period's shift is shared by
     all actors.
     """
     coefficients = joint_draws(layer, n_draws, seed)
-    k, at_q = len(layer.prior.mean), list(FEATURES).index("q")
-    made = {}
+    k, at_q = len(layer.prior.mean), 1 + list(FEATURES).index("q")
+    of_layer = coefficients.copy()
+    of_layer[:, k:] = layer.mode[k:]
     shifts = {
         int(t): np.random.default_rng([seed, 2, int(t) + 1_000_000]).normal(0.0, layer.prior.period, n_draws)
         for t in np.unique(pairs.period)
         if int(t) not in layer.periods
     }
+    made = {}
     for actor in np.unique(pairs.actor).tolist():
         rng = np.random.default_rng([seed, 3, crc32(names[actor].encode())])
         own = rng.normal(0.0, layer.prior.actor, n_draws) if actor not in layer.actors else np.zeros(n_draws)
         rows = np.flatnonzero(pairs.actor == actor)
-        for period in np.unique(pairs.period[rows]).tolist():
-            here = rows[pairs.period[rows] == period]
-            free = here[np.isnan(known[here])]
-            fixed = float(np.nansum(known[here]))
-            shift = own + shifts.get(period, 0.0) + rng.normal(0.0, layer.prior.cell, n_draws)
-            if not len(free):
-                made[actor, period] = (np.full(n_draws, fixed), dict.fromkeys(PARTS, 0.0))
-                continue
-            x = layer.design(pairs.some(free))
-            p = np.asarray(expit(x @ coefficients.T + shift))
-            drawn = (rng.random(p.shape) < p).sum(axis=0) + fixed
-            q = pairs.features[free, at_q]
-            both = []
-            for value in (0.0, 1.0):
-                changed = x.copy()
-                changed[:, 1 + at_q] = (value - layer.prior.centre[at_q]) / layer.prior.scale[at_q]
-                both.append(np.asarray(expit(changed @ layer.mode)))
-            coreference = float(np.sum(q * (1 - q) * (both[1] - both[0]) ** 2))
-            outcomes = float(np.mean(np.sum(p * (1 - p), axis=0)))
-            of_layer = coefficients.copy()
-            of_layer[:, k:] = layer.mode[k:]
-            weights = float(np.var(np.sum(expit(x @ of_layer.T), axis=0)))
-            all_of_it = float(np.var(np.sum(p, axis=0)))
-            said = min(coreference, outcomes), max(outcomes - coreference, 0.0)
-            shifted = min(weights, all_of_it), max(all_of_it - weights, 0.0)
-            made[actor, period] = drawn, dict(zip(PARTS, said + shifted, strict=True))
+        rows = rows[np.argsort(pairs.period[rows], kind="stable")]
+        x, label, period = layer.design(pairs.some(rows)), known[rows], pairs.period[rows]
+        q = pairs.features[rows, at_q - 1]
+        # By how much the probability would differ if it were known that the actor is the agent, or is not.
+        step = 1.0 / layer.prior.scale[at_q - 1] * layer.mode[at_q]
+        without = x @ layer.mode - q * step
+        doubt = q * (1 - q) * (expit(without + step) - expit(without)) ** 2
+        for at in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(period)) + 1):
+            free, t = at[np.isnan(label[at])], int(period[at[0]])
+            shift = own + shifts.get(t, 0.0) + rng.normal(0.0, layer.prior.cell, n_draws)
+            p = np.asarray(expit(x[free] @ coefficients.T + shift))
+            made[actor, t] = Cell(
+                (rng.random(p.shape) < p).sum(axis=0) + np.nansum(label[at]),
+                p.sum(axis=0),
+                expit(x[free] @ of_layer.T).sum(axis=0),
+                float(doubt[free].sum()),
+                float(np.mean(np.sum(p * (1 - p), axis=0))),
+            )
     return made
-
-
-def band(drawn: Floats, parts: Mapping[str, float]) -> Band:
-    """Summary numbers of a cell's draws."""
-    intervals = {
-        level: tuple(int(v) for v in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"))
-        for level in LEVELS
-    }
-    total = sum(parts.values())
-    shares = {k: (v / total if total > 0 else 0.0) for k, v in parts.items()}
-    return Band(float(drawn.mean()), float(drawn.std()), intervals, shares)  # type: ignore[arg-type]

@@ -11,9 +11,15 @@ from datetime import date
 from typing import Any
 
 from howsure.events.exploration import Exploration
+from howsure.events.layer import Band
+from howsure.events.reported import Reported, band_dict
 from howsure.events.storage import read_table
+from howsure.events.timeline import PERIODS
 
 EPOCH = date(1970, 1, 1)
+MOST_CELLS = (
+    5_000  # pairs of the frame; with more, the event layer's bands of periods shorter than the run's are left out
+)
 SNIPPET = 320  # characters of the sentence behind an event
 
 
@@ -41,7 +47,12 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
     lemmas = sorted({c["lemma"] for c in chains})
     lemma_number = {lemma: i for i, lemma in enumerate(lemmas)}
     pairs = [p for p in read_table(found.folder, "pairs") if p["a"] in number and p["b"] in number]
+    layer = found.reported()
+    probability = dict(zip(zip(layer.ids, layer.codes, strict=True), layer.probability.tolist(), strict=True))
+    first = 0 if len(layer.ids) <= MOST_CELLS else PERIODS.index(found.every)
     return {
+        "layer": {every: _bands(found.reported(every), wanted) for every in PERIODS[first:]},
+        "totals": {code: _numbers(layer.totals[code], 0) for code in wanted if code in layer.totals},
         "actors": [{"code": c, "name": found.name(c)} for c in wanted],
         "lemmas": lemmas,
         "every": found.every,
@@ -57,6 +68,7 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
             "actor": [number[r["actor"]] for r in rows],
             "p": [r["probability"] for r in rows],
             "best": [r["best"] for r in rows],
+            "layer": [probability.get((r["id"], r["actor"])) for r in rows],
         },
         "pairs": {
             "document": [place[p["id"]] for p in pairs],
@@ -71,6 +83,15 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
             "best": [int(c["best"]) for c in chains],
         },
     }
+
+
+def _bands(layer: Reported, codes: Sequence[str]) -> dict[str, dict[str, list[float]]]:
+    """The event layer's numbers by actor and period; periods that name the actor in no document are left out."""
+    return {c: {name: _numbers(b, n) for name, n, b in layer.periods.get(c, ())} for c in codes}
+
+
+def _numbers(b: Band, named: int) -> list[float]:
+    return [named, *(round(v, 4) for v in band_dict(b).values())]
 
 
 def document_view(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> dict[str, Any]:

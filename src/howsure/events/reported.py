@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,17 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from howsure.events.frame import FEATURES
-from howsure.events.layer import Band, Layer, Pairs, band, cell_draws, fitted_layer, shipped_prior, word_coordinates
+from howsure.events.layer import (
+    LEVELS,
+    PARTS,
+    Band,
+    Layer,
+    Pairs,
+    cell_draws,
+    fitted_layer,
+    shipped_prior,
+    word_coordinates,
+)
 from howsure.events.lexicons import alike, lemma_hints, nouns
 from howsure.events.storage import read_table
 from howsure.events.timeline import all_periods, period_name, period_start
@@ -67,7 +79,7 @@ class Reported:
         if not self.layer.n_labels:
             held = " and ".join(f"{m['coverage']:.0%} ({name})" for name, m in self.layer.prior.measured.items())
             return (
-                "No label has checked these numbers. The event layer's prior was trained on other news (MUC, 1988 to 1990). "
+                "No label has checked these numbers. The event layer's prior was trained on other news (mostly MUC, 1988 to 1990). "
                 f"There, on documents left out of training, 95% bands held {held} of monthly counts. `howsure label` checks it here."
             )
         outside = f" {self.n_outside:,} more are of documents that do not name the actor." if self.n_outside else ""
@@ -94,10 +106,15 @@ class Reported:
         }
 
 
+NOTHING = Band(0.0, 0.0, dict.fromkeys(LEVELS, (0, 0)), dict.fromkeys(PARTS, 0.0))  # of a period that names nobody
+
+
 def band_dict(b: Band) -> dict[str, float]:
     """A band's numbers by name."""
-    low, high = b.intervals[0.95]
-    return {"mean": b.mean, "sd": b.sd, "low95": low, "high95": high, **{f"part_{k}": v for k, v in b.parts.items()}}
+    ends = {
+        f"{side}{level:.0%}"[:-1]: v[i] for level, v in b.intervals.items() for i, side in enumerate(("low", "high"))
+    }
+    return {"mean": b.mean, "sd": b.sd, **ends, **{f"part_{k}": v for k, v in b.parts.items()}}
 
 
 def reported(found: Exploration, every: str) -> Reported:
@@ -129,11 +146,10 @@ def reported(found: Exploration, every: str) -> Reported:
     periods: dict[str, list[tuple[str, int, Band]]] = {}
     totals: dict[str, Band] = {}
     for c, code in enumerate(codes):
-        own = [(t, *drawn[c, t]) for t in range(len(starts)) if (c, t) in drawn]
-        sizes = np.bincount(period[actor == c], minlength=len(starts))
-        periods[code] = [(period_name(starts[t], every), int(sizes[t]), band(d, parts)) for t, d, parts in own]
-        summed = {k: sum(p[k] for _, _, p in own) for k in own[0][2]}
-        totals[code] = band(np.sum([d for _, d, _ in own], axis=0), summed)
+        place_of, sizes = np.unique(period[actor == c], return_counts=True)
+        own = [(t, n, drawn[c, t]) for t, n in zip(place_of.tolist(), sizes.tolist(), strict=True)]
+        periods[code] = [(period_name(starts[t], every), n, cell.band()) for t, n, cell in own]
+        totals[code] = reduce(add, [cell for _, _, cell in own]).band()
     probability = np.where(np.isnan(known), layer.probability(pairs), known)
     checked = _calibration(pairs, known, given, ids) if len(given) >= FEW else None
     order = sorted(codes, key=lambda c: (-totals[c].mean, c))
@@ -192,14 +208,14 @@ def funnel(found: Exploration) -> tuple[list[Step], list[str]]:
     spans: dict[str, tuple[int, int, str]] = {}
     for r in sorted(frame, key=lambda r: not r["reasons"]):
         spans.setdefault(r["id"], (r["start"], r["end"], r["reasons"]))
-    both = events & named
+    both, undated = events & named, " or no date" if found.manifest["n_undated"] else ""
     steps = [
         ("documents", {d["id"] for d in documents}, set[str](), ""),
         ("with an actor", named, events - named, "an event, and no word of an actor"),
         ("with a verb or noun of the event", both, named - events, "an actor, and no verb or noun of the event"),
         ("agent found", agents, both - agents, "both, and no agent that is the actor"),
         ("asserted", asserted, agents - asserted, "an agent, of an event that is not said to have happened"),
-        ("counted, p ≥ ½", counted & asserted, asserted - counted, "an agent, and p below ½"),
+        ("counted, p ≥ ½", counted & asserted, asserted - counted, f"an agent, and p below ½{undated}"),
     ]
     wanted = {i for _, _, lost, _ in steps for i in sorted(lost)[:SHOWN]}
     texts = {}

@@ -322,6 +322,10 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
         return []
     tops, base = heads.tolist(), [r.split(":")[0] for r in relation]
     case = {h: lemma[i].lower() for i, h in reversed(list(enumerate(tops))) if relation[i] == "case"}
+    under: dict[int, list[int]] = {}
+    for c, r in enumerate(relation):
+        if r in ("flat", "appos"):
+            under.setdefault(tops[c], []).append(c)
     made: dict[tuple[int, int], Evidence] = {}
     for t in named:
         actor = int(where.actor[t])
@@ -331,7 +335,7 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
                 made.setdefault((t, int(seats.actor[t])), Evidence(t, int(seats.actor[t]), t, "seat"))
             continue
         made.setdefault((t, actor), Evidence(t, actor, t, "head"))
-        for c in (c for c, h in enumerate(tops) if h == t and relation[c] in ("flat", "appos")):
+        for c in under.get(t, ()):
             if where.actor[c] < 0 and upos[c] == "PROPN":  # a title as the head of its name
                 made.setdefault((c, actor), Evidence(c, actor, t, relation[c]))
         at = t

@@ -159,11 +159,14 @@ def evidence(document: Document, lexicon: Lexicon) -> list[Evidence]:
 def span_heads(document: Document, starts: Ints, ends: Ints) -> Ints:
     """The head of each span: its first word whose own head lies outside."""
     heads, *_ = parse_columns(document)
-    made = np.array(starts, dtype=np.int64)
-    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        inside = heads[start:end]
-        made[i] = start + int(np.argmax((inside < start) | (inside >= end)))
-    return made
+    if not len(starts):
+        return np.zeros(0, np.int64)
+    sizes = ends - starts
+    firsts = np.cumsum(sizes) - sizes
+    token = np.arange(sizes.sum()) - np.repeat(firsts - starts, sizes)
+    outside = (heads[token] < np.repeat(starts, sizes)) | (heads[token] >= np.repeat(ends, sizes))
+    found = np.minimum.reduceat(np.where(outside, token, len(heads)), firsts)
+    return np.where(found < len(heads), found, starts)
 
 
 def parse_columns(document: Document) -> tuple[Ints, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

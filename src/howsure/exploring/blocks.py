@@ -18,7 +18,7 @@ from howsure.corpora.dated import DatedText
 from howsure.corpora.document import Document, Mention
 from howsure.errors import HowsureError, InputError
 from howsure.events.baselines import no_links, simple_links
-from howsure.events.documents import Asked, DocumentEvents, Resolved, asked, document_events, pair_rows
+from howsure.events.documents import Asked, Chain, DocumentEvents, Resolved, asked, document_events, pair_rows
 from howsure.events.frame import Pair
 from howsure.events.lexicons import Actor, Lexicon
 from howsure.events.roles import SAYS
@@ -30,6 +30,7 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 
 Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
 Seconds = dict[str, float]  # CPU time by stage
+LINK = ("later_start", "later_end", "earlier_start", "earlier_end", "probability")
 BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
 
 
@@ -62,14 +63,7 @@ class Block:
     """The rows of a block, and the seconds of CPU time spent on parsing, on resolving and on the rest."""
 
     rows: Rows
-    parsing: float
-    resolving: float
-    asking: float
-
-    @property
-    def seconds(self) -> Seconds:
-        """Where the time went."""
-        return {"parsing": self.parsing, "resolving": self.resolving, "asking": self.asking}
+    seconds: Seconds
 
 
 @cache
@@ -114,39 +108,35 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
     """The rows of a block's documents."""
     began = time.process_time()
     parsed = parsed_texts(texts, work)
-    done_parsing = time.process_time()
+    parsing = time.process_time() - began
     rows: Rows = {"documents": [], "events": [], "frame": [], "pairs": [], "chains": []}
-    resolving = asking = 0.0
+    resolving = 0.0
     link, lexicon, rules = linker(work.coref), _lexicon(work), rule_set(work.rules)
     for given, document in zip(texts, parsed, strict=True):
-        failure = given.failure
-        found: DocumentEvents | None = None
-        known, pairs = None, list[Pair]()
-        if isinstance(document, str):
-            failure = document
-        elif document is not None and not failure:
+        failure = document if isinstance(document, str) else given.failure
+        answer: tuple[DocumentEvents, Asked, list[Pair]] | None = None
+        if isinstance(document, Document) and not failure:
             try:
-                start = time.process_time()
                 known = asked(document, lexicon, work.verbs, rules, work.patients)
-                asking += time.process_time() - start
                 found, resolved = DocumentEvents((), (), (), -1, len(known.agents)), None
                 if known.needs_entities:
                     start = time.process_time()
                     resolved = resolved_document(document, link, work.temperature)
-                    middle = time.process_time()
+                    resolving += time.process_time() - start
                     found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed, known=known)
-                    resolving += middle - start
-                    asking += time.process_time() - middle
-                start = time.process_time()
                 pairs = pair_rows(document, known, resolved, lexicon, work.samples, work.seed, found, work.temperature)
-                asking += time.process_time() - start
+                answer = found, known, pairs
             except Exception as error:
                 failure = _reason(error)
-        parse = document if isinstance(document, Document) else None
-        add_rows(rows, given, parse, found, failure, lexicon)
-        if parse is not None and known is not None and not failure:
-            add_frame(rows, given, parse, known, pairs, [a.code for a in lexicon.actors])
-    return Block(rows, done_parsing - began, resolving, asking)
+        row: dict[str, Any] = {"id": given.id, "date": given.date, "title": given.title or None}
+        row |= {"undated": given.undated or None, "failure": failure or None, "text": given.text}
+        if isinstance(document, Document):
+            row["n_tokens"] = len(document)
+            if answer is not None:
+                row |= add_answer(rows, given, document, *answer, [a.code for a in lexicon.actors])
+        rows["documents"].append(row)
+    asking = time.process_time() - began - parsing - resolving
+    return Block(rows, {"parsing": parsing, "resolving": resolving, "asking": asking})
 
 
 def resolved_document(document: Document, link: Linker | SystemScores, temperature: float) -> Resolved:
@@ -238,120 +228,65 @@ def unpacked(given: dict[str, Any]) -> DatedText:
     )
 
 
-def add_rows(
+def add_answer(
     rows: Rows,
     given: DatedText,
-    document: Document | None,
-    found: DocumentEvents | None,
-    failure: str,
-    lexicon: Lexicon,
-) -> None:
-    """Adds a document to the tables: itself, and where it has any its events, pairs and chains."""
-    hit = found is not None and bool(found.actors)
-    starts, ends = _offsets(document, given.text) if hit and document is not None else (None, None)
-    rows["documents"].append(
-        {
-            "id": given.id,
-            "date": given.date,
-            "title": given.title or None,
-            "undated": given.undated or None,
-            "failure": failure or None,
-            "n_tokens": None if document is None else len(document),
-            "n_mentions": None if found is None or found.n_mentions < 0 else found.n_mentions,
-            "n_agents": None if found is None else found.n_agents,
-            "n_events": None,
-            "event_start": None,
-            "event_end": None,
-            "text": given.text,
-            "token_starts": starts,
-            "token_ends": ends,
-            "sentence_starts": document.starts[:-1].tolist() if hit and document is not None else None,
-        }
-    )
-    if found is None or document is None:
-        return
-    codes = [a.code for a in lexicon.actors]
-    says = SAYS | {r.name: r.says for name in ("paper", "wide") for r in rule_set(name)}
+    document: Document,
+    found: DocumentEvents,
+    known: Asked,
+    pairs: Sequence[Pair],
+    codes: Sequence[str],
+) -> dict[str, Any]:
+    """Adds a document's events, pairs of actors, chains and frame to the tables; returns what its own row says of them."""
+    made: dict[str, Any] = {"n_agents": found.n_agents, "n_events": len(known.mentions)}
+    made["n_mentions"] = None if found.n_mentions < 0 else found.n_mentions
+    own = {"id": given.id, "date": given.date}
     rows["events"] += [
-        {
-            "id": given.id,
-            "date": given.date,
-            "actor": codes[e.actor],
-            "probability": e.probability,
-            "law": list(e.law),
-            "best": e.best,
-        }
+        own | {"actor": codes[e.actor], "probability": e.probability, "law": list(e.law), "best": e.best}
         for e in found.actors
     ]
     rows["pairs"] += [{"id": given.id, "a": codes[a], "b": codes[b], "both": p} for a, b, p in found.pairs]
-    for c in found.chains:
-        agent = " ".join(document.words[c.agent[0] : c.agent[1]])
-        rows["chains"].append(
-            {
-                "id": given.id,
-                "actor": codes[c.actor],
-                "probability": c.probability,
-                "agent_start": c.agent[0],
-                "agent_end": c.agent[1],
-                "verb": c.verb,
-                "lemma": document.columns["lemma"][c.verb].lower(),
-                "rule": c.rule,
-                "why": f'"{agent}" {says[c.rule]} "{document.words[c.verb]}"',
-                "described": [
-                    {"start": d.mention[0], "end": d.mention[1], "word": d.word, "why": d.why, "together": d.together}
-                    for d in c.described
-                ],
-                "links": [
-                    {
-                        "later_start": later[0],
-                        "later_end": later[1],
-                        "earlier_start": earlier[0],
-                        "earlier_end": earlier[1],
-                        "probability": p,
-                    }
-                    for later, earlier, p in c.links
-                ],
-                "uncertain": c.uncertain,
-                "with_link": c.with_link,
-                "without_link": c.without_link,
-                "best": c.best,
-            }
-        )
-
-
-def add_frame(
-    rows: Rows, given: DatedText, document: Document, known: Asked, pairs: Sequence[Pair], codes: Sequence[str]
-) -> None:
-    """Adds a document's pairs to the frame, and to its own row how many events it has and where the first stands."""
-    if not pairs and not known.mentions:
-        rows["documents"][-1]["n_events"] = 0
-        return
+    rows["chains"] += [{"id": given.id, "actor": codes[c.actor], **_chain_row(document, c)} for c in found.chains]
+    if not (found.actors or pairs or known.mentions):
+        return made
     starts, ends = _offsets(document, given.text)
-    sentence = document.sentence_of()
+    if found.actors:
+        made |= {"token_starts": starts, "token_ends": ends, "sentence_starts": document.starts[:-1].tolist()}
 
     def place(s: int) -> tuple[int, int]:
         return starts[int(document.starts[s])], ends[int(document.starts[s + 1]) - 1]
 
-    row = rows["documents"][-1]
-    row["n_events"] = len(known.mentions)
     if known.mentions:
-        row["event_start"], row["event_end"] = place(int(sentence[known.mentions[0].token]))
+        first = int(document.sentence_of()[known.mentions[0].token])
+        made["event_start"], made["event_end"] = place(first)
     for p in pairs:
-        start, end = place(p.sentence)
-        rows["frame"].append(
-            {
-                "id": given.id,
-                "date": given.date,
-                "actor": codes[p.actor],
-                "features": list(p.features),
-                "words": list(p.words),
-                "document_words": list(p.document_words),
-                "reasons": ";".join(p.reasons),
-                "done_by": ";".join(codes[a] for a in p.done_by),
-                "start": start,
-                "end": end,
-            }
-        )
+        row = {"actor": codes[p.actor], "features": p.features, "words": p.words, "document_words": p.document_words}
+        row |= {"reasons": ";".join(p.reasons), "done_by": ";".join(codes[a] for a in p.done_by)}
+        rows["frame"].append(own | row | dict(zip(("start", "end"), place(p.sentence), strict=True)))
+    return made
+
+
+def _chain_row(document: Document, c: Chain) -> dict[str, Any]:
+    agent = " ".join(document.words[c.agent[0] : c.agent[1]])
+    says = SAYS | {r.name: r.says for name in ("paper", "wide") for r in rule_set(name)}
+    return {
+        "probability": c.probability,
+        "agent_start": c.agent[0],
+        "agent_end": c.agent[1],
+        "verb": c.verb,
+        "lemma": document.columns["lemma"][c.verb].lower(),
+        "rule": c.rule,
+        "why": f'"{agent}" {says[c.rule]} "{document.words[c.verb]}"',
+        "described": [
+            {"start": d.mention[0], "end": d.mention[1], "word": d.word, "why": d.why, "together": d.together}
+            for d in c.described
+        ],
+        "links": [dict(zip(LINK, (*later, *earlier, p), strict=True)) for later, earlier, p in c.links],
+        "uncertain": c.uncertain,
+        "with_link": c.with_link,
+        "without_link": c.without_link,
+        "best": c.best,
+    }
 
 
 def _offsets(document: Document, text: str) -> tuple[list[int], list[int]]:

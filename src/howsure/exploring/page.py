@@ -46,7 +46,7 @@ def heading(found: Exploration) -> dict[str, Any]:
     corpus = Path(str(found.manifest.get("corpus") or "the corpus")).name
     layer, (steps, to_try) = found.reported(), found.funnel()
     reported = {
-        "checked": layer.checked,
+        "checked": layer.checked.replace("`", ""),
         "actors": [
             {"name": found.name(c), "named": sum(n for _, n, _ in layer.periods[c]), **band_dict(b)}
             for c, b in list(layer.totals.items())[:MOST_ACTORS]
@@ -54,8 +54,8 @@ def heading(found: Exploration) -> dict[str, Any]:
         "steps": steps,
         "to_try": to_try,
     }
-    made = {"manifest": found.manifest, "verdict": found.verdict, "corpus": corpus, "labelled": labelled_actors(found)}
-    return made | {"reported": reported}
+    made = {"manifest": found.manifest, "corpus": corpus, "labelled": labelled_actors(found), "reported": reported}
+    return made | {"verdict": found.reported_verdict, "alone": found.verdict}
 
 
 def snippets_of(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> dict[str, str]:

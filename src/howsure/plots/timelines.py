@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from howsure.events.exploration import Exploration
 
 STEP = {"interpolate": "step-after"}  # from the first days of periods
-MIDDLES = {"interpolate": "step"}  # from their middles
 # Every label has its year: alone on the first of January, below the month or the day elsewhere.
 YEAR = "utcFormat(datum.value, '%Y')"
 TIME_AXIS: Spec = {
@@ -83,15 +82,16 @@ def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> Spec:
         raise InputError("there are no events to draw.")
     verbs = found.manifest["settings"]["verbs"]
     shown = ", ".join(verbs[:4]) + (", …" if len(verbs) > 4 else "")
-    timelines = {found.name(c): [count.to_dict() for count in found.timeline(c)] for c in chosen}
-    return timeline_figure(timelines, f"Documents with an agent of: {shown} (per {found.every})", found.every)
+    timelines = {found.name(c): [count.to_dict() for count in found.reported_timeline(c)] for c in chosen}
+    title = f"Documents that report an agent of: {shown} (per {found.every})"
+    return timeline_figure(timelines, title, found.every, "the event layer")
 
 
-def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str) -> Spec:
+def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str, of: str = "the posterior") -> Spec:
     """The picture of fixed size, for files."""
-    meant = "line: posterior mean; bands: 50, 80 and 95% of the posterior; dashed: one-best"
-    head: Spec = {"text": title, "subtitle": meant, "anchor": "start", "fontSize": 13, "fontWeight": "normal"}
-    head |= {"subtitleColor": "#666"}
+    meant = f"line: mean of {of}; bands: 50, 80 and 95% of it; dashed: one-best"
+    head: Spec = {"text": title, "subtitle": meant, "subtitleColor": "#666"}
+    head |= {"anchor": "start", "fontSize": 13, "fontWeight": "normal"}
     return {**picture(width=640, height=260, layer=timeline_layers(timelines, every)), "title": head}
 
 
@@ -131,7 +131,7 @@ def explorer_charts() -> dict[str, Spec]:
     who = coloured("who", ["A", "equal", "B"], [BLUE, "#9aa4af55", ORANGE], legend=None)
     # Few periods have a block each, as wide as the period; many (`run`) an area.
     wide: Spec = {"x": _x("start"), "x2": {"field": "end"}}
-    run: Spec = {"x": _x()}
+    run: Spec = {"x": _x("start")}
 
     def named(name: str, mark: str, encoding: Spec, data: str = "counts", **look: Any) -> Spec:
         return {"name": name, "data": {"name": data}, **layer(None, mark, encoding, clip=True, **look)}
@@ -144,23 +144,23 @@ def explorer_charts() -> dict[str, Spec]:
 
     bands = [
         named(f"{kind}{level}", mark, {**x, **between(level)}, opacity=opacity, **look)
-        for kind, mark, x, look in (("block", "rect", wide, {}), ("run", "area", run, MIDDLES))
+        for kind, mark, x, look in (("block", "rect", wide, {}), ("run", "area", run, {"data": "steps", **STEP}))
         for level, opacity in PAGE_BANDS
     ]
     lines = [
-        named("best", "line", run | counts("best"), strokeWidth=1.6, strokeDash=[4, 3], **MIDDLES),
-        named("mean", "line", run | counts("mean"), strokeWidth=2.4, **MIDDLES),
-        named("points", "point", {**run, **counts("mean"), "shape": spots}, filled=True, size=48, opacity=1),
+        named("best", "line", run | counts("best"), "steps", strokeWidth=1.6, strokeDash=[4, 3], **STEP),
+        named("mean", "line", run | counts("mean"), "steps", strokeWidth=2.4, **STEP),
+        named("points", "point", {"x": _x(), **counts("mean"), "shape": spots}, filled=True, size=48, opacity=1),
     ]
     sure = share("from", "probability", axis={"values": [0, 0.5, 1], **ends})
     order = {"y": sure, "y2": {"field": "to"}, "color": who}
     versus = [
         named("blockversus", "rect", wide | order, "versus", opacity=0.85),
-        named("runversus", "area", run | order, "versus", opacity=0.85, **MIDDLES),
+        named("runversus", "area", run | order, "versus", opacity=0.85, **STEP),
     ]
     bare = {"labels": False, "ticks": False, "domain": False, "grid": False, **ends}
-    all_time = {"x": _x(), "y": number("mean", " ", stack=None, axis=bare), "color": colour}
-    area = layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2}, **MIDDLES)
+    all_time = {"x": _x("start"), "y": number("mean", " ", stack=None, axis=bare), "color": colour}
+    area = layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2}, **STEP)
     whole = {"data": {"name": "counts"}, **area}
     return {
         "timeline": _specification(300, [_chosen(), *bands, *lines]),

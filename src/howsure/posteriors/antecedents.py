@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -361,7 +362,7 @@ class AntecedentPosterior:
         digest = hashlib.blake2b(f"{seed}\0{self.name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
         given = (self._values, self._columns, self._starts, self._counts, self.new)
         draw = kernels.sampled_roots
-        if n * len(self) >= COMPILED_FROM:
+        if n * len(self) >= COMPILED_FROM or "numba" in sys.modules:  # the same draws either way
             from howsure.kernels.coreference.antecedents_compiled import sampled_roots as draw
         roots = draw(*given, n, int.from_bytes(digest, "little"), needed)
         return roots if len(wanted) == len(self) and needed.all() else roots[:, wanted]

@@ -6,6 +6,8 @@
   const data = JSON.parse(at("results").textContent);
   const specs = JSON.parse(at("specifications").textContent);
   const PERIODS = ["day", "week", "month", "quarter", "year"], PAGE = 25, POINTS = 250, ROWS = 400;
+  const COUNTS = { reported: "what documents report", rules: "rules and coreference alone" };
+  const BAND = ["mean", "sd", "low50", "high50", "low80", "high80", "low95", "high95"], PARTS = ["coreference", "reading", "layer", "shifts"];
   const SORTS = { probable: "most probable first", uncertain: "least certain first", newest: "newest first", oldest: "oldest first" };
   if (!data.actors.length) { root.dataset.drawn = "yes"; return; }
 
@@ -35,7 +37,7 @@
   const actorOf = new Map(data.actors.map((a, i) => [a.code, i]));
   const tooMany = new Set(PERIODS.filter((every) => counts.allPeriods(data.days, every) === null));
   const usual = {
-    a: data.actors[0].code, b: "", every: tooMany.has(data.every) ? "year" : data.every, verbs: [], best: true,
+    a: data.actors[0].code, b: "", every: tooMany.has(data.every) ? "year" : data.every, verbs: [], best: true, count: "reported",
     from: null, to: null, zoom: null, sort: "probable", words: "", doc: null, of: null, chain: 0,
   };
   let state = { ...usual };
@@ -46,7 +48,7 @@
   const number = (text) => text !== null && /^-?\d{1,7}$/.test(text) ? Number(text) : null;
   function toAddress() {
     const p = new URLSearchParams();
-    for (const name of ["a", "b", "every", "sort", "words", "doc", "of", "from", "to"]) {
+    for (const name of ["a", "b", "every", "count", "sort", "words", "doc", "of", "from", "to"]) {
       if (state[name] !== usual[name] && state[name] !== null) p.set(name, state[name]);
     }
     if (state.verbs.length) p.set("verbs", state.verbs.join(","));
@@ -62,6 +64,7 @@
     made.b = actor("b") === made.a ? "" : actor("b");
     if (PERIODS.includes(p.get("every")) && !tooMany.has(p.get("every"))) made.every = p.get("every");
     if (Object.hasOwn(SORTS, p.get("sort") || "")) made.sort = p.get("sort");
+    if (Object.hasOwn(COUNTS, p.get("count") || "")) made.count = p.get("count");
     made.words = p.get("words") || "";
     made.verbs = (p.get("verbs") || "").split(",").filter((l) => data.lemmas.includes(l));
     made.best = p.get("best") !== "off";
@@ -84,12 +87,20 @@
   function compute() {
     const codes = state.b ? [state.a, state.b] : [state.a];
     const periods = counts.allPeriods(data.days, state.every) || [];
+    const layer = state.count === "reported" && !state.verbs.length ? data.layer[state.every] : null;
+    const named = (row) => Object.fromEntries(["named", ...BAND, ...PARTS].map((f, i) => [f, row ? row[i] : 0]));
     const series = codes.map((code, i) => {
       const events = counts.chosenEvents(data, actorOf.get(code), state.verbs);
-      return { role: "AB"[i], actor: data.actors[actorOf.get(code)], events, line: counts.timeline(events, periods), total: counts.total(events) };
+      let line = counts.timeline(events, periods), total = counts.total(events);
+      if (layer) {
+        line = line.map((x) => ({ ...x, more_than_before: null, ...named(layer[code]?.[x.period]) }));
+        const all = named(data.totals[code]);
+        total = { ...all, low: all.low95, high: all.high95 };
+      }
+      return { role: "AB"[i], actor: data.actors[actorOf.get(code)], events, line, total };
     });
     const versus = state.b ? counts.comparison(data, actorOf.get(state.a), actorOf.get(state.b), series[0].events, series[1].events, periods) : null;
-    now = { periods, series, versus };
+    now = { periods, series, versus, layer: Boolean(layer) };
   }
   const chosenName = () => {
     const inside = now.periods.filter((p) => p.start >= state.from && p.end <= state.to);
@@ -114,20 +125,22 @@
   function datasets() {
     const time = (x) => ({ start: x.start * DAY, end: x.end * DAY, mid: (x.start + x.end) / 2 * DAY });
     const line = now.series.flatMap((s) => needed(s.line, FIELDS).map((i) => ({ ...s.line[i], ...time(s.line[i]), actor: s.role })));
+    const ends = now.series.map((s) => ({ ...line.findLast((x) => x.actor === s.role), start: now.periods.at(-1)?.end * DAY }));
     const bars = !now.versus ? [] : needed(now.versus.periods, ["p_more", "p_fewer"]).flatMap((i) => {
       const v = now.versus.periods[i], edge = time(now.periods[i]);
       return [{ ...edge, who: "A", from: 0, to: v.p_more }, { ...edge, who: "equal", from: v.p_more, to: 1 - v.p_fewer }, { ...edge, who: "B", from: 1 - v.p_fewer, to: 1 }];
     });
-    return { counts: line, versus: bars, chosen: chosen() };
+    return { counts: line, steps: [...line, ...ends], versus: bars, chosen: chosen() };
   }
   // The small chart shows the whole at a few hundred points, each the mean of some periods.
   function coarse() {
     const size = Math.ceil(now.periods.length / 400), made = [];
     for (const { line, role } of now.series) {
       for (let i = 0; i < line.length; i += size) {
-        const some = line.slice(i, i + size), mid = (some[0].start + some[some.length - 1].end) / 2 * DAY;
-        made.push({ actor: role, mid, mean: some.reduce((sum, x) => sum + x.mean, 0) / some.length });
+        const some = line.slice(i, i + size);
+        made.push({ actor: role, start: some[0].start * DAY, mean: some.reduce((sum, x) => sum + x.mean, 0) / some.length });
       }
+      made.push({ ...made.at(-1), start: line.at(-1).end * DAY });
     }
     return made;
   }
@@ -239,14 +252,15 @@
     const parts = [el("span", {}, el("b", {}, name), p ? ` ${one(p.documents)}` : "")];
     for (const s of now.series) {
       const x = p ? s.line[inside] : null;
-      const said = x ? `${fixed(x.mean)} (95% ${x.low95}–${x.high95}), one-best ${x.best}` : `${fixed(s.total.mean)} (95% ${s.total.low}–${s.total.high})`;
+      const made = now.layer ? "; band: " + PARTS.map((f) => `${f} ${Math.round(100 * (x || s.total)[f])}%`).join(", ") : "";
+      const said = (x ? `${fixed(x.mean)} (95% ${x.low95}–${x.high95}), one-best ${x.best}` : `${fixed(s.total.mean)} (95% ${s.total.low}–${s.total.high})`) + made;
       parts.push(el("span", {}, el("span", { class: "swatch " + s.role }), `${s.actor.name} ${said}`));
     }
     if (now.versus) {
       const v = p ? now.versus.periods[inside] : now.versus.all, [a, b] = now.series;
       const share = (role, who, q) => el("span", {}, el("span", { class: "swatch " + role }), `${who} ${fixed(q)}`);
       at("versus-title").replaceChildren(el("span", {}, "Who has more? ", el("b", {}, name)),
-        share("A", a.actor.name, v.p_more), share("equal", "as many", Math.max(0, 1 - v.p_more - v.p_fewer)), share("B", b.actor.name, v.p_fewer));
+        share("A", a.actor.name, v.p_more), share("equal", "as many", Math.max(0, 1 - v.p_more - v.p_fewer)), share("B", b.actor.name, v.p_fewer), el("span", { class: "hint" }, COUNTS.rules));
     }
     at("readout").replaceChildren(...parts);
   }
@@ -254,14 +268,14 @@
   // --- the numbers as a table --------------------------------------------------------------------------------
   function table() {
     const heads = ["period", "documents"];
-    for (const s of now.series) heads.push(s.actor.name, "95%", "one-best");
+    for (const s of now.series) heads.push(s.actor.name, "95%", "one-best", ...(now.layer ? PARTS : []));
     if (now.versus) heads.push("P(A more)", "P(B more)");
     const inZoom = now.periods.map((_, i) => i).filter((i) => !state.zoom || (now.periods[i].end > state.zoom[0] && now.periods[i].start < state.zoom[1]));
     const rows = inZoom.slice(0, ROWS).map((i) => {
       const p = now.periods[i], button = el("button", { type: "button" }, p.name);
       button.addEventListener("click", () => choose(p.start, p.end));
       const cells = [p.documents.toLocaleString("en")];
-      for (const s of now.series) cells.push(fixed(s.line[i].mean), s.line[i].low95 + "–" + s.line[i].high95, String(s.line[i].best));
+      for (const s of now.series) cells.push(fixed(s.line[i].mean), s.line[i].low95 + "–" + s.line[i].high95, String(s.line[i].best), ...(now.layer ? PARTS.map((f) => Math.round(100 * s.line[i][f]) + "%") : []));
       if (now.versus) cells.push(fixed(now.versus.periods[i].p_more), fixed(now.versus.periods[i].p_fewer));
       return el("tr", { "aria-current": state.from === p.start && state.to === p.end ? "true" : null }, el("th", { scope: "row", class: "text" }, button), ...cells.map((c) => el("td", {}, c)));
     });
@@ -284,7 +298,7 @@
     shown = rows.sort((x, y) => order(x, y) || x.row - y.row);
     const n = new Set(shown.map((e) => e.row)).size, where = state.from === null ? "all periods" : chosenName();
     at("documents-title").textContent = `Documents, ${where}`;
-    at("documents-count").textContent = shown.length ? `${one(n)}, expected ${fixed(shown.reduce((s, e) => s + e.p, 0), 1)}${now.series.length > 1 ? " events of either actor" : " with an event"}` :
+    at("documents-count").textContent = shown.length ? `${one(n)} where the rules find one, by them expected ${fixed(shown.reduce((s, e) => s + e.p, 0), 1)}${now.series.length > 1 ? " events of either actor" : " with an event"}` :
       words ? "No document here holds these words." : state.from === null ? "No document has an event." : `No document of ${chosenName()} has an event of ${now.series.map((s) => s.actor.name).join(" or ")}. Choose another period in the chart.`;
     at("clear").hidden = state.from === null;
     await fill();
@@ -300,7 +314,7 @@
       meter.style.setProperty("--p", e.p);
       const title = data.documents.title[e.document] || data.documents.id[e.document];
       button.append(el("span", { class: "p" }, fixed(e.p)), meter,
-        el("span", { class: "title" }, title), el("span", { class: "hint" }, [e.day === null ? "undated" : counts.iso(e.day), now.series.length > 1 ? e.actor.name : null, `one-best ${e.best > 0 ? "yes" : "no"}`].filter(Boolean).join(" · ")),
+        el("span", { class: "title" }, title), el("span", { class: "hint" }, [e.day === null ? "undated" : counts.iso(e.day), now.series.length > 1 ? e.actor.name : null, `one-best ${e.best > 0 ? "yes" : "no"}`, e.layer === null ? null : `reported ${fixed(e.layer)}`].filter(Boolean).join(" · ")),
         el("span", { class: "snippet" }, pages[e.row]?.snippets?.[e.actor.code] || ""));
       button.addEventListener("click", () => { update({ doc: e.row, of: e.actor.code, chain: 0 }, true); });
       return el("li", {}, button);
@@ -340,7 +354,7 @@
     return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   };
   function csv() {
-    const fields = ["period", "start", "documents", "mean", "sd", "low50", "high50", "low80", "high80", "low95", "high95", "best", "more_than_before"];
+    const fields = ["period", "start", "documents", "mean", "sd", "low50", "high50", "low80", "high80", "low95", "high95", "best", "more_than_before", ...(now.layer ? ["named", ...PARTS] : [])];
     const heads = ["actor", "name", ...fields, ...(now.versus ? ["p_more", "p_fewer"] : [])];
     const lines = [heads.join(",")];
     now.series.forEach((s, k) => s.line.forEach((x, i) => {
@@ -389,7 +403,7 @@
   at("link").addEventListener("click", (event) => copy(location.href, event.currentTarget));
   at("cite").addEventListener("click", (event) => copy(citation(), event.currentTarget));
   function citation() {
-    const said = now.series.map((s) => `${s.actor.name}: ${fixed(s.total.mean, 1)} documents (95% between ${s.total.low} and ${s.total.high})`).join("; ");
+    const said = now.series.map((s) => `${s.actor.name}: ${fixed(s.total.mean, 1)} documents (95% between ${s.total.low} and ${s.total.high})`).join("; ") + (now.layer ? "; by the event layer" : "; by rules and coreference alone");
     return `${data.citation} ${said}, by ${state.every}${state.verbs.length ? `, verbs ${state.verbs.join(", ")}` : ""}.`;
   }
 
@@ -417,6 +431,8 @@
       at("verbs").append(el("label", {}, input, " ", lemma));
     }
   }
+  for (const [value, text] of Object.entries(COUNTS)) at("count").append(el("option", { value }, text));
+  at("count").addEventListener("change", () => update({ count: at("count").value }));
   at("best").addEventListener("change", () => update({ best: at("best").checked }));
   for (const [value, text] of Object.entries(SORTS)) at("sort").append(el("option", { value }, text));
   at("sort").addEventListener("change", () => update({ sort: at("sort").value }));
@@ -430,6 +446,7 @@
     at("a").value = state.a;
     at("b").value = state.b;
     at("best").checked = state.best;
+    at("count").value = state.count;
     at("sort").value = state.sort;
     if (at("words").value !== state.words) at("words").value = state.words;
     for (const input of at("every").querySelectorAll("input")) input.checked = input.value === state.every;
@@ -437,9 +454,10 @@
     at("verbs-chosen").textContent = state.verbs.length ? state.verbs.join(", ") : "all";
     at("zoom-out").hidden = !state.zoom;
     const names = now.series.map((s) => el("span", {}, el("span", { class: "swatch " + s.role }), s.actor.name));
-    at("legend").replaceChildren(...names, el("span", { class: "hint" }, "line: expected count; bands: 50, 80, 95%" + (state.best ? "; dashed: one-best" : "")));
+    at("legend").replaceChildren(...names, el("span", { class: "hint" }, "line: expected count; bands: 50, 80, 95%, " + (now.layer ? "event layer" : "coreference alone") + (state.best ? "; dashed: one-best of rules" : "")));
+    const why = now.layer || state.count !== "reported" ? "" : state.verbs.length ? "The event layer does not tell verbs apart: this is by rules and coreference alone. " : "The event layer's bands are here for longer periods: this is by rules and coreference alone. ";
     const bounds = now.series.reduce((sum, s) => sum + s.events.bounds, 0);
-    at("bounds").textContent = bounds ? `${one(bounds)} with several chains of these verbs and others too: the likeliest chain's probability stands for them, which is a lower bound.` : "";
+    at("bounds").textContent = why + (bounds ? `${one(bounds)} with several chains of these verbs and others too: the likeliest chain's probability stands for them, which is a lower bound.` : "");
     const total = now.series[0].total;
     at("timeline").setAttribute("aria-label", `${now.series.map((s) => s.actor.name).join(" and ")} by ${state.every}: ${now.periods.length} periods; ${now.series[0].actor.name} ${fixed(total.mean, 1)} documents in all, 95% between ${total.low} and ${total.high}. Left and right arrows choose a period; the numbers are in the table below.`);
     at("citation").textContent = citation();
@@ -449,7 +467,7 @@
     const before = state;
     state = { ...state, ...change };
     const differs = (...names) => names.some((n) => JSON.stringify(before[n]) !== JSON.stringify(state[n]));
-    const numbers = !now.series || differs("a", "b", "every", "verbs");
+    const numbers = !now.series || differs("a", "b", "every", "verbs", "count");
     if (numbers) compute();
     keep();
     controls();

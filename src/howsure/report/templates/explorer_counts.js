@@ -143,7 +143,7 @@ const howsure = { counts: (() => {
         if (!at || !at.in) continue;
         if (at.out) { bounds += at.in > 1; p = Math.min(p, at.p); best = at.best; }
       }
-      made.push({ event: i, document, day: data.documents.day[document], p, whole: e.p[i], best });
+      made.push({ event: i, document, day: data.documents.day[document], p, whole: e.p[i], best, layer: e.layer[i] });
     }
     made.bounds = bounds;
     return made;

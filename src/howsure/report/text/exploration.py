@@ -140,9 +140,11 @@ def notes(found: Exploration) -> list[str]:
         made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
     if m.get("shared"):
         word, first, second = m["shared"][0]
-        made.append(
-            f"{len(m['shared']):,} words of actors stand in two lists (the first: {word}, of {first} and {second}); each counts for the first."
+        one, more = (
+            f'"{word}" stands in two lists, of {first} and {second}, and counts for the first',
+            len(m["shared"]) - 1,
         )
+        made.append(f"{one}; likewise {more:,} more words." if more else f"{one}.")
     common = [found.name(c) for c in m.get("ambiguous", []) if c in found.reported().totals]
     if common:
         made.append(
@@ -154,9 +156,7 @@ def notes(found: Exploration) -> list[str]:
         made.append("the stories ship with howsure; their countries and events are made up.")
     if m["settings"]["coref"] == "simple":
         made.append("coreference is by rules set by hand, not by a trained model: its probabilities are rough.")
-    made.append(
-        "the columns of rules and coreference, and the page's chart, hold the uncertainty of coreference alone (docs/guides/explore.md)."
-    )
+    made.append("the columns of rules hold the uncertainty of coreference alone (docs/guides/explore.md).")
     return made
 
 

@@ -148,7 +148,7 @@ def test_sums_of_parts_are_the_largest():
     rng = np.random.default_rng(0)
     parts = [np.sort(rng.normal(size=m))[::-1] for m in (3, 1, 4, 2)]
     ranks, total = best_together(parts, 6)
-    every = sorted((sum(p[i] for p, i in zip(parts, x, strict=True)) for x in product(*(range(len(p)) for p in parts))))
+    every = sorted(sum(p[i] for p, i in zip(parts, x, strict=True)) for x in product(*(range(len(p)) for p in parts)))
     assert total == pytest.approx(every[::-1][:6])
     assert [sum(p[i] for p, i in zip(parts, row, strict=True)) for row in ranks] == pytest.approx(list(total))
 

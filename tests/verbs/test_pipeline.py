@@ -93,7 +93,8 @@ def test_k_best_bounds_the_answer():
         low = made.covered * made.ask(together)
         assert low - 1e-12 <= PAIR <= low + 1.0 - made.covered + 1e-12
         widths.append(1.0 - made.covered)
-    assert widths == sorted(widths, reverse=True) and widths[-1] < 1e-9
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 1e-9
 
 
 def test_best_hands_on_the_best_of_each_stage():
@@ -124,7 +125,7 @@ def test_a_long_chain_of_functions_does_not_grow():
 
 def test_what_cannot_be_listed_is_refused():
     long = lambda text: ChainPosterior(np.zeros((20, 2)), np.zeros((2, 2)))  # noqa: E731
-    with pytest.raises(InputError, match="stage 1 .* too many outcomes"):
+    with pytest.raises(InputError, match=r"stage 1 .* too many outcomes"):
         howsure.pipeline([long, len], mode="exact")("x")
 
 

@@ -23,7 +23,27 @@ MODES = ("best", "kbest", "samples", "exact")
 LISTED = (16, 256, 4_096)  # outcomes of a stage that are listed to have them all
 ALL = 1.0 - 1e-12
 TAG_COLUMNS = ("xpos", "upos", "tag")
-UNIVERSAL = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+UNIVERSAL = frozenset(
+    [
+        "ADJ",
+        "ADP",
+        "ADV",
+        "AUX",
+        "CCONJ",
+        "DET",
+        "INTJ",
+        "NOUN",
+        "NUM",
+        "PART",
+        "PRON",
+        "PROPN",
+        "PUNCT",
+        "SCONJ",
+        "SYM",
+        "VERB",
+        "X",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)

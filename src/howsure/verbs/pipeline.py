@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
 from howsure.posteriors.antecedents import AntecedentPosterior
-from howsure.posteriors.mixture import MixturePosterior, Part, drawn, joined, key_of, likeliest
+from howsure.posteriors.mixture import MixturePosterior, Part, Weighted, drawn, joined, likeliest
 
 MODES = ("best", "kbest", "samples", "exact")
 LISTED = (16, 256, 4_096)  # outcomes of a stage that are listed to have them all
@@ -55,11 +54,12 @@ class Stage:
     ready: Callable[[Any], Any] = lambda given: given
     outcome: Callable[[Any, Any], Any] = lambda given, outcome: outcome
 
-    def likeliest(self, given: Any, mode: str, n: int) -> list[tuple[float, Any]]:
-        """What goes on from an input, with log probabilities: the best, the n best, or all."""
+    def handed_on(self, given: Any, mode: str, n: int, rng: np.random.Generator) -> Weighted:
+        """What goes on from an input, with log probabilities: n samples, the n best, or all."""
         posterior = self.posterior(given)
         for k in LISTED if mode == "exact" else (n,):
-            found = likeliest(posterior, k)
+            sampled = mode == "samples"
+            found = joined([(-np.log(n), x) for x in drawn(posterior, n, rng)]) if sampled else likeliest(posterior, k)
             if mode != "exact" or np.exp([log_p for log_p, _ in found]).sum() >= ALL:
                 return [(log_p, self.outcome(given, x)) for log_p, x in found if log_p > -np.inf]
         raise InputError(f'{self.name} has too many outcomes to list them all: `mode="samples"` draws some.')
@@ -82,33 +82,21 @@ class Pipeline:
         Random numbers depend on the seed, the stage and the name of what is given (a document's), so that pipelines that differ
         in a temperature alone are compared on like samples.
         """
-        start = self.stages[0].ready(given)
-        before, last = self.stages[:-1], self.stages[-1]
-        covered = 1.0
-        if self.mode == "samples":
-            seed = rng if isinstance(rng, int) else int(_validate.generator(rng).integers(1 << 62))
-            of_name = zlib.crc32(str(getattr(given, "name", "")).encode("utf-8", "surrogatepass"))
-            counted: list[tuple[int, Any]] = [(self.n, start)]
-            for s, stage in enumerate(before):
-                after: list[tuple[int, Any]] = []
-                for j, (count, value) in enumerate(counted):
-                    found = drawn(stage.posterior(value), count, np.random.default_rng([seed, of_name, s, j]))
-                    alike = Counter(map(key_of, found))
-                    once = {key_of(x): x for x in found}
-                    after += [(alike[key], stage.outcome(value, x)) for key, x in once.items()]
-                counted = [(c, self.stages[s + 1].ready(x)) for c, x in after]
-            weighted = [(c / self.n, x) for c, x in counted]
-        else:
-            flow: list[tuple[float, Any]] = [(0.0, start)]
-            for s, stage in enumerate(before):
-                more = [(w + log_p, x) for w, v in flow for log_p, x in stage.likeliest(v, self.mode, self.n)]
-                kept = joined(more)[: None if self.mode == "exact" else self.n]
-                flow = [(log_p, self.stages[s + 1].ready(x)) for log_p, x in kept]
-            weights = np.exp([log_p for log_p, _ in flow])
-            covered = min(float(weights.sum()), 1.0)
-            weighted = [(float(w), x) for w, (_, x) in zip(weights / weights.sum(), flow, strict=True)]
-        parts = tuple(Part(w, x, last.posterior(x)) for w, x in weighted)
-        return MixturePosterior(parts, covered, self.n if self.mode == "samples" else None)
+        seed = rng if isinstance(rng, int) and rng >= 0 else int(_validate.generator(rng).integers(1 << 62))
+        stream = seed, zlib.crc32(str(getattr(given, "name", "")).encode("utf-8", "surrogatepass"))
+        sampled, most = self.mode == "samples", None if self.mode in ("samples", "exact") else self.n
+        flow: Weighted = [(0.0, self.stages[0].ready(given))]
+        for s, stage in enumerate(self.stages[:-1]):
+            after: Weighted = []
+            for j, (w, value) in enumerate(flow):
+                n = round(self.n * np.exp(w)) if sampled else self.n
+                found = stage.handed_on(value, self.mode, n, np.random.default_rng([*stream, s, j]))
+                after += [(w + log_p, x) for log_p, x in found]
+            flow = [(w, self.stages[s + 1].ready(x)) for w, x in joined(after)[:most]]
+        weights = np.exp([w for w, _ in flow])
+        shares = (weights / weights.sum()).tolist()
+        parts = tuple(Part(w, x, self.stages[-1].posterior(x)) for w, (_, x) in zip(shares, flow, strict=True))
+        return MixturePosterior(parts, min(float(weights.sum()), 1.0), self.n if sampled else None)
 
 
 def pipeline(stages: Sequence[Any], *, mode: str = "samples", n: int = 20) -> Pipeline:

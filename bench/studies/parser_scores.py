@@ -44,11 +44,22 @@ def genres():
     by = defaultdict(list)
     for f in files:
         by[f.stem.split("_")[1]].append(f)
-    print("| GUM test | documents | words | UAS | LAS | whole trees | RMS error, chosen arcs | bias |\n|---|---:|---:|---|---|---|---|---:|")
+    print(
+        "| GUM test | documents | words | UAS | LAS | whole trees | RMS error, chosen arcs | bias |\n|---|---:|---:|---|---|---|---|---:|"
+    )
     for name, chosen in [("all", files), *sorted(by.items())]:
         c = howsure.check_parser("english", chosen, groups="document" if name == "all" else "sentence")
         a = c.accuracy
-        row = [name, len(chosen), f"{c.n_words:,}", shown(a["UAS"]), shown(a["LAS"]), shown(a["whole trees"]), shown(c.calibration.error), f"{c.calibration.bias.gap.value:+.3f}"]
+        row = [
+            name,
+            len(chosen),
+            f"{c.n_words:,}",
+            shown(a["UAS"]),
+            shown(a["LAS"]),
+            shown(a["whole trees"]),
+            shown(c.calibration.error),
+            f"{c.calibration.bias.gap.value:+.3f}",
+        ]
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
@@ -143,7 +154,9 @@ def nltk():
             found[f"howsure, {name}"].append((t.spans, best.spans))
             if name == "parents":
                 found["howsure, parents, mbr"].append((t.spans, p.mbr(0.5).spans))
-    print(f"{len(test)} sentences of 2 to {LONGEST} words, {sum(map(len, test))} words, {len(grammar.productions()):,} rules of NLTK; {missing} without a tree of NLTK")
+    print(
+        f"{len(test)} sentences of 2 to {LONGEST} words, {sum(map(len, test))} words, {len(grammar.productions()):,} rules of NLTK; {missing} without a tree of NLTK"
+    )
     for name, pairs in found.items():
         rng = np.random.default_rng(0)
         draws = [f1([pairs[i] for i in rng.integers(0, len(pairs), len(pairs))]) for _ in range(500)]

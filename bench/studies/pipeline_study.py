@@ -42,7 +42,11 @@ ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "pipeline-study"
 PAGE = ROOT / "docs" / "studies" / "pipeline-study.md"
 MODES = {"best": ("best", 1), "10 best": ("kbest", 10), "20 samples": ("samples", 20)}
-DOCUMENT_MODES = {"best": ("best", 1), "5 best": ("kbest", 5), "10 samples": ("samples", 10)}  # trees of whole documents
+DOCUMENT_MODES = {
+    "best": ("best", 1),
+    "5 best": ("kbest", 5),
+    "10 samples": ("samples", 10),
+}  # trees of whole documents
 EVERY = 4  # every fourth test document of EWT; of GUM, the first document of each genre in each part
 COUNTED = "nsubj"  # arcs with this label are counted by document
 DRAWS = 200

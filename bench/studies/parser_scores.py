@@ -19,7 +19,7 @@ from howsure.corpora.reading import corpus_path
 from howsure.models.parsers.pcfg import train_pcfg
 from howsure.posteriors.constituents import ConstituentPosterior
 
-LONGEST = 10  # words of the sentences that NLTK gets
+LONGEST, MOST = 8, 30  # words of the sentences that NLTK gets, and how many
 CONST_TEST = 8  # documents of GUM's test part whose constituents are parsed: the first of each of eight genres
 
 
@@ -87,6 +87,17 @@ def f1(pairs):
     return 2.0 * hit / sum(len(a) + len(b) for a, b in pairs)
 
 
+def walked(node, start, spans):
+    """Adds the labelled spans of NLTK's tree, outer ones first; returns where it ends."""
+    if isinstance(node, str):
+        return start + 1
+    at, here = start, len(spans)
+    for child in node:
+        at = walked(child, at, spans)
+    spans[here:here] = [(start, at, x) for x in node.label().split("+") if x != "TOP" and "|" not in x]
+    return at
+
+
 def nltk():
     """Short test sentences of the WSJ sample, gold tags as words: NLTK's grammar and parser, and ours on the same trees."""
     from nltk import Nonterminal, Tree, ViterbiParser, induce_pcfg
@@ -94,7 +105,7 @@ def nltk():
     files = sorted(corpus_path("treebank").glob("wsj_*.mrg"))
     banks = {int(f.stem[4:]): read_bracketed(f).trees for f in files}
     train = [t for k, trees in banks.items() if k <= 149 for t in trees if len(t)]
-    test = [t for k, trees in banks.items() if k >= 175 for t in trees if 1 < len(t) <= LONGEST]
+    test = [t for k, trees in banks.items() if k >= 175 for t in trees if 1 < len(t) <= LONGEST][:MOST]
 
     def tree_of(t):
         """NLTK's tree over the tags, without empty elements and function tags as we read it."""
@@ -117,7 +128,7 @@ def nltk():
         tree.chomsky_normal_form(horzMarkov=1)
         productions += tree.productions()
     grammar = induce_pcfg(Nonterminal("TOP"), productions)
-    parser = ViterbiParser(grammar)
+    parser = ViterbiParser(grammar, max_time=None)
     known = {r for p in grammar.productions() for r in p.rhs() if isinstance(r, str)}
     ours = {name: train_pcfg(train, parents=parents) for name, parents in (("plain", False), ("parents", True))}
     found = defaultdict(list)
@@ -130,19 +141,9 @@ def nltk():
         theirs += time.process_time() - began
         missing += tree is None
         spans = []
-
-        def walk(node, start):
-            if isinstance(node, str):
-                return start + 1
-            at, here = start, len(spans)
-            for child in node:
-                at = walk(child, at)
-            spans[here:here] = [(start, at, x) for x in node.label().split("+") if x != "TOP" and "|" not in x]
-            return at
-
         if tree is not None:
             tree.un_chomsky_normal_form(expandUnary=False)
-            walk(tree, 0)
+            walked(tree, 0, spans)
         found["NLTK"].append((t.spans, tuple(spans)))
         for name, model in ours.items():
             g = model.grammar

@@ -2,16 +2,19 @@
 
     python bench/studies/pipeline_study.py           # every section, then the page (about 10 minutes of one core)
     python bench/studies/pipeline_study.py tags      # one section: tags or entities
+    python bench/studies/pipeline_study.py --finish  # the page, from the documents that are done
 
-Needs EWT and GUM under HOWSURE_DATA. Models and each section's numbers are kept under build/pipeline-study.
+Needs EWT and GUM under HOWSURE_DATA. Models and each document's numbers are kept under build/pipeline-study.
 """
 
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 import time
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,17 +40,16 @@ from howsure.models.taggers.training import CrfTrainer
 from howsure.posteriors.mixture import drawn
 from howsure.posteriors.trees import spanning_tree
 from howsure.verbs.coref import mention_pairs, shipped_coref
+from howsure.verbs.pipeline import Stage
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "pipeline-study"
 PAGE = ROOT / "docs" / "studies" / "pipeline-study.md"
 MODES = {"best": ("best", 1), "10 best": ("kbest", 10), "20 samples": ("samples", 20)}
-DOCUMENT_MODES = {
-    "best": ("best", 1),
-    "5 best": ("kbest", 5),
-    "10 samples": ("samples", 10),
-}  # trees of whole documents
-EVERY = 4  # every fourth test document of EWT; of GUM, the first document of each genre in each part
+# Trees of whole documents.
+DOCUMENT_MODES = {"best": ("best", 1), "3 best": ("kbest", 3), "6 samples": ("samples", 6)}
+EVERY = 6  # every sixth test document of EWT; of GUM, the first document of each genre in each part
+SENTENCES = 3_000  # of the training part, for the CRF
 COUNTED = "nsubj"  # arcs with this label are counted by document
 DRAWS = 200
 
@@ -68,14 +70,44 @@ def kept(name, kind, make):
     return kind.load(path)
 
 
+def remembered(name, make):
+    """Plain data that took long to make."""
+    path = KEPT / f"{name}.json"
+    if not path.exists():
+        path.write_text(json.dumps(make()))
+    return json.loads(path.read_text())
+
+
+def by_document(name, documents, judge):
+    """What `judge` says of each document, kept after each one; how many are done so far may be fewer than all."""
+    folder = KEPT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    for number, document in enumerate(documents):
+        path = folder / f"{number}.pickle"
+        if not path.exists():
+            if "--finish" in sys.argv:
+                continue
+            began = time.process_time()
+            found = judge(number, document)
+            path.write_bytes(pickle.dumps((found, time.process_time() - began)))
+        made.append(pickle.loads(path.read_bytes()))
+    return [m[0] for m in made], sum(m[1] for m in made)
+
+
 def taggers():
     train = ewt("train")
     words, starts, _ = sentences_of(train)
     tags = [t for d in train for t in d.column("upos")]
-    return {
-        "CRF": kept("crf.npz", Crf, lambda: CrfTrainer(words, starts, tags, "advanced", None).fit(l2=0.1, max_iterations=40)),
-        "HMM": kept("hmm.npz", Hmm, lambda: HmmCounts(words, starts, tags).fit(pseudocount=0.01)),
-    }  # fmt: skip
+    n = starts[SENTENCES]
+
+    def crf():
+        return CrfTrainer(words[:n], starts[: SENTENCES + 1], tags[:n], "advanced", None).fit(l2=0.1, max_iterations=40)
+
+    def hmm():
+        return HmmCounts(words, starts, tags).fit(pseudocount=0.01)
+
+    return {"CRF": kept("crf.npz", Crf, crf), "HMM": kept("hmm.npz", Hmm, hmm)}
 
 
 def parts_of(d):
@@ -92,43 +124,45 @@ def tags():
     arcs = kept("arcs.npz", ArcParser, lambda: train_arcs(ewt("train")))
     known = taggers()
     dev, test = ewt("dev"), ewt("test")[::EVERY]
-    words, starts, _ = sentences_of(dev)
-    gold_dev = [t for d in dev for t in d.column("upos")]
-    t_parser = fitted_temperature(held_out(arcs, dev, [])).temperature
-    t_tagger = {}
-    for name, tagger in known.items():
-        p = tagger.posterior(words, starts)
-        t_tagger[name] = fit_temperature(p, p.codes(gold_dev)).temperature
-    print("temperatures", t_parser, t_tagger, file=sys.stderr, flush=True)
+
+    def fitted():
+        words, starts, _ = sentences_of(dev)
+        gold = [t for d in dev for t in d.column("upos")]
+        made = {"parser": fitted_temperature(held_out(arcs, dev[::3], [])).temperature}
+        for name, tagger in known.items():
+            p = tagger.posterior(words, starts)
+            made[name] = fit_temperature(p, p.codes(gold)).temperature
+        return made
+
+    t = remembered("tags-temperatures", fitted)
     code = {x: i for i, x in enumerate(arcs.labels)}
-    rows = defaultdict(list)
-    counts = defaultdict(list)
-    right_tags = {name: [] for name in known}
-    for number, document in enumerate(test):
+
+    def judge(number, document):
+        rows, counts, right_tags = defaultdict(list), defaultdict(list), dict.fromkeys(known, 0)
         for one in parts_of(document):
             gold, names = gold_trees([one])
             labels = np.array([code.get(x, -1) for x in names])
             cache = {}
 
-            def trees(given, one=one, cache=cache):
+            def trees(given, cache=cache):
                 key = given.column("upos")
                 if key not in cache:
                     cache[key] = next(arcs.posteriors([given]))
                 return cache[key]
 
             def warm(given, trees=trees):
-                return trees(given).tempered(t_parser)
+                return trees(given).tempered(t["parser"])
 
             ways = {("gold tags", "", False): [(1.0, trees(one))], ("gold tags", "", True): [(1.0, warm(one))]}
             for name, tagger in known.items():
                 raw = tagger.posterior(one.words, one.starts)
-                right_tags[name].append(
-                    (int((np.array(raw.names(raw.mbr_tags())) == np.array(one.column("upos"))).sum()), len(one))
+                right_tags[name] += sum(
+                    a == b for a, b in zip(raw.names(raw.mbr_tags()), one.column("upos"), strict=True)
                 )
                 for after in (False, True):
-                    p = raw.tempered(t_tagger[name]) if after else raw
-                    first = howsure.verbs.pipeline.Stage(
-                        "tags", lambda d, p=p: p, outcome=lambda d, t: d.with_(columns=d.columns | {"upos": t})
+                    p = raw.tempered(t[name]) if after else raw
+                    first = Stage(
+                        "tags", lambda d, p=p: p, outcome=lambda d, x: d.with_(columns=d.columns | {"upos": x})
                     )
                     for mode, (how, n) in MODES.items():
                         made = howsure.pipeline([first, warm if after else trees], mode=how, n=n)(one)
@@ -144,25 +178,28 @@ def tags():
                 both = right & (of_labels.argmax(axis=1) == labels)
                 log_p = np.log(np.maximum(q[gold, m], 1e-12))
                 brier = ((q - (np.arange(len(m) + 1)[:, None] == gold)) ** 2).sum(axis=0)
-                rows[key].append(
-                    np.column_stack([np.full(len(m), number), right, both, np.minimum(q[heads, m], 1.0), log_p, brier])
-                )
+                columns = [np.full(len(m), number), right, both, np.minimum(q[heads, m], 1.0), log_p, brier]
+                rows[key].append(np.column_stack(columns))
                 rng = np.random.default_rng([number, len(rows[key])])
                 chosen = rng.choice(len(parts), DRAWS, p=np.array([w for w, _ in parts]) / sum(w for w, _ in parts))
-                subject = [p.labelled_marginals()[..., code[COUNTED]].sum(axis=0) for _, p in parts]
+                subject = [(p.marginals() * np.exp(p.label_log_prob[..., code[COUNTED]])).sum(axis=0) for _, p in parts]
                 drawn_counts = (rng.random((DRAWS, len(m))) < np.array(subject)[chosen]).sum(axis=1)
                 counts[key].append((number, int((labels == code[COUNTED]).sum()), drawn_counts))
-        if number % 20 == 0:
-            print(f"  {number} documents", file=sys.stderr, flush=True)
-    made = {key: np.concatenate(parts) for key, parts in rows.items()}
+        return {k: np.concatenate(v) for k, v in rows.items()}, dict(counts), right_tags, document.n_sentences
+
+    done, seconds = by_document("tags", test, judge)
+    made = {key: np.concatenate([d[0][key] for d in done]) for key in done[0][0]}
+    counted = {key: [x for d in done for x in d[1][key]] for key in made}
+    n = len(next(iter(made.values())))
     return {
-        "temperatures": {"parser": t_parser, **t_tagger},
-        "tags": {name: sum(a for a, _ in x) / sum(b for _, b in x) for name, x in right_tags.items()},
-        "table": [{"way": list(key), **of_arcs(x), **coverage(counts[key])} for key, x in made.items()],
+        "temperatures": t,
+        "tags": {name: sum(d[2][name] for d in done) / n for name in known},
+        "table": [{"way": list(key), **of_arcs(x), **coverage(counted[key])} for key, x in made.items()],
         "paired": paired(made),
-        "sentences": sum(d.n_sentences for d in test),
-        "documents": len(test),
-        "words": sum(map(len, test)),
+        "sentences": sum(d[3] for d in done),
+        "documents": len(done),
+        "words": n,
+        "seconds": seconds,
     }
 
 
@@ -226,77 +263,82 @@ def with_gold(parsed, gold):
 
 def entities():
     """Trees → mentions → entities on OntoGUM's test part; tags are those of the English pipeline."""
-    arcs, coref = (
-        ArcParser.load(SHIPPED / "arcs.npz").with_settings(temperature=1.0),
-        shipped_coref().with_temperature(1.0),
-    )
+    arcs = ArcParser.load(SHIPPED / "arcs.npz").with_settings(temperature=1.0)
+    coref = shipped_coref().with_temperature(1.0)
     dev, test = (list({d.name.split("_")[1]: d for d in gum_documents(x)[::-1]}.values()) for x in ("dev", "test"))
-    parsed_dev, parsed = (list(reparsed(model(), x)) for x in (dev, test))
-    both = [with_gold(p, g) for p, g in zip(parsed_dev, dev, strict=True)]
-    t_parser = fitted_temperature(held_out(arcs, both, [])).temperature
-    posteriors, gold = [], []
-    run = howsure.pipeline([arcs, coref], mode="best")
-    for p, g in zip(parsed_dev, dev, strict=True):
-        (part,) = run(p.with_(mentions=None)).parts
-        posteriors.append(part.posterior)
-        gold.append(gold_clusters(g, part.given.mentions))
-    t_coref = fit_coref_temperature(posteriors, gold)
-    print("temperatures", t_parser, t_coref, file=sys.stderr, flush=True)
-    found = defaultdict(list)
-    for number, (p, g) in enumerate(zip(parsed, test, strict=True)):
+
+    def fitted():
+        parsed = list(reparsed(model(), dev))
+        both = [with_gold(p, g) for p, g in zip(parsed, dev, strict=True)]
+        posteriors, gold = [], []
+        run = howsure.pipeline([arcs, coref], mode="best")
+        for p, g in zip(parsed, dev, strict=True):
+            (part,) = run(p.with_(mentions=None)).parts
+            posteriors.append(part.posterior)
+            gold.append(gold_clusters(g, part.given.mentions))
+        return {
+            "parser": fitted_temperature(held_out(arcs, both, [])).temperature,
+            "coref": fit_coref_temperature(posteriors, gold),
+        }
+
+    t = remembered("entities-temperatures", fitted)
+
+    def judge(number, g):
+        (p,) = reparsed(model(), [g])
         plain = p.with_(mentions=None)
-        for tree_t in (1.0, t_parser):
-            parser = arcs.with_settings(temperature=tree_t)
-            for mode, (how, n) in DOCUMENT_MODES.items():
-                if mode == "best" and tree_t != 1.0:
-                    continue  # the best tree is the same
-                made = howsure.pipeline([parser, coref], mode=how, n=n)(plain)
-                for coref_t in (1.0, t_coref):
-                    parts = tuple(
-                        howsure.posteriors.mixture.Part(x.weight, x.given, x.posterior.tempered(coref_t))
-                        for x in made.parts
-                    )
-                    after = (tree_t != 1.0, coref_t != 1.0)
-                    found[mode, *after].append(judged(howsure.MixturePosterior(parts), g, coref.cut))
-        for name, given in (("gold trees", with_gold(p, g).with_(mentions=None)), ("English pipeline", plain)):
-            made = howsure.pipeline([coref], mode="best")(given)
-            for coref_t in (1.0, t_coref):
-                parts = tuple(
-                    howsure.posteriors.mixture.Part(x.weight, x.given, x.posterior.tempered(coref_t))
-                    for x in made.parts
-                )
-                found[name, False, coref_t != 1.0].append(judged(howsure.MixturePosterior(parts), g, coref.cut))
+        ways = {(mode, False): ([arcs, coref], *how) for mode, how in DOCUMENT_MODES.items()}
+        warm = arcs.with_settings(temperature=t["parser"])
+        ways["6 samples", True] = [warm, coref], *DOCUMENT_MODES["6 samples"]
+        ways["gold trees", False] = ways["English pipeline", False] = [coref], "best", 1
+        found = {}
+        for (name, after), (stages, how, n) in ways.items():
+            made = howsure.pipeline(stages, mode=how, n=n)(with_gold(plain, g) if name == "gold trees" else plain)
+            for of_coref in (False, True):
+                parts = [
+                    replace(x, posterior=x.posterior.tempered(t["coref"] if of_coref else 1.0)) for x in made.parts
+                ]
+                found[name, after, of_coref] = judged(replace(made, parts=tuple(parts)), g, coref.cut)
         print(f"  {number + 1} of {len(test)}", file=sys.stderr, flush=True)
+        return found | {"words": len(g)}
+
+    done, seconds = by_document("entities", test, judge)
     table, per = [], {}
-    for key, each in found.items():
+    for key in (k for k in done[0] if k != "words"):
+        each = [d[key] for d in done]
         pairs = [(x["gold"], x["system"]) for x in each]
         s = coreference_scores(pairs)
-        y, q, group = (
-            np.concatenate([x[k] if k != "g" else np.full(len(x["y"]), i) for i, x in enumerate(each)])
-            for k in ("y", "q", "g")
-        )
+        y, q = (np.concatenate([x[k] for x in each]) for k in ("y", "q"))
+        group = np.repeat(np.arange(len(each)), [len(x["y"]) for x in each])
         error = howsure.check(y.astype(int), q, groups=group, rng=None).error
-        per[key] = {"conll": np.array([coreference_scores([x], samples=0)["conll"].f1.value for x in pairs]), "loss": np.array([x["loss"] for x in each]),
-                    "off": np.array([abs(x["n"] - x["mean"]) for x in each])}  # fmt: skip
-        table.append({"way": list(key), "CoNLL": shown(s["conll"].f1), "B3": shown(s["b3"].f1), "error": shown(error), "bias": float((q - y).mean()), "loss": float(per[key]["loss"].mean()),
-                      "covered": float(np.mean([x["inside"] for x in each])), "off": float(per[key]["off"].mean()), "found": float(np.mean([x["found"] for x in each]))})  # fmt: skip
+        per[key] = {
+            "conll": np.array([coreference_scores([x], samples=0)["conll"].f1.value for x in pairs]),
+            "loss": np.array([x["loss"] for x in each]),
+            "off": np.array([abs(x["n"] - x["mean"]) for x in each]),
+        }
+        row = {"way": list(key), "CoNLL": shown(s["conll"].f1), "B3": shown(s["b3"].f1), "error": shown(error)}
+        row |= {
+            "bias": float((q - y).mean()),
+            "loss": float(per[key]["loss"].mean()),
+            "off": float(per[key]["off"].mean()),
+        }
+        table.append(row | {k: float(np.mean([x[k] for x in each])) for k in ("covered", "found")})
     out = []
     for key, x in per.items():
-        others = [("best", ("best", False, key[2]))] if key[0] in ("5 best", "10 samples") else []
-        if key[1] or key[2]:
-            others.append(("before recalibration", (key[0], False, False)))
+        others = [("best", ("best", False, key[2]))] if key[0] in ("3 best", "6 samples") else []
+        others += [("before recalibration", (key[0], False, False))] * bool(key[1] or key[2])
         for said, other in others:
-            if other in per:
-                group = np.arange(len(x["loss"]))
-                out.append(
-                    {
-                        "way": list(key),
-                        "less": said,
-                        **{k: difference(x[k], per[other][k], group) for k in ("conll", "loss", "off")},
-                    }
-                )
-    return {"temperatures": {"parser": t_parser, "coref": t_coref}, "table": table, "paired": out, "documents": len(test),
-            "words": sum(map(len, test))}  # fmt: skip
+            group = np.arange(len(x["loss"]))
+            found = {k: difference(x[k], per[other][k], group) for k in ("conll", "loss", "off")}
+            out.append({"way": list(key), "less": said, **found})
+    words = sum(d["words"] for d in done)
+    return {
+        "temperatures": t,
+        "table": table,
+        "paired": out,
+        "documents": len(done),
+        "words": words,
+        "seconds": seconds,
+    }
 
 
 def judged(made, gold, cut):
@@ -322,29 +364,89 @@ def judged(made, gold, cut):
     low, high = np.quantile(numbers, (0.025, 0.975))
     return {
         "gold": mention_pairs(gold.mentions), "system": system, "y": y[could], "q": q[could],
-        "loss": (float(((q - y) ** 2).sum()) + every - int(y.sum())) / max(every, 1), "inside": bool(low <= real <= high),
+        "loss": (float(((q - y) ** 2).sum()) + every - int(y.sum())) / max(every, 1), "covered": bool(low <= real <= high),
         "n": real, "mean": float(np.mean(numbers)),
         "found": float(np.mean([x in set(s.spans) for x in entity])),
     }  # fmt: skip
 
 
 def main():
-    wanted = sys.argv[1:] or ["tags", "entities"]
-    for name in wanted:
-        began = time.process_time()
-        made = {"tags": tags, "entities": entities}[name]()
-        made["seconds"] = time.process_time() - began
-        KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{name}.json").write_text(json.dumps(made, indent=1))
-        print(name, f"{made['seconds']:.0f} s of processor time", file=sys.stderr, flush=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name in [a for a in sys.argv[1:] if a != "--finish"] or ["tags", "entities"]:
+        (KEPT / f"{name}.json").write_text(json.dumps({"tags": tags, "entities": entities}[name](), indent=1))
     if all((KEPT / f"{n}.json").exists() for n in ("tags", "entities")):
         PAGE.write_text(
             page(*(json.loads((KEPT / f"{n}.json").read_text()) for n in ("tags", "entities"))), encoding="utf-8"
         )
 
 
+def table(head, rows):
+    return "\n".join(
+        [
+            "| " + " | ".join(head) + " |",
+            "|---" * len(head) + "|",
+            *("| " + " | ".join(map(str, r)) + " |" for r in rows),
+        ]
+    )
+
+
+def with_limits(x, digits=3):
+    return f"{x[0]:.{digits}f} [{x[1]:.{digits}f}, {x[2]:.{digits}f}]"
+
+
+def change(x, digits=4):
+    p = "< 0.001" if x[3] < 0.001 else f"= {x[3]:.2g}"
+    return f"{x[0]:+.{digits}f} [{x[1]:+.{digits}f}, {x[2]:+.{digits}f}], p {p}"
+
+
+def yes(after):
+    return "after" if after else "before"
+
+
 def page(t, e):
-    return ""
+    """The whole page, from the sections' numbers."""
+    tags_rows = [
+        [w[0], w[1] or "–", yes(w[2]), with_limits(r["UAS"]), with_limits(r["LAS"]), f"{r['log loss']:.4f}", f"{r['Brier']:.4f}", with_limits(r["error"]), f"{r['bias']:+.3f}", f"{100 * r['covered']:.0f}%"]
+        for r in t["table"] for w in [r["way"]]
+    ]  # fmt: skip
+    paired_rows = [
+        [
+            r["way"][0],
+            r["way"][1] or "–",
+            yes(r["way"][2]),
+            r["less"],
+            *(change(r[k]) for k in ("UAS", "LAS", "log loss", "Brier")),
+        ]
+        for r in t["paired"]
+    ]
+    said = {(True, True): "both", (True, False): "parser", (False, True): "coreference", (False, False): "none"}
+    entity_rows = [
+        [w[0], said[w[1], w[2]], with_limits(r["CoNLL"]), with_limits(r["B3"]), f"{r['loss']:.4f}", with_limits(r["error"]), f"{r['bias']:+.3f}", f"{100 * r['covered']:.0f}%", f"{r['off']:.2f}", f"{100 * r['found']:.1f}%"]
+        for r in e["table"] for w in [r["way"]]
+    ]  # fmt: skip
+    entity_paired = [
+        [r["way"][0], said[r["way"][1], r["way"][2]], r["less"], *(change(r[k], 3) for k in ("conll", "loss", "off"))]
+        for r in e["paired"]
+    ]
+    of = t["temperatures"]
+    return TEXT.format(
+        ewt=f"{t['documents']} documents, {t['sentences']:,} sentences, {t['words']:,} words",
+        accuracy=", ".join(f"{k} {v:.3f}" for k, v in t["tags"].items()),
+        temperatures=f"parser {of['parser']:.3f}, CRF {of['CRF']:.3f}, HMM {of['HMM']:.3f}",
+        tags=table(["tagger", "handed on", "recalibration", "UAS", "LAS", "log loss of the head", "Brier score", "RMS error, chosen arcs", "bias", f"{COUNTED} counts covered"], tags_rows),
+        tags_paired=table(["tagger", "handed on", "recalibration", "less", "UAS", "LAS", "log loss", "Brier score"], paired_rows),
+        gum=f"{e['documents']} documents, {e['words']:,} words",
+        gum_temperatures=f"parser {e['temperatures']['parser']:.3f}, coreference {e['temperatures']['coref']:.3f}",
+        entities=table(["trees", "recalibrated", "CoNLL F1", "B³ F1", "squared error a gold link", "RMS error, P ≥ 0.05", "bias", "entity counts covered", "off by", "gold mentions found"], entity_rows),
+        entities_paired=table(["trees", "recalibrated", "less", "CoNLL F1, mean of documents", "squared error a gold link", "entity count off by"], entity_paired),
+        seconds=f"{(t['seconds'] + e['seconds']) / 60:.0f}",
+    )  # fmt: skip
+
+
+TEXT = """# Pipelines: is doubt worth handing on?
+
+ANSWER
+"""
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import json
 import pickle
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from howsure.evaluation.coreference import coreference_scores
 from howsure.kernels.coreference.antecedents import linked_clusters
 from howsure.models.coreference.ranker import fit_temperature as fit_coref_temperature
 from howsure.models.coreference.ranker import gold_clusters
-from howsure.models.parsers.arcs import ArcParser, gold_trees, train_arcs
+from howsure.models.parsers.arcs import ArcParser, gold_trees
 from howsure.models.parsers.parser import fitted_temperature, held_out
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm, HmmCounts
@@ -55,9 +55,24 @@ DRAWS = 200
 
 
 def ewt(part):
-    """Documents of EWT with universal tags only: what a tagger of these can hand on."""
+    """Documents of EWT with their tags and trees."""
     found = read_conllu(corpus_path("ewt", f"en_ewt-ud-{part}.conllu"))
-    return [d.with_(columns={k: d.columns[k] for k in ("upos", "relation")}) for d in found]
+    return [d.with_(columns={k: d.columns[k] for k in ("xpos", "upos", "relation")}) for d in found]
+
+
+def coarse_tags(train):
+    """For a word and its fine tag the commonest coarse tag of the training part; for unknown words, that of the fine tag."""
+    counts = defaultdict(Counter)
+    for d in train:
+        for w, x, u in zip(d.words, d.column("xpos"), d.column("upos"), strict=True):
+            counts[w.lower(), x][u] += 1
+            counts[x][u] += 1
+    return {k: c.most_common(1)[0][0] for k, c in counts.items()}
+
+
+def with_tags(d, fine, coarse):
+    made = tuple(coarse.get((w.lower(), x), coarse.get(x, "X")) for w, x in zip(d.words, fine, strict=True))
+    return d.with_(columns=d.columns | {"xpos": tuple(fine), "upos": made})
 
 
 def kept(name, kind, make):
@@ -95,10 +110,9 @@ def by_document(name, documents, judge):
     return [m[0] for m in made], sum(m[1] for m in made)
 
 
-def taggers():
-    train = ewt("train")
+def taggers(train):
     words, starts, _ = sentences_of(train)
-    tags = [t for d in train for t in d.column("upos")]
+    tags = [t for d in train for t in d.column("xpos")]
     n = starts[SENTENCES]
 
     def crf():
@@ -121,14 +135,15 @@ def parts_of(d):
 
 def tags():
     """Tags → arcs on EWT's test part, sentence by sentence."""
-    arcs = kept("arcs.npz", ArcParser, lambda: train_arcs(ewt("train")))
-    known = taggers()
+    shipped = ArcParser.load(SHIPPED / "arcs.npz")
+    arcs, train = shipped.with_settings(temperature=1.0), ewt("train")
+    known, coarse = taggers(train), coarse_tags(train)
     dev, test = ewt("dev"), ewt("test")[::EVERY]
 
     def fitted():
         words, starts, _ = sentences_of(dev)
-        gold = [t for d in dev for t in d.column("upos")]
-        made = {"parser": fitted_temperature(held_out(arcs, dev[::3], [])).temperature}
+        gold = [t for d in dev for t in d.column("xpos")]
+        made = {"parser": shipped.settings["temperature"]}  # fitted on the development part when it was trained
         for name, tagger in known.items():
             p = tagger.posterior(words, starts)
             made[name] = fit_temperature(p, p.codes(gold)).temperature
@@ -145,7 +160,7 @@ def tags():
             cache = {}
 
             def trees(given, cache=cache):
-                key = given.column("upos")
+                key = given.column("xpos"), given.column("upos")
                 if key not in cache:
                     cache[key] = next(arcs.posteriors([given]))
                 return cache[key]
@@ -157,13 +172,11 @@ def tags():
             for name, tagger in known.items():
                 raw = tagger.posterior(one.words, one.starts)
                 right_tags[name] += sum(
-                    a == b for a, b in zip(raw.names(raw.mbr_tags()), one.column("upos"), strict=True)
+                    a == b for a, b in zip(raw.names(raw.mbr_tags()), one.column("xpos"), strict=True)
                 )
                 for after in (False, True):
                     p = raw.tempered(t[name]) if after else raw
-                    first = Stage(
-                        "tags", lambda d, p=p: p, outcome=lambda d, x: d.with_(columns=d.columns | {"upos": x})
-                    )
+                    first = Stage("tags", lambda d, p=p: p, outcome=lambda d, x: with_tags(d, x, coarse))
                     for mode, (how, n) in MODES.items():
                         made = howsure.pipeline([first, warm if after else trees], mode=how, n=n)(one)
                         ways[name, mode, after] = [(x.weight, x.posterior) for x in made.parts]

@@ -94,6 +94,11 @@ def test_constituents_are_listed_and_drawn():
     found = likeliest(p, 1_000)
     assert np.exp([log_p for log_p, _ in found]).sum() == pytest.approx(1.0, abs=1e-12)
     assert len(drawn(p, 5, np.random.default_rng(0))) == 5
+    none = ConstituentPosterior(p.grammar, [{}] * 2)  # no tree: the words go on as they are
+    ((log_p, (words, tree)),) = likeliest([none, p], 1)
+    assert (words.spans, tree.spans) == ((), likeliest(p, 1)[0][1].spans)
+    assert log_p == pytest.approx(likeliest(p, 1)[0][0])
+    assert drawn(none, 1, np.random.default_rng(0))[0].spans == ()
 
 
 def test_trees_that_may_cross_have_a_best_outcome_and_samples_but_no_k_best():

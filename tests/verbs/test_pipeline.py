@@ -129,6 +129,18 @@ def test_what_cannot_be_listed_is_refused():
         howsure.pipeline([long, len], mode="exact")("x")
 
 
+def test_a_stage_without_outcomes_is_named():
+    class Nothing:
+        def k_best(self, k):
+            return []
+
+        def samples(self, n, rng):
+            return []
+
+    with pytest.raises(InputError, match=r"stage 1 .* has no outcome"):
+        howsure.pipeline([lambda x: Nothing(), len], mode="kbest")("x")
+
+
 @pytest.mark.parametrize(
     ("stages", "options", "said"),
     [

@@ -90,7 +90,7 @@ def likeliest(posterior: Any, k: int) -> Weighted:
     if isinstance(p, TreePosterior):
         return _labelled_best(p, k)
     if isinstance(p, ConstituentPosterior):
-        return [(t.log_prob, t) for t in p.k_best(k)]
+        return [(t.log_prob if p.has_tree else 0.0, t) for t in p.k_best(k)]  # without a tree, words alone are certain
     if isinstance(p, ClassPosterior | AntecedentPosterior):
         with np.errstate(divide="ignore"):
             log_p = np.log(_choices(p) if isinstance(p, AntecedentPosterior) else p.marginals())

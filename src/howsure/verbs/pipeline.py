@@ -92,6 +92,8 @@ class Pipeline:
                 n = round(self.n * np.exp(w)) if sampled else self.n
                 found = stage.handed_on(value, self.mode, n, np.random.default_rng([*stream, s, j]))
                 after += [(w + log_p, x) for log_p, x in found]
+            if not after:
+                raise InputError(f"{stage.name} has no outcome of what it was given.")
             flow = [(w, self.stages[s + 1].ready(x)) for w, x in joined(after)[:most]]
         weights = np.exp([w for w, _ in flow])
         shares = (weights / weights.sum()).tolist()

@@ -453,12 +453,53 @@ def page(t, e):
         entities=table(["trees", "recalibrated", "CoNLL F1", "B³ F1", "squared error a gold link", "RMS error, P ≥ 0.05", "bias", "entity counts covered", "off by", "gold mentions found"], entity_rows),
         entities_paired=table(["trees", "recalibrated", "less", "CoNLL F1, mean of documents", "squared error a gold link", "entity count off by"], entity_paired),
         seconds=f"{(t['seconds'] + e['seconds']) / 60:.0f}",
+        answer=ANSWER,
+        counted=COUNTED,
+        documents=e["documents"],
     )  # fmt: skip
 
 
-TEXT = """# Pipelines: is doubt worth handing on?
+ANSWER = """TO BE WRITTEN"""
 
-ANSWER
+TEXT = """# Pipelines: is doubt worth handing on, and does calibration help?
+
+The paper (§1, §7) asks whether calibrated posteriors help when one stage feeds the next; Finkel et al. (2006) sampled there. Two pipelines were run with `howsure.pipeline`: the best outcome of the first stage handed on, the k best, or samples; each before
+and after one temperature for each stage, fitted on development data. Written by `bench/studies/pipeline_study.py` ({seconds} minutes of processor time on a busy machine).
+
+## The answer
+
+{answer}
+
+## Tags → arcs: EWT
+
+Every sixth document of the test part: {ewt}. Fine tags (`xpos`) are predicted; the coarse tag follows from word and fine tag. Taggers: a CRF trained on the first 3,000 sentences of the training part and an HMM trained on all of it
+(accuracy: {accuracy}). The parser is the arc-factored one that ships, trained with gold tags. Temperatures from the development part: {temperatures}.
+
+The answer to "is this the head?" is Σ weight × P(arc | tags); the tree is the one of the largest expected attachment score under it. Log loss and Brier score are of the head of each word, over all possible heads. The RMS calibration error is of the chosen
+arcs, 95% intervals over documents. *Counts covered*: of how many documents the gold number of `{counted}` arcs lies in the middle 95% of draws (words taken as independent given the tags).
+
+{tags}
+
+Differences by document (95% intervals, p-values; log loss and Brier score: below 0 is better):
+
+{tags_paired}
+
+## Trees → mentions → entities: OntoGUM
+
+The first test document of each of {documents} genres: {gum}. Sentences are given, tags are those of the English pipeline. The parser's trees go to the coreference model that ships, which finds mentions in them and clusters these. Temperatures from the first
+development document of each genre: {gum_temperatures}. *Gold trees* and the greedy *English pipeline* stand beside. A gold link that is missed because a span is no mention counts with its full squared error; a pair of spans has Σ weight × P(both are
+mentions, and one entity). *Entity counts covered*: of how many documents the gold number of entities with two mentions or more lies in the middle 95% of draws; *off by*: how far their mean is from it.
+
+{entities}
+
+Differences by document (below 0 is better but for F1):
+
+{entities_paired}
+
+## Not done
+
+Text → events on MUC; k best with a larger k for whole documents (the three best trees of a document differ in a sentence or two, so that a larger k changes little). The test parts were thinned for the
+sake of processor time, before any number was seen.
 """
 
 

@@ -96,7 +96,7 @@ class Tally:
         self.names: dict[str, Sequence[str]] = {}
         self.counts: dict[str, Ints] = {}
 
-    def add(self, statistic: str, rows: Sequence[Any], names: Sequence[str] = (), most: int = 20) -> None:
+    def add(self, statistic: str, rows: Any, names: Sequence[str] = (), most: int = 20) -> None:
         """Count the numbers of gold and of each sample: codes of `names` (-1: unknown), or values, `most` and above as one."""
         self.names[statistic] = ("(unknown)", *names) if names else [*map(str, range(most)), f"{most} or more"]
         size = len(self.names[statistic])

@@ -159,7 +159,7 @@ def _labelled_best(p: TreePosterior, k: int) -> Weighted:
         log_heads = float(p.scores[tree.heads, words].sum()) - p.log_partition
         log_p = p.label_log_prob[tree.heads, words]
         order = np.argsort(-log_p, axis=1, kind="stable")
-        ranks, total = best_together(list(np.take_along_axis(log_p, order, axis=1)), k)
+        ranks, total = best_together([row[o] for row, o in zip(log_p, order, strict=True)], k)
         for row, log_labels in zip(ranks, total.tolist(), strict=True):
             made.append((log_heads + log_labels, DependencyTree(tree.heads, log_heads, order[words, row])))
     return sorted(made, key=lambda pair: -pair[0])[:k]

@@ -203,9 +203,8 @@ class ParserCheck(Composite):
     MAIN = "calibration"
 
     kind: str
-    accuracy: dict[
-        str, Estimate
-    ]  # UAS and LAS, or precision, recall and F1, and the share of whole trees that are right
+    # UAS and LAS, or precision, recall and F1, and the share of whole trees that are right
+    accuracy: dict[str, Estimate]
     calibration: Calibration  # of the chosen arcs or spans; slices are the other questions, then labels
     log_loss: float  # of the gold trees that the model can make, per word
     temperature: float

@@ -239,8 +239,9 @@ def coverage(found):
 
 
 def difference(a, b, group, sign=1.0):
-    d = mean_difference(sign * (a - b), group, 0.95, -np.inf)
-    return [*(float(f"{x:.3g}") for x in (d.value, d.low, d.high)), float(f"{d.p_value:.2g}")]
+    """Mean of a - b with limits and p-value; in thousandths, since limits are cut at 1."""
+    d = mean_difference(sign * (a - b) / 1e3, group, 0.95, -np.inf)
+    return [*(float(f"{1e3 * x:.3g}") for x in (d.value, d.low, d.high)), float(f"{d.p_value:.2g}")]
 
 
 def paired(made):

@@ -26,9 +26,6 @@ class Category(Record):
     low: float
     high: float
 
-    def __repr__(self) -> str:
-        return f"Category({self.name}: {self.seen:,} seen, {self.expected:,.1f} expected [{self.low:,.0f}, {self.high:,.0f}])"
-
 
 @dataclass(frozen=True, slots=True)
 class PredictiveStatistic(Record):

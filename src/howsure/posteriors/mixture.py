@@ -77,10 +77,8 @@ def likeliest(posterior: Any, k: int) -> Weighted:
     if isinstance(p, list | tuple):
         each = [likeliest(one, k) for one in p]
         ranks, total = best_together([np.array([log_p for log_p, _ in one]) for one in each], k)
-        return [
-            (float(t), [one[r][1] for one, r in zip(each, row, strict=True)])
-            for row, t in zip(ranks.tolist(), total, strict=True)
-        ]
+        chosen = [[one[r][1] for one, r in zip(each, row, strict=True)] for row in ranks.tolist()]
+        return list(zip(total.tolist(), chosen, strict=True))
     if isinstance(p, ChainPosterior):
         found = p.k_best(k)
         ranks, total = best_together(list(found.log_prob), k)
@@ -92,12 +90,13 @@ def likeliest(posterior: Any, k: int) -> Weighted:
     if isinstance(p, ConstituentPosterior):
         return [(t.log_prob if p.has_tree else 0.0, t) for t in p.k_best(k)]  # without a tree, words alone are certain
     if isinstance(p, ClassPosterior | AntecedentPosterior):
+        a: Any = p.marginals() if isinstance(p, ClassPosterior) else p.antecedents + np.diag(p.new)  # NEW: itself
         with np.errstate(divide="ignore"):
-            log_p = np.log(_choices(p) if isinstance(p, AntecedentPosterior) else p.marginals())
+            log_p = np.log(np.asarray(a))
         order = np.argsort(-log_p, axis=1, kind="stable")[:, :k]
         ranks, total = best_together(list(np.take_along_axis(log_p, order, axis=1)), k)
-        chosen = np.take_along_axis(order[None], ranks[..., None], axis=2)[..., 0]
-        return joined([(float(t), _named(p, row)) for t, row in zip(total, chosen, strict=True)])
+        picked = np.take_along_axis(order[None], ranks[..., None], axis=2)[..., 0]
+        return joined([(float(t), _named(p, row)) for t, row in zip(total, picked, strict=True)])
     if not hasattr(p, "k_best"):
         raise InputError(f"{type(p).__name__} has no `k_best`: only samples of it can go on.")
     return [(float(np.log(q)), x) for q, x in p.k_best(k) if q > 0.0]
@@ -127,14 +126,6 @@ def _law(given: Mapping[Any, float]) -> dict[Any, float]:
     if min(given.values(), default=-1.0) < 0.0 or abs(total - 1.0) > SUM_TOLERANCE:
         raise InputError(f"a mapping from outcomes to probabilities must sum to one; its sum is {total:.6g}.")
     return {x: float(q) for x, q in given.items() if q > 0.0}
-
-
-def _choices(p: AntecedentPosterior) -> Floats:
-    """P(antecedent) of each mention, P(NEW) on the diagonal."""
-    a = p.antecedents
-    made = np.array(a.toarray() if hasattr(a, "toarray") else a, np.float64).reshape(len(p), len(p))
-    np.fill_diagonal(made, p.new)
-    return made
 
 
 def _named(p: ChainPosterior | ClassPosterior | AntecedentPosterior, row: NDArray[Any]) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +163,7 @@ def _stage(given: Any, number: int) -> Stage:
     if isinstance(model, Crf | Hmm):
         return Stage(name, lambda d: model.posterior(d.words, d.starts), _document, _with_tags)
     if isinstance(model, ArcParser):
-        return Stage(
-            name, lambda d: list(model.posteriors([d])), _document, lambda d, t: _with_trees(d, t, model.labels)
-        )
+        return Stage(name, lambda d: list(model.posteriors([d])), _document, partial(_with_trees, model.labels))
     if isinstance(model, Pcfg):
         return Stage(name, lambda d: [model.posterior(d.words[s]) for s in d.sentences()], _document)
     if isinstance(model, CorefModel):
@@ -187,7 +186,7 @@ def _with_tags(d: Document, tags: Sequence[str]) -> Document:
     return d.with_(columns=kept | {"upos" if set(tags) <= UNIVERSAL else "xpos": tuple(tags)})
 
 
-def _with_trees(d: Document, trees: Sequence[Any], labels: Sequence[str]) -> Document:
+def _with_trees(labels: Sequence[str], d: Document, trees: Sequence[Any]) -> Document:
     heads = [np.where(t.heads == 0, -1, t.heads + s.start - 1) for t, s in zip(trees, d.sentences(), strict=True)]
     names = tuple(labels[c] for t in trees for c in t.labels)
     return d.with_(heads=np.concatenate([*heads, np.zeros(0, np.int64)]), columns=d.columns | {"relation": names})

@@ -460,7 +460,16 @@ def page(t, e):
     )  # fmt: skip
 
 
-ANSWER = """TO BE WRITTEN"""
+ANSWER = """**Handing on doubt makes the answers more honest, not more accurate; recalibrating each stage by itself does not help the chain.**
+
+- *Tags → arcs.* Against the best tags alone, samples lower the log loss of the head by 0.19 [-0.01, 0.39] (CRF) and 0.11 [0.01, 0.20] (HMM), ten best tag sequences by 0.17 [0.00, 0.34] and 0.10 [0.04, 0.15]. The RMS calibration error of the chosen
+  arcs falls from 0.10 to 0.04 (CRF) and from 0.09 to 0.03 (HMM). Attachment does not change clearly: +0.002 [-0.007, +0.012] and -0.004 [-0.030, +0.022] with samples; ten best help the CRF by 0.007 [0.001, 0.014], p = 0.03, one of four such comparisons.
+- *Recalibration there.* The parser's temperature, fitted with gold tags, is below 1: it makes the parser surer, which is wrong once its tags are. With the best tags handed on the log loss rises by 0.056 [0.029, 0.082] and 0.044 [0.034, 0.055]; with samples
+  nothing is clear (+0.003 [-0.013, +0.019], +0.011 [-0.008, +0.030]). A stage calibrated on gold input is not calibrated in the chain.
+- *Trees → entities.* With 15 documents nothing is clear: six samples of the trees change CoNLL F1 by +0.001 [-0.013, +0.015] and the squared error by -0.006 [-0.019, +0.008]; three best trees change nothing. More gold mentions are among the spans (90% instead of 84%).
+  The number of entities gets no better, and temperatures help neither F1 nor squared error. Better trees would: gold ones give 0.62 instead of 0.56.
+
+These intervals are not adjusted for the number of comparisons."""
 
 TEXT = """# Pipelines: is doubt worth handing on, and does calibration help?
 

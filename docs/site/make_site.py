@@ -29,11 +29,11 @@ SECTIONS = {
     "Start": ["tutorial", "tutorial-explore", "tutorial-count", "gallery/index"],
     "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "pull-requests", "mistakes", "faq"],
     "Guides": [
-        "check", "logs", "compare", "count", "score", "agree", "split", "recalibrate", "abstain", "classify", "tagger", "parser", "coref", "lm", "continuous",
+        "check", "logs", "compare", "count", "score", "agree", "split", "recalibrate", "abstain", "classify", "tagger", "parser", "coref", "pipeline", "lm", "continuous",
         "english", "explore", "bring-your-own", "page", "scale", "doctor", "reproduce",
     ],
     "Reference": ["commands/index", "reference/index", "glossary", "cite"],
-    "Evidence": ["theory", "robustness", "reproduction", "synthetic", "taggers-study", "coref-study", "muc-study", "lm-study", "model-card"],
+    "Evidence": ["theory", "robustness", "reproduction", "synthetic", "taggers-study", "coref-study", "muc-study", "lm-study", "pipeline-study", "model-card"],
     "Project": ["architecture", "changelog", "contributing"],
 }  # fmt: skip
 # Files outside docs/ that are pages too.

@@ -29,6 +29,7 @@ _PUBLIC = {  # the names of each module
     "evaluation.annotation.result": "Agreement",
     "evaluation.contests.result": "Contest",
     "evaluation.coreference": "coreference_scores",
+    "evaluation.predictive": "predictive_statistic",
     "evaluation.scores.result": "Score",
     "evaluation.splits": "Split",
     "events.exploration": "Exploration",
@@ -37,6 +38,7 @@ _PUBLIC = {  # the names of each module
     "posteriors.chain": "ChainPosterior",
     "posteriors.classes": "ClassPosterior",
     "posteriors.constituents": "ConstituentPosterior Grammar",
+    "posteriors.mixture": "MixturePosterior",
     "posteriors.trees": "TreePosterior",
     "verbs.abstain": "abstain apply_abstention",
     "verbs.agree": "agree",
@@ -54,6 +56,7 @@ _PUBLIC = {  # the names of each module
     "verbs.logs": "Log",
     "verbs.parse": "parse",
     "verbs.parser": "apply_parser check_parser train_parser",
+    "verbs.pipeline": "pipeline span_pairs",
     "verbs.recalibrate": "apply_recalibrator recalibrate",
     "verbs.reproduce": "reproduce",
     "verbs.results": "page serve",
@@ -85,6 +88,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.evaluation.annotation.result import Agreement as Agreement
     from howsure.evaluation.contests.result import Contest as Contest
     from howsure.evaluation.coreference import coreference_scores as coreference_scores
+    from howsure.evaluation.predictive import predictive_statistic as predictive_statistic
     from howsure.evaluation.scores.result import Score as Score
     from howsure.evaluation.splits import Split as Split
     from howsure.events.exploration import Exploration as Exploration
@@ -94,6 +98,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.posteriors.classes import ClassPosterior as ClassPosterior
     from howsure.posteriors.constituents import ConstituentPosterior as ConstituentPosterior
     from howsure.posteriors.constituents import Grammar as Grammar
+    from howsure.posteriors.mixture import MixturePosterior as MixturePosterior
     from howsure.posteriors.trees import TreePosterior as TreePosterior
     from howsure.verbs import lm as lm
     from howsure.verbs.abstain import abstain as abstain
@@ -122,6 +127,8 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.verbs.parser import apply_parser as apply_parser
     from howsure.verbs.parser import check_parser as check_parser
     from howsure.verbs.parser import train_parser as train_parser
+    from howsure.verbs.pipeline import pipeline as pipeline
+    from howsure.verbs.pipeline import span_pairs as span_pairs
     from howsure.verbs.recalibrate import apply_recalibrator as apply_recalibrator
     from howsure.verbs.recalibrate import recalibrate as recalibrate
     from howsure.verbs.reproduce import reproduce as reproduce

@@ -581,6 +581,6 @@ def count(value: int, name: str) -> int:
 
 def temperature(t: float) -> float:
     """A temperature: a finite number above 0."""
-    if not 0.0 < t < float("inf"):
-        raise InputError(f"a temperature must be a finite number above 0; got {t}.")
+    if isinstance(t, bool) or not isinstance(t, int | float | np.number) or not 0.0 < t < np.inf:
+        raise InputError(f"a temperature must be a finite number above 0; got {t!r}.")
     return float(t)

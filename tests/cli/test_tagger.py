@@ -91,6 +91,19 @@ def test_check(files, kind, capsys):
     assert all(len(line) <= 80 for line in said.splitlines())
 
 
+def test_what_the_posterior_generates_is_compared_with_gold(files, capsys):
+    assert run(["tagger", "check", files["crf"], files["test"], "--predictive", "19", "--json"]) == 0
+    found = {s["statistic"]: s for s in json.loads(capsys.readouterr().out)["predictive"]}
+    assert set(found) == {"tag", "length of runs of one tag"}
+    assert all(1 / 20 <= s["p_value"] <= 1.0 and s["n_samples"] == 19 for s in found.values())
+    assert run(["tagger", "check", files["crf"], files["test"], "--predictive", "19"]) == 0
+    said = capsys.readouterr().out
+    assert "Is gold like what the posterior generates?" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert run(["tagger", "check", files["crf"], files["test"], "--predictive", "-1"]) == 2
+    assert "predictive must be a whole number of 1 or more" in capsys.readouterr().err
+
+
 def test_check_counts_by_hand(files):
     made = check_tagger(files["crf"], files["test"])
     from howsure.verbs.load import load

@@ -333,7 +333,7 @@ def test_bad_questions():
         chain.tag_is("NNS")
     with pytest.raises(InputError, match="no spans of kind `LOC`"):
         chain.span_is("LOC")
-    with pytest.raises(InputError, match="positive"):
+    with pytest.raises(InputError, match="above 0"):
         chain.tempered(0)
     with pytest.raises(InputError, match="whole number"):
         chain.k_best(0)

@@ -150,6 +150,12 @@ def test_sampled_pairs_get_nearer_with_more_samples(folder):
     assert off[3] == pytest.approx(np.sqrt(np.mean(q * (1 - q)) / 1000), rel=0.2)
 
 
+def test_what_the_posterior_generates_is_compared_with_gold(folder):
+    made = howsure.check_coref(str(folder / "coref.npz"), str(folder / "test"), sample_sizes=(), predictive=19)
+    assert [s.statistic for s in made.predictive] == ["mentions of an entity", "entities by document"]
+    assert "Is gold like what the posterior generates?" in made.to_text()
+
+
 def test_one_bad_document_leaves_the_others(folder, tmp_path, capsys):
     for k in (1, 2):
         (tmp_path / f"good{k}.conllu").write_text(as_conllu(story(k)))

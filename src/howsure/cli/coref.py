@@ -157,6 +157,7 @@ def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
     option("mentions", "gold or predicted; by default as trained."),
     PARSE,
     option("sample_sizes", "Numbers of samples to compare with the exact answers.", "10,100,1000"),
+    options.PREDICTIVE,
     options.CONFIDENCE,
     options.seed("the samples"),
     *options.DELIVERY,

@@ -38,6 +38,7 @@ RESULTS = argument("results", "A folder that howsure explore has written.")
 
 # How it is done
 CONFIDENCE = option("confidence_level", "Confidence level of the intervals.", 0.95, "--confidence")
+PREDICTIVE = option("predictive", "Samples of the posterior whose statistics are compared with those of gold.", 0)
 MEMORY = option("memory", "A bound for memory, such as 1GB; the rest goes to the temporary folder.")
 JOBS = option("jobs", "Processes; one for each core by default. Results do not depend on it.", kind=int)
 CACHE = [

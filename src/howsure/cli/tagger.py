@@ -79,6 +79,7 @@ def cv(deliver: Delivery, files: list[str], **given: Any) -> int:
     COLUMN,
     option("groups", "What is independent: sentence or document; documents where `# newdoc` marks several."),
     option("pairs", "How many of the commonest tag pairs.", 100),
+    options.PREDICTIVE,
     options.CONFIDENCE,
     *options.DELIVERY,
 )

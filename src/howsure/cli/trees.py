@@ -41,6 +41,7 @@ def train(deliver: Delivery, files: list[str], out: str, **given: Any) -> int:
     MODEL,
     argument("files", "Trees: CoNLL-U or bracketed files, as the parser was trained on.", many=True, reads=True),
     option("groups", "What is independent: document (of brackets: a file) or sentence.", "document"),
+    options.PREDICTIVE,
     options.CONFIDENCE,
     *options.DELIVERY,
 )

@@ -10,6 +10,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
 from howsure.calibration.result import Calibration, Composite, Slice
 from howsure.evaluation.coreference import CoreferenceScores
+from howsure.evaluation.predictive import PredictiveStatistic
 from howsure.evaluation.scores.result import Score
 
 # A word's band is the number of times it occurred in the training text.
@@ -60,7 +61,7 @@ class TaggerCheck(Composite):
     """How right a tagger is, and how right to be sure. Made by `howsure.verbs.tagger.check_tagger`."""
 
     SHOWN = """verdict n=classes.n n_sentences groups n_groups accuracy viterbi_accuracy
-        log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen"""
+        log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen predictive?"""
     MAIN = "classes"
 
     classes: MulticlassCalibration
@@ -74,6 +75,7 @@ class TaggerCheck(Composite):
     per_span: tuple[Slice, ...]
     unseen: tuple[str, ...] = ()
     source: str = ""
+    predictive: tuple[PredictiveStatistic, ...] = ()
 
     def __repr__(self) -> str:
         return f"TaggerCheck(accuracy={self.accuracy!r}, error={self.classes.error!r}, n={self.classes.n:,})"
@@ -137,7 +139,7 @@ class CorefCheck(Composite):
     """Calibration of a coreference model. Made by `check_coref`."""
 
     SHOWN = """verdict n_documents n_mentions temperature links gold_links missed missed_expected pairs entities new untempered
-        sampling scores notes"""
+        sampling scores notes predictive?"""
     MAIN = "lead"
 
     links: Calibration | None  # of pairs that could be links: probability 0.05 or more; None where there are too few
@@ -155,6 +157,7 @@ class CorefCheck(Composite):
     n_mentions: int
     notes: tuple[str, ...] = ()
     source: str = ""
+    predictive: tuple[PredictiveStatistic, ...] = ()
 
     def __repr__(self) -> str:
         return f"CorefCheck(pairs {self.lead.error!r}, {self.scores!r})"
@@ -196,13 +199,12 @@ class ParserCheck(Composite):
     """How right a parser is, and how right to be sure. Made by `howsure.verbs.parser.check_parser`."""
 
     SHOWN = """verdict kind n_sentences n_words groups n_groups accuracy log_loss_per_word=log_loss temperature
-        calibration questions=calibration.slices notes"""
+        calibration questions=calibration.slices notes predictive?"""
     MAIN = "calibration"
 
     kind: str
-    accuracy: dict[
-        str, Estimate
-    ]  # UAS and LAS, or precision, recall and F1, and the share of whole trees that are right
+    # UAS and LAS, or precision, recall and F1, and the share of whole trees that are right
+    accuracy: dict[str, Estimate]
     calibration: Calibration  # of the chosen arcs or spans; slices are the other questions, then labels
     log_loss: float  # of the gold trees that the model can make, per word
     temperature: float
@@ -211,6 +213,7 @@ class ParserCheck(Composite):
     groups: str
     n_groups: int
     notes: tuple[str, ...] = ()
+    predictive: tuple[PredictiveStatistic, ...] = ()
 
     def __repr__(self) -> str:
         return f"ParserCheck({self.accuracy}, error={self.error!r})"

@@ -371,12 +371,10 @@ class AntecedentPosterior:
 
     def tempered(self, t: float) -> AntecedentPosterior:
         """The posterior of scores divided by t: each row's probabilities to the power 1/t, summing to one again."""
-        if isinstance(t, bool) or not isinstance(t, int | float) or not 0.0 < t < np.inf:
-            raise InputError(f"the temperature must be a number above 0; got {t!r}.")
-        if t == 1.0:
+        if (t := _validate.temperature(t)) == 1.0:
             return self
         if len(self._columns) or not len(self):
-            made, new = kernels.tempered_rows(self._values, self.new, self._starts, self._counts, float(t))
+            made, new = kernels.tempered_rows(self._values, self.new, self._starts, self._counts, t)
             return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
         with np.errstate(divide="ignore"):
             return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)

@@ -238,10 +238,7 @@ class ChainPosterior:
 
     def tempered(self, temperature: float) -> ChainPosterior:
         """The posterior with all log potentials divided by `temperature`: above 1 it is less sure."""
-        t = float(temperature)
-        if not (np.isfinite(t) and t > 0):
-            raise InputError(f"`temperature=` must be a positive number; got {temperature!r}.")
-        return ChainPosterior._of(self._chain.divided(t), self.tags)
+        return ChainPosterior._of(self._chain.divided(_validate.temperature(temperature)), self.tags)
 
     # -- questions -----------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
 from howsure.verbs.check import check
 from howsure.verbs.load import model_of
+from howsure.verbs.predictive import of_entities
 
 DECODERS = ("fitted", "minimum-risk", "best")
 LEAST_SHOWN = 0.05
@@ -335,6 +336,7 @@ def check_coref(
     mentions: str | None = None,
     parse: bool = False,
     sample_sizes: Sequence[int] = SAMPLES,
+    predictive: int = 0,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> CorefCheck:
@@ -345,7 +347,7 @@ def check_coref(
     would hide any error. Pairs are not chosen by their label, which would make any model look wrong; gold links below
     0.05 are counted beside. `model` None is the one that ships. `parse` parses documents that bring no parse. `by` slices
     the pairs by "mention-type" or "distance". `sample_sizes` lists numbers of sampled clusterings whose frequencies are set
-    beside the exact probabilities. `model` may be a file of another system's scores, with mentions of its own (`.jsonl`;
+    beside the exact probabilities. `predictive` is a number of samples, whose entities are compared with gold ones. `model` may be a file of another system's scores, with mentions of its own (`.jsonl`;
     docs/guides/bring-your-own.md).
     """
     used = _resolver(model)
@@ -397,6 +399,7 @@ def check_coref(
         n_mentions=sum(map(len, found)),
         notes=tuple(notes),
         source=str(documents) if isinstance(documents, str | Path) else "",
+        predictive=of_entities(posteriors, gold, _validate.count(predictive, "predictive"), rng) if predictive else (),
     )
 
 

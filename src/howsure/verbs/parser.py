@@ -16,6 +16,7 @@ from howsure.corpora.bracketed import BracketedTree
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import ParserCheck
+from howsure.evaluation.predictive import Tally
 from howsure.files import write_whole
 from howsure.models.parsers.arcs import ArcParser, train_arcs
 from howsure.models.parsers.parser import Parser, ParserTraining, fitted_temperature, held_out, read_text
@@ -24,6 +25,7 @@ from howsure.posteriors.trees import TreePosterior
 from howsure.processes import Progress
 from howsure.verbs.applying import Applied
 from howsure.verbs.load import model_of
+from howsure.verbs.predictive import see_arcs, see_spans
 from howsure.verbs.tagger import analysed, write_parquet
 
 Source = str | Path | Sequence[str | Path]
@@ -162,13 +164,16 @@ def check_parser(
     source: Source,
     *,
     groups: str = "document",
+    predictive: int = 0,
     confidence_level: float = 0.95,
+    rng: np.random.Generator | int | None = 0,
     progress: Progress | None = None,
 ) -> ParserCheck:
     """Is a parser's posterior calibrated: its arcs and labels, or its spans, and whole trees?
 
     `groups` is what is independent: "document" or "sentence". Arcs and spans are those of the tree of least risk (arcs)
-    or the most probable tree (spans), and all whose probability is 0.001 or more.
+    or the most probable tree (spans), and all whose probability is 0.001 or more. `predictive` is a number of samples of trees
+    of each sentence, whose statistics are compared with those of gold.
     """
     level = _validate.fraction(confidence_level, "confidence_level")
     if groups not in ("sentence", "document"):
@@ -184,8 +189,12 @@ def check_parser(
     if len(set(group.tolist())) < 2:
         raise InputError(f"all is one {groups}; intervals need two at least.")
     seen, see = _Evidence(), cast(Any, _see_spans if banks else _see_arcs)
+    tally, random = Tally(_validate.count(predictive, "predictive") if predictive else 0), _validate.generator(rng)
+    count: Any = see_spans if banks else see_arcs
     for s, (posterior, gold) in enumerate(held_out(parser, documents, banks)):
         see(seen, posterior, s, *gold)
+        if predictive and posterior.n:
+            count(tally, posterior, *gold, random)
         if progress is not None:
             progress(s + 1, len(group), "sentences")
     if not (rows := seen.rows(group)):
@@ -208,6 +217,7 @@ def check_parser(
         groups=groups,
         n_groups=len(set(group.tolist())),
         notes=tuple(f"{n:,} sentences {what}." for what, n in seen.notes.items()),
+        predictive=tally.statistics(),
     )
 
 

@@ -21,6 +21,7 @@ from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
+from howsure.evaluation.predictive import PredictiveStatistic
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining
@@ -231,13 +232,15 @@ def check_tagger(
     column: str | None = None,
     groups: str | None = None,
     pairs: int = 100,
+    predictive: int = 0,
     confidence_level: float = 0.95,
     rng: np.random.Generator | int | None = 0,
 ) -> TaggerCheck:
     """Is a tagger's posterior calibrated: each tag's probability, the commonest tag pairs', and spans' if it has any?
 
     `groups` is what is independent: "sentence" or "document"; by default documents where there are several (`# newdoc`), and
-    the result says which. Tags that the model has never seen have probability 0.
+    the result says which. Tags that the model has never seen have probability 0. `predictive` is a number of samples of all tags,
+    whose statistics are compared with those of gold.
     """
     level = _validate.fraction(confidence_level, "confidence_level")
     if groups not in (None, "sentence", "document"):
@@ -266,6 +269,11 @@ def check_tagger(
         y, q / q.sum(axis=1, keepdims=True), names, groups=group, confidence_level=level,
         rng=_validate.generator(rng), source=name,
     )  # fmt: skip
+    checks: tuple[PredictiveStatistic, ...] = ()
+    if predictive:
+        from howsure.verbs.predictive import of_tags
+
+        checks = of_tags(posterior, codes, _validate.count(predictive, "predictive"), _validate.generator(rng))
     log_prob = posterior.log_probability(codes)
     known = np.isfinite(log_prob)
     right = (posterior.mbr_tags() == codes).astype(np.float64)
@@ -283,6 +291,7 @@ def check_tagger(
         per_span=tuple(worst_first(analysed(spans, level))),
         unseen=tuple(unseen),
         source=f"{model} on {name}" if isinstance(model, str | Path) else name,
+        predictive=checks,
     )
 
 

@@ -220,6 +220,16 @@ def test_the_parser_learns_and_its_doubt_is_right(folder, small_arcs):
     assert found.n_groups == 40
 
 
+def test_what_the_posterior_generates_is_compared_with_gold(folder, small_arcs, grammar):
+    found = howsure.check_parser(small_arcs, folder / "test.conllu", predictive=19).predictive
+    assert [s.statistic for s in found] == ["label", "length of arcs (0: root)", "dependents of a word"]
+    assert sum(c.seen for c in found[0].categories) > 500
+    spans = howsure.check_parser(grammar, folder / "test.mrg", predictive=19, groups="sentence")
+    assert {s.statistic for s in spans.predictive} == {"label", "length of constituents", "constituents of a sentence"}
+    assert "Is gold like what the posterior generates?" in spans.to_text()
+    assert spans.to_dict()["predictive"][0]["n_samples"] == 19
+
+
 def test_temperature_is_fitted_on_held_out_trees(folder):
     made = howsure.train_parser(folder / "train.mrg", dev=folder / "dev.mrg")
     assert made.temperature.after <= made.temperature.before

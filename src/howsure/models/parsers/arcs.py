@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -93,14 +93,19 @@ class ArcParser:
     def posteriors(self, documents: Sequence[Document], *, projective: bool | None = None) -> Iterator[TreePosterior]:
         """The posterior over the trees of each sentence; `projective` as it was trained if not given."""
         s, kept = encoded(documents), bool(self.settings["projective"]) if projective is None else projective
-        w, rows = self._expanded(self.arcs, "arc_step"), self._expanded(self.of_labels, "label_step")
-        how, t = (w, _shift(w), rows, _shift(rows)), float(self.settings.get("temperature", 1.0))
+        t = float(self.settings.get("temperature", 1.0))
         run = kernel("labelled_scores", 90.0 * float((np.diff(s.starts) ** 2).sum()))
         for a, z in pairwise(s.base.tolist()):
             scores = np.zeros((z - a, z - a - 1, len(self.labels)))
             with np.errstate(over="ignore"):  # hashes overflow on purpose
-                run(s.tokens[a:z], s.coarse[a:z], *how, scores)
+                run(s.tokens[a:z], s.coarse[a:z], *self._weights, scores)
             yield TreePosterior(scores / t, projective=kept, labels=self.labels)
+
+    @cached_property
+    def _weights(self) -> tuple[Any, ...]:
+        """Weights of arcs and of labels as the kernel reads them, made once: pipelines ask for a sentence at a time."""
+        w, rows = self._expanded(self.arcs, "arc_step"), self._expanded(self.of_labels, "label_step")
+        return w, _shift(w), rows, _shift(rows)
 
     def _expanded(self, packed: NDArray[np.uint8], step: str) -> NDArray[np.float32]:
         return (packed.astype(np.float32) - MIDDLE) * np.float32(self.settings[step])

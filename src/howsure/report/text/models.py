@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from howsure.report.text.calibration import bins_table, calibration_text, curve, slice_rows
 from howsure.report.text.labels import score_text
-from howsure.report.text.layout import aligned, filled, joined, limits, notes, p_text, printable
+from howsure.report.text.layout import aligned, cut, filled, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from howsure.evaluation.coreference import CoreferenceScores
     from howsure.evaluation.model_checks import ClassifierCheck, CorefCheck, ParserCheck, TaggerCheck
+    from howsure.evaluation.predictive import PredictiveStatistic
     from howsure.models.classifiers import ClassifierTraining
     from howsure.models.ngrams.comparison import ModelComparison
     from howsure.models.ngrams.evaluation import Evaluation, Surprise
@@ -108,7 +111,22 @@ def tagger_text(made: TaggerCheck, by: str = "tag") -> str:
     shown = {"tag": made.per_tag, "pair": made.per_pair, "span": made.per_span}[by]
     head = f"By {by}, worst first ({made.n_groups:,} {made.groups}s are taken as independent):\n"
     table, bins = slice_rows(shown, 60, with_rows=by == "span"), "The predicted tag's probability\n" + bins_table(c.top)
-    return joined([filled(made.verdict), aligned(rows), head + table, bins, curve(c.top)])
+    generated = predictive_text(made.predictive)
+    return joined([filled(made.verdict), aligned(rows), head + table, bins, curve(c.top), generated])
+
+
+def predictive_text(found: Sequence[PredictiveStatistic]) -> str:
+    """A line a statistic: how far gold is from what the posterior generates, and what is furthest off; nothing of none."""
+    if not found:
+        return ""
+    head = f"Is gold like what the posterior generates? Distance of gold, and of {found[0].n_samples:,} samples:"
+    lines = [f"  {'':<31} {'gold':>7} {'median':>7} {'95%':>7} {'p':>9}"]
+    for s in found:
+        p = p_text(s.p_value).removeprefix("= ")
+        lines.append(f"  {cut(s.statistic, 31):<31} {s.distance:>7.4f} {s.typical:>7.4f} {s.high:>7.4f} {p:>9}")
+        off = "; ".join(f"{printable(c.name)}: {c.seen:,} seen, {c.expected:,.0f} expected" for c in s.categories[:2])
+        lines.append(filled(off, "    "))
+    return "\n".join([filled(head), *lines])
 
 
 def parser_text(made: ParserCheck) -> str:
@@ -118,7 +136,8 @@ def parser_text(made: ParserCheck) -> str:
     heat = f"of the gold trees, per word; temperature {made.temperature:.3f}"
     rows.append(("log loss", f"{made.log_loss:.4f}", heat))
     said = [filled(f"Note: {note}") for note in made.notes]
-    return joined([filled(made.verdict), aligned(rows), calibration_text(made.calibration).rstrip(), *said])
+    calibrated, generated = calibration_text(made.calibration).rstrip(), predictive_text(made.predictive)
+    return joined([filled(made.verdict), aligned(rows), calibrated, generated, *said])
 
 
 def coref_text(k: CorefCheck) -> str:
@@ -138,7 +157,7 @@ def coref_text(k: CorefCheck) -> str:
     if k.untempered is not None and k.untempered.error is not None:
         without = f"without it the RMS error of all pairs would be {k.untempered.error!r}."
         parts.append(filled(f"Temperature {k.temperature:.3f}; {without}"))
-    parts += [filled(k.scores.verdict), scores_table(k.scores)]
+    parts += [filled(k.scores.verdict), scores_table(k.scores), predictive_text(k.predictive)]
     return joined([*parts, *(filled(f"Note: {note}") for note in k.notes)])
 
 

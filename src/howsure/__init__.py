@@ -29,6 +29,7 @@ _PUBLIC = {  # the names of each module
     "evaluation.annotation.result": "Agreement",
     "evaluation.contests.result": "Contest",
     "evaluation.coreference": "coreference_scores",
+    "evaluation.scores.benchmark": "Benchmark",
     "evaluation.scores.result": "Score",
     "evaluation.splits": "Split",
     "events.exploration": "Exploration",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.evaluation.annotation.result import Agreement as Agreement
     from howsure.evaluation.contests.result import Contest as Contest
     from howsure.evaluation.coreference import coreference_scores as coreference_scores
+    from howsure.evaluation.scores.benchmark import Benchmark as Benchmark
     from howsure.evaluation.scores.result import Score as Score
     from howsure.evaluation.splits import Split as Split
     from howsure.events.exploration import Exploration as Exploration

@@ -16,7 +16,7 @@ from howsure.engines.items import is_spark_frame, open_table
 from howsure.engines.joined import Join, joined_logs
 from howsure.engines.labelled import LabelledItems, LabelSequences, labels_from_arrays, labels_from_table
 from howsure.errors import InputError
-from howsure.evaluation.contests.analysis import Field, duels, system_scores
+from howsure.evaluation.contests.analysis import Field, duels, ranks_of, system_scores
 from howsure.evaluation.contests.contrast import METRICS
 from howsure.evaluation.contests.result import Contest
 from howsure.evaluation.scores.analysis import span_notes
@@ -163,6 +163,7 @@ def _contest(
         notes,
         left_out,
         source,
+        ranks_of(field, level),
     )
 
 

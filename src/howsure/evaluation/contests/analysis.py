@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.estimation.perfection import holm
+from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.contests.contrast import contrast, metric_of
+from howsure.evaluation.contests.ranks import Ranks, ranked
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.contests.significance import (
     Power,
@@ -27,7 +29,7 @@ from howsure.evaluation.contests.significance import (
     sign_flips,
 )
 from howsure.evaluation.scores.analysis import f_rows, macro_f1
-from howsure.evaluation.scores.metrics import accuracy, estimated, influence, variance
+from howsure.evaluation.scores.metrics import accuracy, correction, estimated, influence, variance
 from howsure.evaluation.units import Units, label_units
 from howsure.kernels.cells import Ints
 from howsure.processes import Progress
@@ -78,6 +80,22 @@ def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
 def _accuracy(f: Field, i: int, level: float) -> Estimate:
     units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups, f.count)
     return estimated(accuracy(units.totals()), units, level, rows=float(f.n))
+
+
+def ranks_of(f: Field, confidence_level: float) -> Ranks | None:
+    """The places of three systems or more, from their influences on the units that all share."""
+    k = len(f.names)
+    if k < 3:
+        return None
+    units = f.units(tuple(range(k)))
+    averages = [metric_of(units.totals(s), f.metric, f.positive) for s in range(k)]
+    u = np.stack([influence(m, units, s) for s, m in enumerate(averages)], axis=1)
+    size = np.repeat(np.asarray(units.gold.sum(axis=1)).ravel(), units.count)
+    if units.n < 2 or size.max() >= size.sum():
+        return None
+    degrees = Balance.of(size / size.sum()).degrees if units.clustered else units.n - 1.0
+    u *= sqrt(correction(units.n, units.clustered))
+    return ranked(f.names, [m.value for m in averages], u, units.count, degrees, f.n, confidence_level)
 
 
 def duels(

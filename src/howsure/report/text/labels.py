@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from howsure.calibration.estimation.intervals import Estimate
     from howsure.evaluation.annotation.agreement import Coefficient
     from howsure.evaluation.annotation.result import Agreement, Crowd
+    from howsure.evaluation.contests.ranks import Ranks
     from howsure.evaluation.contests.result import Contest, Duel
+    from howsure.evaluation.scores.benchmark import Benchmark
     from howsure.evaluation.scores.result import Averages, Confusion, Score
     from howsure.evaluation.splits import Split
 
@@ -293,17 +295,49 @@ def _difference(d: Difference | None) -> str:
     return f"{d.value:+.5f}  {limits(d, '+.5f')}  p {p_text(d.p_value)}"
 
 
+def benchmark_text(b: Benchmark) -> str:
+    """Verdict first, then each model on each part, what runs vary by, and neighbours in the order."""
+    from howsure.report.tables import verdict_and_table
+
+    head, main = b.scores[0], b.main
+    parts = [verdict_and_table(b).rstrip("\n")]
+    repeated = [s.runs for s in b.scores if s.runs is not None]
+    if repeated:
+        share = max(r.share for r in repeated)
+        parts.append(
+            filled(
+                f"Runs: an item has {head.answers / head.items:.3g} answers of a model. They make up to {share:.0%} of a "
+                f"score's variance: twice the runs would narrow its interval by {max(r.twice for r in repeated):.0%}, twice "
+                "the items by 29%."
+            )
+        )
+    return joined([*parts, "" if main is None else _neighbours(main, b.confidence_level, "items")])
+
+
+def _neighbours(r: Ranks, level: float, what: str) -> str:
+    """Neighbours in the order of systems, with limits that hold for all pairs at once."""
+    lines = [f"Neighbours in the order, on {r.n:,} {what}; limits hold for all pairs at once ({100 * level:g}%)"]
+    lines.append(f"  {'':<37} {'ahead by':<26} {what + ' for power 80%'}")
+    for p in r.next_pairs[:MOST_DUELS]:
+        name, needed = f"{cut(p.a, 17)} / {cut(p.b, 17)}", p.power.rows_for_80_percent
+        ahead = f"{p.difference:.4f} {limits(p, '+.4f')}"
+        lines.append(f"  {name:<37} {ahead:<26} {'–' if needed is None else f'{needed:,}':>10}")
+    return "\n".join(lines + and_more(r.next_pairs, MOST_DUELS))
+
+
 def contest_text(c: Contest) -> str:
     """Verdict first, then the systems, the differences with their tests, and the power."""
     groups = in_groups(c.n_groups)
     also = c.metric != "accuracy"
-    head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy" if also else "")
+    head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy  " if also else "") + ("place" if c.ranks else "")
+    places = {} if c.ranks is None else {r.name: r.places for r in c.ranks.each}
     lines = [f"{c.n:,} rows{groups}", head.rstrip()]
     for s in c.systems:
         value = f"{s.value.value:.4f} {limits(s.value)}"
-        right = f"{s.accuracy.value:.4f}" if also else ""
-        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}".rstrip())
+        right = f"{s.accuracy.value:.4f}    " if also else ""
+        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}{places.get(s.name, '')}".rstrip())
     parts = [filled(printable(c.verdict)), "\n".join(lines)]
+    parts += [] if c.ranks is None else [_neighbours(c.ranks, c.confidence_level, "rows")]
     shown = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DUELS] if len(c.duels) > 1 else c.duels
     parts.append(
         "\n".join(["Differences: by how much the first is better (positive favours the first)", *_duels(c, shown)])

@@ -31,7 +31,7 @@ class Duel(Record):
     """By how much system `a` is better than system `b`: a positive difference favours `a`. The first test is the one that counts."""
 
     SHOWN = """a b effect_size=difference.value difference adjusted_p_value tests bootstrap power
-        only_a_right=a_only only_b_right=b_only"""
+        only_a_right=a_only only_b_right=b_only share_of_runs?"""
 
     a: str
     b: str
@@ -42,16 +42,30 @@ class Duel(Record):
     adjusted_p_value: float | None = None
     a_only: int | None = None  # rows that only `a` has right
     b_only: int | None = None
+    share_of_runs: float | None = None  # of the variance, where items are answered several times
 
     def __repr__(self) -> str:
         return f"Duel({self.a} - {self.b}: {self.difference!r})"
 
 
 @dataclass(frozen=True, slots=True)
+class ContestSlice(Record):
+    """One value of the `by` column: accuracy of each system, and the difference of the first two, p adjusted."""
+
+    SHOWN = "slice=name n accuracies difference adjusted_p_value"
+
+    name: str
+    n: int
+    accuracies: tuple[float, ...]
+    difference: Difference
+    adjusted_p_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Contest(Result):
     """How systems compare on the same items. Made by `howsure.compare` when it is given labels."""
 
-    SHOWN = "verdict metric positive n n_groups confidence_level systems pairs=duels ranks? left_out notes"
+    SHOWN = "verdict metric positive n n_groups confidence_level systems pairs=duels ranks? by? slices? left_out notes"
 
     metric: str
     systems: tuple[SystemScore, ...]
@@ -66,6 +80,8 @@ class Contest(Result):
     left_out: tuple[tuple[str, int], ...] = ()
     source: str = "arrays"
     ranks: Ranks | None = None  # of three systems or more
+    by: str | None = None
+    slices: tuple[ContestSlice, ...] = ()
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{s.name} {s.value!r}" for s in self.systems)

@@ -18,7 +18,7 @@ from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.contests.ranks import Ranks, ranked
-from howsure.evaluation.scores.metrics import wilson
+from howsure.evaluation.scores.metrics import macro_interval, wilson
 from howsure.evaluation.scores.result import left_out_text
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
@@ -39,6 +39,11 @@ class Answers:
     models: tuple[str, ...]
     groups: Ints | None = None  # of each item
     run: Ints | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all values lie in 0-1."""
+        return bool(self.value.min() >= 0.0 and self.value.max() <= 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,16 +229,16 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
     """Score answers; `about` says what the result is of."""
     cells = _Cells.made(a)
     binary = bool(np.isin(a.value, (0.0, 1.0)).all())
-    bounded = bool(a.value.min() >= 0.0 and a.value.max() <= 1.0)
     parts = [_part(a, cells, p) for p in range(len(a.parts))]
     notes: list[str] = []
     if len(parts) > 1:
-        parts.insert(0, _average(parts, cells))
-        lack = len(a.models) - len(parts[0].models)
+        parts.append(_average(parts, cells))
+        lack = len(a.models) - len(parts[-1].models)
         if lack:
             notes.append(f"{lack:,} of {len(a.models):,} models lack a {about['by']}, and have no {AVERAGE}.")
     scores: list[ModelScore] = []
     ranks: dict[str, Ranks] = {}
+    found: dict[int, list[_Score]] = {}  # of each model: the parts
     for part in parts:
         names, on = tuple(a.models[m] for m in part.models), f"{part.name}: models" if part.name else "Models"
         if part.shared is not None:
@@ -244,27 +249,37 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
             notes.append(f"{on} are not ranked: they do not share two independent items.")
         places = ranks[part.name].by_name if part.name in ranks else {}
         made = []
-        for name, own, which in zip(names, part.own, part.cells, strict=True):
-            times = cells.times[which]
-            plain = binary and a.groups is None and part.name != AVERAGE and bool((times == 1.0).all())
-            value, z, spread = _estimate(own, confidence_level, plain, bounded)
-            needed = ceil(own.n * spread * (z / half_width) ** 2) if spread > 0.0 and value.low is not None else None
+        for m, own, which in zip(part.models, part.own, part.cells, strict=True):
+            name, times = a.models[m], cells.times[which]
+            plain = binary and a.groups is None and bool((times == 1.0).all())
+            if part.name == AVERAGE:
+                s = _averaged(own, found[m], confidence_level, a.bounded)
+            else:
+                s = _scored(own, confidence_level, plain, a.bounded)
+                found.setdefault(m, []).append(s)
+            needed = None
+            if s.spread > 0.0 and s.value.low is not None:
+                needed = ceil(own.n * s.spread * (s.quantile / half_width) ** 2)
             runs = None
             if (times > 1.0).any():
-                share = min(own.by_runs / spread, 1.0) if spread > 0.0 else 0.0
+                share = min(own.by_runs / s.spread, 1.0) if s.spread > 0.0 else 0.0
                 runs = Runs(float(times.mean()), share, _alike(a, cells, which) if part.name != AVERAGE else None)
                 if runs.p_value is not None and runs.p_value < UNLIKE:
+                    where = f" on {part.name}" if part.name else ""
                     notes.append(
-                        f"Runs of {name}{' on ' if part.name else ''}{part.name} differ as a whole (p = {runs.p_value:.2g}): "
-                        "what the answers of a run share is not in the interval."
+                        f"Runs of {name}{where} differ as a whole (p = {runs.p_value:.2g}): what the answers of a run share "
+                        "is not in the interval."
                     )
             place = places[name].places if places else ""
-            made.append(ModelScore(part.name, name, len(times), int(times.sum()), value, needed, runs, place))
-        scores += sorted(made, key=lambda s: (-s.value.value, s.model))
-    more = {"n_groups": None if a.groups is None else len(np.unique(a.groups)), "confidence_level": confidence_level}
-    given = about | more | {"notes": (*about.get("notes", ()), *notes)}
-    metric = "accuracy" if binary else given.pop("metric", "mean")
-    return Benchmark(metric, tuple(scores), ranks, half_width, **{k: v for k, v in given.items() if k != "metric"})
+            made.append(ModelScore(part.name, name, len(times), int(times.sum()), s.value, needed, runs, place))
+        made.sort(key=lambda s: (-s.value.value, s.model))
+        scores = [*made, *scores] if part.name == AVERAGE else [*scores, *made]
+    about["n_groups"] = None if a.groups is None else len(np.unique(a.groups))
+    about["notes"] = (*about.get("notes", ()), *notes)
+    metric = about.pop("metric", "mean")
+    return Benchmark(
+        "accuracy" if binary else metric, tuple(scores), ranks, half_width, confidence_level=confidence_level, **about
+    )
 
 
 def _part(a: Answers, cells: _Cells, p: int) -> _Part:
@@ -302,18 +317,37 @@ def _average(parts: Sequence[_Part], cells: _Cells) -> _Part:
     return _Part(AVERAGE, tuple(whole), own, each, sum(p.n_items for p in parts), every)
 
 
-def _estimate(own: _Moved, level: float, plain: bool, bounded: bool) -> tuple[Estimate, float, float]:
-    """The score with its interval, the quantile used and the variance; `plain`: Wilson's interval of independent answers."""
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """A score with its interval, the quantile that this took, and the variance."""
+
+    value: Estimate
+    quantile: float
+    spread: float
+
+
+def _scored(own: _Moved, level: float, plain: bool, bounded: bool) -> _Score:
+    """One model on one part; `plain`: answers are right or wrong and independent, for which the interval is Wilson's."""
     value, spread, degrees, p = float(own.value[0]), float(own.u[:, 0] @ own.u[:, 0]), own.degrees, 0.5 + level / 2
     if plain:
         spread, z = value * (1.0 - value) / own.n, normal_quantile(p)
-        return wilson(value, spread, float(own.n), z), z, spread
+        return _Score(wilson(value, spread, float(own.n), z), z, spread)
     if degrees == 0.0:
-        return Estimate(value), 0.0, spread
+        return _Score(Estimate(value), 0.0, spread)
     z = student_quantile(p, degrees)
     half = z * sqrt(spread)
     made = wilson(value, spread, degrees + 1.0, z) if bounded else Estimate(value, value - half, value + half)
-    return made, z, spread
+    return _Score(made, z, spread)
+
+
+def _averaged(own: _Moved, parts: list[_Score], level: float, bounded: bool) -> _Score:
+    """One model on the average of all parts: a part that is all right by luck adds nothing to the variance, but has limits."""
+    value, spread, units = float(own.value[0]), float(own.u[:, 0] @ own.u[:, 0]), round(own.degrees) + 1
+    if not bounded or units < 2 or any(s.value.low is None for s in parts):
+        return _scored(own, level, False, bounded)
+    variances = np.array([s.spread for s in parts])
+    made = macro_interval(value, spread, [s.value for s in parts], variances, units, True, level)
+    return _Score(made, student_quantile(0.5 + level / 2, units - 1), spread)
 
 
 def _ranks(on: _Moved, names: tuple[str, ...], level: float) -> Ranks:

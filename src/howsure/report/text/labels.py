@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from howsure.report.text.layout import WIDTH, and_more, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
@@ -273,18 +273,22 @@ def comparison_text(c: Comparison) -> str:
         lines += [f"    {label:<26} {_difference(d)}" for label, d in losses.items()]
     parts.append("\n".join(lines))
     if c.slices:
-        a, b = (cut(m, 12) for m in c.models[:2])
-        lines = [
-            f"By {printable(c.by or '')}, clearest difference first:",
-            f"  {'':<24} {'rows':>9} {a:>12} {b:>12}  {'adjusted p':>10}",
-        ]
-        for s in c.slices[:MOST_SLICES]:
-            errors = [f"{'–' if e is None else f'{e:.4f}':>12}" for e in s.errors[:2]]
-            p_value = "–" if s.adjusted_p_value is None else f"{s.adjusted_p_value:.3g}"
-            lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {errors[0]} {errors[1]}  {p_value:>10}")
-        lines += and_more(c.slices, MOST_SLICES)
-        parts.append("\n".join(lines))
+        parts.append(_slices(c.by, c.models, [(s, s.errors) for s in c.slices]))
     return joined([*parts, *(filled(printable(n)) for n in c.notes)])
+
+
+def _slices(by: str | None, names: Sequence[str], slices: Sequence[tuple[Any, Sequence[float | None]]]) -> str:
+    """Slices with the numbers of the first two systems, and the p-value of their difference."""
+    a, b = (cut(m, 12) for m in names[:2])
+    lines = [
+        f"By {printable(by or '')}, clearest difference first:",
+        f"  {'':<24} {'rows':>9} {a:>12} {b:>12}  {'adjusted p':>10}",
+    ]
+    for s, numbers in slices[:MOST_SLICES]:
+        shown = [f"{'–' if e is None else f'{e:.4f}':>12}" for e in numbers[:2]]
+        p_value = "–" if s.adjusted_p_value is None else f"{s.adjusted_p_value:.3g}"
+        lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {shown[0]} {shown[1]}  {p_value:>10}")
+    return "\n".join(lines + and_more(slices, MOST_SLICES))
 
 
 def _difference(d: Difference | None) -> str:
@@ -317,11 +321,11 @@ def benchmark_text(b: Benchmark) -> str:
 def _neighbours(r: Ranks, level: float, what: str) -> str:
     """Neighbours in the order of systems, with limits that hold for all pairs at once."""
     lines = [f"Neighbours in the order, on {r.n:,} {what}; limits hold for all pairs at once ({100 * level:g}%)"]
-    lines.append(f"  {'':<37} {'ahead by':<26} {what + ' for power 80%'}")
+    lines.append(f"  {'':<37} ahead by{what + ' for power 80%':>31}")
     for p in r.next_pairs[:MOST_DUELS]:
         name, needed = f"{cut(p.a, 17)} / {cut(p.b, 17)}", p.power.rows_for_80_percent
         ahead = f"{p.difference:.4f} {limits(p, '+.4f')}"
-        lines.append(f"  {name:<37} {ahead:<26} {'–' if needed is None else f'{needed:,}':>10}")
+        lines.append(f"  {name:<37} {ahead:<26} {'–' if needed is None else f'{needed:,}':>12}")
     return "\n".join(lines + and_more(r.next_pairs, MOST_DUELS))
 
 
@@ -344,6 +348,8 @@ def contest_text(c: Contest) -> str:
     )
     if len(c.duels) > MOST_DUELS:
         parts[-1] += f"\n  … {len(c.duels) - MOST_DUELS:,} more pairs (--json lists all)"
+    if c.slices:
+        parts.append(_slices(c.by, [s.name for s in c.systems], [(s, s.accuracies) for s in c.slices]))
     if c.calibration is not None:
         parts.append("\n".join(_probabilities(c)))
     return joined([*parts, *notes(c.notes)])
@@ -362,6 +368,8 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
             lines.append(f"    {t.name:<26} p {p_text(t.p_value)}{one}")
         if len(c.duels) > 1 and d.adjusted_p_value is not None:
             lines.append(f"    {'adjusted for all pairs':<26} p {p_text(d.adjusted_p_value)}")
+        if d.share_of_runs is not None:
+            lines.append(f"    {'variance from runs':<26} {d.share_of_runs:.0%}")
         needed = d.power.rows_needed()
         if needed is not None:
             lines.append(f"    {'rows for power 80%':<26} {needed:,}")

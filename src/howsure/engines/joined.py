@@ -382,8 +382,8 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         every = range(len(tables))
         wanted = {f"{c}{i}": f"t{i}.{c}" for i in every for c in ("correct", "q")[: 1 + bool(prob)]}
         of_first = {"item": True, "groups": groups, "by": join.by}
-        wanted |= {role: f"t0.{role}" for role, there in of_first.items() if there}
-        columns = [f"{sql} AS {name}" for name, sql in wanted.items()] + [
+        wanted |= {role: f"t0.{quoted(role)}" for role, there in of_first.items() if there}
+        columns = [f"{sql} AS {quoted(name)}" for name, sql in wanted.items()] + [
             f"t{i}.expected AS expected{i}" for i in every
         ]
         joins = " ".join(f"JOIN t{i} USING (key)" for i in every[1:])
@@ -403,7 +403,7 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         if unlike:
             many = "item has" if unlike == 1 else "items have"
             notes.append(f"{unlike:,} {many} another expected answer in another log (first: {first}).")
-        rows = connection.sql(f"SELECT {', '.join(wanted)} FROM paired ORDER BY row").to_arrow_table()
+        rows = connection.sql(f"SELECT {', '.join(map(quoted, wanted))} FROM paired ORDER BY row").to_arrow_table()
     held = {name: as_numpy(rows[name].combine_chunks()) for name in wanted if name != "by"}
     unmarked = [np.isnan(held[f"correct{i}"]) for i in every]
     keep = ~np.logical_or.reduce(unmarked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from howsure import _validate
 from howsure.errors import InputError
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from howsure.evaluation.scores.benchmark import Benchmark
 
 
-def score(
+@overload
+def score(y_true: Any, y_pred: None = None, **options: Any) -> Score | Benchmark: ...
+@overload
+def score(y_true: Any, y_pred: Any, **options: Any) -> Score: ...
+def score(  # type: ignore[misc]
     y_true: Any,
     y_pred: Any = None,
     *,

@@ -306,9 +306,12 @@ class _Finish:
             self._notes.append(
                 f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
             )
-        unknown = self._one("SELECT count(*) FROM {} WHERE correct IS NULL")
+        unknown, graded = self._one("SELECT (count(*) - count(value), count(value) - count(correct)) FROM {}")
         if unknown:
             self._notes.append(f"{unknown:,} of {t.read:,} answers are not marked as right or wrong.")
+        if graded:
+            told = "graded, neither right nor wrong: `howsure score` takes their mean"
+            self._of_confidence.append(f"{graded:,} of {t.read:,} answers are {told}.")
         doubtful = self._connection.execute(
             f"SELECT count(*), min(task || '/' || item) FROM (SELECT task, item FROM {self._sql} "
             "GROUP BY task, item HAVING count(DISTINCT expected) > 1)"

@@ -171,7 +171,7 @@ class _Cells:
         found, first, cell = np.unique(a.model * n_items + a.item, return_index=True, return_inverse=True)
         times = np.bincount(cell).astype(np.float64)
         mean = np.bincount(cell, a.value) / times
-        scatter = np.bincount(cell, (a.value - mean[cell]) ** 2)
+        scatter = np.bincount(cell, np.square(a.value - mean[cell])).astype(np.float64)
         return _Cells(found // n_items, found % n_items, a.part[first], mean, times, scatter, cell)
 
 

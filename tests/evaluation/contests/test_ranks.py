@@ -16,7 +16,9 @@ def influences(x):
 
 def of(x, names=None, **more):
     names = names or tuple("abcdefghij"[: x.shape[1]])
-    return ranked(names, x.mean(axis=0), influences(x), np.ones(len(x), np.int64), len(x) - 1.0, len(x), 0.95, **more)
+    return ranked(
+        names, x.mean(axis=0), influences(x), np.ones(len(x), np.int64), len(x) - 1.0, len(x), 0.95, np.inf, **more
+    )
 
 
 @pytest.mark.parametrize(("k", "degrees"), [(2, 9), (3, 30), (10, 99), (21, 800)])

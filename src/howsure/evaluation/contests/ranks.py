@@ -90,6 +90,8 @@ class Ranks(Record):
         rest = [r.name for r in self.each[1:] if r.name not in first.surely_above]
         listed = ", ".join(rest[:4]) + (", …" if len(rest) > 4 else "")
         who = f"{first.name} is first, but not surely above {listed}" if rest else f"{first.name} is surely first"
+        if first.value == self.each[1].value:
+            who = f"{first.name} and {self.each[1].name} are level"
         level = f"{100 * confidence_level:g}%"
         if len(self.pairs) == 1:
             return f"{who} ({level})."
@@ -103,11 +105,18 @@ class Ranks(Record):
 
 
 def ranked(
-    names: tuple[str, ...], values: Any, u: Floats, count: Ints, degrees: float, n: int, confidence_level: float
+    names: tuple[str, ...],
+    values: Any,
+    u: Floats,
+    count: Ints,
+    degrees: float,
+    n: int,
+    confidence_level: float,
+    bound: float = 1.0,
 ) -> Ranks:
     """Ranks of systems from the influences of independent units, (T, k), each counted `count` times; of `n` items in all.
 
-    Σ count u u' is the covariance of `values`, with `degrees` of freedom.
+    No difference can be beyond `bound`. Σ count u u' is the covariance of `values`, with `degrees` of freedom.
     """
     value = np.asarray(values, np.float64)
     order = np.argsort(-value, kind="stable")
@@ -134,7 +143,7 @@ def ranked(
     pairs = []
     for i, j in combinations(range(k), 2):
         d, spread = float(value[i] - value[j]), sqrt(float(variance[i, j]) * n)
-        low, high = d - float(half[i, j]), d + float(half[i, j])
+        low, high = max(d - float(half[i, j]), -bound), min(d + float(half[i, j]), bound)
         pairs.append(RankedPair(names[i], names[j], d, low, high, Power(d, spread, spread, alpha)))
     return Ranks(each, tuple(pairs), c, n)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -242,7 +242,7 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
     for part in parts:
         names, on = tuple(a.models[m] for m in part.models), f"{part.name}: models" if part.name else "Models"
         if part.shared is not None:
-            ranks[part.name] = _ranks(part.shared, names, confidence_level)
+            ranks[part.name] = _ranks(part.shared, names, confidence_level, a.bounded)
             if part.shared.n < part.n_items:
                 notes.append(f"{on} are ranked on the {part.shared.n:,} of {part.n_items:,} items that all have.")
         elif len(names) > 1:
@@ -350,8 +350,9 @@ def _averaged(own: _Moved, parts: list[_Score], level: float, bounded: bool) -> 
     return _Score(made, student_quantile(0.5 + level / 2, units - 1), spread)
 
 
-def _ranks(on: _Moved, names: tuple[str, ...], level: float) -> Ranks:
-    return ranked(names, on.value, on.u, np.ones(len(on.unit), np.int64), on.degrees, on.n, level)
+def _ranks(on: _Moved, names: tuple[str, ...], level: float, bounded: bool) -> Ranks:
+    ones = np.ones(len(on.unit), np.int64)
+    return ranked(names, on.value, on.u, ones, on.degrees, on.n, level, 1.0 if bounded else inf)
 
 
 def _alike(a: Answers, cells: _Cells, of: Ints) -> float | None:

@@ -263,16 +263,8 @@ class _Finish:
             ).fetchone()
             assert counts is not None
             sources = {s: int(n) for s, n in zip(SOURCES, counts, strict=True) if n}
-            columns = ["task", "model", "run", "item", "task || '/' || item AS question"]
-            columns += [
-                "question || '/' || sample AS key",
-                "sample",
-                "samples",
-                "correct",
-                "value",
-                "answer",
-                "expected",
-            ]
+            columns = ["task, model, run, item, task || '/' || item AS question, question || '/' || sample AS key"]
+            columns += ["sample, samples, correct, value, answer, expected"]
             columns += ["tokens"] * any(s in sources for s in ("sequence", "per_token", "first_token"))
             columns += [f"{made[s]} AS {s}" for s in sources]
             if len(sources) == 1:

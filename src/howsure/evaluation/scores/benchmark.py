@@ -113,10 +113,14 @@ class Benchmark(Result):
     def verdict(self) -> str:
         """How good the best is, and who is surely above whom."""
         head, main = self.scores[0], self.main
-        of = f"the {AVERAGE} of {len({s.part for s in self.scores}) - 1:,} {self.by}s" if head.part == AVERAGE else ""
-        said = [
-            f"{head.model}: {self.metric} {head.value.value:.3f}{_limits(self, head.value)} on {of or _items(head)}."
-        ]
+        e, parts, on = head.value, {s.part for s in self.scores}, f"{head.items:,} item{'s' * (head.items != 1)}"
+        if len(parts) > 1:
+            average = head.part.startswith(AVERAGE)
+            on = f"the {AVERAGE} of {len(parts) - 1:,} {self.by}s" if average else f"{on} of {head.part}"
+        limits = (
+            f" ({100 * self.confidence_level:g}% interval {e.low:.3f} to {e.high:.3f})" if e.low is not None else ""
+        )
+        said = [f"{head.model}: {self.metric} {e.value:.3f}{limits} on {on}."]
         if main is not None:
             said.append(main.sentence(self.confidence_level))
         if self.left_out:
@@ -142,14 +146,6 @@ class Benchmark(Result):
     to_text = drawn_by("howsure.report.text.labels.benchmark_text")
     to_html = drawn_by("howsure.report.pages.table_page")
     layers = drawn_by("howsure.plots.labels.benchmark_layers")
-
-
-def _items(s: ModelScore) -> str:
-    return f"{s.items:,} item{'s' * (s.items != 1)}"
-
-
-def _limits(b: Benchmark, e: Estimate) -> str:
-    return "" if e.low is None else f" ({100 * b.confidence_level:g}% interval {e.low:.3f} to {e.high:.3f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +228,15 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
     parts = [_part(a, cells, p) for p in range(len(a.parts))]
     notes: list[str] = []
     if len(parts) > 1:
-        parts.append(_average(parts, cells))
+        parts.append(_average(parts, cells, f"{AVERAGE} of all" if AVERAGE in a.parts else AVERAGE))
         lack = len(a.models) - len(parts[-1].models)
         if lack:
             notes.append(f"{lack:,} of {len(a.models):,} models lack a {about['by']}, and have no {AVERAGE}.")
     scores: list[ModelScore] = []
     ranks: dict[str, Ranks] = {}
     found: dict[int, list[_Score]] = {}  # of each model: the parts
-    for part in parts:
+    for number, part in enumerate(parts):
+        averages = number == len(a.parts)
         names, on = tuple(a.models[m] for m in part.models), f"{part.name}: models" if part.name else "Models"
         if part.shared is not None:
             ranks[part.name] = _ranks(part.shared, names, confidence_level, a.bounded)
@@ -252,7 +249,7 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
         for m, own, which in zip(part.models, part.own, part.cells, strict=True):
             name, times = a.models[m], cells.times[which]
             plain = binary and a.groups is None and bool((times == 1.0).all())
-            if part.name == AVERAGE:
+            if averages:
                 s = _averaged(own, found[m], confidence_level, a.bounded)
             else:
                 s = _scored(own, confidence_level, plain, a.bounded)
@@ -263,7 +260,7 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
             runs = None
             if (times > 1.0).any():
                 share = min(own.by_runs / s.spread, 1.0) if s.spread > 0.0 else 0.0
-                runs = Runs(float(times.mean()), share, _alike(a, cells, which) if part.name != AVERAGE else None)
+                runs = Runs(float(times.mean()), share, None if averages else _alike(a, cells, which))
                 if runs.p_value is not None and runs.p_value < UNLIKE:
                     where = f" on {part.name}" if part.name else ""
                     notes.append(
@@ -273,7 +270,7 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
             place = places[name].places if places else ""
             made.append(ModelScore(part.name, name, len(times), int(times.sum()), s.value, needed, runs, place))
         made.sort(key=lambda s: (-s.value.value, s.model))
-        scores = [*made, *scores] if part.name == AVERAGE else [*scores, *made]
+        scores = [*made, *scores] if averages else [*scores, *made]
     about["n_groups"] = None if a.groups is None else len(np.unique(a.groups))
     about["notes"] = (*about.get("notes", ()), *notes)
     metric = about.pop("metric", "mean")
@@ -307,14 +304,14 @@ def _part(a: Answers, cells: _Cells, p: int) -> _Part:
     return _Part(a.parts[p], tuple(models.tolist()), tuple(own), tuple(each), int((many > 0).sum()), shared)
 
 
-def _average(parts: Sequence[_Part], cells: _Cells) -> _Part:
+def _average(parts: Sequence[_Part], cells: _Cells, name: str) -> _Part:
     """The models that have all parts, on the mean of these."""
     whole = sorted(set.intersection(*(set(p.models) for p in parts)))
     own = tuple(_Moved.average([p.own[p.models.index(m)] for p in parts]) for m in whole)
     each = tuple(np.flatnonzero(cells.model == m) for m in whole)
     shared = [p.shared for p in parts if p.shared is not None and p.models == tuple(whole)]
     every = _Moved.average(shared) if len(shared) == len(parts) else None
-    return _Part(AVERAGE, tuple(whole), own, each, sum(p.n_items for p in parts), every)
+    return _Part(name, tuple(whole), own, each, sum(p.n_items for p in parts), every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +359,9 @@ def _alike(a: Answers, cells: _Cells, of: Ints) -> float | None:
     """
     if a.run is None or not cells.scatter[of].sum() > 0.0:
         return None
-    rows = np.flatnonzero(np.isin(cells.of, of))
+    here = np.zeros(len(cells.item), bool)
+    here[of] = True
+    rows = np.flatnonzero(here[cells.of])
     runs, run = np.unique(a.run[rows], return_inverse=True)
     n, many = len(of), len(runs)
     if len(rows) != n * many or len(np.unique(run * len(cells.item) + cells.of[rows])) != len(rows):

@@ -352,12 +352,16 @@ class _Finish:
         once = self._one(f"SELECT count(*) FROM (SELECT 1 FROM {{}} GROUP BY {item} HAVING count(*) = 1)")
         if once:
             self._of_confidence.append(f"{once:,} items have one sample only, and so no agreement.")
-        return (
-            f"(SELECT * REPLACE (coalesce(sample, row_number() OVER (PARTITION BY {item} ORDER BY row)) AS sample, "
-            f"coalesce(same, CASE WHEN {answer} IS NOT NULL THEN count(*) OVER (PARTITION BY {item}, {answer}) - 1 END) AS same, "
-            f"coalesce(others, nullif(count(*) OVER (PARTITION BY {item}) - 1, 0)) AS others), "
-            f"count(*) OVER (PARTITION BY {item}) AS samples FROM {self._sql})"
+        # Windows hold all that they read, so they read little: a number for the item, one for the answer.
+        few = f"SELECT row, sample, same, others, hash({item}) AS i, CASE WHEN {answer} IS NOT NULL THEN hash({answer}) END AS a"
+        self._connection.execute(
+            "CREATE TEMP TABLE sampled AS SELECT row, count(*) OVER (PARTITION BY i) AS samples, "
+            "coalesce(sample, row_number() OVER (PARTITION BY i ORDER BY row)) AS sample, "
+            "coalesce(same, CASE WHEN a IS NOT NULL THEN count(*) OVER (PARTITION BY i, a) - 1 END) AS same, "
+            "coalesce(others, nullif(count(*) OVER (PARTITION BY i) - 1, 0)) AS others "
+            f"FROM ({few} FROM {self._sql})"
         )
+        return f"(SELECT * FROM (SELECT * EXCLUDE (sample, same, others) FROM {self._sql}) JOIN sampled USING (row))"
 
     def _shrunk(self, inner: str) -> str:
         """SQL of the agreement, shrunk."""

@@ -157,7 +157,7 @@ def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confi
         return 0.0
     scale = 1.0 / np.sqrt(variance[i, j])
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one symmetric root: rounding moves it little
     rng = np.random.default_rng(
         20150917
     )  # the quantile is a number, not a result of chance: the same for the same data
@@ -165,7 +165,7 @@ def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confi
     largest = []
     for first in range(0, DRAWS, size):
         m = min(size, DRAWS - first)
-        z = rng.standard_normal((m, len(covariance))) @ root.T
+        z = rng.standard_normal((m, len(covariance))) @ root
         student = np.sqrt(degrees / rng.chisquare(degrees, m))
         largest.append(student * np.max(np.abs(z[:, i] - z[:, j]) * scale, axis=1))
     return float(np.quantile(np.concatenate(largest), confidence_level))

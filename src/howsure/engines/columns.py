@@ -25,6 +25,11 @@ PROB_NAMES, TRUE_NAMES, TEXT_NAMES = (_NAMED[role].split() for role in ("prob", 
 MOST_WORDS = 40  # spellings of yes and no in one column
 
 
+def plain_name(name: str) -> str:
+    """In lower case, letters and digits alone."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
 def tells_right(true: str) -> bool:
     """Whether a column of labels, by its name, tells if what was predicted is right."""
     return re.sub(r"[^a-z]", "", true.lower()) in ("correct", "iscorrect")
@@ -53,11 +58,7 @@ def text_column(table: Table, text: str | None) -> str:
 
 def guessed_column(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:
     """The one column named like that; none or several are an error that names the option to use."""
-
-    def plain(name: str) -> str:
-        return re.sub(r"[^a-z0-9]", "", name.lower())
-
-    found = [c for c in table.columns if plain(c.name) in names and c.name not in skip]
+    found = [c for c in table.columns if plain_name(c.name) in names and c.name not in skip]
     if len(found) == 1:
         return found[0]
     there = ", ".join(f"`{c.name}`" for c in table.columns[:20]) + (", …" if len(table.columns) > 20 else "")
@@ -140,6 +141,11 @@ def check_positive(table: Table, true: str, positive: Any, where: str | None) ->
     """Refuses a --positive value that no row has; names those there are."""
     values = [str(v) for v in table.values(quoted(true), where)]
     raise InputError(f"no row has `{true}` = {positive!r}.{_validate.nearest(str(positive), values)}")
+
+
+def value_sql(column: str) -> str:
+    """A value as text."""
+    return f"CAST({quoted(column)} AS VARCHAR)"
 
 
 def number_sql(column: str) -> str:

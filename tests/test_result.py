@@ -175,6 +175,7 @@ MAKERS = {
     "SourceCalibrations": lambda f: howsure.check(howsure.Log(Path(__file__).parent / "engines/log_files/promptfoo")),
     "Contest": lambda f: howsure.compare(rows(), pred="one,two", true="gold", samples=200),
     "Score": lambda f: howsure.score(rows(), true="gold", pred="one", second="two"),
+    "Benchmark": lambda f: howsure.score(howsure.Log(Path(__file__).parent / "engines/log_files/lm-eval")),
     "Agreement": lambda f: ratings(),
     "Recalibration": lambda f: howsure.recalibrate(rows(), prob="first", true="y", method="platt"),
     "Split": lambda f: howsure.split(rows(), stratify="gold"),

@@ -30,6 +30,7 @@ _PUBLIC = {  # the names of each module
     "evaluation.contests.result": "Contest",
     "evaluation.coreference": "coreference_scores",
     "evaluation.predictive": "predictive_statistic",
+    "evaluation.scores.benchmark": "Benchmark",
     "evaluation.scores.result": "Score",
     "evaluation.splits": "Split",
     "events.exploration": "Exploration",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:  # the same for type checkers
     from howsure.evaluation.contests.result import Contest as Contest
     from howsure.evaluation.coreference import coreference_scores as coreference_scores
     from howsure.evaluation.predictive import predictive_statistic as predictive_statistic
+    from howsure.evaluation.scores.benchmark import Benchmark as Benchmark
     from howsure.evaluation.scores.result import Score as Score
     from howsure.evaluation.splits import Split as Split
     from howsure.events.exploration import Exploration as Exploration

@@ -26,7 +26,8 @@ def home(tmp_path, monkeypatch):
 
 # A process for each command takes twice the time, so that only one page gets that.
 @pytest.mark.parametrize(
-    ("page", "least", "shell"), [("tutorial", 10, True), ("tutorial-explore", 4, False), ("index", 1, False)]
+    ("page", "least", "shell"),
+    [("tutorial", 10, True), ("tutorial-explore", 4, False), ("index", 1, False), ("guides/logs", 3, False)],
 )
 def test_a_tutorial_needs_nothing_but_itself(page, least, shell, home, monkeypatch, capfd):
     assert follow(DOCS / f"{page}.md", home, monkeypatch, capfd, shell=shell) >= least
@@ -45,7 +46,7 @@ def test_how_tos(page, home, monkeypatch, capfd):
 
 
 def test_no_page_with_commands_is_forgotten():
-    followed = {"tutorial", "tutorial-explore", "index", "README"}
+    followed = {"tutorial", "tutorial-explore", "index", "README", "logs"}
     followed |= {"for-engineers", "for-researchers", "for-social-scientists", "for-teachers"}
     assert {p.stem for p in (ROOT / "README.md", *DOCS.rglob("*.md")) if "```console" in p.read_text()} == followed
 

@@ -232,7 +232,7 @@ def test_logs_that_cannot_be_compared(tmp_path):
     logs = [howsure.Log(f) for f in folders]
     for given, message in (
         ({"true": "expected"}, "leave `true=` out"),
-        ({"by": "task"}, "where="),
+        ({"by": "nothing"}, "no column `nothing`"),
         ({"prob": "choices,agreement"}, "the one confidence"),
         ({"prob": "sequence"}, "sequence"),
         ({"groups": "task"}, "one group"),
@@ -249,6 +249,105 @@ def test_logs_that_cannot_be_compared(tmp_path):
         howsure.compare([logs[0], howsure.Log(FILES / "lm-eval" / "dummy")])
     with pytest.raises(howsure.InputError, match="Several models or runs in one log"):
         howsure.compare([howsure.Log(tmp_path), logs[0]])
+
+
+def test_slices_of_two_logs_are_comparisons_of_their_own(tmp_path):
+    folders, kept = two_logs(tmp_path, 120, 0)
+    right_a, right_b = (kept[m]["right"] for m in kept)
+    logs = [howsure.Log(f) for f in folders]
+    made = howsure.compare(logs, by="passage", groups="passage", where="passage < '3'")
+    assert (made.by, sum(s.n for s in made.slices)) == ("passage", made.n)
+    assert all(s.difference.p_value is None for s in made.slices)  # each is one group
+    for s in made.slices:
+        held = np.arange(120) // 3 == int(s.name)
+        assert s.accuracies == pytest.approx((right_a[held].mean(), right_b[held].mean()))
+    halves = howsure.compare(logs, by="doc_id", where="doc_id IN ('1', '2')").slices
+    assert [s.n for s in halves] == [1, 1]
+    for f in folders:
+        (tmp_path / "split" / f.name).mkdir(parents=True)
+        whole = [json.loads(x) for x in next(f.glob("samples_*")).read_text().splitlines()]
+        for task in ("even", "odd"):
+            half = [r for r in whole if r["doc_id"] % 2 == (task == "odd")]
+            write(tmp_path / "split" / f.name / f"samples_{task}_2024-05-01T10-00-00.jsonl", half)
+    both = [howsure.Log(tmp_path / "split" / f.name) for f in folders]
+    made = howsure.compare(both, by="task")
+    for s in made.slices:
+        alone = howsure.compare(both, where=f"task = '{s.name}'").duels[0]
+        assert s.difference == alone.difference
+        assert s.adjusted_p_value >= s.difference.p_value
+    assert "By task" in made.to_text()
+    assert b"adjusted for the number of slices" in made.to_html()
+
+
+def test_runs_are_a_part_of_the_difference(tmp_path):
+    """Both models answer at random: all of the variance is of runs. Both know or do not know an item: none of it is."""
+    rng = np.random.default_rng(9)
+    for name in "ab":
+        known = rng.random(40) < 0.5
+        for kind in ("random", "known"):
+            right = rng.random((40, 5)) < 0.5 if kind == "random" else np.repeat(known[:, None], 5, axis=1)
+            made = [{"id": i, "task": "t", "correct": int(x)} for i, row in enumerate(right) for x in row]
+            write(tmp_path / f"{kind}-{name}.jsonl", made)
+    shares = []
+    for kind in ("random", "known"):
+        logs = [howsure.Log(tmp_path / f"{kind}-{name}.jsonl", "llm") for name in "ab"]
+        made = howsure.compare(logs)
+        shares.append(made.duels[0].share_of_runs)
+        assert "variance from runs" in made.to_text()
+        scores = howsure.score(howsure.Log(tmp_path / f"{kind}-a.jsonl", "llm")).scores
+        assert scores[0].answers == 200
+        assert (scores[0].runs.share > 0.5) == (kind == "random")
+    assert shares[0] > 0.7
+    assert shares[1] == 0.0
+
+
+@pytest.mark.parametrize("tool", ["inspect", "lm-eval", "promptfoo", "openai"])
+def test_logs_are_scored(tool, capsys):
+    assert run(["score", str(FILES / tool), "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    rows, _ = rows_of(FILES / tool)
+    for s in made["scores"]:
+        held = [r for r in rows if r["model"] == s["model"] and s["part"] in ("average", r["task"])]
+        items = {}
+        for r in held:
+            items.setdefault((r["task"], r["item"]), []).append(r["correct"])
+        of_tasks = {}
+        for (task, _), right in items.items():
+            of_tasks.setdefault(task, []).append(np.mean(right))
+        assert (s["items"], s["answers"]) == (len(items), len(held))
+        assert s["value"]["value"] == pytest.approx(np.mean([np.mean(x) for x in of_tasks.values()]))
+    assert not any("onfidence" in n for n in made["notes"])
+
+
+def test_two_models_in_one_folder_are_ranked(tmp_path):
+    folders, kept = two_logs(tmp_path)
+    made = howsure.score(howsure.Log(tmp_path), groups="passage")
+    assert [s.model for s in made.scores] == list(kept)
+    assert made.main.n == 113
+    own = howsure.compare([howsure.Log(f) for f in folders], groups="passage").duels[0].difference
+    (pair,) = made.main.pairs
+    assert pair.difference == pytest.approx(own.value)
+    assert (pair.low, pair.high) == pytest.approx((own.low, own.high), abs=0.01)
+    assert howsure.score(howsure.Log(tmp_path), true="expected", pred="answer").n == 233  # labels, as of any table
+
+
+def test_graded_answers_are_scored_and_not_called_unmarked(tmp_path):
+    path = write(tmp_path / "a.jsonl", [{"id": i, "score": i / 10} for i in range(11)])
+    made = howsure.score(howsure.Log(path, "llm"))
+    assert (made.metric, made.scores[0].value.value) == ("value", pytest.approx(0.5))
+    assert made.notes == ()
+    _, table = rows_of(path, "llm")
+    assert any("9 of 11 answers are graded" in n for n in table.notes)
+
+
+def test_a_folder_with_one_record_and_names_of_any_script(tmp_path):
+    write(tmp_path / "samples_t_2024-01-01.jsonl", [sample(0, [-1, -2], 0)])
+    made = howsure.score(howsure.Log(tmp_path)).scores[0]
+    assert (made.items, made.value.value) == (1, 1.0)
+    records = [{"id": f"質問 {i}\u202e", "model": "模型", "task": "الأسئلة", "correct": i % 2} for i in range(4)]
+    made = howsure.score(howsure.Log(write(tmp_path / "a.jsonl", records), "llm"))
+    assert (made.scores[0].model, made.scores[0].items) == ("模型", 4)
+    assert "\u202e" not in made.to_text()
 
 
 def test_gold_that_differs_between_logs_is_said(tmp_path):
@@ -313,7 +412,7 @@ def test_words_on_a_scale_and_a_number_that_means_certain(tmp_path):
     path = write(tmp_path / "a.jsonl", [{"correct": 1, "confidence": w} for w in said])
     rows, table = rows_of(path, "llm", stated="likely=0.8,certain=0.95")
     assert [r["stated"] for r in rows] == [0.8, 0.95, None]
-    assert any("1 × a stated confidence is neither" in n for n in table.log.notes)
+    assert any("1 × a stated confidence is neither" in n for n in table.notes)
     path = write(tmp_path / "b.jsonl", [{"correct": 1, "confidence": 7}])
     assert rows_of(path, "llm", stated=100)[0][0]["stated"] == 0.07
     with pytest.raises(howsure.InputError, match="must be 1, 10, 100 or words"):
@@ -329,7 +428,7 @@ def test_agreement_leaves_the_answer_itself_out_and_is_shrunk(tmp_path):
     made = shrinkage(m, np.full(9, 2), np.ones(9, np.int64))
     assert [r["agreement"] for r in rows] == pytest.approx(made(m, np.full(9, 2)))
     assert [r["sample"] for r in rows] == [1, 2, 3] * 3
-    assert any("shrunk" in n for n in table.log.notes)
+    assert any("shrunk" in n for n in table.notes)
     exact, _ = rows_of(path, "llm", same="exact")
     assert exact[0]["agreement"] == exact[2]["agreement"]
     meant = write(tmp_path / "m.jsonl", [r | {"meaning": r["item"] == "a"} for r in records])
@@ -424,7 +523,18 @@ def test_truncated_documents_zips_and_packed_files(tmp_path):
     rows, table = rows_of(tmp_path / "b.jsonl.gz", "llm")
     assert "the file is damaged or cut off" in table.log.notes[0]
     packed = (FILES / "inspect" / "sums.eval").read_bytes()
-    (tmp_path / "c.eval").write_bytes(packed[:-300])
+    every = [r["item"] for r in rows_of(FILES / "inspect" / "sums.eval")[0]]
+    for cut, least in (
+        (300, 8),
+        (10, 8),
+        (len(packed) // 2, 1),
+    ):  # the list of entries, its end, and samples are cut off
+        (tmp_path / "c.eval").write_bytes(packed[:-cut])
+        rows, table = rows_of(tmp_path / "c.eval")
+        assert [r["item"] for r in rows] == every[: len(rows)]
+        assert least <= len(rows) <= 8
+        assert "1 × the zip is cut off: only whole samples before that are read" in table.log.notes[0]
+    (tmp_path / "c.eval").write_bytes(packed[:40])
     with pytest.raises(howsure.InputError, match="holds no records that can be used"):
         rows_of(tmp_path / "c.eval", "inspect")
 
@@ -456,7 +566,7 @@ def test_log_probabilities_above_zero(tmp_path):
     path = write(tmp_path / "a.jsonl", [{"correct": 1, "logprobs": [0.5, -1]}, {"correct": 0, "logprobs": [-0.5]}])
     rows, table = rows_of(path, "llm")
     assert [r["sequence"] for r in rows] == [None, pytest.approx(math.exp(-0.5))]
-    assert any("1 × a log-probability is above 0" in n for n in table.log.notes)
+    assert any("1 × a log-probability is above 0" in n for n in table.notes)
     write(tmp_path / "samples_t_2024-01-01.jsonl", [sample(0, [-1, -2], 0), sample(1, [3, -2], 0)])
     _, table = rows_of(tmp_path / "samples_t_2024-01-01.jsonl")
     assert "1 × a log-likelihood is above 0" in table.log.notes[0]
@@ -490,7 +600,7 @@ def test_samples_for_some_items_only(tmp_path):
     records = [{"item": i, "answer": str(k % 2), "correct": k % 2} for i in range(3) for k in range(1 if i == 0 else 4)]
     rows, table = rows_of(write(tmp_path / "a.jsonl", records), "llm")
     assert [r["agreement"] is None for r in rows] == [True] + [False] * 8
-    assert "1 items have one sample only, and so no agreement." in table.log.notes
+    assert "1 items have one sample only, and so no agreement." in table.notes
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from howsure.cli.parser import command, option
 
 
 @command(
-    replace(options.TABLE, help="A table with a row each item; - reads standard input."),
+    replace(options.TABLE, help="A table with a row each item, or logs; - reads standard input."),
     option("true", "Column of gold labels."),
     option("pred", "Column of the system's labels."),
     options.GROUPS,
@@ -19,18 +19,26 @@ from howsure.cli.parser import command, option
     option("sentence", "With --spans: column of sentences."),
     option("second", "Column of a second annotator's labels: their score is the ceiling."),
     option("beta", "Recall counts β times as much as precision in F.", 1.0),
+    option("value", "Rows are answers of models: column or SQL expression that scores them (a log has its own)."),
+    option("item", "With --value: column of items, on which models are paired."),
+    option("model", "With --value: column of models."),
+    option("by", "With --value: column of tasks, scored apart and averaged (of a log: task)."),
+    option("half_width", "Tell the items needed for an interval of this half-width.", 0.02),
     options.WHERE,
     options.CONFIDENCE,
+    *options.LOG,
     *options.ENGINE,
     *options.DELIVERY,
 )
 def score(deliver: Delivery, file: str, **given: Any) -> int:
-    """How good are a system's labels, and how sure is that?
+    """How good are a system's labels, or models' answers, and how sure is that?
 
     Examples:
       howsure score predictions.csv --true gold --pred system --groups doc
       howsure score tokens.parquet --true gold --pred tag --spans --sentence sent --groups doc
       howsure score predictions.csv --true gold --pred system --second gold2 --html score.html
+      howsure score logs/ --from lm-eval --groups doc_id      (each model on each task, and who is surely above whom)
+      howsure score answers.parquet --value grade --item question --model model --by task
     """
     return deliver(called("score.score", file, **given))
 

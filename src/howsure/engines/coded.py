@@ -1,4 +1,4 @@
-"""Columns as codes, held in memory: ratings of annotators, and the groups, dates and labels that a table is split by.
+"""Columns as codes, held in memory: ratings, answers of models, and the groups, dates and labels that a table is split by.
 
 Ratings are a row per label (item, annotator, label), or a column per annotator.
 """
@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from howsure.engines.columns import TEXT_NAMES, guessed_column, label_column, plain_name, text_column, value_sql
+from howsure.engines.connection import checked_condition
 from howsure.engines.items import items_from_table
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
 from howsure.evaluation.annotation.ratings import Ratings, made_ratings
+from howsure.evaluation.scores.benchmark import Answers
 from howsure.kernels.cells import Ints
 
 ITEM_NAMES = ["item", "items", "itemid", "id", "unit", "unitid", "task", "taskid", "question", "example", "origid"]
@@ -118,9 +120,11 @@ def _named(table: Table, roles: Roles, *wanted: str) -> dict[str, Column]:
     return {role: table.column(name) for role in wanted if (name := roles[role]) is not None}
 
 
-def _rows(table: Table, columns: Mapping[str, Column], where: str | None) -> dict[str, pa.Array]:
-    """Columns as text; empty text and NaN are missing."""
-    sql = {}
+def _rows(
+    table: Table, columns: Mapping[str, Column], where: str | None, more: Mapping[str, str] | None = None
+) -> dict[str, pa.Array]:
+    """Columns as text, empty text and NaN are missing; and more as SQL says."""
+    sql = dict(more or {})
     for role, column in columns.items():
         if column.is_nested:
             raise InputError(f"`{column.name}` holds several values a row, not one.")
@@ -206,6 +210,45 @@ def _made(
         left_out=left_out,
         source=Path(table.name).name if table.files else table.name,
     )
+
+
+# -- answers of models to items: --------------------------------------------------------------------------------------
+
+MODEL_NAMES = ["model", "modelname", "modelid", "system", "systemname", "generator"]
+
+
+def answers_of(table: Table, roles: Roles, where: str | None) -> tuple[Answers, tuple[tuple[str, int], ...]]:
+    """A row per answer: columns of item, model, by and groups, an SQL expression of its value; and what was left out."""
+    name = dict(roles)
+    if table.log is not None:
+        own = {"item": "question", "model": "model", "by": "task", "value": "value"}
+        name |= {role: name[role] or column for role, column in own.items()}
+    for role, known in (("item", ITEM_NAMES), ("model", MODEL_NAMES)):
+        if name[role] is None:
+            taken = [v for v in name.values() if v]
+            name[role] = guessed_column(table, known, role, f"`{role}=`", skip=taken).name
+    columns = _named(table, name, "item", "model", "by", "groups")
+    more = {"value": f"CAST({checked_condition(str(name['value']), 'value')} AS DOUBLE)"}
+    more |= {} if table.log is None else {"run": "hash(run, sample)"}
+    rows = _rows(table, columns, where, more)
+    value = as_numpy(rows["value"])
+    lost = {"a value": ~np.isfinite(value)}
+    lost |= {f"`{c.name}`": as_numpy(rows[r].is_null()).astype(bool) for r, c in columns.items() if r != "groups"}
+    kept = ~np.logical_or.reduce(list(lost.values()))
+    left_out = tuple((what, int(gone.sum())) for what, gone in lost.items() if gone.any())
+    if not kept.any():
+        told = ", ".join(f"{n:,} are without {what}" for what, n in left_out)
+        raise InputError(f"of {len(kept):,} rows of {table.name}, {told}: nothing is left to score.")
+    mask = pa.array(kept)
+    (item, items), (model, models) = (encoded(rows[role].filter(mask)) for role in ("item", "model"))
+    part, parts = encoded(rows["by"].filter(mask)) if "by" in rows else (np.zeros_like(item), [""])
+    found, item = np.unique(part * len(items) + item, return_inverse=True)  # an item of each part
+    groups = _of_items(rows, mask, item, [items[i] for i in (found % len(items)).tolist()], name)[1]
+    if groups is not None and groups[0].max() < 1:
+        raise InputError("all items are in one group; intervals need two groups at least.")
+    run = as_numpy(rows["run"])[kept] if "run" in rows else None
+    numbers = None if groups is None else groups[0]
+    return Answers(value[kept], part, model, item, tuple(parts), tuple(models), numbers, run), left_out
 
 
 # -- what a table is split by: ----------------------------------------------------------------------------------------

@@ -69,9 +69,10 @@ def literal(value: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def checked_condition(where: str) -> str:
+def checked_condition(where: str, option: str = "where") -> str:
     """`where` in parentheses, after making sure that it is one expression about one row, and nothing more."""
-    rule = '`where=` must be a single SQL expression, such as "length > 5"'
+    such = "length > 5" if option == "where" else "preference - 1"
+    rule = f'`{option}=` must be a single SQL expression, such as "{such}"'
     try:
         duckdb.SQLExpression(where)
     except duckdb.Error as error:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import BadRow, Origin
 from howsure.calibration.comparing.result import HeldRows
+from howsure.engines.coded import encoded
 from howsure.engines.columns import (
     group_sql,
     label_column,
@@ -37,7 +38,7 @@ from howsure.engines.rows import Chunk
 from howsure.engines.shares import full
 from howsure.engines.tables import Table, as_arrow, as_numpy, first_missing, quoted
 from howsure.errors import HowsureError, InputError
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,11 +306,20 @@ class _LabelDatabase(_Database):
         return path
 
 
-PairedLogs = tuple[LabelSequences, HeldRows | None, tuple[tuple[str, int], ...], tuple[str, ...]]
+@dataclass(frozen=True, slots=True)
+class PairedLogs:
+    """A log per model, paired by item: who is right, and the same where all have a confidence."""
+
+    rows: LabelSequences
+    judged: HeldRows | None
+    left_out: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...]
+    item: Ints | None  # of each row, where items have several samples
+    by: tuple[Ints, list[str]] | None
 
 
 def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, engine: Engine) -> PairedLogs:
-    """A log per model, paired by item: who is right; the same where all have a confidence; what was left out; notes."""
+    """Read and pair the logs; what is not in all of them, or not marked, is left out and counted."""
     if engine.is_spark:
         raise InputError("logs are compared on this machine, not on Spark: leave `engine=` out.")
     with ExitStack() as stack:
@@ -335,8 +345,10 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
             sql |= {"correct": "correct", "expected": "expected"}
             if prob:
                 sql["q"] = probability_sql(table, table.column(prob), join.scale, where)
-            if groups and not i:
-                sql["groups"] = group_sql(table.column(groups).name)
+            if not i:
+                sql |= {"item": "hash(question)"}
+                sql |= {"groups": group_sql(table.column(groups).name)} if groups else {}
+                sql |= {"by": f"coalesce({text_sql(table.column(join.by))}, '')"} if join.by else {}
             batches = list(table.batches(list(sql.values()), where))
             if not sum(b.num_rows for b in batches):
                 raise InputError(f"{table.name} has no rows that meet `where=`.")
@@ -344,12 +356,14 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
             connection.register(f"t{i}", whole.append_column("row", as_arrow(np.arange(whole.num_rows))))
             twice = asked(f"SELECT key, count(*) FROM t{i} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1")
             if twice:
-                several = " Several models or runs in one log: keep one with `where=`." if join.key == "key" else ""
+                several = " Several models or runs in one log: keep one with `where=`, or take `howsure score`."
+                several = several if join.key == "key" else ""
                 raise InputError(f"{repeated_key(table.name, join.key, *twice[0])}{several}")
         every = range(len(tables))
         wanted = {f"{c}{i}": f"t{i}.{c}" for i in every for c in ("correct", "q")[: 1 + bool(prob)]}
-        wanted |= {"groups": "t0.groups"} if groups else {}
-        columns = [f"{sql} AS {name}" for name, sql in wanted.items()] + [
+        of_first = {"item": True, "groups": groups, "by": join.by}
+        wanted |= {role: f"t0.{quoted(role)}" for role, there in of_first.items() if there}
+        columns = [f"{sql} AS {quoted(name)}" for name, sql in wanted.items()] + [
             f"t{i}.expected AS expected{i}" for i in every
         ]
         joins = " ".join(f"JOIN t{i} USING (key)" for i in every[1:])
@@ -369,8 +383,8 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         if unlike:
             many = "item has" if unlike == 1 else "items have"
             notes.append(f"{unlike:,} {many} another expected answer in another log (first: {first}).")
-        rows = connection.sql(f"SELECT {', '.join(wanted)} FROM paired ORDER BY row").to_arrow_table()
-    held = {name: as_numpy(rows[name].combine_chunks()) for name in wanted}
+        rows = connection.sql(f"SELECT {', '.join(map(quoted, wanted))} FROM paired ORDER BY row").to_arrow_table()
+    held = {name: as_numpy(rows[name].combine_chunks()) for name in wanted if name != "by"}
     unmarked = [np.isnan(held[f"correct{i}"]) for i in every]
     keep = ~np.logical_or.reduce(unmarked)
     lost_in = {f"right or wrong in {name}": int(u.sum()) for name, u in zip(names, unmarked, strict=True) if u.any()}
@@ -394,4 +408,7 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         qs = [_validate.probabilities(held[f"q{i}"][known], origins[i], scale=join.scale) for i in every]
         judged = kept(known, dict(zip(names, qs, strict=True))).scored(None) if known.any() else None
         notes.append(f"Confidence compared: {prob}, which all logs have for {known.sum():,} of {keep.sum():,} items.")
-    return kept(keep), judged, tuple(lost_in.items()), tuple(notes)
+    by = encoded(rows["by"].combine_chunks().filter(pa.array(keep))) if join.by else None
+    item = as_appearing(held["item"][keep])
+    repeated = item if item.max() + 1 < len(item) else None
+    return PairedLogs(kept(keep), judged, tuple(lost_in.items()), tuple(notes), repeated, by)

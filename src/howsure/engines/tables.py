@@ -66,7 +66,7 @@ class Table:
         try:
             if isinstance(source, Log):
                 self.log = log_table(source, Path(self._spool.name))
-                self.said += self.log.notes
+                self.said += [*self.log.notes, *self.log.of_confidence]
             if self.log is not None:
                 self.name, self.files = str(source.path), [TableFile(self.log.path, "parquet")]
                 self._relate()
@@ -84,11 +84,20 @@ class Table:
             self._connection = connect(files=read, folder=self._spool.name, memory=limit)
             if self._given is not None:
                 self._connection.register("given", self._given)
-            described = self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
+            described = self._described()
         except BaseException:
             self._spool.cleanup()
             raise
         self.columns = [Column(str(row[0]), str(row[1])) for row in described]
+
+    def _described(self) -> list[tuple[Any, ...]]:
+        try:
+            return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
+        except InputError as error:  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
+            if "Duplicate name" not in str(error):
+                raise
+            self._relation_sql = self._relation_sql.removesuffix(")") + ", map_inference_threshold=0)"
+            return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
 
     def _relate(self) -> None:
         """What DuckDB is to read."""

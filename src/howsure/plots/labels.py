@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
     from howsure.evaluation.cross_validation import CrossValidation
+    from howsure.evaluation.scores.benchmark import Benchmark
     from howsure.evaluation.scores.result import Confusion, Score
 
 WITH_NUMBERS = 15  # labels up to which each cell shows its count
@@ -132,6 +133,13 @@ def system_intervals(c: Contest) -> list[Spec]:
 def duel_intervals(c: Contest) -> list[Spec]:
     order = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DRAWN]
     return [{"name": f"{d.a} against {d.b}", **d.difference.estimate.to_dict()} for d in order]
+
+
+def benchmark_layers(b: Benchmark) -> list[Spec]:
+    """Each model on the average of all parts, or on the only one."""
+    shown = [s for s in b.scores if s.part == b.scores[0].part][:MOST_DRAWN]
+    records = [{"name": s.model, **_limited(s.value.value, s.value.low, s.value.high)} for s in shown]
+    return interval_layers(records, f"{b.metric}, {100 * b.confidence_level:g}% interval")
 
 
 def coefficient_layers(a: Agreement) -> list[Spec]:

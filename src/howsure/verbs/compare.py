@@ -116,15 +116,14 @@ def compare(
         from howsure.engines.joined import Join
         from howsure.verbs.compare_labels import Wanted, compare_logs
 
-        unused = {"true": true, "positive": positive, "sentence": sentence, "metric": metric, "by": by}
-        for name, value in unused.items():
+        for name, value in {"true": true, "positive": positive, "sentence": sentence, "metric": metric}.items():
             if value is not None:
-                raise InputError(f"logs say what is right: leave `{name}=` out (of a part: `where=\"task = 'x'\"`).")
+                raise InputError(f"logs say what is right: leave `{name}=` out.")
         names = _validate.listed(prob)
         if len(names) > 1:
             raise InputError("with a log per model, `prob=` names the one confidence that each of them has.")
         wanted = Wanted.of(None, None, samples, planned, level, generator, progress)
-        join = Join(key or "key", next(iter(names), None), groups=groups, scale=scale)
+        join = Join(key or "key", next(iter(names), None), groups=groups, by=by, scale=scale)
         return compare_logs(list(y_true), join, where, missing, chosen, wanted)
     if y_preds is not None or pred is not None:
         from howsure.verbs.compare_labels import Wanted, compare_labels

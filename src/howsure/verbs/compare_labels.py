@@ -14,9 +14,15 @@ from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
 from howsure.engines.items import is_spark_frame, open_table
 from howsure.engines.joined import Join, joined_logs
-from howsure.engines.labelled import LabelledItems, LabelSequences, labels_from_arrays, labels_from_table
+from howsure.engines.labelled import (
+    LabelledItems,
+    LabelSequences,
+    as_appearing,
+    labels_from_arrays,
+    labels_from_table,
+)
 from howsure.errors import InputError
-from howsure.evaluation.contests.analysis import Field, duels, system_scores
+from howsure.evaluation.contests.analysis import Field, adjusted_slices, contest_slice, duels, ranks_of, system_scores
 from howsure.evaluation.contests.contrast import METRICS
 from howsure.evaluation.contests.result import Contest
 from howsure.evaluation.scores.analysis import span_notes
@@ -114,9 +120,21 @@ def _of_files(
 
 def compare_logs(logs: list[Any], join: Join, where: Any, missing: str, engine: Engine, wanted: Wanted) -> Contest:
     """The contest of models that have a log each: who is right more often, and whose confidence is better."""
-    rows, judged, left_out, notes = joined_logs(logs, join, where, missing, engine)
-    field, _ = _field(rows, "accuracy", None)
-    return _contest(field, judged, notes, left_out, ", ".join(rows.preds), wanted)
+    paired = joined_logs(logs, join, where, missing, engine)
+    rows = paired.rows
+    field = replace(_field(rows, "accuracy", None)[0], item=paired.item)
+    made = _contest(field, paired.judged, paired.notes, paired.left_out, ", ".join(rows.preds), wanted)
+    if paired.by is None:
+        return made
+    codes, names = paired.by
+    slices = []
+    for code, name in enumerate(names):
+        held = codes == code
+        groups = None if rows.groups is None else as_appearing(rows.groups[held])
+        right = {model: p[held] for model, p in rows.preds.items()}
+        part, _ = _field(LabelSequences(rows.labels, rows.gold[held], right, groups), "accuracy", None)
+        slices.append(contest_slice(name, part, wanted.level))
+    return replace(made, by=join.by, slices=adjusted_slices(slices))
 
 
 def _compared(rows: LabelledItems, in_order: bool, wanted: Wanted) -> Contest:
@@ -152,7 +170,7 @@ def _contest(
         calibration = Comparison(scored.models, calibrations, pairs, level, n_groups, source=source)
     groups = None if field.groups is None else int(field.groups.max()) + 1
     positive = None if wanted.positive is None else str(wanted.positive)
-    about = wanted.planned, calibration, notes, left_out, source
+    about = wanted.planned, calibration, notes, left_out, source, ranks_of(field, level)
     return Contest(wanted.metric, scores, found, field.n, groups, level, positive, *about)
 
 

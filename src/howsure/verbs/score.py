@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from howsure import _validate
 from howsure.errors import InputError
@@ -13,9 +13,14 @@ from howsure.evaluation.scores.result import Score
 if TYPE_CHECKING:
     from howsure.engines.engine import Engine
     from howsure.engines.labelled import LabelledItems
+    from howsure.evaluation.scores.benchmark import Benchmark
 
 
-def score(
+@overload
+def score(y_true: Any, y_pred: None = None, **options: Any) -> Score | Benchmark: ...
+@overload
+def score(y_true: Any, y_pred: Any, **options: Any) -> Score: ...
+def score(  # type: ignore[misc]
     y_true: Any,
     y_pred: Any = None,
     *,
@@ -28,9 +33,14 @@ def score(
     true: str | None = None,
     pred: str | None = None,
     where: str | None = None,
+    value: str | None = None,
+    item: str | None = None,
+    model: str | None = None,
+    by: str | None = None,
+    half_width: float = 0.02,
     engine: Engine | str | None = None,
-) -> Score:
-    """Accuracy, precision, recall and F of labels, per class and averaged, each with its interval.
+) -> Score | Benchmark:
+    """Accuracy, precision, recall and F of labels, each with its interval; or the scores of models' answers to items.
 
     Parameters
     ----------
@@ -52,14 +62,21 @@ def score(
         Of all intervals.
     true, pred, where
         For tables: columns, and an SQL condition.
+    value : str
+        A table with a row each answer of a model to an item: the column, or SQL expression, that scores it. A `howsure.Log` has one.
+    item, model, by : str
+        With `value`: columns of the item, of the model, and of parts (tasks) that are scored apart and averaged.
+    half_width : float
+        With `value`: of an interval for which to tell the items needed.
     engine : Engine or str
         Where a table is read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are the
         same on all. Labels are counted as they are read; `spans`, which depend on the order of rows, hold them in memory.
 
     Returns
     -------
-    Score
-        Confusion matrix, metrics with intervals, baselines, ceiling, and a verdict.
+    Score or Benchmark
+        Of labels: confusion matrix, metrics with intervals, baselines, ceiling, and a verdict. Of answers: each model on each part with
+        its interval, what its runs vary by, items needed, and the places that each model can have, all at once.
 
     Notes
     -----
@@ -75,10 +92,29 @@ def score(
     from howsure.engines.engine import engine_of
     from howsure.engines.items import is_spark_frame, is_table, open_table
     from howsure.engines.labelled import LabelledItems, labels_from_arrays, labels_from_table
+    from howsure.engines.logs.table import Log
 
     level = _validate.fraction(confidence_level, "confidence_level")
     weight = _validate.not_negative(beta, "beta")
     chosen = engine_of(engine)
+    if value is not None or (isinstance(y_true, Log) and pred is None and true is None):
+        if y_pred is not None or not is_table(y_true):
+            raise InputError("`value=` scores a table of answers: give a path, a data frame or a `howsure.Log`.")
+        labels = {"true": true, "pred": pred, "second": second, "sentence": sentence, "spans": spans or None}
+        for name, given_label in labels.items():
+            if given_label is not None:
+                raise InputError(f"answers are scored by their value: leave `{name}=` out.")
+        return _of_answers(
+            y_true,
+            {"value": value, "item": item, "model": model, "by": by, "groups": groups},
+            where,
+            level,
+            half_width,
+            chosen,
+        )
+    for name, given_role in (("item", item), ("model", model), ("by", by)):
+        if given_role is not None:
+            raise InputError(f"`{name}=` is about answers of models: say what scores them with `value=`.")
     if y_pred is not None:
         extra = {"groups": groups, "second": second} | ({"sentence": sentence} if spans else {})
         with labels_from_arrays(y_true, {"y_pred": y_pred}, **extra) as rows:
@@ -91,6 +127,27 @@ def score(
         given = {"groups": groups, "second": second, "where": where} | ({"sentence": sentence} if spans else {})
         with labels_from_table(table, true, [pred] if pred else None, **given) as rows:
             return _scored(LabelledItems(rows), spans, weight, level)
+
+
+def _of_answers(
+    source: Any, roles: dict[str, str | None], where: str | None, level: float, half_width: float, engine: Engine
+) -> Benchmark:
+    """The scores of models' answers, a row each."""
+    from howsure.engines.coded import answers_of
+    from howsure.engines.items import is_spark_frame
+    from howsure.engines.tables import Table
+    from howsure.evaluation.scores.benchmark import benchmark
+
+    if engine.is_spark or is_spark_frame(source):
+        raise InputError("answers are scored on this machine, not on Spark: leave `engine=` out.")
+    if not _validate.not_negative(half_width, "half_width"):
+        raise InputError("`half_width=` must be above 0.")
+    with Table(source, engine) as table:
+        answers, left_out = answers_of(table, roles, where)
+        by = roles["by"] or (None if table.log is None else "task")
+        about: dict[str, Any] = {"metric": roles["value"] or "value", "by": by}
+        about["notes"] = table.notes if table.log is None else table.log.notes
+        return benchmark(answers, level, half_width, **about, left_out=left_out, source=table.name)
 
 
 def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Score:

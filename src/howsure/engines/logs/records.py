@@ -8,7 +8,6 @@ import json
 import os
 import re
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,7 +76,7 @@ def log_files(pattern: str, kind: str | None) -> tuple[list[tuple[str, str]], in
 def recognised(path: str) -> str | None:
     """The format of a file by what is in it; None where it is no log of a tool that is known."""
     try:
-        if zipfile.is_zipfile(path):
+        if _is_zip(path):
             with open(path, "rb") as packed:
                 named = any(e[0] == "header.json" or e[0].startswith("_journal/") for e in _entries(packed))
             return "inspect" if named else None
@@ -112,7 +111,7 @@ def _is_response(record: Any) -> bool:
 def records(path: str, kind: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
     """Each record of a file with its place; what is not a record is given as a `Skipped`."""
     try:
-        if zipfile.is_zipfile(path):
+        if _is_zip(path):
             yield from _zipped(path)
         elif kind == "inspect" or (kind == "promptfoo" and _is_document(path)):
             yield from _document(path, ("samples",) if kind == "inspect" else ("results", "results"))
@@ -240,6 +239,8 @@ def _zipped(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
     with open(path, "rb") as raw, open(path, "rb") as listed:
         heads = [e for e in _entries(listed) if e[0] in ("header.json", "_journal/start.json")]
         about = json.loads(_unpacked(raw, max(heads)[1:])) if heads else {}  # the header, where there are both
+        if not _listed(listed):
+            yield Place(path, "", about), Skipped("the zip is cut off: only whole samples before that are read")
         for name, *entry in _entries(listed):
             if name.startswith("samples/"):
                 place = Place(path, name, about)
@@ -251,11 +252,11 @@ def _zipped(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
 
 def _entries(file: IO[bytes]) -> Iterator[tuple[str, int, int, int]]:
     """Name, method, packed size and place of each entry of a zip, one at a time: Python's reader holds them all."""
-    file.seek(max(file.seek(0, os.SEEK_END) - HEAD, 0))
-    tail = file.read()
+    tail = _listed(file)
+    if not tail:
+        yield from _entries_before_a_cut(file)
+        return
     end = tail.rfind(b"PK\x05\x06")
-    if end < 0:
-        raise OSError("the list of a zip's entries is missing")
     count, start = struct.unpack("<10xH4xI", tail[end : end + 20])
     if start == 0xFFFFFFFF or count == 0xFFFF:
         file.seek(struct.unpack("<8xQ", tail[end - 20 : end - 4])[0])
@@ -273,6 +274,32 @@ def _entries(file: IO[bytes]) -> Iterator[tuple[str, int, int, int]]:
                     size = large.pop(0)
                 whole, packed, at = packed, at, size
         yield name, method, packed, at
+
+
+def _is_zip(path: str) -> bool:
+    """Whether it begins like one; it may be cut off."""
+    with open(path, "rb") as file:
+        return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def _listed(file: IO[bytes]) -> bytes:
+    """The end of a zip, with the place of the list of its entries; nothing where it is cut off."""
+    file.seek(max(file.seek(0, os.SEEK_END) - HEAD, 0))
+    tail = file.read()
+    return tail if 0 <= tail.rfind(b"PK\x05\x06") <= len(tail) - 22 else b""
+
+
+def _entries_before_a_cut(file: IO[bytes]) -> Iterator[tuple[str, int, int, int]]:
+    """The same from the entries themselves, where the list at the end is missing."""
+    size, at = file.seek(0, os.SEEK_END), 0
+    while at + 30 <= size:
+        file.seek(at)
+        mark, flags, method, packed, of_name, of_extra = struct.unpack("<4s2xHH8xI4xHH", file.read(30))
+        after = at + 30 + of_name + of_extra + packed
+        if mark != b"PK\x03\x04" or flags & 8 or after > size:  # sizes that are told later, or cut off
+            return
+        yield file.read(of_name).decode(errors="replace"), method, packed, at
+        at = after
 
 
 def _unpacked(raw: IO[bytes], entry: Sequence[int]) -> bytes:

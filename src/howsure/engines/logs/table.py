@@ -132,6 +132,7 @@ class LogTable:
     sources: dict[str, int]
     repeated: bool  # several samples of an item
     notes: tuple[str, ...]
+    of_confidence: tuple[str, ...]  # notes on the sources
 
     def groups(self, given: str | None) -> str | None:
         """Samples of one question are dependent: they are groups unless others are named."""
@@ -233,6 +234,7 @@ class _Finish:
     def __init__(self, log: Log, folder: Path, parts: _Parts, tally: Tally) -> None:
         self._log, self._folder, self._parts, self._tally = log, folder, parts, tally
         self._notes: list[str] = []
+        self._of_confidence: list[str] = []
 
     def table(self, top: float | None, others: int, n_files: int) -> LogTable:
         """Write the table."""
@@ -261,16 +263,8 @@ class _Finish:
             ).fetchone()
             assert counts is not None
             sources = {s: int(n) for s, n in zip(SOURCES, counts, strict=True) if n}
-            columns = ["task", "model", "run", "item", "task || '/' || item AS question"]
-            columns += [
-                "question || '/' || sample AS key",
-                "sample",
-                "samples",
-                "correct",
-                "value",
-                "answer",
-                "expected",
-            ]
+            columns = ["task, model, run, item, task || '/' || item AS question, question || '/' || sample AS key"]
+            columns += ["sample, samples, correct, value, answer, expected"]
             columns += ["tokens"] * any(s in sources for s in ("sequence", "per_token", "first_token"))
             columns += [f"{made[s]} AS {s}" for s in sources]
             if len(sources) == 1:
@@ -282,7 +276,7 @@ class _Finish:
             self._say_sources(sources)
         for part in self._parts.paths:
             part.unlink()
-        return LogTable(path, sources, repeated, tuple(self._notes))
+        return LogTable(path, sources, repeated, tuple(self._notes), tuple(self._of_confidence))
 
     def _one(self, sql: str) -> Any:
         found = self._connection.execute(sql.replace("{}", self._sql)).fetchone()
@@ -304,9 +298,12 @@ class _Finish:
             self._notes.append(
                 f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
             )
-        unknown = self._one("SELECT count(*) FROM {} WHERE correct IS NULL")
+        unknown, graded = self._one("SELECT (count(*) - count(value), count(value) - count(correct)) FROM {}")
         if unknown:
             self._notes.append(f"{unknown:,} of {t.read:,} answers are not marked as right or wrong.")
+        if graded:
+            told = "graded, neither right nor wrong: `howsure score` takes their mean"
+            self._of_confidence.append(f"{graded:,} of {t.read:,} answers are {told}.")
         doubtful = self._connection.execute(
             f"SELECT count(*), min(task || '/' || item) FROM (SELECT task, item FROM {self._sql} "
             "GROUP BY task, item HAVING count(DISTINCT expected) > 1)"
@@ -324,10 +321,12 @@ class _Finish:
             return 1.0
         top = given or (1.0 if high is None or high <= 1.0 else 10.0 if high <= 10.0 else 100.0)
         if top > 1.0 and given is None:
-            self._notes.append(f"Stated confidences run up to {high:g}: read as 0 to {top:g} (`stated={top:g}`).")
+            self._of_confidence.append(
+                f"Stated confidences run up to {high:g}: read as 0 to {top:g} (`stated={top:g}`)."
+            )
         beyond = self._one(f"SELECT count(*) FROM {{}} WHERE bare > {top}")
         if beyond:
-            self._notes.append(f"{beyond:,} stated confidences are above {top:g} and left out.")
+            self._of_confidence.append(f"{beyond:,} stated confidences are above {top:g} and left out.")
         return top
 
     def _repeats(self) -> bool:
@@ -352,13 +351,17 @@ class _Finish:
         item = "model, run, task, item"
         once = self._one(f"SELECT count(*) FROM (SELECT 1 FROM {{}} GROUP BY {item} HAVING count(*) = 1)")
         if once:
-            self._notes.append(f"{once:,} items have one sample only, and so no agreement.")
-        return (
-            f"(SELECT * REPLACE (coalesce(sample, row_number() OVER (PARTITION BY {item} ORDER BY row)) AS sample, "
-            f"coalesce(same, CASE WHEN {answer} IS NOT NULL THEN count(*) OVER (PARTITION BY {item}, {answer}) - 1 END) AS same, "
-            f"coalesce(others, nullif(count(*) OVER (PARTITION BY {item}) - 1, 0)) AS others), "
-            f"count(*) OVER (PARTITION BY {item}) AS samples FROM {self._sql})"
+            self._of_confidence.append(f"{once:,} items have one sample only, and so no agreement.")
+        # Windows hold all that they read, so they read little: a number for the item, one for the answer.
+        few = f"SELECT row, sample, same, others, hash({item}) AS i, CASE WHEN {answer} IS NOT NULL THEN hash({answer}) END AS a"
+        self._connection.execute(
+            "CREATE TEMP TABLE sampled AS SELECT row, count(*) OVER (PARTITION BY i) AS samples, "
+            "coalesce(sample, row_number() OVER (PARTITION BY i ORDER BY row)) AS sample, "
+            "coalesce(same, CASE WHEN a IS NOT NULL THEN count(*) OVER (PARTITION BY i, a) - 1 END) AS same, "
+            "coalesce(others, nullif(count(*) OVER (PARTITION BY i) - 1, 0)) AS others "
+            f"FROM ({few} FROM {self._sql})"
         )
+        return f"(SELECT * FROM (SELECT * EXCLUDE (sample, same, others) FROM {self._sql}) JOIN sampled USING (row))"
 
     def _shrunk(self, inner: str) -> str:
         """SQL of the agreement, shrunk."""
@@ -381,7 +384,7 @@ class _Finish:
             said += ", as it is: two samples an item do not tell how noisy it is."
         else:
             said += f", shrunk (mean {made.mean:.2f}): {m[-1]} of {k[-1]} counts as {shrunk[-1]:.3f}."
-        self._notes.append(said)
+        self._of_confidence.append(said)
         cases = " ".join(
             f"WHEN same = {a} AND others = {b} THEN {p!r}" for (a, b, _), p in zip(found, shrunk.tolist(), strict=True)
         )
@@ -393,7 +396,7 @@ class _Finish:
                 f"SELECT min(tokens), avg(tokens), max(tokens) FROM {self._sql}"
             ).fetchone() or (0, 0, 0)
             length = f"{few:,} to {many:,} tokens, {mean:.1f} on average" if few != many else f"{few:,} tokens"
-            self._notes.append(f"Answers with log-probabilities have {length}; `sequence` falls with length.")
+            self._of_confidence.append(f"Answers with log-probabilities have {length}; `sequence` falls with length.")
         if len(sources) > 1:
             listed = ", ".join(f"`{s}` ({n:,})" for s, n in sources.items())
-            self._notes.append(f"Confidence has several sources, each a column: {listed}.")
+            self._of_confidence.append(f"Confidence has several sources, each a column: {listed}.")

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
-from howsure.calibration.estimation.perfection import holm
+from howsure.calibration.estimation.perfection import benjamini_hochberg, holm
+from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.contests.contrast import contrast, metric_of
-from howsure.evaluation.contests.result import Duel, SystemScore
+from howsure.evaluation.contests.ranks import Ranks, ranked
+from howsure.evaluation.contests.result import ContestSlice, Duel, SystemScore
 from howsure.evaluation.contests.significance import (
     Power,
     Test,
@@ -27,7 +29,7 @@ from howsure.evaluation.contests.significance import (
     sign_flips,
 )
 from howsure.evaluation.scores.analysis import f_rows, macro_f1
-from howsure.evaluation.scores.metrics import accuracy, estimated, influence, variance
+from howsure.evaluation.scores.metrics import accuracy, correction, estimated, influence, variance
 from howsure.evaluation.units import Units, label_units
 from howsure.kernels.cells import Ints
 from howsure.processes import Progress
@@ -44,6 +46,7 @@ class Field:
     metric: str
     positive: int | None
     count: Ints | None = None  # how often each row counts
+    item: Ints | None = None  # of the rows, where items are answered several times
 
     @property
     def n(self) -> int:
@@ -78,6 +81,22 @@ def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
 def _accuracy(f: Field, i: int, level: float) -> Estimate:
     units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups, f.count)
     return estimated(accuracy(units.totals()), units, level, rows=float(f.n))
+
+
+def ranks_of(f: Field, confidence_level: float) -> Ranks | None:
+    """The places of three systems or more, from their influences on the units that all share."""
+    k = len(f.names)
+    if k < 3:
+        return None
+    units = f.units(tuple(range(k)))
+    averages = [metric_of(units.totals(s), f.metric, f.positive) for s in range(k)]
+    u = np.stack([influence(m, units, s) for s, m in enumerate(averages)], axis=1)
+    size = np.repeat(np.asarray(units.gold.sum(axis=1)).ravel(), units.count)
+    if units.n < 2 or size.max() >= size.sum():
+        return None
+    degrees = Balance.of(size / size.sum()).degrees if units.clustered else units.n - 1.0
+    u *= sqrt(correction(units.n, units.clustered))
+    return ranked(f.names, [m.value for m in averages], u, units.count, degrees, f.n, confidence_level)
 
 
 def duels(
@@ -119,7 +138,39 @@ def _duel(f: Field, i: int, j: int, samples: int, rng: np.random.Generator, leve
         tests = (*tests, permutation(c, samples, rng.spawn(1)[0]))
     tests = (*tests, Test("paired bootstrap", boot.p_value))
     difference = Difference(delta, max(delta - z * se, -1.0), min(delta + z * se, 1.0), tests[0].p_value)
-    return Duel(f.names[i], f.names[j], difference, tests, boot, power, None, a_only, b_only)
+    share = _share_of_runs(f, i, j, spread)
+    return Duel(f.names[i], f.names[j], difference, tests, boot, power, None, a_only, b_only, share)
+
+
+def _share_of_runs(f: Field, i: int, j: int, spread: float) -> float | None:
+    """Which share of the variance of the difference comes from answers to the same item: σ²/n, σ² within items."""
+    if f.item is None or spread == 0.0:
+        return None
+    d, times = (f.right[i] - f.right[j]).astype(np.float64), np.bincount(f.item)
+    off = d - (np.bincount(f.item, d) / times)[f.item]
+    return min(float(off @ off) / (len(d) - len(times)) / len(d) / spread, 1.0)
+
+
+def contest_slice(name: str, f: Field, level: float) -> ContestSlice:
+    """The accuracy of each system on some of the rows, and the difference of the first two."""
+    units = f.units((0, 1))
+    averages = [accuracy(units.totals(s)) for s in (0, 1)]
+    delta = averages[0].value - averages[1].value
+    values = tuple(float(r.mean()) for r in f.right)
+    if units.n < 2:
+        return ContestSlice(name, f.n, values, Difference(delta, None, None, None))
+    half = sqrt(variance(influence(averages[0], units, 0) - influence(averages[1], units, 1), units))
+    half *= student_quantile(0.5 + level / 2, units.n - 1) if units.clustered else normal_quantile(0.5 + level / 2)
+    only = f.rows(f.right[0] > f.right[1]), f.rows(f.right[0] < f.right[1])
+    p = _accuracy_tests(f, 0, 1, *only)[0][0].p_value
+    return ContestSlice(name, f.n, values, Difference(delta, max(delta - half, -1.0), min(delta + half, 1.0), p))
+
+
+def adjusted_slices(found: list[ContestSlice]) -> tuple[ContestSlice, ...]:
+    """The clearest difference first, p-values adjusted for the number of slices."""
+    adjusted = benjamini_hochberg([s.difference.p_value for s in found])
+    made = [replace(s, adjusted_p_value=p) for s, p in zip(found, adjusted, strict=True)]
+    return tuple(sorted(made, key=lambda s: (s.adjusted_p_value is None, s.adjusted_p_value, s.name)))
 
 
 def _accuracy_tests(f: Field, i: int, j: int, a_only: int, b_only: int) -> tuple[tuple[Test, ...], float]:

@@ -12,6 +12,7 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import p_words
 from howsure.calibration.gate import Regression
 from howsure.calibration.result import Calibration
+from howsure.evaluation.contests.ranks import Ranks
 from howsure.evaluation.contests.significance import Bootstrap, Power, Test
 from howsure.evaluation.scores.result import left_out_text
 
@@ -30,7 +31,7 @@ class Duel(Record):
     """By how much system `a` is better than system `b`: a positive difference favours `a`. The first test is the one that counts."""
 
     SHOWN = """a b effect_size=difference.value difference adjusted_p_value tests bootstrap power
-        only_a_right=a_only only_b_right=b_only"""
+        only_a_right=a_only only_b_right=b_only share_of_runs?"""
 
     a: str
     b: str
@@ -41,16 +42,30 @@ class Duel(Record):
     adjusted_p_value: float | None = None
     a_only: int | None = None  # rows that only `a` has right
     b_only: int | None = None
+    share_of_runs: float | None = None  # of the variance, where items are answered several times
 
     def __repr__(self) -> str:
         return f"Duel({self.a} - {self.b}: {self.difference!r})"
 
 
 @dataclass(frozen=True, slots=True)
+class ContestSlice(Record):
+    """One value of the `by` column: accuracy of each system, and the difference of the first two, p adjusted."""
+
+    SHOWN = "slice=name n accuracies difference adjusted_p_value"
+
+    name: str
+    n: int
+    accuracies: tuple[float, ...]
+    difference: Difference
+    adjusted_p_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Contest(Result):
     """How systems compare on the same items. Made by `howsure.compare` when it is given labels."""
 
-    SHOWN = "verdict metric positive n n_groups confidence_level systems pairs=duels left_out notes"
+    SHOWN = "verdict metric positive n n_groups confidence_level systems pairs=duels ranks? by? slices? left_out notes"
 
     metric: str
     systems: tuple[SystemScore, ...]
@@ -64,6 +79,9 @@ class Contest(Result):
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, int], ...] = ()
     source: str = "arrays"
+    ranks: Ranks | None = None  # of three systems or more
+    by: str | None = None
+    slices: tuple[ContestSlice, ...] = ()
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{s.name} {s.value!r}" for s in self.systems)
@@ -102,7 +120,11 @@ class Contest(Result):
 
     def table(self) -> list[dict[str, Any]]:
         """One row a system."""
-        return [{"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} for s in self.systems]
+        places = {} if self.ranks is None else {r.name: {"place": r.places} for r in self.ranks.each}
+        return [
+            {"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} | places.get(s.name, {})
+            for s in self.systems
+        ]
 
     figure = drawn_by("howsure.plots.labels.contest_figure")
     to_text = drawn_by("howsure.report.text.labels.contest_text")
@@ -137,17 +159,9 @@ def _limits(c: Contest, d: Duel) -> str:
 def _ranking(c: Contest) -> str:
     order = sorted(c.systems, key=lambda s: -s.value.value)
     ranked = ", ".join(f"{s.name} ({s.value.value:.3f})" for s in order)
-    alpha = 1.0 - c.confidence_level
-    clear = [d for d in c.duels if d.adjusted_p_value is not None and d.adjusted_p_value < alpha]
-    first = order[0].name
-    beaten = {d.b if d.a == first else d.a for d in clear if first in (d.a, d.b)}
-    rest = [s.name for s in order[1:] if s.name not in beaten]
-    top = (
-        f"{first} is clearly better than all others"
-        if not rest
-        else f"{first} is not clearly better than {', '.join(rest[:4])}{', …' if len(rest) > 4 else ''}"
-    )
-    return f"By {c.metric_name}: {ranked}. {top}; {len(clear)} of {len(c.duels)} pairs differ (p adjusted by Holm)."
+    if c.ranks is None:
+        return f"By {c.metric_name}: {ranked}. They cannot be ranked: there are no two independent units."
+    return f"By {c.metric_name}: {ranked}. {c.ranks.sentence(c.confidence_level)}"
 
 
 def _probabilities(c: Contest) -> str:

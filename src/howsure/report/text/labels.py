@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from howsure.report.text.layout import WIDTH, and_more, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from howsure.calibration.estimation.intervals import Estimate
     from howsure.evaluation.annotation.agreement import Coefficient
     from howsure.evaluation.annotation.result import Agreement, Crowd
+    from howsure.evaluation.contests.ranks import Ranks
     from howsure.evaluation.contests.result import Contest, Duel
+    from howsure.evaluation.scores.benchmark import Benchmark
     from howsure.evaluation.scores.result import Confusion, Score
     from howsure.evaluation.splits import Split
 
@@ -253,18 +255,22 @@ def comparison_text(c: Comparison) -> str:
         lines += [f"    {label:<26} {_difference(d)}" for label, d in losses.items()]
     parts.append("\n".join(lines))
     if c.slices:
-        a, b = (cut(m, 12) for m in c.models[:2])
-        lines = [
-            f"By {printable(c.by or '')}, clearest difference first:",
-            f"  {'':<24} {'rows':>9} {a:>12} {b:>12}  {'adjusted p':>10}",
-        ]
-        for s in c.slices[:MOST_SLICES]:
-            errors = [f"{'–' if e is None else f'{e:.4f}':>12}" for e in s.errors[:2]]
-            p_value = "–" if s.adjusted_p_value is None else f"{s.adjusted_p_value:.3g}"
-            lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {errors[0]} {errors[1]}  {p_value:>10}")
-        lines += and_more(c.slices, MOST_SLICES)
-        parts.append("\n".join(lines))
+        parts.append(_slices(c.by, c.models, [(s, s.errors) for s in c.slices]))
     return joined([*parts, *(filled(printable(n)) for n in c.notes)])
+
+
+def _slices(by: str | None, names: Sequence[str], slices: Sequence[tuple[Any, Sequence[float | None]]]) -> str:
+    """Slices with the numbers of the first two systems, and the p-value of their difference."""
+    a, b = (cut(m, 12) for m in names[:2])
+    lines = [
+        f"By {printable(by or '')}, clearest difference first:",
+        f"  {'':<24} {'rows':>9} {a:>12} {b:>12}  {'adjusted p':>10}",
+    ]
+    for s, numbers in slices[:MOST_SLICES]:
+        shown = [f"{'–' if e is None else f'{e:.4f}':>12}" for e in numbers[:2]]
+        p_value = "–" if s.adjusted_p_value is None else f"{s.adjusted_p_value:.3g}"
+        lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {shown[0]} {shown[1]}  {p_value:>10}")
+    return "\n".join(lines + and_more(slices, MOST_SLICES))
 
 
 def _difference(d: Difference | None) -> str:
@@ -275,23 +281,57 @@ def _difference(d: Difference | None) -> str:
     return f"{d.value:+.5f}  {limits(d, '+.5f')}  p {p_text(d.p_value)}"
 
 
+def benchmark_text(b: Benchmark) -> str:
+    """Verdict first, then each model on each part, what runs vary by, and neighbours in the order."""
+    from howsure.report.tables import verdict_and_table
+
+    head, main = b.scores[0], b.main
+    parts = [verdict_and_table(b).rstrip("\n")]
+    repeated = [s.runs for s in b.scores if s.runs is not None]
+    if repeated:
+        share = max(r.share for r in repeated)
+        parts.append(
+            filled(
+                f"Runs: an item has {head.answers / head.items:.3g} answers of a model. They make up to {share:.0%} of a "
+                f"score's variance: twice the runs would narrow its interval by {max(r.twice for r in repeated):.0%}, twice "
+                "the items by 29%."
+            )
+        )
+    return joined([*parts, "" if main is None else _neighbours(main, b.confidence_level, "items")])
+
+
+def _neighbours(r: Ranks, level: float, what: str) -> str:
+    """Neighbours in the order of systems, with limits that hold for all pairs at once."""
+    lines = [f"Neighbours in the order, on {r.n:,} {what}; limits hold for all pairs at once ({100 * level:g}%)"]
+    lines.append(f"  {'':<37} ahead by{what + ' for power 80%':>31}")
+    for p in r.next_pairs[:MOST_DUELS]:
+        name, needed = f"{cut(p.a, 17)} / {cut(p.b, 17)}", p.power.rows_for_80_percent
+        ahead = f"{p.difference:.4f} {limits(p, '+.4f')}"
+        lines.append(f"  {name:<37} {ahead:<26} {'–' if needed is None else f'{needed:,}':>12}")
+    return "\n".join(lines + and_more(r.next_pairs, MOST_DUELS))
+
+
 def contest_text(c: Contest) -> str:
     """Verdict first, then the systems, the differences with their tests, and the power."""
     groups = in_groups(c.n_groups)
     also = c.metric != "accuracy"
-    head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy" if also else "")
+    head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy  " if also else "") + ("place" if c.ranks else "")
+    places = {} if c.ranks is None else {r.name: r.places for r in c.ranks.each}
     lines = [f"{c.n:,} rows{groups}", head.rstrip()]
     for s in c.systems:
         value = f"{s.value.value:.4f} {limits(s.value)}"
-        right = f"{s.accuracy.value:.4f}" if also else ""
-        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}".rstrip())
+        right = f"{s.accuracy.value:.4f}    " if also else ""
+        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}{places.get(s.name, '')}".rstrip())
     parts = [filled(printable(c.verdict)), "\n".join(lines)]
+    parts += [] if c.ranks is None else [_neighbours(c.ranks, c.confidence_level, "rows")]
     shown = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DUELS] if len(c.duels) > 1 else c.duels
     parts.append(
         "\n".join(["Differences: by how much the first is better (positive favours the first)", *_duels(c, shown)])
     )
     if len(c.duels) > MOST_DUELS:
         parts[-1] += f"\n  … {len(c.duels) - MOST_DUELS:,} more pairs (--json lists all)"
+    if c.slices:
+        parts.append(_slices(c.by, [s.name for s in c.systems], [(s, s.accuracies) for s in c.slices]))
     if c.calibration is not None:
         parts.append("\n".join(_probabilities(c)))
     return joined([*parts, *notes(c.notes)])
@@ -310,6 +350,8 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
             lines.append(f"    {t.name:<26} p {p_text(t.p_value)}{one}")
         if len(c.duels) > 1 and d.adjusted_p_value is not None:
             lines.append(f"    {'adjusted for all pairs':<26} p {p_text(d.adjusted_p_value)}")
+        if d.share_of_runs is not None:
+            lines.append(f"    {'variance from runs':<26} {d.share_of_runs:.0%}")
         needed = d.power.rows_needed()
         if needed is not None:
             lines.append(f"    {'rows for power 80%':<26} {needed:,}")

@@ -56,6 +56,40 @@ def test_files_joined_on_a_key(frame, tmp_path):
     assert joined.pairs[0].error_squared.p_value == pytest.approx(direct.pairs[0].error_squared.p_value, rel=1e-6)
 
 
+def holed(frame, column, rows):
+    return frame.assign(**{column: frame[column].astype(float).mask(frame.index.isin(rows))})
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_items_without_a_value_are_left_out_of_all_files(frame, tmp_path, order, capsys):
+    a = holed(holed(frame.rename(columns={"model_a": "q"}), "q", [3, 4]), "y", [9])[["id", "y", "q", "doc"]]
+    b = holed(frame.rename(columns={"model_b": "q"}), "q", [4, 200])[["id", "y", "q", "doc"]]
+    a.to_csv(tmp_path / "a.csv", index=False)
+    b.sample(frac=1, random_state=0).to_csv(tmp_path / "b.csv", index=False)
+    names = ["model_a", "model_b"]
+    files = [str(tmp_path / "ab"[i]) + ".csv" for i in order]
+    whole = frame.drop(index=[3, 4, 9, 200])
+    direct = howsure.compare(whole.y, {"ab"[i]: whole[names[i]] for i in order}, groups=whole.doc)
+    made = howsure.compare(files, key="id", groups="doc")
+    assert made.calibrations[0].n == 2996
+    assert made.pairs[0].brier.value == pytest.approx(direct.pairs[0].brier.value, rel=1e-9)
+    assert made.pairs[0].error_squared.p_value == pytest.approx(direct.pairs[0].error_squared.p_value, rel=1e-6)
+    said = {
+        "a.csv: 3 of 3,000 rows have no `y` (1) or no `q` (2): left out (`missing='error'` refuses instead).",
+        "b.csv: 2 of 3,000 rows have no `q`: left out (`missing='error'` refuses instead).",
+    }
+    assert set(made.notes[:2]) == said
+    assert made.notes[2] == "2,996 of 3,000 items are complete in every file."
+    assert run(["compare", *files, "--key", "id", "--missing", "error"]) == 2
+    assert "--missing drop leaves such rows out" in capsys.readouterr().err
+
+
+def test_nothing_is_left_of_two_files(tmp_path, capsys):
+    files = [write(tmp_path, "a.csv", "1,1,0.6\n2,0,\n"), write(tmp_path, "b.csv", "1,1,\n2,0,0.3\n")]
+    assert run(["compare", *files, "--key", "id"]) == 2
+    assert "no item has a label and a probability in every file" in capsys.readouterr().err
+
+
 def test_three_models_are_ranked(frame):
     made = howsure.compare(frame.y, {"a": frame.model_a, "b": frame.model_b, "half": np.full(len(frame), 0.5)})
     assert len(made.pairs) == 3

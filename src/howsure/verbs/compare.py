@@ -220,5 +220,5 @@ def _from_tables(
         raise InputError("`where=` works on one file; filter the files first.")
     if len(names) > 1:
         raise InputError("with a file per model, `prob=` names the one column that each of them has.")
-    join = Join(key, names[0] if names else None, true, positive, **reading)
+    join = Join(key, names[0] if names else None, true, positive, missing=missing, **reading)
     return joined_tables(tables, join, engine)

@@ -52,10 +52,17 @@ def test_ctrl_c_while_kernels_are_compiled(folder, moment, monkeypatch, tmp_path
 def test_an_end_that_no_finally_sees_removes_temporary_files(tmp_path):
     from howsure.files import remove_unfinished, whole_file, whole_folder
 
-    with tempfile.TemporaryDirectory(dir=tmp_path) as folder, pytest.raises(FileNotFoundError):
-        with whole_file(tmp_path / "a.csv") as file, whole_folder(tmp_path / "b") as made:
+    def interrupted():
+        with (
+            tempfile.TemporaryDirectory(dir=tmp_path) as folder,
+            whole_file(tmp_path / "a.csv") as file,
+            whole_folder(tmp_path / "b") as made,
+        ):
             file.write(b"half")
             (made / "c").write_text("half")
             remove_unfinished()
             assert not os.path.exists(folder)
             assert not list(tmp_path.iterdir())
+
+    with pytest.raises(FileNotFoundError):
+        interrupted()

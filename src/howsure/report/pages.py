@@ -80,7 +80,11 @@ def abstention_page(a: Abstention) -> bytes:
     """The rule, the risk-coverage curve, what it rests on, cut-offs and costs."""
     charts = {"picture": chart(a.layers(), 340, "Share of wrong answers by the share of answers given")}
     tables = {
-        "Thresholds": [c.to_dict() for c in a.certificates] if a.by else [],
+        "Thresholds": [
+            {a.by: c.name, "items": c.n, "confidence at least": c.threshold, "answered": c.answered, "wrong": c.wrong}
+            for c in a.certificates
+            if a.by
+        ],
         "Cut-offs": a.table(),
         "Cheapest threshold by what a wrong answer costs (not certified)": [
             {

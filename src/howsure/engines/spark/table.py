@@ -17,9 +17,9 @@ from howsure.engines.files import Selection
 from howsure.engines.formats import BadFile, TableFile, bad_files, bad_files_error, table_files
 from howsure.engines.items import ItemRows
 from howsure.engines.joined import Join, complete_items, model_names, repeated_key, unlike_items, unlike_labels
-from howsure.engines.spark.rows import SparkRows, ValuesWork, evaluated, evaluated_beside, on_the_wire, sql_schema
+from howsure.engines.spark.rows import SparkRows, ValuesWork, evaluated_beside
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
-from howsure.engines.tables import Column, Table, as_arrow, quoted
+from howsure.engines.tables import Column, Table, quoted
 from howsure.engines.writing import Addition
 from howsure.errors import InputError
 

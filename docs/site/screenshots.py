@@ -176,7 +176,7 @@ def picture(browser: Any, at: str) -> bytes:
 
     opened = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
     opened.goto(at)
-    if at.startswith("file:"):
+    if at.endswith("page.html"):
         opened.wait_for_selector("html[data-drawn=yes]", timeout=120_000)
     else:
         opened.wait_for_timeout(1_000)

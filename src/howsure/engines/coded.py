@@ -5,16 +5,16 @@ Ratings are a row per label (item, annotator, label), or a column per annotator.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from howsure.engines.columns import TEXT_NAMES, guessed_column, label_column, text_column
+from howsure.engines.columns import TEXT_NAMES, guessed_column, label_column, plain_name, text_column
 from howsure.engines.items import items_from_table
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
@@ -34,7 +34,8 @@ def long_ratings(table: Table, roles: Roles, where: str | None, order: Sequence[
     taken, columns = list(roles.values()), {}
     for what, known in (("item", ITEM_NAMES), ("annotator", ANNOTATOR_NAMES), ("label", LABEL_NAMES)):
         name = roles[what]
-        found = table.column(name) if name else guessed_column(table, known, what, f"--{what}", skip=taken)
+        texts = TEXT_NAMES if what == "item" else ()
+        found = table.column(name) if name else guessed_column(table, known, what, f"`{what}=`", taken, texts)
         taken.append(found.name)
         columns[what] = found
     if len({c.name for c in columns.values()}) < 3:
@@ -58,22 +59,25 @@ MOST_LABELS = 30  # of columns that are taken for annotators
 def annotators_columns(table: Table, taken: Collection[str | None], where: str | None) -> list[str] | None:
     """The columns of a wide table that hold annotators' labels: all that are neither named like something else nor hold
     many values, if they share labels; None where a column is named like an annotator, or there are not two of them."""
-
-    def plain(name: str) -> str:
-        return re.sub(r"[^a-z0-9]", "", name.lower())
-
-    if any(plain(c.name) in ANNOTATOR_NAMES for c in table.columns):
+    if any(plain_name(c.name) in ANNOTATOR_NAMES for c in table.columns):
         return None
     other = {*ITEM_NAMES, *GOLD_NAMES, *TEXT_NAMES}
     found: dict[str, set[str]] = {}
     for c in table.columns:
-        if c.name in taken or plain(c.name) in other or c.is_nested or c.type.startswith(("DATE", "TIME", "DOUBLE")):
+        if (
+            c.name in taken
+            or plain_name(c.name) in other
+            or c.is_nested
+            or c.type.startswith(("DATE", "TIME", "DOUBLE"))
+        ):
             continue
-        values = {str(v) for v in table.values(f"CAST({quoted(c.name)} AS VARCHAR)", where, MOST_LABELS + 1)} - {"None"}
+        told = table.values(f"CAST({quoted(c.name)} AS VARCHAR)", where, MOST_LABELS + 1)
+        values = {v.strip().lower() for v in told if v is not None}
         if values and len(values) <= MOST_LABELS:
             found[c.name] = values
     common = set.intersection(*found.values()) if found else set()
-    return list(found) if len(found) > 1 and len(common) > 1 else None
+    shared = any(len(a & b) > 1 for a, b in combinations(found.values(), 2))  # one may have given one label only
+    return list(found) if common and shared else None
 
 
 def wide_ratings(

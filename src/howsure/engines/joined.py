@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -112,6 +113,8 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
 
 def model_names(paths: list[str]) -> tuple[str, ...]:
     """File names without endings; whole paths where those would clash."""
+    if len(set(paths)) < len(paths) and all(map(os.path.exists, paths)):
+        raise InputError("each file may be named once: a model is compared with another one.")
     short = [Path(p).name.split(".")[0] for p in paths]
     return tuple(short if len(set(short)) == len(short) else paths)
 

@@ -272,7 +272,8 @@ def _something_shared(names: tuple[str, ...], gold: Ints, pred: Ints, true: str,
     here, there = np.unique(gold), np.unique(pred)
     if not len(np.intersect1d(here, there)):
         one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
-        raise InputError(f"`{true}` and `{said}` have no label in common: {one} against {two}.")
+        alike = " Only case or spaces differ." if _validate.spelt_alike(names) else ""
+        raise InputError(f"`{true}` and `{said}` have no label in common: {one} against {two}.{alike}")
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ class ClassifierCheck(Composite):
         return self.score.table()
 
     def to_html(self) -> bytes:
-        """The calibration's page."""
-        return self.calibration.to_html()
+        """The calibration's page, under this verdict."""
+        return self.calibration.to_html(self.verdict)  # type: ignore[no-any-return]
 
     to_text = drawn_by("howsure.report.text.models.classifier_text")
 
@@ -227,8 +227,8 @@ class ParserCheck(Composite):
         return [s.row() for s in self.calibration.slices]
 
     def to_html(self) -> bytes:
-        """The calibration's page."""
-        return self.calibration.to_html()
+        """The calibration's page, under this verdict."""
+        return self.calibration.to_html(self.verdict)  # type: ignore[no-any-return]
 
     to_text = drawn_by("howsure.report.text.models.parser_text")
 

@@ -51,15 +51,14 @@ def _curve_page(template: str, c: Calibration, curve: str, histogram: str, sourc
     if "what" in shown:
         of_what = f"Accuracy against the share of {shown.pop('what')} answered"
         charts["risk"] = chart(risk_layers(shown["m"].risk_coverage), 220, of_what)
-    return render(template, charts, source=source, test_notes=TEST_NOTES, **{"c": c, **shown})
+    return render(template, charts, source=source, test_notes=TEST_NOTES, **{"c": c, "verdict": "", **shown})
 
 
-def calibration_page(c: Calibration) -> bytes:
-    """Everything about one calibration on one page."""
+def calibration_page(c: Calibration, verdict: str = "") -> bytes:
+    """Everything about one calibration on one page, under the verdict of what it is part of."""
     curve = "Calibration curve: observed frequency against predicted probability"
-    return _curve_page(
-        "calibration.html", c, curve, "Distribution of predicted probabilities by label", c.source or "data"
-    )
+    histogram = "Distribution of predicted probabilities by label"
+    return _curve_page("calibration.html", c, curve, histogram, c.source or "data", verdict=verdict)
 
 
 def _predicted(what: str) -> tuple[str, str]:
@@ -108,11 +107,12 @@ def paper_page(c: PaperCalibration) -> bytes:
     return render("paper.html", charts, c=c, source=c.source or "data")
 
 
-def classes_page(m: MulticlassCalibration) -> bytes:
+def classes_page(m: MulticlassCalibration, verdict: str = "") -> bytes:
     """Many classes on one page: the predicted class's calibration, each class's, and what abstaining would gain."""
     # The page of one column, with the classes as its slices.
     shown = replace(m.top, by="class", slices=m.per_class)
-    return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", c=shown, m=m, what="items")
+    more: dict[str, Any] = {"c": shown, "m": m, "what": "items", "verdict": verdict}
+    return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", **more)
 
 
 TEST_NOTES = {

@@ -282,7 +282,7 @@ def comparison_text(c: Comparison) -> str:
             lines.append(f"  {cut(s.name, 24):<24} {s.n:>9,} {errors[0]} {errors[1]}  {p_value:>10}")
         lines += and_more(c.slices, MOST_SLICES)
         parts.append("\n".join(lines))
-    return joined([*parts, *(filled(printable(n)) for n in c.notes)])
+    return joined([*parts, *notes(c.notes)])
 
 
 def _difference(d: Difference | None) -> str:

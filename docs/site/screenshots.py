@@ -43,7 +43,10 @@ COMMANDS = {
     "paper": ["check --demo --paper --bins 500"],
     "tagger": ["tagger train hmm train.tsv -o hmm.npz --pseudocount 0.1", "tagger check hmm.npz test.tsv"],
     "cross-validation": ["tagger cv hmm train.tsv --folds 5"],
-    "classify": ["classify train naive-bayes notes.csv --text text --true topic -o nb.npz", "classify check nb.npz more.csv --text text --true topic"],
+    "classify": [
+        "classify train naive-bayes notes.csv --text text --true topic -o nb.npz",
+        "classify check nb.npz more.csv --text text --true topic",
+    ],
     "parser": ["parser train trees.mrg -o grammar.npz", "parser check grammar.npz more.mrg --groups sentence"],
     "coref": ["coref train told.conllu -o coref.npz --epochs 2", "coref check coref.npz untold.conllu"],
     "lm": ["lm train told.txt --order 2 --smoothing kneser-ney -o lm.npz", "lm check lm.npz untold.txt"],

@@ -148,12 +148,6 @@ class CrossValidation(Result):
             },
         ]
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`."""
-        from howsure.plots.vega import SCHEMA
-
-        return {"$schema": SCHEMA, "background": "white", "width": 420, "height": 240, "layer": self.layers()}
-
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
     to_html = drawn_by("howsure.report.pages.table_page")
 

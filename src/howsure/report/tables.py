@@ -134,6 +134,6 @@ def snippet(result: Result) -> str:
         f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in numbers.items()
     )
     said += f"<table>{cells}</table>" if numbers else ""
-    if type(result).figure is Result.figure:
+    if type(result).figure is Result.figure and not hasattr(result, "layers"):
         return said + html(result.table(), result.level)
     return said + result.as_file(".svg").decode()

@@ -27,7 +27,7 @@ from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import MEMORY
 from howsure.models.ngrams.use import (
     NextWords,
-    Ranking,
+    RankedTexts,
     SentenceProbabilities,
     next_words,
     ranked,
@@ -218,7 +218,7 @@ def rank(
     channel: Sequence[float] | str | None = None,
     key: Sequence[str] | str | None = None,
     weight: float = 1.0,
-) -> Ranking:
+) -> RankedTexts:
     """Hypotheses of a recogniser or translator by a noisy channel: channel + weight · log p(text).
 
     Parameters
@@ -234,7 +234,7 @@ def rank(
 
     Returns
     -------
-    Ranking
+    RankedTexts
         `.hypotheses` with their probability among those of their key, `.best`.
     """
     if isinstance(hypotheses, Sequence) and not isinstance(hypotheses, str):

@@ -242,7 +242,8 @@ def made(folder):
 
 
 def test_every_result_class_is_tested():
-    assert sorted(c.__name__ for c in result_classes()) == sorted(MAKERS)  # no two of one name
+    found = {(c.__module__, c.__name__) for c in result_classes()}
+    assert sorted(name for _, name in found) == sorted(MAKERS)  # each once: no two classes of one name
 
 
 # Why some have no picture; all others draw what their verdict is about (a column of the main table, or layers of their own).

@@ -151,3 +151,37 @@ def test_page_and_plot(frame, tmp_path, capsys):
     assert "&lt;b&gt;" in html
     assert plot.read_bytes().startswith(b"<svg")
     assert "<svg" in howsure.compare(frame.y, {"a": frame.model_a, "b": frame.model_b})._repr_html_()
+
+
+def test_the_gate_of_a_pull_request(frame, tmp_path, capsys):
+    """0 where the last model is not shown to be worse than the first, 1 where it is; the reason is said."""
+    path = str(tmp_path / "p.csv")
+    frame.to_csv(path, index=False)
+    better = ["compare", path, "--true", "y", "--prob", "model_a,model_b", "--fail-if-worse"]
+    worse = ["compare", path, "--true", "y", "--prob", "model_b,model_a", "--fail-if-worse"]
+    assert run(better) == 0
+    assert "--fail-if-worse" in capsys.readouterr().out
+    assert run(worse) == 1
+    assert "model_a" in capsys.readouterr().err
+    assert run([*worse, "--json"]) == 1
+    assert any(r["fails"] for r in json.loads(capsys.readouterr().out)["gate"])
+    assert run([*worse, "--markdown"]) == 1
+    assert capsys.readouterr().out.count("|") > 8
+
+
+def test_types_that_depend_on_arguments_are_overloads():
+    import typing
+
+    for verb, kinds in ((howsure.compare, {"Contest", "Comparison"}), (howsure.check, {"MulticlassCalibration"})):
+        made = [str(f.__annotations__["return"]) for f in typing.get_overloads(verb)]
+        assert kinds <= set(made)
+
+
+def test_pages_made_in_the_shell_speak_shell(frame, tmp_path):
+    path, out = str(tmp_path / "p.csv"), tmp_path / "page.html"
+    frame.assign(model_a=frame.model_a.mask(frame.index == 3)).to_csv(path, index=False)
+    assert run(["compare", path, "--true", "y", "--prob", "model_a,model_b", "--html", str(out)]) == 0
+    said = out.read_text().partition('<script type="application/json"')[0]
+    assert "1 of 3,000 rows has no `model_a`: left out (--missing error refuses instead)." in said
+    assert "missing=" not in said
+    assert '"id": ' not in said  # nothing but the text was touched

@@ -81,6 +81,7 @@ def stopped(command, folder, busy, cache=None):
 
     With an empty folder as Numba's cache, the seconds before Ctrl-C are counted from when it says that it compiles.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and their children
     environment = os.environ | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(

@@ -274,5 +274,5 @@ def test_classes_in_columns_that_begin_alike_are_named(tmp_path):
     percent = {c: [f"{100 * v.as_py():.1f}%" for v in table[c]] for c in ("prob_cat", "prob_dog")}
     written = howsure.check(pa.table({**percent, "gold": gold}), prob="prob_*")
     assert written.top.error.value == pytest.approx(plain.top.error.value, abs=1e-12)
-    with pytest.raises(howsure.InputError, match="Several models' probabilities of one outcome: `howsure.compare`"):
+    with pytest.raises(howsure.InputError, match=r"Several models' probabilities of one outcome: `howsure.compare`"):
         howsure.check(pa.table({"p_a": p[:, 0], "p_b": 1 - p[:, 0], "gold": [0, 1] * 30}), prob="p_*")

@@ -89,7 +89,8 @@ def draw_layers(layers: list[Spec], ax: Axes | None = None) -> Axes:
     ax = axes_of(ax, (6, 4))
     colours: dict[Any, str] = {}
     for each in layers:
-        kind, look = each["mark"]["type"], each["mark"]
+        look = each["mark"] if isinstance(each["mark"], dict) else {"type": each["mark"]}
+        kind = look["type"]
         of = {k: v for k, v in each["encoding"].items() if isinstance(v, dict) and "field" in v}
         parts: dict[Any, list[Any]] = {}
         for row in each["data"]["values"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import re
 import signal
 import sys
 import threading
@@ -92,7 +93,9 @@ def run(arguments: list[str] | None = None) -> int:
             return application(known).run("", arguments)
     except HowsureError as error:
         return _complain(str(error))
-    except (KeyboardInterrupt, EOFError):
+    except (KeyboardInterrupt, EOFError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and INTERRUPTED not in str(error):
+            raise
         print("howsure: stopped", file=sys.stderr)
         return 130
     except (OSError, UnicodeError) as error:
@@ -119,6 +122,7 @@ def _interrupts_kept() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+INTERRUPTED = "Query interrupted"  # what DuckDB makes of a Ctrl-C
 PATIENCE = 0.5  # seconds that a Ctrl-C may take
 MORE_PATIENCE = 10.0  # where Spark has jobs to cancel
 
@@ -149,7 +153,7 @@ def _ends_soon() -> Iterator[None]:
                 if done.wait(seconds):
                     break
                 handled = sys._current_exceptions().get(main.ident or 0)
-                if not heard.is_set() or "KeyboardInterrupt" in repr(handled):
+                if not heard.is_set() or re.search(f"KeyboardInterrupt|{INTERRUPTED}", repr(handled)):
                     _end()
 
     watcher = threading.Thread(target=watch, name="howsure-interrupts", daemon=True)

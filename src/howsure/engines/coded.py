@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -76,8 +75,7 @@ def annotators_columns(table: Table, taken: Collection[str | None], where: str |
         if values and len(values) <= MOST_LABELS:
             found[c.name] = values
     common = set.intersection(*found.values()) if found else set()
-    shared = any(len(a & b) > 1 for a, b in combinations(found.values(), 2))  # one may have given one label only
-    return list(found) if common and shared else None
+    return list(found) if len(found) > 1 and len(common) > 1 else None
 
 
 def wide_ratings(

@@ -105,7 +105,8 @@ class Items:
             keep, held = self.complete(chunk)
             if not keep.all():
                 chunk = Chunk({role: values[keep] for role, values in held.items()})
-                w, groups = (None if c is None else c[keep] for c in (w, groups))
+                w = None if w is None else w[keep]
+                groups = None if groups is None else groups[keep]
                 by = None if by is None else by.filter(as_arrow(keep))
         y = _validate.labels(numbers(chunk["y"]), self.origin(chunk))
         return Batch((y,) * len(self.probs), self.probabilities(chunk), w, by, groups)

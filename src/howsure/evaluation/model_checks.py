@@ -50,7 +50,7 @@ class ClassifierCheck(Composite):
 
     def to_html(self) -> bytes:
         """The calibration's page, under this verdict."""
-        return self.calibration.to_html(self.verdict)  # type: ignore[no-any-return]
+        return self.calibration.to_html(self.verdict)
 
     to_text = drawn_by("howsure.report.text.models.classifier_text")
 
@@ -228,7 +228,7 @@ class ParserCheck(Composite):
 
     def to_html(self) -> bytes:
         """The calibration's page, under this verdict."""
-        return self.calibration.to_html(self.verdict)  # type: ignore[no-any-return]
+        return self.calibration.to_html(self.verdict)
 
     to_text = drawn_by("howsure.report.text.models.parser_text")
 

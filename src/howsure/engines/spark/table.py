@@ -143,7 +143,8 @@ def joined_frames(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
         columns = join.columns(len(models))
         if leave_out:
             whole = whole.where(" AND ".join(f"q{i} IS NOT NULL" for i in range(len(models))))
-            notes += complete_items(*(tables[0].jobs.result(f.count) for f in (whole, frames[0])), leave_out)
+            n, of = (tables[0].jobs.result(f.count) for f in (whole, frames[0]))
+            notes += complete_items(n, of, leave_out)
         joined = opened.enter_context(SparkTable(whole.select(*columns), engine))
         joined.name = ", ".join(models)
         rows = _JoinedFrame(joined, Selection({c: quoted(c) for c in columns}), opened.pop_all())

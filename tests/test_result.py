@@ -400,6 +400,13 @@ def test_one_word_for_one_thing(name, made):
         assert "discrimination" in line
 
 
+@pytest.mark.parametrize("name", ["TaggerCheck", "ParserCheck", "CrossValidation", "LanguageCalibration"])
+def test_overconfident_is_said_of_every_predicted_answer(name, made):
+    result = made(name)
+    of = {"TaggerCheck": lambda r: r.classes.top, "LanguageCalibration": lambda r: r.top}
+    assert of.get(name, lambda r: r.calibration)(result).of_predicted
+
+
 def test_positive_favours_the_first_in_all_comparisons(folder):
     rng = np.random.default_rng(0)
     p = rng.random(2_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def cross_validated(
         baseline,
         fold_difference([f.accuracy - f.baseline for f in folds], sizes, level),
         score(truth.tolist(), said.tolist(), groups=numbers, second=second, confidence_level=level),
-        calibration,
+        replace(calibration, of_predicted=True),
         left_out,
         level,
         notes,

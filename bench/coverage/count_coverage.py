@@ -200,11 +200,11 @@ def _cells(s: Setting, draws: int, n: int, unordered: bool, doubled: int | None)
     t, items, true = s.n_cells, s.table.sum(0), s.true.sum(0)
     shares, time_ = true / items, np.arange(t)
 
-    def changes(counts: Any) -> Any:
+    def changes(free: Any, counts: Any) -> Any:
         """As printed: a group against all others, a period against the one before."""
         if unordered:
-            return counts / items - (counts.sum(-1, keepdims=True) - counts) / (items.sum() - items)
-        return np.diff(counts / items, axis=-1)
+            return free / items - (counts.sum(-1, keepdims=True) - counts) / (items.sum() - items)
+        return np.diff(free / items, axis=-1)
 
     # Formulas: a dummy for each file; or time and, as a factor, the thirds of it.
     trend = np.stack([np.ones(t), time_], axis=1)
@@ -215,7 +215,7 @@ def _cells(s: Setting, draws: int, n: int, unordered: bool, doubled: int | None)
     effects = exchangeable(t) if unordered else in_time(time_)
     rng = np.random.default_rng(7)
     held, width, plain, total = np.zeros(t), np.zeros(t), np.zeros(t), 0
-    right = changes(true[None].astype(float))[0]
+    right = changes(true[None].astype(float), true[None].astype(float))[0]
     differ, dwidth = np.zeros(len(right)), 0.0
     line, lwidth, terms, twidth = 0, 0.0, np.zeros(len(beta)), np.zeros(len(beta))
     labels = np.maximum(np.round(n * items / items.sum()), 1).astype(int)
@@ -237,7 +237,7 @@ def _cells(s: Setting, draws: int, n: int, unordered: bool, doubled: int | None)
         low, high = drawn.interval()
         held += (low <= true) & (true <= high)
         width += (high - low) / items
-        dlow, dhigh = np.quantile(changes(drawn.counts), [0.025, 0.975], axis=0)
+        dlow, dhigh = np.quantile(changes(drawn.free, drawn.counts), [0.025, 0.975], axis=0)
         differ += (dlow - 1e-12 <= right) & (right <= dhigh + 1e-12)
         dwidth += float((dhigh - dlow).mean())
         fitted = corrected_regression(trend, sample)

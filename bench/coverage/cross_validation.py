@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr
 
-from howsure.evaluation.cross_validation import fold_interval, pooled_interval
+import howsure
+from howsure.evaluation.cross_validation import fold_interval
 
 THEORY = Path(__file__).parents[2] / "docs" / "evidence" / "theory.md"
 DESIGNS = [  # rows, documents (0: rows are independent), coordinates, separation, folds
@@ -75,7 +76,7 @@ def simulated(design, times, rng):
 
     for right, group, scores, true, sizes in found:
         naive = student.ppf(0.975, k - 1) * scores.std(ddof=1) / sqrt(k)
-        pooled = pooled_interval(right, group if documents else None, 0.95)
+        pooled = howsure.score(np.ones(n, int), right.astype(int), groups=group if documents else None).accuracy
         corrected = fold_interval(scores, sizes, 0.95)
         for i, (low, high) in enumerate(
             [(scores.mean() - naive, scores.mean() + naive), (pooled.low, pooled.high), (corrected.low, corrected.high)]

@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from english_data import NON_COMMERCIAL
+from gap import Asked, GapItem, gap_item, gap_rows
 
-from howsure.corpora.coreference import GapItem, gap_item, gap_rows, gum_documents
+from howsure.corpora.coreference import gum_documents
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import corpus_path
 from howsure.data import first_names
@@ -24,7 +25,6 @@ from howsure.english.shipped import model, model_version
 from howsure.english.tokens import character_offsets
 from howsure.models.coreference.mentions import detect_mentions, mention_heads
 from howsure.models.coreference.ranker import (
-    Asked,
     CorefModel,
     fit_coref,
     fit_cut,
@@ -112,7 +112,8 @@ def trained() -> CorefModel:
         for part in ("train", "dev")
     )
     items = parsed_gap("validation")
-    made = fit_coref(train, mentions="predicted", asked=[asked_gap(item) for item in (*items, *swapped_gap(items))])
+    asked = [asked_gap(item).lesson for item in (*items, *swapped_gap(items))]
+    made = fit_coref(train, mentions="predicted", asked=asked)
     given = [made.candidates(d, "predicted") for d in dev]
     posteriors = [made.posterior(d, m, temperature=1.0) for d, m in zip(dev, given, strict=True)]
     gold = [gold_clusters(d, m) for d, m in zip(dev, given, strict=True)]

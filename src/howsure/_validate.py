@@ -27,12 +27,20 @@ class Origin:
     first: int = 0
     from_file: bool = False
     numbered: bool = True
+    rows: NDArray[np.int64] | None = None  # where only some rows of the batch are meant: these
 
     def at(self, index: int) -> str:
         """Where row `index` of this batch is: files count rows from 1 (header apart), arrays from 0."""
         if not self.numbered:  # rows of a cluster come in no order
             return "a row"
-        return f"row {self.first + index + 1:,}" if self.from_file else f"index {self.first + index}"
+        row = self.first + (index if self.rows is None else int(self.rows[index]))
+        return f"row {row + 1:,}" if self.from_file else f"index {row}"
+
+    def bad(self, index: int, name: str, value: float, rule: str, more: str = "") -> BadRow:
+        """The error of a column's value in a row: it is missing, or against the rule."""
+        if value != value:
+            return BadRow(f"`{name}` is missing or NaN in {self.at(index)}.", self.first + index)
+        return BadRow(f"`{name}` {rule} in {self.at(index)}.{more}", self.first + index)
 
 
 class BadRow(InputError):
@@ -46,12 +54,7 @@ class BadRow(InputError):
 # -- probabilities, on whatever scale -------------------------------------------------------------------------------
 
 # What a number may be on each scale. A rounding error above 0 still is the logarithm of 1.
-SCALES = {
-    "probability": (0.0, 1.0),
-    "percent": (0.0, 100.0),
-    "logit": (-np.inf, np.inf),
-    "logprob": (-np.inf, 1e-6),
-}
+SCALES = {"probability": (0.0, 1.0), "percent": (0.0, 100.0), "logit": (-np.inf, np.inf), "logprob": (-np.inf, 1e-6)}
 MISSING = ("drop", "error")
 OTHER_SCALES = "For another scale pass `scale='percent'` (or logit, logprob)."
 
@@ -75,11 +78,8 @@ def missing_rule(value: str) -> str:
 def probabilities(values: NDArray[Any], origin: Origin, *, scale: str | None = None) -> NDArray[np.float64]:
     """Contiguous float64 probabilities in [0, 1], from numbers on the scale that is named."""
     if values.dtype.kind not in "fiub":
-        raise InputError(
-            f"`{origin.prob}` must hold numbers; got {values.dtype} values such as {values[0]!r}."
-            if len(values)
-            else f"`{origin.prob}` must hold numbers; got {values.dtype}."
-        )
+        such = f" values such as {values[0]!r}" if len(values) else ""
+        raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}{such}.")
     q = np.ascontiguousarray(values, dtype=np.float64)
     if scale not in (None, "probability"):
         return _from_scale(q, origin, scale)
@@ -89,12 +89,7 @@ def probabilities(values: NDArray[Any], origin: Origin, *, scale: str | None = N
         if not bad.any():
             return q + 0.0  # -0.0 alone
         i = int(np.argmax(bad))
-        if np.isnan(q[i]):
-            raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-        raise BadRow(
-            f"`{origin.prob}` must lie in [0, 1]; got {q[i]:.10g} in {origin.at(i)}. {OTHER_SCALES}",
-            origin.first + i,
-        )
+        raise origin.bad(i, origin.prob, q[i], f"must lie in [0, 1]; got {q[i]:.10g}", f" {OTHER_SCALES}")
     return q
 
 
@@ -103,12 +98,8 @@ def _from_scale(x: NDArray[np.float64], origin: Origin, scale: str) -> NDArray[n
     bad = ~((x >= low) & (x <= high))
     if bad.any():
         i = int(np.argmax(bad))
-        if np.isnan(x[i]):
-            raise BadRow(f"`{origin.prob}` is missing or NaN in {origin.at(i)}.", origin.first + i)
         rule = "lie in [0, 100]" if scale == "percent" else "be 0 or below"
-        raise BadRow(
-            f"`{origin.prob}` must {rule} on the scale {scale}; got {x[i]:.10g} in {origin.at(i)}.", origin.first + i
-        )
+        raise origin.bad(i, origin.prob, x[i], f"must {rule} on the scale {scale}; got {x[i]:.10g}")
     if scale == "percent":
         return x / 100.0
     if scale == "logprob":
@@ -140,30 +131,17 @@ class Seen:
         good = (x == 0.0) | (x == 1.0) if label else (x >= 0.0) & (x <= 1.0)
         bad, there = ~good & ~lost, x[~lost]
         i, j = (int(np.argmax(mask)) if mask.any() else None for mask in (bad, lost))
-        return Seen(
-            len(x),
-            int(lost.sum()),
-            float(there.min(initial=np.inf)),
-            float(there.max(initial=-np.inf)),
-            int((there > 1.0).sum()),
-            int(bad.sum()),
-            None if i is None else (first + i, float(x[i])),
-            None if j is None else first + j,
-        )
+        low, high = float(there.min(initial=np.inf)), float(there.max(initial=-np.inf))
+        at = None if i is None else (first + i, float(x[i]))
+        counts = int((there > 1.0).sum()), int(bad.sum())
+        return Seen(len(x), int(lost.sum()), low, high, *counts, at, None if j is None else first + j)
 
     def __add__(self, other: Seen) -> Seen:
-        firsts = [f for f in (self.first, other.first) if f is not None]
-        lost = [f for f in (self.first_missing, other.first_missing) if f is not None]
-        return Seen(
-            self.n + other.n,
-            self.missing + other.missing,
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.above + other.above,
-            self.outside + other.outside,
-            min(firsts, default=None),
-            min(lost, default=None),
-        )
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        counts = self.above + other.above, self.outside + other.outside
+        first = min((f for f in (self.first, other.first) if f is not None), default=None)
+        lost = min((f for f in (self.first_missing, other.first_missing) if f is not None), default=None)
+        return Seen(self.n + other.n, self.missing + other.missing, low, high, *counts, first, lost)
 
 
 RATING = 10.0  # numbers up to here that mostly exceed 1 are more often ratings than percentages
@@ -284,16 +262,14 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
         )  # the low byte of each
     if not fine:
         i = int(np.argmax(~((values == 0) | (values == 1))))
-        got = values[i]
-        if isinstance(got, np.floating) and np.isnan(got):
-            raise BadRow(f"`{origin.true}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-        raise BadRow(no_label(origin.true, float(got), origin.at(i)), origin.first + i)
+        raise no_label(origin, i, float(values[i]))
     return y
 
 
-def no_label(name: str, got: float, at: str) -> str:
-    """What is said of a label that is neither 0 nor 1."""
-    return f"`{name}` must be 0 or 1; got {got:.6g} in {at}. Name the value that counts as 1 with `positive=`."
+def no_label(origin: Origin, index: int, got: float) -> BadRow:
+    """The error of a label that is neither 0 nor 1."""
+    more = " Name the value that counts as 1 with `positive=`."
+    return origin.bad(index, origin.true, got, f"must be 0 or 1; got {got:.6g}", more)
 
 
 def positives(y_true: Any, positive: Any) -> NDArray[Any]:
@@ -321,11 +297,8 @@ def weights(values: NDArray[Any], origin: Origin) -> NDArray[np.int64]:
     good = (w == values) & (w >= 0) & (w <= MAX_WEIGHT)
     if not good.all():
         i = int(np.argmin(good))
-        raise BadRow(
-            f"`{origin.weight}` must be whole repetition counts from 0 to {MAX_WEIGHT:,}; "
-            f"got {values[i]:.6g} in {origin.at(i)}.",
-            origin.first + i,
-        )
+        rule = f"`{origin.weight}` must be whole repetition counts from 0 to {MAX_WEIGHT:,}"
+        raise BadRow(f"{rule}; got {values[i]:.6g} in {origin.at(i)}.", origin.first + i)
     return w
 
 
@@ -404,34 +377,30 @@ def two_dimensional(values: Any, name: str, least: int) -> NDArray[Any]:
 
 def one_dimensional(values: Any, name: str, *, numbers: bool = True) -> NDArray[Any]:
     """An array of one dimension; lists, series and arrays are welcome. Boxed `numbers` are unboxed."""
-    if (
-        isinstance(values, list)
-        and values
-        and all(isinstance(v, list | tuple) for v in values)
-        and set(map(len, values)) != {1}
-    ):
+    nested = isinstance(values, list) and values and all(isinstance(v, list | tuple) for v in values)
+    if nested and set(map(len, values)) != {1}:
         raise InputError(
             f"`{name}` holds a list in each place (the labels of a sentence?); give an entry for each token or item: "
             "[x for row in rows for x in row]."
         )
+    made = _array(values, name, numbers)
+    if made.ndim != 1:
+        raise InputError(f"`{name}` must have one dimension; got shape {made.shape}.")
+    return made
+
+
+def _array(values: Any, name: str, numbers: bool) -> NDArray[Any]:
+    """An array; objects that are all `numbers`, missing ones among them, become floats."""
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
         raise InputError(f"`{name}` cannot be read as an array: {error}.") from None
     if numbers and array.dtype.kind == "O" and array.ndim == 1:
-        array = _from_objects(array)
-    if array.ndim != 1:
-        raise InputError(f"`{name}` must have one dimension; got shape {array.shape}.")
-    return array
-
-
-def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Objects that are all numbers, missing ones among them, become floats; anything else stays."""
-    missing = np.array([v is None or type(v).__name__ in _NO_VALUE for v in array])
-    if all(isinstance(v, int | float | np.number | np.bool_) for v in array[~missing]):
-        made = np.full(len(array), np.nan)
-        made[~missing] = array[~missing].astype(np.float64)
-        return made
+        missing = np.array([v is None or type(v).__name__ in _NO_VALUE for v in array])
+        if all(isinstance(v, int | float | np.number | np.bool_) for v in array[~missing]):
+            made = np.full(len(array), np.nan)
+            made[~missing] = array[~missing].astype(np.float64)
+            return made
     return array
 
 
@@ -512,12 +481,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 def array(values: Any, name: str) -> NDArray[Any]:
     """An array of one or two dimensions with at least one row."""
-    try:
-        made = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"`{name}` cannot be read as an array: {error}.") from None
-    if made.dtype.kind == "O" and made.ndim == 1:
-        made = _from_objects(made)
+    made = _array(values, name, numbers=True)
     if made.ndim not in (1, 2):
         raise InputError(f"`{name}` must have shape (n,) or (n, classes); got {made.shape}.")
     return made
@@ -565,16 +529,12 @@ def classes_on_scale(
         if rows.min() >= 0.0 and rows.max() <= 100.0 and abs(total - 100.0) <= 1.0:
             return p / 100.0, (f"`{origin.prob}` sums to 100: read as percentages (`scale='percent'`).",)
         outside = ((rows < 0.0) | (rows > 1.0)).any(axis=1).mean() > 0.5
+        runs, softmax = f"`{origin.prob}` runs from {rows.min():.6g} to {rows.max():.6g}", "which takes the softmax"
         if outside and rows.max() <= 0.0:
-            raise InputError(
-                f"`{origin.prob}` runs from {rows.min():.6g} to {rows.max():.6g}: are these log-probabilities? Then pass "
-                "`scale='logprob'`; of logits `scale='logit'`, which takes the softmax."
-            )
+            how = f"Then pass `scale='logprob'`; of logits `scale='logit'`, {softmax}."
+            raise InputError(f"{runs}: are these log-probabilities? {how}")
         if outside and rows.min() < 0.0:
-            raise InputError(
-                f"`{origin.prob}` runs from {rows.min():.6g} to {rows.max():.6g}: are these logits? Then pass `scale='logit'`, "
-                "which takes the softmax."
-            )
+            raise InputError(f"{runs}: are these logits? Then pass `scale='logit'`, {softmax}.")
     if scale == "percent":
         return p / 100.0, ()
     if scale == "logprob":
@@ -597,10 +557,8 @@ def class_labels(values: Any, n_classes: int, origin: Origin) -> NDArray[np.int6
     good = (y == given) & (y >= 0) & (y < n_classes)
     if not good.all():
         i = int(np.argmin(good))
-        raise BadRow(
-            f"`{origin.true}` must be a class number from 0 to {n_classes - 1}; got {given[i]:.6g} in {origin.at(i)}.",
-            origin.first + i,
-        )
+        rule = f"`{origin.true}` must be a class number from 0 to {n_classes - 1}"
+        raise BadRow(f"{rule}; got {given[i]:.6g} in {origin.at(i)}.", origin.first + i)
     return y
 
 

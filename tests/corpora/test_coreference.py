@@ -1,11 +1,17 @@
 """GAP's reader, on items of our own writing."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from howsure.corpora.coreference import GAP_COLUMNS, gap_item, gap_rows, read_documents
+from howsure.corpora.coreference import read_documents
 from howsure.corpora.document import Document
 from howsure.errors import InputError
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench" / "studies"))
+from gap import GAP_COLUMNS, gap_item, gap_rows
 
 TEXT = "Mary St. John met Susan's aunt in Dover. Later she wrote to Dr. Lee. He did not answer."
 
@@ -62,3 +68,13 @@ def test_documents_of_end_to_end_systems_have_inclusive_ends(tmp_path):
         file.write_text(json.dumps(record | more) + "\n")
         with pytest.raises(InputError, match=said):
             read_documents(file)
+
+
+@pytest.mark.parametrize(
+    "wrong", ['"clusters": [[[0, 1e999], [2, 3]]]', '"clusters": [[[0.5, 1], [2, 3]]]', '"heads": [1e400, 0, -1]']
+)
+def test_numbers_of_tokens_are_whole(tmp_path, wrong):
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"name": "d", "sentences": [["Ann", "left"], ["She"]], ' + wrong + "}\n")
+    with pytest.raises(InputError, match="line 1: the document cannot be read"):
+        read_documents(path)

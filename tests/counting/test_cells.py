@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from howsure.counting.cells import FREEDOM, TAU, CellModel, cell_counts, exchangeable, in_time
+from howsure.counting.cells import FREE, FREEDOM, TAU, CellModel, cell_counts, exchangeable, in_time
 from howsure.counting.share import share_of_positives
 
 
@@ -30,6 +30,28 @@ def test_draws_have_the_moments_of_the_posterior_on_a_grid():
         drawn = expit(draws[:, 0] + draws[:, column])
         assert drawn.mean() == pytest.approx(mean, abs=5 * sd / 6_000**0.5 + 0.002)
         assert drawn.std() == pytest.approx(sd, rel=0.06)
+
+
+@pytest.mark.parametrize("effects", [exchangeable(3), in_time(np.arange(3))], ids=["groups", "periods"])
+def test_freed_effects_keep_to_their_own_labels(effects):
+    """Against sums over a grid, given the same curve; a cell without labels has the law of its prior."""
+    n, k = np.array([[20, 9, 0], [15, 6, 0]]), np.array([[2, 0, 0], [12, 6, 0]])
+    model = CellModel(n, k, effects)
+    x = np.repeat(model.draws(3, np.random.default_rng(1)), 8_000, axis=0)
+    free = model.freed(x, np.random.default_rng(2))
+    u = np.linspace(-30, 30, 60_001)
+    prior = (1 + u**2 / (FREEDOM * FREE**2)) ** (-(FREEDOM + 1) / 2)
+    at = free.shape[1] - 3
+    np.testing.assert_array_equal(free[:, :at], x[:, :at])
+    for i in range(3):
+        head = x[8_000 * i, :at]
+        for c in range(3):
+            eta = head[:2, None] + head[2:] @ effects.columns[c] + u
+            mass = prior * np.exp((k[:, c, None] * eta - n[:, c, None] * np.logaddexp(0, eta)).sum(0))
+            below = np.cumsum(mass) / mass.sum()
+            drawn = free[8_000 * i : 8_000 * (i + 1), at + c]
+            shares = [(drawn <= np.interp(p, below, u)).mean() for p in (0.025, 0.25, 0.5, 0.75, 0.975)]
+            np.testing.assert_allclose(shares, [0.025, 0.25, 0.5, 0.75, 0.975], atol=5 * 0.5 / 8_000**0.5)
 
 
 EFFECTS = {

@@ -23,7 +23,7 @@ class Pieces(Rows):
 
     def fold(self, work):
         sent = pickle.loads(pickle.dumps(work))
-        made = [sent.gather(self._piece(i)) for i in self._rng.permutation(self._n_pieces)]
+        made = [sent(self._piece(i)) for i in self._rng.permutation(self._n_pieces)]
         return reduce(add, pickle.loads(pickle.dumps(made)))
 
     def _piece(self, number):

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import astuple, is_dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,10 @@ from howsure.calibration.groups.moments import moments
 from howsure.engines import shares, slices
 from howsure.engines.engine import Engine, bound
 from howsure.engines.items import Items
-from howsure.engines.rows import ArrayRows, Keying, Work
-from howsure.engines.scored import GroupedPieces, RecordKeying, SketchWork, SliceRowsWork
+from howsure.engines.rows import ArrayRows, Keying
+from howsure.engines.scored import GroupedPieces, RecordKeying, analysed_rows, sketched
 from howsure.engines.shares import SharedRows
-from howsure.engines.slices import SliceKeying, SliceWork
+from howsure.engines.slices import SliceKeying, analysed_sketches
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pieces import Pieces, same
@@ -182,11 +183,11 @@ def cut_rows(draw):
 def test_pieces_in_any_order(drawn):
     columns, n_pieces, seed = drawn
     whole, pieces = ArrayRows(columns), Pieces(columns, n_pieces, np.random.default_rng(seed))
-    sketch = whole.fold(SketchWork(ITEMS)).each[0]
-    assert pieces.fold(SketchWork(ITEMS)).each[0] == sketch
+    sketch = whole.fold(partial(sketched, ITEMS, None)).each[0]
+    assert pieces.fold(partial(sketched, ITEMS, None)).each[0] == sketch
     for keying, work in (
-        (SliceKeying(ITEMS), SliceWork(None, 0.95)),
-        (RecordKeying(ITEMS, sliced=True), SliceRowsWork(None, 0.95)),
+        (SliceKeying(ITEMS), partial(analysed_sketches, None, 0.95)),
+        (RecordKeying(ITEMS, sliced=True), partial(analysed_rows, None, 0.95)),
     ):
         with whole.by_key(keying) as a, pieces.by_key(keying) as b:
             one, many = a.fold(work), b.fold(work)
@@ -201,7 +202,7 @@ def test_pieces_in_any_order(drawn):
 def test_groups_looked_at_in_pieces(drawn):
     """Moments of groups kept in pieces are those of one table of all of them."""
     columns, n_pieces, seed = drawn
-    sketch = ArrayRows(columns).fold(SketchWork(ITEMS)).each[0]
+    sketch = ArrayRows(columns).fold(partial(sketched, ITEMS, None)).each[0]
     parts = filing(sketch, None, 0.95)
     builder = ClusterBuilder(parts)
     builder.add(columns["groups"], columns["y"].astype(np.uint8), columns["q0"])
@@ -227,11 +228,11 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
     by = np.where(np.arange(500) % 3 == 0, "few", "many")
     columns = {"y": (rng.random(500) < q).astype(int), "q0": q, "by": pa.array(by)}
     with Pieces(columns, 3, rng).by_key(SliceKeying(SLICED)) as pieces:
-        found = pieces.fold(SliceWork(None, 0.95))
+        found = pieces.fold(partial(analysed_sketches, None, 0.95))
     for f in found.found:
         rows = by == f.name
         assert_same(f.calibration.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
-    assert found.whole == ArrayRows(columns).fold(SketchWork(SLICED)).each[0]
+    assert found.whole == ArrayRows(columns).fold(partial(sketched, SLICED, None)).each[0]
 
 
 def test_pieces_are_small_whatever_comes_last():
@@ -246,15 +247,10 @@ def test_pieces_are_small_whatever_comes_last():
                 yield pa.RecordBatch.from_arrays([key, pa.array(["x" * 92] * n, pa.string())], schema=self.schema)
 
     with SharedRows("rows", Batches(), iter(()), 300_000, 20_000) as rows:
-        pieces = rows.fold(Sizes())
+        pieces = rows.fold(lambda chunks: [sum(len(c["key"]) for c in chunks)])
     assert sum(pieces) == 8_000
     assert len(pieces) > 30
     assert max(pieces) * 104 < 30_000
-
-
-class Sizes(Work):
-    def gather(self, chunks):
-        return [sum(len(c["key"]) for c in chunks)]
 
 
 def test_very_many_slices():

@@ -13,7 +13,6 @@ import pytest
 import howsure
 from howsure.engines import shares
 from howsure.engines.engine import Engine
-from howsure.engines.rows import Work
 
 N = 3_000
 
@@ -117,14 +116,14 @@ def test_a_bad_row_on_spark(spark, folder):
         howsure.check(folder / "a.csv", engine="spark")
 
 
-class DiesOnce(Work):
+class DiesOnce:
     """Kills the Python that does it, the first time."""
 
     def __init__(self, work, marker):
         self.work, self.marker = work, marker
 
-    def gather(self, chunks):
-        made = self.work.gather(chunks)
+    def __call__(self, chunks):
+        made = self.work(chunks)
         try:
             os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -155,16 +154,15 @@ def test_a_killed_worker_changes_nothing(spark, folder, tmp_path, monkeypatch):
     assert made.error.high == pytest.approx(expected.error.high, rel=1e-12)
 
 
-class Dies(Work):
-    def gather(self, chunks):
-        os.kill(os.getpid(), signal.SIGKILL)
+def dies(chunks):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_worker_that_always_dies_is_an_error(spark, folder, monkeypatch):
     from howsure.engines.spark.rows import SparkRows
 
     whole = SparkRows.fold
-    monkeypatch.setattr(SparkRows, "fold", lambda self, work: whole(self, Dies()))
+    monkeypatch.setattr(SparkRows, "fold", lambda self, work: whole(self, dies))
     with pytest.raises(howsure.InputError, match="Spark gave up: a Python worker ended 2 times"):
         howsure.check(folder, engine="spark")
 

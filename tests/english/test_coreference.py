@@ -10,7 +10,6 @@ pytest.importorskip("spacy")
 
 from howsure.cli.application import run
 from howsure.corpora.conllu import conllu_documents
-from howsure.corpora.coreference import GapItem
 from howsure.corpora.document import Document
 from howsure.english import parse, with_coreference
 from howsure.english.annotating import reparsed
@@ -105,6 +104,7 @@ def test_unparsed_documents_are_parsed_when_asked(shipped, tmp_path, capsys):
 
 def test_swapped_pronouns_mean_neither_name(shipped, study):
     asked_gap, swapped_gap = study("coref_training").asked_gap, study("coref_training").swapped_gap
+    GapItem = study("gap").GapItem
     text = "Mary Jones met Susan Lee. Then she left her house."
     (document,) = parse([text], cache=False)
     words = document.words

@@ -1,20 +1,24 @@
 """What all experiments share: the choice of data, skipping without, results and models that are used again."""
 
+import ast
 import json
+import re
 import sys
 from pathlib import Path
+from string import Formatter
 from types import ModuleType
 
 import numpy as np
 import pytest
 
 import howsure
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.cli.application import run
 from howsure.errors import InputError
 from howsure.experiments import registry
 from howsure.experiments.overview import page
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Reproduction
+from howsure.experiments.result import CLAIMS, NOTES, Finding, Reproduction, finding_on
 
 
 @pytest.fixture
@@ -140,3 +144,41 @@ def test_source_and_ours_stand_side_by_side(demo, capsys, tmp_path):
     old = json.loads(json.dumps(made.to_dict()))
     del old["data"], old["findings"][0]["paper"], old["findings"][0]["ours"]
     assert Reproduction.from_dict(old).findings[0].paper == ""
+
+
+def named_values(call):
+    """The names of the values that a call of `finding_on` or `notes_on` gives; None where some are not named there."""
+    given = {k.arg for k in call.keywords}
+    for more in call.args[2:]:
+        given |= {key.value for key in more.keys} if isinstance(more, ast.Dict) else {None}
+    return None if None in given else given
+
+
+def test_every_claim_is_judged_and_its_words_are_filled_in():
+    source = Path(registry.__file__).parent
+    calls = [n for p in source.rglob("*.py") for n in ast.walk(ast.parse(p.read_text())) if isinstance(n, ast.Call)]
+    judged = {s for p in source.rglob("*.py") for s in re.findall(r'"([a-z0-9-]+/[a-z0-9-]+)"', p.read_text())}
+    assert judged == set(CLAIMS)
+    checked = 0
+    for call in (c for c in calls if isinstance(c.func, ast.Name) and c.func.id in ("finding_on", "notes_on")):
+        if not isinstance(call.args[0], ast.Constant):
+            continue
+        name, given = call.args[0].value, named_values(call)
+        words = CLAIMS[name] if call.func.id == "finding_on" else {"said": " ".join(NOTES[name])}
+        fields = {f for part in ("said", "ours") for _, f, _, _ in Formatter().parse(words.get(part, "")) if f}
+        fields |= {n.partition("=")[2].strip() or n.strip() for n in words.get("numbers", "").split(";") if n.strip()}
+        if given is not None:
+            assert {re.split(r"[.\[]", f)[0] for f in fields} <= given, name
+            checked += 1
+    assert checked > 30
+    assert all(row.keys() >= {"claim", "source", "paper"} for row in CLAIMS.values())
+    assert all("like" in row or row.keys() >= {"said", "ours"} for row in CLAIMS.values())
+
+
+def test_words_show_estimates_with_their_intervals_and_call_methods():
+    spread = np.array([1.0, 3.0])
+    found = finding_on("synthetic/misprint", "corrected", printed=spread, ratio=2.0, clipped=spread / 10)
+    assert "up to 3, up to 2 times" in found.said
+    assert found.numbers == {"largest_ratio": 2.0, "largest_printed": 3.0, "largest_clipped": 0.3}
+    shown = finding_on("figure-2/higher", "differs", f=[Estimate(0.5, 0.4, 0.6), Estimate(0.25)], gain=Estimate(0.1))
+    assert shown.said.startswith("Naive Bayes 0.500 [0.400, 0.600], logistic regression 0.250;")

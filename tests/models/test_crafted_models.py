@@ -125,7 +125,7 @@ def test_every_setting_that_matters_is_checked(models, tmp_path, kind):
     needed = {
         "crf": ["tags", "templates"],
         "hmm": ["tags"],
-        "classifier": ["classes", "tokens"],
+        "classifier": ["classes", "tokens", "shares", "unknown", "ngrams"],
         "coref": ["mention_templates", "relation_templates", "crosses", "mentions"],
         "ngrams": ["order", "padding"],
     }[kind]

@@ -22,7 +22,7 @@ from howsure.files import remove_unfinished
 # The commands in groups, each with the module where it stands.
 GROUPS = {
     "Measure": {"check": "check", "compare": "check", "score": "labels", "agree": "labels"},
-    "Repair": {"recalibrate": "check", "abstain": "abstain"},
+    "Repair": {"recalibrate": "check", "abstain": "check"},
     "Count": {"count": "count", "label": "count", "explore": "explore"},
     "Models": {
         "classify": "classify",

@@ -1,4 +1,4 @@
-"""`howsure check`, `howsure compare` and `howsure recalibrate`: are probabilities right, whose are better, better ones."""
+"""`howsure check`, `compare`, `recalibrate` and `abstain`: are probabilities right, whose are better, better ones, and when to answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
 
 ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --explain --fail-above"
@@ -188,16 +188,55 @@ def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: A
       howsure compare runs/a runs/b --from lm-eval --groups doc_id
       howsure compare main.csv branch.csv --key id --fail-if-worse      (exit status 1 when branch is shown to be worse)
     """
-    from howsure.verbs.compare import compare as run_compare
-
-    with progress("reading") as moved:
-        made = run_compare(files, progress=moved, **given)
+    made = called("compare.compare", files, doing="reading", **given)
     if not fail_if_worse:
         return deliver(made)
     judged = made.regressions
     more = " ".join(["--fail-if-worse:", *(r.words for r in judged)])
     deliver(made, data=made.to_dict() | {"gate": [r.to_dict() for r in judged]}, more=more)
     return failed(more) if any(r.fails for r in judged) else 0
+
+
+@command(
+    options.TABLE,
+    option("risk", "Share of wrong answers allowed among those given.", 0.05),
+    option("prob", "Column of confidences."),
+    option("true", "Column that says whether the answer is right; or of labels, for probabilities of 1."),
+    options.POSITIVE,
+    *options.SCALE,
+    options.MISSING,
+    options.WHERE,
+    option("groups", "Column of what is dependent (conversation, document): the promise allows for it."),
+    option("by", "A threshold for each value of this column, all promises at once."),
+    options.CONFIDENCE,
+    options.seed("the order of groups"),
+    option("apply", "A table to add the column `answer` to (1: answer, 0: abstain), written to -o.", reads=True),
+    option("out", "The table to write with --apply.", None, "--out -o", writes=True),
+    *options.LOG,
+    *options.ENGINE,
+    *options.DELIVERY,
+)
+def abstain(deliver: Delivery, file: Any, apply: str | None, out: str | None, **given: Any) -> int:
+    """Above which confidence may the model answer?
+
+    So that, with 95% confidence, at most a given share of the answers is wrong. Works for any column of confidences,
+    calibrated or not; says on what the promise rests, and refuses when labels are too few.
+
+    Examples:
+      howsure abstain answers.jsonl --prob confidence --true correct --risk 0.05 --groups conversation
+      howsure abstain labelled.csv --risk 0.02 --by language --html answering.html
+      howsure abstain labelled.csv --risk 0.05 --apply new.csv -o answered.csv
+    """
+    from howsure.errors import InputError
+    from howsure.verbs.abstain import abstain as run_abstain
+    from howsure.verbs.abstain import apply_abstention
+
+    if (apply is None) != (out is None):
+        raise InputError("--apply names the table to add a column to, and -o where to write it: give both.")
+    made = run_abstain(file, **given)
+    if apply is not None:
+        apply_abstention(made, apply, out, engine=given["engine"])
+    return deliver(made)
 
 
 @command(
@@ -232,9 +271,8 @@ def fit(deliver: Delivery, file: str, out: str, **given: Any) -> int:
       howsure recalibrate fit dev.csv --prob 'p_*' --true gold -o cal.json
     """
     from howsure.files import write_whole
-    from howsure.verbs.recalibrate import recalibrate as run_recalibrate
 
-    result = run_recalibrate(file, **given)
+    result = called("recalibrate.recalibrate", file, **given)
     write_whole(out, result.to_json().encode())
     return deliver(result)
 
@@ -258,9 +296,7 @@ def apply(deliver: Delivery, model: str, file: str, out: str, **given: Any) -> i
       howsure recalibrate apply cal.json new.csv -o new-recalibrated.csv
       howsure recalibrate apply cal.json 'run-*.parquet' --prob q -o out.parquet
     """
-    from howsure.verbs.recalibrate import apply_recalibrator
-
-    return replace(deliver, outputs=())(apply_recalibrator(model, file, out, **given))
+    return replace(deliver, outputs=())(called("recalibrate.apply_recalibrator", model, file, out, **given))
 
 
 recalibrate = family("Learn better probabilities, and apply them to new rows.", fit, apply)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "A model saved by `howsure classify train`.", reads=True)
+LABELLED = argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True)
 METHOD = argument("method", "logistic, naive-bayes or ngrams (a language model for each label).")
 FITTING = (
     option("tokens", "tweets or words.", "tweets"),
@@ -25,7 +26,7 @@ EMOTICONS = option("emoticons", 'No labels: a text with ":)" is 1, others 0, and
 
 @command(
     METHOD,
-    argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
+    LABELLED,
     options.MODEL_OUT,
     TEXT,
     options.LABELS,
@@ -52,17 +53,14 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
       howsure classify train naive-bayes tweets.csv --emoticons -o nb.npz
       howsure classify train ngrams passages.tsv --true author --dev dev.tsv -o who.npz
     """
-    from howsure.verbs.classify import train_classifier
-
-    with progress("Training") as moved:
-        made = train_classifier(file, progress=moved, **given)
+    made = called("classify.train_classifier", file, doing="Training", **given)
     made.save(out)
     return deliver(made)
 
 
 @command(
     METHOD,
-    argument("file", "Labelled texts: CSV, TSV, JSON lines, Parquet.", reads=True),
+    LABELLED,
     option("folds", "Number of folds.", 10),
     TEXT,
     options.LABELS,
@@ -84,11 +82,7 @@ def cv(deliver: Delivery, file: str, **given: Any) -> int:
       howsure classify cv logistic texts.tsv --folds 10
       howsure classify cv naive-bayes texts.tsv --groups author --second other_annotator
     """
-    from howsure.verbs.classify import cv_classifier
-
-    with progress("cross-validating") as moved:
-        made = cv_classifier(file, progress=moved, **given)
-    return deliver(made)
+    return deliver(called("classify.cv_classifier", file, doing="cross-validating", **given))
 
 
 @command(
@@ -112,9 +106,7 @@ def check(deliver: Delivery, model: str, file: str, **given: Any) -> int:
       howsure classify check lr.npz test.tsv
       howsure classify check lr.npz test.tsv --groups author --html report.html
     """
-    from howsure.verbs.classify import check_classifier
-
-    return deliver(check_classifier(model, file, **given))
+    return deliver(called("classify.check_classifier", model, file, **given))
 
 
 @command(
@@ -130,9 +122,7 @@ def apply(deliver: Delivery, model: str, file: str, out: str, text: str | None) 
     Examples:
       howsure classify apply lr.npz new.tsv -o new-with-probabilities.csv
     """
-    from howsure.verbs.classify import apply_classifier
-
-    return replace(deliver, outputs=())(apply_classifier(model, file, out, text=text))
+    return replace(deliver, outputs=())(called("classify.apply_classifier", model, file, out, text=text))
 
 
 classify = family("Text classifiers: train, cross-validate, check, apply.", train, cv, check, apply)

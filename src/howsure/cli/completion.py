@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from importlib.resources import files
 
 from howsure.cli.delivery import Delivery, say
 from howsure.cli.parser import Command, Family, Parameter, argument, command, summary
@@ -52,6 +53,13 @@ def is_file(p: Parameter) -> bool:
     )
 
 
+def _script(shell: str, whole: Family, cases: list[str]) -> str:
+    """The shell's function, which completes by the path of the command: a line for each."""
+    families = "|".join(shlex.quote(path) for path, at in commands(whole) if isinstance(at, Family) and path)
+    text = (files("howsure.data") / f"completion.{shell}").read_text(encoding="utf-8")
+    return text.replace("@families@", families).replace("@cases@", "\n".join(cases))
+
+
 def bash(whole: Family) -> str:
     """A function that completes from one table: by command, its words, and which options take a file or another value."""
     cases = []
@@ -60,38 +68,13 @@ def bash(whole: Family) -> str:
             cases.append(f"    {shlex.quote(path)}) words={shlex.quote(' '.join([*at.commands, '--help']))} ;;")
             continue
         valued = [p for p in at.options if p.kind is not bool]
-        files = " ".join(f for p in valued if is_file(p) for f in p.flags)
+        named = " ".join(f for p in valued if is_file(p) for f in p.flags)
         others = " ".join(f for p in valued if not is_file(p) for f in p.flags)
         words = " ".join([*(f for p in at.options for f in flags(p)), "--help"])
         cases.append(
-            f"    {shlex.quote(path)}) words={shlex.quote(words)} files={shlex.quote(files)} others={shlex.quote(others)} ;;"
+            f"    {shlex.quote(path)}) words={shlex.quote(words)} files={shlex.quote(named)} others={shlex.quote(others)} ;;"
         )
-    families = "|".join(shlex.quote(path) for path, at in commands(whole) if isinstance(at, Family) and path)
-    return f"""_howsure() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
-  local path="" words="" files="" others=""
-  if (( COMP_CWORD > 1 )); then
-    path="${{COMP_WORDS[1]}}"
-    case "$path" in
-      {families}) (( COMP_CWORD > 2 )) && path="$path ${{COMP_WORDS[2]}}" ;;
-    esac
-  fi
-  case "$path" in
-{chr(10).join(cases)}
-  esac
-  COMPREPLY=()
-  if [[ " $others " == *" $before "* ]]; then
-    return
-  fi
-  if [[ " $files " == *" $before "* || ( "$current" != -* && "$words" == -* ) ]]; then
-    compopt -o filenames 2> /dev/null || true  # outside a completion there is nothing to set
-    COMPREPLY=( $(compgen -f -- "$current") )
-    return
-  fi
-  COMPREPLY=( $(compgen -W "$words" -- "$current") )
-}}
-complete -F _howsure howsure
-"""
+    return _script("bash", whole, cases)
 
 
 def zsh(whole: Family) -> str:
@@ -111,21 +94,7 @@ def zsh(whole: Family) -> str:
             value = "" if p.kind is bool else f":{p.name}:" + ("_files" if is_file(p) else "")
             specs += [shlex.quote(f"{flag}[{meant(p.help)}]{value}") for flag in flags(p)]
         cases.append(f"    {shlex.quote(path)}) _arguments {' '.join([*specs, shlex.quote('*:file:_files')])} ;;")
-    families = "|".join(shlex.quote(path) for path, at in commands(whole) if isinstance(at, Family) and path)
-    return f"""_howsure() {{
-  local path="" named
-  if (( CURRENT > 2 )); then
-    path="${{words[2]}}"; shift words; (( CURRENT-- ))
-    case "$path" in
-      {families}) if (( CURRENT > 2 )); then path="$path ${{words[2]}}"; shift words; (( CURRENT-- )); fi ;;
-    esac
-  fi
-  case "$path" in
-{chr(10).join(cases)}
-  esac
-}}
-compdef _howsure howsure
-"""
+    return _script("zsh", whole, cases)
 
 
 def fish(whole: Family) -> str:

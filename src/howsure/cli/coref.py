@@ -9,14 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, in_shell, progress
+from howsure.cli.delivery import Delivery, called, in_shell, progress
 from howsure.cli.parser import argument, command, family, option
 
 
 def _files(source: str) -> Iterable[object]:
-    from howsure.verbs.coref import source_files
-
-    return source_files(source)
+    return called("coref.source_files", source)
 
 
 DOCUMENTS = argument(
@@ -59,10 +57,8 @@ def train(deliver: Delivery, documents: str, out: str, without: str | None, **gi
       howsure coref train train/ --dev dev/ --mentions gold -o coref.npz
       howsure coref train ontogum:train --dev ontogum:dev --mentions predicted -o coref.npz
     """
-    from howsure.verbs.coref import train_coref
-
-    with progress("training") as moved:
-        made = train_coref(documents, without=options.listed(without), progress=moved, **given)
+    left_out = options.listed(without)
+    made = called("coref.train_coref", documents, doing="training", without=left_out, **given)
     made.model.save(out)
     return deliver(made)
 
@@ -150,9 +146,7 @@ def score(deliver: Delivery, gold: str, system: str, **given: Any) -> int:
       howsure coref score gold.conll system.conll
       howsure coref score gold.conll system.conll --json
     """
-    from howsure.verbs.coref import score_coref
-
-    return deliver(score_coref(gold, system, **given))
+    return deliver(called("coref.score_coref", gold, system, **given))
 
 
 @command(
@@ -181,7 +175,6 @@ def check(
       howsure coref check --scores fastcoref.jsonl gold.conllu
     """
     from howsure.errors import InputError
-    from howsure.verbs.coref import check_coref
 
     used, read = _chosen(model, documents, scores)
     if read is None:
@@ -189,7 +182,7 @@ def check(
     sizes = options.listed(sample_sizes)
     if not all(t.isdecimal() and int(t) > 0 for t in sizes):
         raise InputError(f"--sample-sizes lists whole numbers with commas between; got {sample_sizes!r}.")
-    return deliver(check_coref(used, read, sample_sizes=[int(t) for t in sizes], **given))
+    return deliver(called("coref.check_coref", used, read, sample_sizes=[int(t) for t in sizes], **given))
 
 
 coref = family("Coreference: train, resolve, score, check.", *(train, resolve, score, check))

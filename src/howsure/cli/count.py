@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from howsure._result import printable
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, say
+from howsure.cli.delivery import Delivery, say, served
 from howsure.cli.parser import argument, command, option
 from howsure.errors import InputError
 
@@ -104,13 +104,7 @@ def label(deliver: Delivery, file: str, show: str | None, web: bool, port: int, 
     session = Labelling(file, show=options.listed(show), **given)
     if web and not report:
         server = label_page(session, port=port)
-        try:
-            say(f"Open {server.address} in a browser. Ctrl-C ends it; the answers are kept.")
-            server.serve_forever()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            server.server_close()
+        served(server, f"Open {server.address} in a browser. Ctrl-C ends it; the answers are kept.")
     elif not report:
         _ask(session)
     if not session.answers.everyone():

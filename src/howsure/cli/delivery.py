@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,17 @@ def say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def served(server: Any, said: str) -> None:
+    """Say where a page is and serve it until Ctrl-C."""
+    try:
+        say(said)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()
+
+
 def engine_from(
     engine: str | None, master: str | None, memory: str | None = None, skip_bad_files: bool = False
 ) -> Engine:
@@ -137,6 +149,16 @@ def engine_from(
     from howsure import Engine
 
     return Engine(engine or ("spark" if master is not None else "auto"), master, memory, skip_bad_files)
+
+
+def called(verb: str, *arguments: Any, doing: str = "", **options: Any) -> Any:
+    """The result of a function of `howsure.verbs`, imported when it is called; with a bar that says what it is `doing`."""
+    module, _, name = verb.rpartition(".")
+    function = getattr(import_module(f"howsure.verbs.{module}"), name)
+    if not doing:
+        return function(*arguments, **options)
+    with progress(doing) as moved:
+        return function(*arguments, progress=moved, **options)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress, say
+from howsure.cli.delivery import Delivery, called, progress, say, served
 from howsure.cli.parser import argument, command, option
 
 ENCODING = option("encoding", "Encoding of text files.", "utf-8")
@@ -84,27 +84,20 @@ def explore(
     """
     from howsure.files import check_output_folder, write_whole
     from howsure.verbs.explore import actor_lexicon
-    from howsure.verbs.explore import explore as run_explore
 
     if tables is not None:
         check_output_folder(tables, [source, actors, *(given[k] for k in ("parses", "coref", "verbs", "metadata"))])
     kept = options.kept(cache, no_cache)
     if who is not None:
-        from howsure.verbs.who import who as listed_by
-
-        chosen = {
-            k: given[k] for k in ("text", "date", "id", "title", "where", "metadata", "encoding", "format", "model")
-        }
-        with progress("documents") as moved:
-            listed = listed_by(source, who, cache=kept, progress=moved, **chosen)
+        wanted = ("text", "date", "id", "title", "where", "metadata", "encoding", "format", "model")
+        chosen = {name: given[name] for name in wanted}
+        listed = called("who.who", source, who, doing="documents", cache=kept, **chosen)
         return deliver.say(listed.to_text().rstrip(), listed.to_dict())
     lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
     for name in named:
         lexicon.number(name)  # raises now, not after the work
-    with progress("documents") as moved:
-        found = run_explore(
-            source, actors=lexicon, only=options.listed(only), out=out, cache=kept, progress=moved, **given
-        )
+    asked: dict[str, Any] = {"actors": lexicon, "only": options.listed(only), "out": out, "cache": kept}
+    found = called("explore.explore", source, doing="documents", **asked, **given)
     if csv_file is not None:
         write_whole(csv_file, found.as_file(".csv"))
     if tables is not None:
@@ -131,9 +124,7 @@ def top(deliver: Delivery, results: str, **given: Any) -> int:
       howsure top results/
       howsure top results/ --actor IRQ --uncertain
     """
-    from howsure.verbs.results import top as ranked
-
-    return deliver(ranked(results, **given))
+    return deliver(called("results.top", results, **given))
 
 
 @command(
@@ -149,9 +140,7 @@ def page(deliver: Delivery, results: str, out: str, actor: str | None) -> int:
       howsure page results/ -o events.html
       howsure page results/ --actor IRN,IRQ
     """
-    from howsure.verbs.results import page as made_page
-
-    made = made_page(results, out, actors=options.listed(actor))
+    made = called("results.page", results, out, actors=options.listed(actor))
     text = f"Written: {out} ({len(made) / 1e6:.1f} MB); open it in a browser."
     return deliver.say(text, {"written": out, "bytes": len(made)})
 
@@ -168,20 +157,9 @@ def serve(deliver: Delivery, results: str, port: int) -> int:
       howsure serve results/
       howsure serve results/ --port 0
     """
-    from howsure.verbs.results import serve as made_server
-
-    server = made_server(results, port=port)
-    try:
-        say(
-            f'{{"address": "{server.address}"}}'
-            if deliver.as_json
-            else f"Open {server.address} in a browser. Ctrl-C ends it."
-        )
-        server.serve_forever()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.server_close()
+    server = called("results.serve", results, port=port)
+    as_json, as_text = f'{{"address": "{server.address}"}}', f"Open {server.address} in a browser. Ctrl-C ends it."
+    served(server, as_json if deliver.as_json else as_text)
     return 0
 
 

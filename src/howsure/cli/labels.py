@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import command, option
 
 
@@ -32,9 +32,7 @@ def score(deliver: Delivery, file: str, **given: Any) -> int:
       howsure score tokens.parquet --true gold --pred tag --spans --sentence sent --groups doc
       howsure score predictions.csv --true gold --pred system --second gold2 --html score.html
     """
-    from howsure.verbs.score import score as run_score
-
-    return deliver(run_score(file, **given))
+    return deliver(called("score.score", file, **given))
 
 
 @command(
@@ -65,13 +63,11 @@ def agree(deliver: Delivery, file: str, posteriors: str | None, **given: Any) ->
       howsure check p.csv --prob 'p_*' --true gold
     """
     from howsure.errors import InputError
-    from howsure.verbs.agree import agree as run_agree
     from howsure.verbs.agree import check_posteriors, write_posteriors
 
     if posteriors is not None:
         check_posteriors(posteriors)
-    with progress("Dawid-Skene") as moved:
-        made = run_agree(file, progress=moved, **given)
+    made = called("agree.agree", file, doing="Dawid-Skene", **given)
     if posteriors is not None:
         if made.crowd is None:
             raise InputError(f"there are no probabilities to write: {made.notes[0]}")
@@ -99,7 +95,5 @@ def split(deliver: Delivery, file: str, **given: Any) -> int:
       howsure split corpus.csv --date published -o parts/
       howsure split corpus.csv --folds 5 --stratify label -o folds.csv
     """
-    from howsure.verbs.split import split as run_split
-
-    made = run_split(file, **given)
+    made = called("split.split", file, **given)
     return deliver(made, text=made.to_text() + "".join(f"\nWritten: {path}" for path in made.files))

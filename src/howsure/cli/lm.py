@@ -9,7 +9,7 @@ from typing import Any
 
 from howsure._result import printable
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress, say
+from howsure.cli.delivery import Delivery, called, say
 from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "A model: .npz or .arpa.", reads=True)
@@ -55,16 +55,14 @@ def train(deliver: Delivery, text: list[str], out: str, **given: Any) -> int:
     from pathlib import Path
 
     from howsure.errors import InputError
-    from howsure.verbs import lm as verbs
 
     if not out.endswith((".npz", ".arpa")):
         raise InputError(f"a model is saved as .npz or .arpa; got {out}.")
     if out.endswith(".arpa") and given["units"] is None:
         given["units"] = "words"
     source = text[0] if len(text) == 1 else [Path(t) for t in text]
-    with progress("training") as moved:
-        made = verbs.train(source, progress=moved, **given)
-        made.save(out)
+    made = called("lm.train", source, doing="training", **given)
+    made.save(out)
     return deliver(made)
 
 
@@ -87,11 +85,8 @@ def study(deliver: Delivery, text: str, smoothings: str | None, **given: Any) ->
       howsure lm study text.txt --html study.html
       howsure lm study train.txt --dev dev.txt --test test.txt --order 5 --markdown
     """
-    from howsure.verbs import lm as verbs
-
-    with progress("training") as moved:
-        made = verbs.study(text, smoothings=options.listed(smoothings) or None, progress=moved, **given)
-    return deliver(made)
+    chosen = options.listed(smoothings) or None
+    return deliver(called("lm.study", text, doing="training", smoothings=chosen, **given))
 
 
 @command(
@@ -106,10 +101,8 @@ def prob(deliver: Delivery, model: str, sentences: list[str] | None) -> int:
       howsure lm prob lm.npz "i want chinese food"
       howsure lm prob lm.npz --json < sentences.txt
     """
-    from howsure.verbs import lm as verbs
-
     given = sentences or [line for line in sys.stdin.read().splitlines() if line.strip()]
-    return deliver(verbs.prob(model, given))
+    return deliver(called("lm.prob", model, given))
 
 
 @command(
@@ -124,9 +117,7 @@ def next_(deliver: Delivery, model: str, history: str, words: int) -> int:
     Examples:
       howsure lm next lm.npz "i want"
     """
-    from howsure.verbs import lm as verbs
-
-    return deliver(verbs.next(model, history, words=words))
+    return deliver(called("lm.next", model, history, words=words))
 
 
 @command(
@@ -144,9 +135,7 @@ def rank(deliver: Delivery, model: str, file: str, **given: Any) -> int:
     Examples:
       howsure lm rank lm.npz hypotheses.tsv --channel acoustic --key utterance
     """
-    from howsure.verbs import lm as verbs
-
-    return deliver(verbs.rank(model, file, **given))
+    return deliver(called("lm.rank", model, file, **given))
 
 
 @command(MODEL, TEXT, options.CONFIDENCE, *options.PRINTED)
@@ -156,9 +145,7 @@ def perplexity(deliver: Delivery, model: str, text: str, **given: Any) -> int:
     Examples:
       howsure lm perplexity lm.npz test.txt --json
     """
-    from howsure.verbs import lm as verbs
-
-    return deliver(verbs.perplexity(model, text, **given))
+    return deliver(called("lm.perplexity", model, text, **given))
 
 
 @command(
@@ -175,9 +162,7 @@ def compare(deliver: Delivery, a: str, b: str, text: str, **given: Any) -> int:
     Examples:
       howsure lm compare a.npz b.npz test.txt
     """
-    from howsure.verbs import lm as verbs
-
-    return deliver(verbs.compare(a, b, text, **given))
+    return deliver(called("lm.compare", a, b, text, **given))
 
 
 @command(
@@ -195,9 +180,7 @@ def generate(deliver: Delivery, model: str, **given: Any) -> int:
     Examples:
       howsure lm generate lm.npz --words 50 --seed 1
     """
-    from howsure.verbs import lm as verbs
-
-    lines = [printable(line) for line in verbs.generate(model, **given).split("\n")]
+    lines = [printable(line) for line in called("lm.generate", model, **given).split("\n")]
     return deliver.say("\n".join(lines), {"sentences": lines, "seed": given["rng"]})
 
 
@@ -220,12 +203,10 @@ def correct(deliver: Delivery, model: str, text: str, **given: Any) -> int:
       howsure lm correct lm.npz typed.txt --errors pairs.tsv
       howsure lm correct lm.npz typed.txt --dev lines.tsv
     """
-    from howsure.verbs import lm as verbs
-
-    channel = verbs.corrector(model, **given)
+    channel = called("lm.corrector", model, **given)
     if given["dev"] is not None:
         print(f"howsure: the best weight on {given['dev']} is {channel.weight:g}.", file=sys.stderr)
-    lines = verbs.corrected(channel, text)
+    lines = called("lm.corrected", channel, text)
     if deliver.as_json:
         say(json.dumps([{"text": t, "corrections": [c.to_dict() for c in cs]} for t, cs in lines], ensure_ascii=False))
     else:
@@ -248,9 +229,7 @@ def check(deliver: Delivery, model: str, text: str, **given: Any) -> int:
     Examples:
       howsure lm check lm.npz test.txt --html report.html
     """
-    from howsure.verbs import lm as verbs
-
-    return deliver(verbs.check(model, text, **given))
+    return deliver(called("lm.check", model, text, **given))
 
 
 lm = family(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from typing import Any
 
 from howsure._result import json_text
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress, say
+from howsure.cli.delivery import Delivery, called, say
 from howsure.cli.parser import argument, command, option
 
 
@@ -34,7 +35,6 @@ def reproduce(
     """
     from howsure.errors import InputError
     from howsure.verbs.reproduce import EXPERIMENTS, experiment, reproduction_index
-    from howsure.verbs.reproduce import reproduce as run_reproduce
 
     if listed:
         return _list(deliver)
@@ -48,8 +48,8 @@ def reproduce(
         print(f"howsure: skipped: {why}", file=sys.stderr)
     results = []
     for name in (name for name, why in lacking.items() if why is None):
-        with progress(name) as moved:
-            made = run_reproduce(name, out=out, rng=rng, again=again, quick=quick, progress=moved)
+        how: dict[str, Any] = {"out": out, "rng": rng, "again": again, "quick": quick}
+        made = called("reproduce.reproduce", name, doing=name, **how)
         if made.cached:
             print(f"howsure: {name} was done before, in {out}; --again computes it again.", file=sys.stderr)
         if not deliver.as_json:
@@ -86,8 +86,6 @@ def doctor(deliver: Delivery, thorough: bool) -> int:
       howsure doctor
       howsure doctor --thorough --json
     """
-    from howsure.verbs.doctor import doctor as examine
-
-    found = examine(thorough=thorough)
+    found = called("doctor.doctor", thorough=thorough)
     deliver(found)
     return 0 if found.is_well else 1

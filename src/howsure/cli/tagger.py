@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
 
 FORMATS = "CoNLL-U, columns (word, tag) or Penn .pos."
@@ -42,10 +42,8 @@ def train(deliver: Delivery, files: list[str], out: str, lexicon: str | None, **
       howsure tagger train hmm train.pos --dev dev.pos -o hmm.npz
       howsure tagger train crf chunks.txt --column 3 --l2 0.1 -o chunker.npz
     """
-    from howsure.verbs.tagger import train_tagger
-
-    with progress("training") as moved:
-        made = train_tagger(files, lexicon=options.listed(lexicon) or None, progress=moved, **given)
+    other = options.listed(lexicon) or None
+    made = called("tagger.train_tagger", files, doing="training", lexicon=other, **given)
     made.save(out)
     return deliver(made, data=made.to_dict() | {"written": out})
 
@@ -71,11 +69,7 @@ def cv(deliver: Delivery, files: list[str], **given: Any) -> int:
       howsure tagger cv crf text.conllu --folds 5 --groups document --html cv.html
       howsure tagger cv hmm columns.txt --column 2 --second 3
     """
-    from howsure.verbs.tagger import cv_tagger
-
-    with progress("cross-validating") as moved:
-        made = cv_tagger(files, progress=moved, **given)
-    return deliver(made)
+    return deliver(called("tagger.cv_tagger", files, doing="cross-validating", **given))
 
 
 @command(
@@ -96,11 +90,10 @@ def check(deliver: Delivery, model: str, file: str, by: str, **given: Any) -> in
       howsure tagger check crf.npz test.conllu --by pair --groups document --json
     """
     from howsure.errors import InputError
-    from howsure.verbs.tagger import check_tagger
 
     if by not in BY:
         raise InputError(f"--by knows {', '.join(BY)}; got {by!r}.")
-    made = check_tagger(model, file, **given)
+    made = called("tagger.check_tagger", model, file, **given)
     if by == "span" and not made.per_span:
         raise InputError("the model has no spans: its tags are not of the form B-kind, I-kind.")
     return deliver(made, text=made.to_text(by))
@@ -125,9 +118,7 @@ def apply(deliver: Delivery, model: str, file: str, out: str | None, best: int, 
       howsure tagger apply crf.npz new.conllu
       howsure tagger apply crf.npz new.conllu --best 5 --samples 10 -o out.parquet
     """
-    from howsure.verbs.tagger import apply_tagger
-
-    made = apply_tagger(model, file, out, best=best, samples=samples, **given)
+    made = called("tagger.apply_tagger", model, file, out, best=best, samples=samples, **given)
     more = [f"best_{k + 1}" for k in range(best) if best > 1] + [f"sample_{k + 1}" for k in range(samples)]
     return deliver.sentences(made, ["word", "predicted", "prob", *more])
 

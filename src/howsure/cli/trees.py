@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, progress
+from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
 
 MODEL = argument("model", "The .npz file that `howsure parser train` wrote; english is the one that ships.", reads=True)
@@ -32,10 +32,7 @@ def train(deliver: Delivery, files: list[str], out: str, **given: Any) -> int:
       howsure parser train train.conllu --dev dev.conllu -o arcs.npz
       howsure parser train wsj_0*.mrg --dev wsj_0150.mrg -o grammar.npz
     """
-    from howsure.verbs.parser import train_parser
-
-    with progress("training") as moved:
-        made = train_parser(files, progress=moved, **given)
+    made = called("parser.train_parser", files, doing="training", **given)
     made.save(out)
     return deliver(made, data=made.to_dict() | {"written": out})
 
@@ -56,11 +53,8 @@ def check(deliver: Delivery, model: str, files: list[str], **given: Any) -> int:
       howsure parser check arcs.npz test.conllu --html report.html
       howsure parser check grammar.npz wsj_018*.mrg --groups sentence --json
     """
-    from howsure.verbs.parser import check_parser
-
-    with progress("checking") as moved:
-        made = check_parser(model, files[0] if len(files) == 1 else files, progress=moved, **given)
-    return deliver(made)
+    read = files[0] if len(files) == 1 else files
+    return deliver(called("parser.check_parser", model, read, doing="checking", **given))
 
 
 @command(
@@ -80,9 +74,7 @@ def apply(deliver: Delivery, model: str, file: str, out: str | None, **given: An
       howsure parser apply arcs.npz new.conllu --samples 10 -o out.parquet
       howsure parser apply grammar.npz new.pos -o new.mrg
     """
-    from howsure.verbs.parser import apply_parser
-
-    made = apply_parser(model, file, out, **given)
+    made = called("parser.apply_parser", model, file, out, **given)
     return deliver.sentences(made, [c for c in made.columns if c not in ("document", "sentence", "tree_prob")])
 
 

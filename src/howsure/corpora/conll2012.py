@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -88,22 +88,26 @@ class BracketReader:
             if parts.startswith("1/"):
                 numbers[name] = numbers.get(name, 0) + 1
             split.setdefault((name, numbers.get(name, 0)), []).append((start, minus_end, order, name, kind))
-        if not self.crossing:
-            self._check_nesting(whole)
+        spans = [(start, -minus_end, name) for start, minus_end, _, name, _ in whole]
+        if not self.crossing and (crossed := first_crossing(spans)):
+            at, one, other = crossed
+            raise InputError(
+                f'{self.places[at]}: the brackets of entity "{one}" cross those of "{other}"; mentions must nest.'
+            )
         whole += [max(pieces, key=lambda m: (-m[1] - m[0], -m[0])) for pieces in split.values()]
         return tuple(Mention(start, -minus_end, name, kind) for start, minus_end, _, name, kind in sorted(whole))
 
-    def _check_nesting(self, whole: list[tuple[int, int, int, str, str]]) -> None:
-        around: list[tuple[int, str]] = []  # end and name of the mentions that the next one is inside of
-        for start, minus_end, _, name, _ in whole:
-            while around and around[-1][0] <= start:
-                around.pop()
-            if around and -minus_end > around[-1][0]:
-                raise InputError(
-                    f'{self.places[start]}: the brackets of entity "{name}" cross those of "{around[-1][1]}"; '
-                    "mentions must nest."
-                )
-            around.append((-minus_end, name))
+
+def first_crossing(spans: Iterable[tuple[int, int, str]]) -> tuple[int, str, str] | None:
+    """Of spans (start, end, name), an outer one before those inside it, the first that does not nest: its start, name, the other's."""
+    around: list[tuple[int, str]] = []  # end and name of those that the next one is inside of
+    for start, end, name in spans:
+        while around and around[-1][0] <= start:
+            around.pop()
+        if around and end > around[-1][0]:
+            return start, name, around[-1][1]
+        around.append((end, name))
+    return None
 
 
 def _parts(entity: str) -> tuple[str, str]:
@@ -117,38 +121,33 @@ def read_conll2012(path: str | Path) -> list[Document]:
     A document's name is what `#begin document` says, with `#part` when the part is not 0. A speaker, where the
     full layout has one, is in each sentence's metadata. An error names file and line.
     """
-    return list(conll2012_documents(numbered_lines(path), str(path)))
-
-
-def conll2012_documents(lines: Iterable[tuple[int, str]], source: str) -> Iterator[Document]:
-    """Documents from numbered lines."""
     building: _Builder | None = None
-    began = False
-    for number, line in lines:
-        if line.startswith("#"):
-            match = BEGIN.match(line)
-            if match:
-                if building is not None:
-                    raise InputError(f"{source}, line {number}: a document begins before the last one has ended.")
-                part = int(match[2] or 0)
-                building = _Builder(match[1].strip() + (f"#{part}" if part else ""))
-                began = True
-            elif line[1:].strip().startswith("end document"):
+    made: list[Document] = []
+    for number, line in numbered_lines(path):
+        where = f"{path}, line {number}"
+        if match := BEGIN.match(line):
+            if building is not None:
+                raise InputError(f"{where}: a document begins before the last one has ended.")
+            part = int(match[2] or 0)
+            building = _Builder(match[1].strip() + (f"#{part}" if part else ""))
+        elif line.startswith("#"):
+            if line[1:].strip().startswith("end document"):
                 if building is None:
-                    raise InputError(f"{source}, line {number}: a document ends that has not begun.")
-                yield building.document(source)
+                    raise InputError(f"{where}: a document ends that has not begun.")
+                made.append(building.document(str(path)))
                 building = None
         elif not line.strip():
             if building is not None:
                 building.end_sentence()
         elif building is None:
-            raise InputError(f"{source}, line {number}: a token outside `#begin document` … `#end document`.")
+            raise InputError(f"{where}: a token outside `#begin document` … `#end document`.")
         else:
-            building.token(line, f"{source}, line {number}")
+            building.token(line, where)
     if building is not None:
-        raise InputError(f'{source}: document "{building.name}" has no `#end document`.')
-    if not began:
-        raise InputError(f"{source}: there is no `#begin document`; is this CoNLL-2012?")
+        raise InputError(f'{path}: document "{building.name}" has no `#end document`.')
+    if not made:
+        raise InputError(f"{path}: there is no `#begin document`; is this CoNLL-2012?")
+    return made
 
 
 class _Builder:
@@ -185,15 +184,11 @@ class _Builder:
 
     def document(self, source: str) -> Document:
         self.end_sentence()
-        columns = {"xpos": tuple(self.pos), "lemma": tuple(self.lemmas)}
-        return Document(
-            self.name,
-            tuple(self.words),
-            np.array(self.starts, dtype=np.int64),
-            {n: c for n, c in columns.items() if any(v != "_" for v in c)},
-            sentence_metadata=tuple(self.speakers),
-            mentions=self.brackets.mentions(f"{source}, {self.name}"),
-        )
+        given = {"xpos": tuple(self.pos), "lemma": tuple(self.lemmas)}
+        columns = {n: c for n, c in given.items() if any(v != "_" for v in c)}
+        starts, mentions = np.array(self.starts, dtype=np.int64), self.brackets.mentions(f"{source}, {self.name}")
+        said = tuple(self.speakers)
+        return Document(self.name, tuple(self.words), starts, columns, sentence_metadata=said, mentions=mentions)
 
 
 def conll2012_text(documents: Iterable[Document], mentions: Sequence[Sequence[Mention]] | None = None) -> str:

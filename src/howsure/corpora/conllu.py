@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from howsure.corpora.conll2012 import BracketReader
+from howsure.corpora.conll2012 import BracketReader, first_crossing
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
@@ -146,9 +146,6 @@ class _Builder:
         if not self.says_spaces:
             for i, ((_, end), (begin, _)) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
                 self.spaces[i] = begin > end if begin >= 0 and end >= 0 else self.spaces[i]
-        mentions: tuple[Mention, ...] | None = None
-        if self.brackets is not None:
-            mentions = self.brackets.mentions(self.source)
         return Document(
             self.name,
             tuple(self.words),
@@ -158,7 +155,7 @@ class _Builder:
             np.array(self.spaces, dtype=bool),
             self.metadata,
             tuple(self.sentence_metadata),
-            mentions,
+            None if self.brackets is None else self.brackets.mentions(self.source),
         )
 
 
@@ -178,18 +175,14 @@ def _lines(document: Document) -> Iterator[str]:
     for key, value in metadata.items():
         shown = key if key.startswith("global.") else f"meta::{key}"
         yield f"# {_one_line(shown, document.name)} = {_one_line(value, document.name)}\n"
-    n = len(document)
-    empty = ("_",) * n
-    lemma, upos, xpos, features, relation, misc = (
-        document.columns.get(name, empty) for name in ("lemma", "upos", "xpos", "features", "relation", "misc")
-    )
+    columns = [document.columns.get(name, ("_",) * len(document)) for name in NAMES]
     brackets = None if document.mentions is None else _brackets(document.name, document.mentions)
     for number, part in enumerate(document.sentences()):
         comments = document.sentence_metadata[number] if document.sentence_metadata else {}
         for key, value in comments.items():
             yield f"# {_one_line(key, document.name)}{f' = {_one_line(value, document.name)}' if value else ''}\n"
         if "text" not in comments:
-            text = _one_line(_sentence_text(document, part), document.name)
+            text = _one_line(document.text(part).strip(), document.name)
             yield f"# text = {text}\n" if text else "# text\n"
         for i in range(part.start, part.stop):
             word = document.words[i]
@@ -197,20 +190,10 @@ def _lines(document: Document) -> Iterator[str]:
                 raise InputError(f'document "{document.name}": CoNLL-U cannot hold word {i + 1}, {word!r}.')
             head = "_" if document.heads is None else _head(int(document.heads[i]), part, document.name, i)
             spaced = True if document.space_after is None else bool(document.space_after[i])
-            last = _misc(misc[i], spaced, None if brackets is None else brackets.get(i, ""))
-            fields = (
-                str(i - part.start + 1),
-                word,
-                lemma[i],
-                upos[i],
-                xpos[i],
-                features[i],
-                head,
-                relation[i],
-                "_",
-                last,
-            )
-            yield "\t".join(fields) + "\n"
+            lemma, upos, xpos, features, relation, misc = (column[i] for column in columns)
+            last = _misc(misc, spaced, None if brackets is None else brackets.get(i, ""))
+            number_in = str(i - part.start + 1)
+            yield "\t".join((number_in, word, lemma, upos, xpos, features, head, relation, "_", last)) + "\n"
         yield "\n"
 
 
@@ -250,31 +233,14 @@ def _brackets(name: str, mentions: tuple[Mention, ...]) -> dict[int, str]:
     for m in sorted(mentions, key=lambda m: (m.end, -m.start)):
         if m.end > m.start + 1:
             closes.setdefault(m.end - 1, []).append(f"{m.entity})")
-    _refuse_crossing(name, mentions)
+    ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
+    if crossed := first_crossing((m.start, m.end, m.entity) for m in ordered):
+        raise InputError(
+            f'document "{name}": mentions of entities "{crossed[2]}" and "{crossed[1]}" overlap in part; '
+            "brackets of CoNLL-U must nest."
+        )
     tokens = opens.keys() | closes.keys() | alone.keys()
     return {t: "".join([*closes.get(t, ()), *opens.get(t, ()), *alone.get(t, ())]) for t in tokens}
-
-
-def _refuse_crossing(name: str, mentions: tuple[Mention, ...]) -> None:
-    """Brackets nest: spans that overlap in part cannot be read back."""
-    waiting: list[Mention] = []
-    for m in sorted(mentions, key=lambda m: (m.start, -m.end)):
-        while waiting and waiting[-1].end <= m.start:
-            waiting.pop()
-        if waiting and m.end > waiting[-1].end:
-            raise InputError(
-                f'document "{name}": mentions of entities "{waiting[-1].entity}" and "{m.entity}" overlap in part; '
-                "brackets of CoNLL-U must nest."
-            )
-        waiting.append(m)
-
-
-def _sentence_text(document: Document, part: slice) -> str:
-    words = document.words[part]
-    if document.space_after is None:
-        return " ".join(words)
-    spaces = document.space_after[part].tolist()
-    return "".join(w + " " * s for w, s in zip(words, spaces, strict=True)).strip()
 
 
 def _one_line(value: str, name: str) -> str:

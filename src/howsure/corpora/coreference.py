@@ -1,11 +1,8 @@
-"""Documents for coreference from whatever names them: a file (also JSON lines, or GAP), a folder, a split of GUM or OntoGUM."""
+"""Documents for coreference from whatever names them: a file (also JSON lines), a folder, a split of GUM or OntoGUM."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +11,11 @@ import numpy as np
 from howsure.corpora.conll2012 import BracketReader, read_conll2012
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.reading import corpus_path, numbered_lines, read_splits
+from howsure.corpora.reading import corpus_path, json_documents, numbered_lines, read_splits
 from howsure.corpora.relations import universal
 from howsure.errors import InputError
 
 COLUMNS = ("lemma", "upos", "xpos", "features", "relation", "misc")
-GAP_COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"]
 
 
 # Documents with mentions as JSON lines: one object a document.
@@ -36,29 +32,16 @@ GAP_COLUMNS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-co
 
 def read_coref_json(path: str | Path) -> list[Document]:
     """The documents of a file of JSON lines. An error names file and line."""
-    return list(coref_json_documents(numbered_lines(path), str(path)))
 
-
-def coref_json_documents(lines: Iterable[tuple[int, str]], source: str) -> Iterator[Document]:
-    """Documents from numbered lines."""
-    for number, line in lines:
-        if not line.strip():
-            continue
-        where = f"{source}, line {number}"
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno}).") from None
+    def made(record: Any, where: str) -> Document:
         if not isinstance(record, dict) or not isinstance(record.get("sentences"), list):
             raise InputError(f'{where}: a document is an object with "sentences", a list of lists of words.')
-        try:
-            if "doc_key" in record:
-                record = _with_exclusive_ends(record, where)
-            yield _document(record, where, str(record.get("name", f"{Path(source).stem}-{number}")))
-        except (TypeError, KeyError, AttributeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
+        if "doc_key" in record:
+            record = _with_exclusive_ends(record, where)
+        number = where.rpartition(" ")[2]
+        return _document(record, where, str(record.get("name", f"{Path(path).stem}-{number}")))
+
+    return list(json_documents(path, made))
 
 
 def _with_exclusive_ends(record: dict[str, Any], where: str) -> dict[str, Any]:
@@ -94,79 +77,30 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
                 raise InputError(f'{where}: "{column}" has {len(columns[column])} entries for {len(words)} words.')
     heads = None
     if "heads" in record:
-        heads = np.array(record["heads"], dtype=np.int64)
+        heads = np.array([index(h) for h in record["heads"]], dtype=np.int64)
         if heads.shape != (len(words),) or (len(heads) and (heads.min() < -1 or heads.max() >= len(words))):
             raise InputError(f'{where}: "heads" needs, for each of {len(words)} words, a word\'s number or -1.')
     speakers = record.get("speakers") or [""] * len(sentences)
     if len(speakers) != len(sentences):
         raise InputError(f'{where}: "speakers" has {len(speakers)} entries for {len(sentences)} sentences.')
-    mentions = _mentions(record)
+    mentions = None
+    if "mentions" in record:
+        mentions = [Mention(index(m["start"]), index(m["end"]), str(m["entity"])) for m in record["mentions"]]
+    elif "clusters" in record:
+        mentions = [
+            Mention(index(s), index(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster
+        ]
     for m in mentions or ():
         if not 0 <= m.start < m.end <= len(words):
             raise InputError(f"{where}: the mention of tokens {m.start} to {m.end} is outside its {len(words)} tokens.")
-    return Document(
-        name,
-        words,
-        starts,
-        columns,
-        heads,
-        metadata={str(k): str(v) for k, v in record.get("metadata", {}).items()},
-        sentence_metadata=tuple({"speaker": str(s)} if s else {} for s in speakers),
-        mentions=mentions,
-    )
+    ordered = None if mentions is None else tuple(sorted(mentions, key=lambda m: (m.start, -m.end)))
+    metadata = {str(k): str(v) for k, v in record.get("metadata", {}).items()}
+    said = tuple({"speaker": str(s)} if s else {} for s in speakers)
+    return Document(name, words, starts, columns, heads, metadata=metadata, sentence_metadata=said, mentions=ordered)
 
 
-def _mentions(record: dict[str, Any]) -> tuple[Mention, ...] | None:
-    if "mentions" in record:
-        made = [Mention(int(m["start"]), int(m["end"]), str(m["entity"])) for m in record["mentions"]]
-    elif "clusters" in record:
-        made = [Mention(int(s), int(e), str(n)) for n, cluster in enumerate(record["clusters"]) for s, e in cluster]
-    else:
-        return None
-    return tuple(sorted(made, key=lambda m: (m.start, -m.end)))
-
-
-@dataclass(frozen=True, slots=True)
-class GapItem:
-    """A passage with three spans of tokens (start, end) and whether the pronoun means A or B."""
-
-    document: Document
-    pronoun: tuple[int, int]
-    a: tuple[int, int]
-    b: tuple[int, int]
-    a_coref: bool
-    b_coref: bool
-
-
-def gap_rows(path: str | Path) -> list[dict[str, str]]:
-    """The rows of a GAP file (TSV)."""
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if rows.fieldnames is None or not set(GAP_COLUMNS) <= set(rows.fieldnames):
-            raise InputError(f"{path}: GAP has the columns {', '.join(GAP_COLUMNS)}; got {rows.fieldnames}.")
-        return list(rows)
-
-
-def gap_item(row: dict[str, str], document: Document, at: Sequence[tuple[int, int]]) -> GapItem:
-    """A row as an item of `document`, whose words stand at the characters `at` of its text."""
-    spans = []
-    for name in ("Pronoun", "A", "B"):
-        begin = int(row[f"{name}-offset"])
-        end = begin + len(row[name])
-        inside = [k for k, (x, y) in enumerate(at) if x < end and y > begin]
-        spans.append((inside[0], inside[-1] + 1))
-    pronoun, a, b = spans
-    return GapItem(document, pronoun, a, b, row["A-coref"] == "TRUE", row["B-coref"] == "TRUE")
-
-
-READERS = {
-    ".conllu": read_conllu,
-    ".conll": read_conll2012,
-    ".key": read_conll2012,
-    ".response": read_conll2012,
-    ".jsonl": read_coref_json,
-    ".json": read_coref_json,
-}
+READERS = {".conllu": read_conllu, **dict.fromkeys((".conll", ".key", ".response"), read_conll2012)}
+READERS |= dict.fromkeys((".jsonl", ".json"), read_coref_json)
 
 
 def read_documents(source: str | Path) -> tuple[list[Document], list[InputError]]:
@@ -183,7 +117,7 @@ def read_documents(source: str | Path) -> tuple[list[Document], list[InputError]
     path = Path(source)
     if not path.is_dir():
         return _read_file(path), []
-    files = sorted(p for p in path.iterdir() if _reader(p) is not None)
+    files = sorted(p for p in path.iterdir() if p.suffix in READERS or p.name.endswith("_conll"))
     parsed = {p.stem for p in files if p.suffix == ".conllu"}
     files = [p for p in files if not (p.suffix == ".conll" and p.stem in parsed)]
     if not files:
@@ -211,10 +145,6 @@ def source_files(source: str | Path | None) -> list[Path]:
     return [path, path.with_suffix(".conll")] if path.suffix == ".conllu" else [path]
 
 
-def _reader(path: Path) -> object:
-    return READERS.get(path.suffix) or (read_conll2012 if path.name.endswith("_conll") else None)
-
-
 def _read_file(path: Path) -> list[Document]:
     if not path.exists():
         raise InputError(f"there is no file {path}.")
@@ -224,11 +154,9 @@ def _read_file(path: Path) -> list[Document]:
         if beside.exists() and len(documents) == 1:
             return [read_ontogum(beside, documents[0])]
         return documents
-    if path.suffix in READERS:
-        return READERS[path.suffix](path)
-    if path.name.endswith("_conll"):
-        return read_conll2012(path)
-    raise InputError(f"{path}: the ending tells the format, and is one of {', '.join(READERS)} or _conll.")
+    if path.suffix not in READERS and not path.name.endswith("_conll"):
+        raise InputError(f"{path}: the ending tells the format, and is one of {', '.join(READERS)} or _conll.")
+    return READERS.get(path.suffix, read_conll2012)(path)
 
 
 PARTS = ("train", "dev", "test")

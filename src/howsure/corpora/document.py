@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,14 +77,13 @@ class Document:
             raise InputError(f'document "{self.name}" has no column "{name}"; it has {has}.')
         return self.columns[name]
 
-    def text(self) -> str:
-        """The words, spaced as in the source where that is known."""
+    def text(self, part: slice = slice(None)) -> str:
+        """The words, or some of them, spaced as in the source where that is known."""
         if self.space_after is None:
-            return " ".join(self.words)
-        return "".join(w + " " * bool(s) for w, s in zip(self.words, self.space_after, strict=True)).rstrip()
+            return " ".join(self.words[part])
+        both = zip(self.words[part], self.space_after[part].tolist(), strict=True)
+        return "".join(w + " " * s for w, s in both).rstrip()
 
     def with_(self, **changes: Any) -> Document:
         """A copy with some fields changed."""
-        from dataclasses import replace
-
         return replace(self, **changes)

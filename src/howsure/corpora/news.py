@@ -168,16 +168,10 @@ def muc_keys(folder: str | Path) -> tuple[frozenset[str], list[Incident]]:
             kind = slots.get("INCIDENT: TYPE", "*").strip()
             if kind in ("*", "-", ""):
                 continue
-            incidents.append(
-                Incident(
-                    document,
-                    kind,
-                    _names(slots.get("PERP: ORGANIZATION ID", "")),
-                    _names(slots.get("PERP: INDIVIDUAL ID", "")),
-                    slots.get("PERP: ORGANIZATION CONFIDENCE", "").split('"')[0].strip(" :?"),
-                    "OPTIONAL" in slots.get("MESSAGE: TEMPLATE", ""),
-                )
-            )
+            who, alone = (_names(slots.get(f"PERP: {what} ID", "")) for what in ("ORGANIZATION", "INDIVIDUAL"))
+            confidence = slots.get("PERP: ORGANIZATION CONFIDENCE", "").split('"')[0].strip(" :?")
+            optional = "OPTIONAL" in slots.get("MESSAGE: TEMPLATE", "")
+            incidents.append(Incident(document, kind, who, alone, confidence, optional))
     return frozenset(documents), incidents
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 from howsure.data import table
 from howsure.errors import InputError
 
+T = TypeVar("T")
 # Folders that the studies read (`howsure doctor` says which are there).
 CORPORA = tuple(sorted(row["folder"] for row in table("corpora")))
 
@@ -42,6 +45,21 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"{path} is a folder; a file was expected.") from None
     except FileNotFoundError:
         raise InputError(f"there is no file {path}.") from None
+
+
+def json_documents(path: str | Path, made: Callable[[Any, str], T]) -> Iterator[T]:
+    """`made(object, where)` of each line of JSON that is not blank; an error names file and line."""
+    for number, line in numbered_lines(path):
+        where = f"{path}, line {number}"
+        try:
+            if line.strip():
+                yield made(json.loads(line), where)
+        except InputError:
+            raise
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno}).") from None
+        except (TypeError, LookupError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
 
 
 def read_splits(path: str | Path) -> dict[str, list[str]]:

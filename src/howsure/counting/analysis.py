@@ -9,7 +9,7 @@ import numpy as np
 
 from howsure._result import finite
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.counting.cells import CellDraws, Effects, cell_counts, exchangeable, in_time
+from howsure.counting.cells import CellDraws, cell_counts, exchangeable, in_time
 from howsure.counting.checks import HeldOut, held_out
 from howsure.counting.clusters import clustered
 from howsure.counting.regression import Groups, corrected_regression
@@ -54,44 +54,30 @@ def counts_of(
     z, n_groups, groups = None, None, None
     if whole_groups and n < tally.n_items:
         found = clustered(sample, tally, level)
-        sample, z, n_groups, groups = found.sample, found.z, found.n_groups, found.groups
-        alike = (
-            f"; a label is worth {1 / found.design_effect:.2f} of one drawn alone" if found.design_effect > 1 else ""
-        )
-        said.append(f"{found.n_drawn:,} of {found.n_groups:,} groups were drawn whole{alike}.")
+        sample, z, groups, effect = found.sample, found.z, found.groups, found.design_effect
+        n_groups = groups.every
+        alike = f"; a label is worth {1 / effect:.2f} of one drawn alone" if effect > 1 else ""
+        said.append(f"{groups.number:,} of {n_groups:,} groups were drawn whole{alike}.")
     share = known_at_least(share_of_positives(sample.items.sum(1), sample.n, sample.k, level, z), n, k)
     alone = _labels_only(sample, np.ones(n, bool), share.n_items, level)
     assert alone is not None
     cells: tuple[CellCount, ...] = ()
     trend, check = None, None
     if layout.period is not None or layout.group is not None:
-        draws = _draws(sample, layout, share, level, rng)
-        check = held_out(sample, _effects(sample, layout), _names(sample, layout), rng)
+        effects = exchangeable(len(tally.cells)) if layout.period is None else in_time(layout.period, layout.group)
+        tables = (sample.items, sample.labelled, sample.positive, effects)
+        draws = cell_counts(*tables, effective=sample.effective, total=share, confidence_level=level, rng=rng)
+        check = held_out(sample, effects, _names(layout), rng)
         said += _check_warnings(check)
         cells = _cells(sample, layout, draws, level)
         said += _cell_warnings(sample, layout)
         if layout.period is not None and len(layout.periods) > 2:
             trend = _trend(sample, layout, level, groups)
-    return Counts(
-        share.n_items,
-        n,
-        k,
-        Estimate(share.value, share.low, share.high),
-        float(sample.raw.sum()),
-        alone,
-        _strata(sample, level),
-        design,
-        level,
-        cells,
-        trend,
-        layout.every,
-        layout.by,
-        n_groups=n_groups,
-        check=check,
-        need=None if half_width is None else need(sample, share, half_width),
-        notes=tuple(said),
-        source=source,
-    )
+    estimate, raw = Estimate(share.value, share.low, share.high), float(sample.raw.sum())
+    wanted = None if half_width is None else need(sample, share, half_width)
+    known = (share.n_items, n, k, estimate, raw, alone, _strata(sample, level), design, level)
+    by_cell = (cells, trend, layout.every, layout.by)
+    return Counts(*known, *by_cell, (), n_groups, wanted, check, tuple(said), source)
 
 
 def known_at_least(share: Share, n: int, k: int) -> Share:
@@ -139,23 +125,10 @@ def _strata(sample: Sample, level: float) -> tuple[Stratum, ...]:
     # What one more label takes off N² Var: W² σ² / (n (n + 1)).
     gain = np.where(n < size, size**2 * p * (1 - p) / (sample.n * (sample.n + 1)), 0.0)
     gain = gain / max(gain.max(), 1e-300)
-    made = []
-    for h in range(len(size)):
-        low, high = wilson(float(sample.k[h]), float(sample.n[h]), int(size[h]), level)
-        value = float(sample.k[h] / sample.n[h])
-        made.append(
-            Stratum(
-                float(sample.low[h]),
-                float(sample.high[h]),
-                int(size[h]),
-                float(sample.mean_prob[h]),
-                int(n[h]),
-                int(k[h]),
-                Estimate(value, low, high),
-                float(gain[h]),
-            )
-        )
-    return tuple(made)
+    worth = zip(sample.k.tolist(), sample.n.tolist(), size.tolist(), strict=True)
+    shares = [Estimate(yes / labels, *wilson(yes, labels, items, level)) for yes, labels, items in worth]
+    columns = [x.tolist() for x in (sample.low, sample.high, size, sample.mean_prob, n, k)]
+    return tuple(Stratum(*row) for row in zip(*columns, shares, gain.tolist(), strict=True))
 
 
 def _labels_only(sample: Sample, mine: np.ndarray, n_items: int, level: float) -> Estimate | None:
@@ -171,31 +144,11 @@ def _labels_only(sample: Sample, mine: np.ndarray, n_items: int, level: float) -
     return Estimate(value, low, high)
 
 
-def _draws(sample: Sample, layout: Layout, total: Share, level: float, rng: np.random.Generator) -> CellDraws:
-    return cell_counts(
-        sample.items,
-        sample.labelled,
-        sample.positive,
-        _effects(sample, layout),
-        effective=sample.effective,
-        total=total,
-        confidence_level=level,
-        rng=rng,
-    )
-
-
-def _effects(sample: Sample, layout: Layout) -> Effects:
-    return exchangeable(sample.items.shape[1]) if layout.period is None else in_time(layout.period, layout.group)
-
-
-def _names(sample: Sample, layout: Layout) -> tuple[str, ...]:
+def _names(layout: Layout) -> tuple[str, ...]:
     """Of the cells of the table."""
-    parts = []
-    for i in range(sample.items.shape[1]):
-        period = "" if layout.period is None else layout.periods[layout.period[i]]
-        group = "" if layout.group is None else layout.groups[layout.group[i]]
-        parts.append(", ".join(x for x in (period, group) if x))
-    return tuple(parts)
+    pairs = ((layout.periods, layout.period), (layout.groups, layout.group))
+    named = [[names[i] for i in number] for names, number in pairs if number is not None]
+    return tuple(", ".join(filter(None, parts)) for parts in zip(*named, strict=True))
 
 
 def _check_warnings(check: HeldOut | None) -> list[str]:
@@ -218,38 +171,25 @@ def _cells(sample: Sample, layout: Layout, draws: CellDraws, level: float) -> tu
     c = sample.items.shape[1]
     period = np.full(c, -1) if layout.period is None else layout.period
     group = np.full(c, -1) if layout.group is None else layout.group
-    both = layout.period is not None and layout.group is not None
-    wanted: list[tuple[int, int]] = []
-    if layout.period is not None:
-        wanted += [(t, -1) for t in range(len(layout.periods))]
-    if layout.group is not None:
-        wanted += [(-1, g) for g in range(len(layout.groups))]
-    if both:
-        wanted += [(t, g) for g in range(len(layout.groups)) for t in range(len(layout.periods))]
+    periods = [] if layout.period is None else range(len(layout.periods))
+    groups = [] if layout.group is None else range(len(layout.groups))
+    wanted = [(t, -1) for t in periods] + [(-1, g) for g in groups] + [(t, g) for g in groups for t in periods]
     sums: dict[tuple[int, int], tuple[Ints, int]] = {}
     made = []
     for t, g in wanted:
         mine = ((period == t) | (t < 0)) & ((group == g) | (g < 0))
         drawn = draws.counts[:, mine].sum(1)
         n_items = int(sample.items[:, mine].sum())
-        sums[t, g] = drawn, n_items
+        sums[t, g] = draws.free[:, mine].sum(1), n_items
         labelled = mine[sample.cell]
         count = _estimate(drawn, level, whole=True)
         share = Estimate(count.value / n_items, *(v / n_items for v in count.limits)) if n_items else None
-        made.append(
-            CellCount(
-                layout.periods[t] if t >= 0 else "",
-                layout.groups[g] if g >= 0 else "",
-                n_items,
-                int(labelled.sum()),
-                int(sample.y[labelled].sum()),
-                float(sample.raw[mine].sum()),
-                count,
-                share,
-                _labels_only(sample, labelled, n_items, level),
-                _change(t, g, sums, draws, layout, level),
-            )
-        )
+        names = layout.periods[t] if t >= 0 else "", layout.groups[g] if g >= 0 else ""
+        labels = int(labelled.sum()), int(sample.y[labelled].sum())
+        alone = _labels_only(sample, labelled, n_items, level)
+        others = draws.counts.sum(1) - drawn, int(draws.n_items.sum()) - n_items
+        change = _change(t, g, sums, others, layout, level)
+        made.append(CellCount(*names, n_items, *labels, float(sample.raw[mine].sum()), count, share, alone, change))
     return tuple(made)
 
 
@@ -257,7 +197,7 @@ def _change(
     t: int,
     g: int,
     sums: dict[tuple[int, int], tuple[Ints, int]],
-    draws: CellDraws,
+    others: tuple[Ints, int],
     layout: Layout,
     level: float,
 ) -> Change | None:
@@ -269,18 +209,17 @@ def _change(
         before = next((s for s in range(t - 1, -1, -1) if sums[s, g][1]), None)
         if before is None:
             return None
-        other, m = sums[before, g]
-        than = layout.periods[before]
+        others, than = sums[before, g], layout.periods[before]
     else:
-        other, m = draws.counts.sum(1) - drawn, int(draws.n_items.sum()) - n
         than = "all others"
+    other, m = others
     if not m:
         return None
     a, b = drawn / n, other / m
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(b > 0, a / b, np.where(a > 0, np.inf, 1.0))
-    equal = float((a == b).mean())
-    return Change(than, _estimate(a - b, level), _estimate(ratio, level), float((a > b).mean() + equal / 2))
+    times = _estimate(ratio, level) if np.isfinite(np.median(ratio)) else None
+    return Change(than, _estimate(a - b, level), times, float((a > b).mean() + (a == b).mean() / 2))
 
 
 def _estimate(drawn: Floats | Ints, level: float, *, whole: bool = False) -> Estimate:
@@ -302,16 +241,11 @@ def _warnings(sample: Sample, design: str) -> list[str]:
     k = int(sample.y.sum())
     made = []
     if n < size.sum():
-        for few, what in ((k, "positive"), (n - k, "negative")):
+        missed = ", and the upper limit says how many could have been missed"
+        for few, what, more in ((k, "positive", missed), (n - k, "negative", "")):
             if few < FEW:
-                number = "no" if few == 0 else f"only {few}"
-                made.append(
-                    f"{number} labelled {'item is' if few < 2 else 'items are'} {what}: the interval is wide for that "
-                    "reason, and the upper limit says how many could have been missed."
-                    if what == "positive"
-                    else f"{number} labelled {'item is' if few < 2 else 'items are'} negative: the interval is wide for "
-                    "that reason."
-                )
+                number, items = "no" if few == 0 else f"only {few}", "item is" if few < 2 else "items are"
+                made.append(f"{number} labelled {items} {what}: the interval is wide for that reason{more}.")
     short = (sample.n < FEW) & (sample.n < size)
     if short.any():
         h = int(np.argmax(short))
@@ -338,13 +272,7 @@ def _cell_warnings(sample: Sample, layout: Layout) -> list[str]:
     bare = int((there & (labelled == 0)).sum())
     if not bare:
         return []
-    what = (
-        "cells"
-        if layout.period is not None and layout.group is not None
-        else "periods"
-        if layout.period is not None
-        else "groups"
-    )
+    what = "groups" if layout.period is None else "periods" if layout.group is None else "cells"
     return [
         f"{bare} of {int(there.sum())} {what} have no label: what is said of them rests on the others, "
         "and a cell unlike the others would not be noticed."

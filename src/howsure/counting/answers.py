@@ -67,16 +67,10 @@ class Answers:
     def answer(self, item: Item, yes: bool) -> None:
         """Keep an answer, on disk at once."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = {
-            self.key: item.key,
-            "label": "1" if yes else "0",
-            "annotator": self.annotator,
-            "stratum": item.stratum,
-            "inclusion": item.inclusion,
-            "time": now,
-        }
+        values = (item.key, "1" if yes else "0", self.annotator, item.stratum, item.inclusion, now)
+        row, mine = dict(zip((self.key, *COLUMNS), values, strict=True)), (self.annotator, item.key)
         with self._locked():
-            self._write([r for r in self._read() if not self._mine(r, item.key)] + [row])
+            self._write([r for r in self._read() if (r["annotator"], r[self.key]) != mine] + [row])
         self.given[item.key] = yes
 
     def undo(self) -> Item | None:
@@ -110,9 +104,6 @@ class Answers:
     def inclusions(self) -> dict[str, float]:
         """The inclusion probability of each answered item, as the file says."""
         return {r[self.key]: float(r["inclusion"]) for r in self._read() if r["inclusion"]}
-
-    def _mine(self, row: dict[str, str], key: str) -> bool:
-        return row["annotator"] == self.annotator and row[self.key] == key
 
     def _read(self) -> list[dict[str, str]]:
         if not self.path.is_file():

@@ -8,7 +8,8 @@ tails. What is counted are draws: the labelled positives and Binomial(N_hc - n_h
 
 Given s, b and τ the cells are independent, so that each u_c is integrated out on a grid of its own. What is left has few dimensions:
 it is drawn from Laplace approximations (with Gaussian u, one for each τ) and resampled by importance; u then follows from the same
-grids. The mode comes from Newton's method, with the Hessian's arrow shape (cells meet only in s and b) keeping every step linear in
+grids. A difference between cells must not be shrunk as the cells are: it is taken from draws in which each u_c is t with 4 degrees of
+freedom and scale 1, whatever τ is (`freed`). The mode comes from Newton's method, with the Hessian's arrow shape (cells meet only in s and b) keeping every step linear in
 the number of cells.
 """
 
@@ -25,6 +26,7 @@ from howsure.kernels.cells import Floats, Ints
 
 TAU = np.array([0.02, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.2])
 FREEDOM = 4.0  # of the t law of the cells' own effects
+FREE = 1.0  # scale of an effect that does not lean on other cells: that of τ's prior
 STEP = 0.3
 NODES = np.sinh(STEP * (np.arange(29) - 14))  # of the grid on which an effect is integrated out, in standard deviations
 WIDER = 1.1  # than the approximation are the heads that are proposed
@@ -69,9 +71,13 @@ def in_time(period: Ints, group: Ints | None = None) -> Effects:
 
 @dataclass(frozen=True, slots=True)
 class CellDraws:
-    """Joint draws of the number of positives in each cell, shape (draws, C), and the share of all items together."""
+    """Joint draws of the number of positives in each cell, shape (draws, C), and the share of all items together.
+
+    `free` are draws for differences: each cell keeps to its own labels and the strata's curve, not to the other cells.
+    """
 
     counts: Ints
+    free: Ints
     n_items: Ints
     total: Share
 
@@ -222,6 +228,15 @@ class CellModel:
         at = np.searchsorted(np.cumsum(weight)[:-1], (np.arange(n) + rng.random()) / n)
         return x[rng.permutation(at)]
 
+    def freed(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """The same s and b with effects u that know nothing of how much cells differ: t of scale FREE."""
+        head = x[:, : self._head]
+        part = self.laplace[int(np.argmin(np.abs(TAU - FREE)))]
+        centre = part.own - (head - part.head) @ part.slope
+        error = np.broadcast_to(part.own_error, centre.shape)
+        scale = np.full(len(x), FREE * np.sqrt(self.effects.own))
+        return np.hstack([head, self._effects_given(head, scale, centre, error, rng)[1]])
+
     def _proposals(self, n: int, proposed: Floats, prior: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Vectors with their log importance."""
         j = np.sort(rng.choice(len(TAU), n, p=proposed))
@@ -306,11 +321,13 @@ def cell_counts(
         total = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1), confidence_level)
     n, k = effective or (labelled, positive)
     model = CellModel(n, k, effects)
-    eta = model.logits(model.draws(n_draws, rng))
-    rest = items - labelled
-    eta = eta + _shift(eta, rest, int(positive.sum()), total)[:, None, None]
-    counts = positive.sum(0) + rng.binomial(rest, special.expit(eta)).sum(1)
-    return CellDraws(counts, items.sum(0), total)
+    x, rest = model.draws(n_draws, rng), items - labelled
+    shift = _shift(model.logits(x), rest, int(positive.sum()), total)[:, None, None]
+    counts, free = (
+        positive.sum(0) + rng.binomial(rest, special.expit(model.logits(drawn) + shift)).sum(1)
+        for drawn in (x, model.freed(x, rng))
+    )
+    return CellDraws(counts, free, items.sum(0), total)
 
 
 def _shift(eta: Floats, rest: Ints, positive: int, total: Share) -> Floats:

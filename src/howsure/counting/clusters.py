@@ -3,6 +3,10 @@
 With weights w and the strata's shares p_h, the share is Σ_h W_h p_h, and group d moves it by e_d = Σ_{i in d} w_i (y_i - p_h(i)) ÷ N.
 Var = (1 - m/M) m/(m - 1) Σ (e_d - ē)² for m of M groups; its ratio to the variance of items drawn one by one is the design
 effect, by which labels are worth less, and limits use Student's t with m - 1 degrees of freedom.
+
+Where few drawn groups hold the rarer label, that ratio says little: without a single one it is 1, however alike the items of a group
+are. The effect therefore leans towards that of groups whose items are all alike, Σb² ÷ Σb for sizes b, by ½ ÷ (½ + D), D the number of drawn
+groups with the rarer label.
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from howsure.counting.sample import Sample
 from howsure.counting.tally import Tally
 from howsure.errors import InputError
 from howsure.kernels import special
-from howsure.kernels.cells import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +27,9 @@ class Clustered:
     """A sample whose labels are worth what whole groups tell, the groups drawn, and the quantile of the limits."""
 
     sample: Sample
-    n_drawn: int
-    n_groups: int
+    groups: Groups
     design_effect: float
     z: float
-    of: Ints  # the drawn group of each label
-
-    @property
-    def groups(self) -> Groups:
-        """As a regression needs them."""
-        return Groups(self.of, self.n_drawn, self.n_groups)
 
 
 def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustered:
@@ -59,5 +55,9 @@ def clustered(sample: Sample, tally: Tally, confidence_level: float) -> Clustere
     left = np.maximum(1 - sample.n / items, 0.0)
     alone = float(((items / items.sum()) ** 2 * left * tilde * (1 - tilde) / sample.n).sum())
     effect = max(variance / alone, 1.0) if alone > 0 else 1.0
+    rarer = sample.y == (2 * sample.y.sum() < len(sample.y))
+    doubt = 0.5 / (0.5 + len(np.unique(of[rarer])))
+    effect = max(effect, (1 - doubt) * effect + doubt * float((size**2).sum() / size.sum()))
     worth = replace(sample, n=sample.n / effect, k=sample.k / effect)
-    return Clustered(worth, m, every, effect, float(special.stdtrit(m - 1, (1 + confidence_level) / 2)), of)
+    z = float(special.stdtrit(m - 1, (1 + confidence_level) / 2))
+    return Clustered(worth, Groups(of, m, every), effect, z)

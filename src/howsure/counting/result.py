@@ -28,11 +28,12 @@ class Stratum(Record):
 
 @dataclass(frozen=True, slots=True)
 class Change(Record):
-    """A cell's share against that of another (`than`): difference, ratio, and the probability that it is higher."""
+    """A cell's share against that of another (`than`): difference, ratio (None if the other is most likely 0), and the
+    probability that it is higher. Here the cell keeps to its own labels; its share also leans on the other cells."""
 
     than: str
     difference: Estimate
-    ratio: Estimate
+    ratio: Estimate | None
     p_more: float
 
 
@@ -211,27 +212,29 @@ class Counts(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
-        return verdict(self)
+        """The share and count first, then what the model alone would have said, then how it moves."""
+        low, high = self.share.limits
+        model = percent(self.raw_share, max(self.share.value, high / 2))
+        off = ", which is too high" if self.raw_share > high else ", which is too low" if self.raw_share < low else ""
+        said = f"about {percent_range(self.share)}, {self.count.value:,.0f} of {self.n_items:,}; the model alone says {model}%{off}."
+        if self.trend is not None:
+            said += f" {_trend(self.trend, self.every)}"
+        groups = [(x.share, x.name) for x in self.cells if not x.period and x.share is not None]
+        if len(groups) > 1:
+            order = sorted(groups, key=lambda x: -x[0].value)
+            most, least = (f"{name} with {percent_range(share)}" for share, name in (order[0], order[-1]))
+            said += f" Most: {most}; least: {least}."
+        return said
 
     def table(self) -> list[dict[str, Any]]:
         """One row a cell, and one for all items together."""
-        everything = CellCount(
-            "", "", self.n_items, self.n_labels, self.n_positive, self.raw, self.count, self.share, self.labels_only
+        sums = (self.n_items, self.n_labels, self.n_positive, self.raw, self.count, self.share, self.labels_only)
+        names = ("", "items", "labels", "sum of q", "count", "share", "labels only", "P(more)")
+        rows = (
+            (c.name, c.n_items, c.n_labels, c.raw, c.count, c.share, c.labels_only, c.change and c.change.p_more)
+            for c in (*self.cells, CellCount("", "", *sums))
         )
-        return [
-            {
-                "": c.name,
-                "items": c.n_items,
-                "labels": c.n_labels,
-                "sum of q": c.raw,
-                "count": c.count,
-                "share": c.share,
-                "labels only": c.labels_only,
-                "P(more)": None if c.change is None else c.change.p_more,
-            }
-            for c in (*self.cells, everything)
-        ]
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def headline(self) -> dict[str, str]:
         """The few numbers that stand above the picture in a notebook."""
@@ -244,7 +247,7 @@ class Counts(Result):
 
     figure = drawn_by("howsure.plots.counts.counts_figure")
     to_text = drawn_by("howsure.report.text.counts.counts_text")
-    to_html = drawn_by("howsure.report.counts_page.counts_page")
+    to_html = drawn_by("howsure.report.pages.counts_page")
 
 
 def percent(value: float, like: float | None = None) -> str:
@@ -261,31 +264,9 @@ def percent_range(share: Estimate) -> str:
     return f"{percent(share.value, scale)}% ({percent(low, scale)} to {percent(high, scale)})"
 
 
-def verdict(c: Counts) -> str:
-    """The share and count first, then what the model alone would have said, then how it moves."""
-    share, (low, high) = c.share, c.share.limits
-    scale = max(share.value, high / 2)
-    said = f"about {percent_range(share)}, {c.count.value:,.0f} of {c.n_items:,}; the model alone says {percent(c.raw_share, scale)}%"
-    if c.raw_share > high:
-        said += ", which is too high"
-    elif c.raw_share < low:
-        said += ", which is too low"
-    said += "."
-    if c.trend is not None:
-        said += f" {_trend(c)}"
-    groups = [x for x in c.cells if not x.period and x.share is not None]
-    if len(groups) > 1:
-        order = sorted(groups, key=lambda x: -(x.share.value if x.share else 0))
-        most, least = (f"{x.name} with {percent_range(x.share)}" for x in (order[0], order[-1]) if x.share)
-        said += f" Most: {most}; least: {least}."
-    return said
-
-
-def _trend(c: Counts) -> str:
-    t = c.trend
-    assert t is not None
+def _trend(t: Estimate, every: str | None) -> str:
     low, high = t.limits
-    unit = f"points a {c.every}" if c.every else "points a step"
+    unit = f"points a {every or 'step'}"
     size = max(abs(low), abs(high))
     limits = f"({percent(low, size)} to {percent(high, size)})"
     if low > 0 or high < 0:

@@ -6,7 +6,8 @@ from any number of pieces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -46,6 +47,11 @@ def no_labels() -> Labels:
     return Labels(whole, np.zeros(0), whole, np.zeros(0, np.uint8), np.zeros(0), np.zeros(0, np.uint64), whole)
 
 
+def joined(parts: Sequence[Labels]) -> Labels:
+    """One after another."""
+    return Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in Labels.__slots__))
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts of items by cell and place, sparse: entry j has `n` items of cell number `cell` at `place`, Σq = `sum` ÷ 2³²."""
@@ -62,15 +68,7 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         number = {name: i for i, name in enumerate(self.cells)}
         moved = np.array([number.setdefault(name, len(number)) for name in other.cells], np.int64)
-        theirs = other.labels
-        labels = Labels(
-            np.concatenate([self.labels.cell, moved[theirs.cell]]),
-            *(
-                np.concatenate([getattr(self.labels, name), getattr(theirs, name)])
-                for name in Labels.__slots__
-                if name != "cell"
-            ),
-        )
+        labels = joined([self.labels, replace(other.labels, cell=moved[other.labels.cell])])
         code = np.concatenate([self.cell, moved[other.cell]]) * GRID + np.concatenate([self.place, other.place])
         sums = np.stack([np.concatenate([self.n, other.n]), np.concatenate([self.sum, other.sum])], axis=1)
         found, both = added(code, sums)
@@ -95,10 +93,9 @@ class Tally:
         """The cells in another order, or joined: cell i becomes number[i] of `cells`. Labels are put in order too."""
         labels = self.labels
         code, both = added(number[self.cell] * GRID + self.place, np.stack([self.n, self.sum], axis=1))
-        moved = Labels(number[labels.cell], *(getattr(labels, name) for name in Labels.__slots__ if name != "cell"))
-        moved = moved.take(
-            np.lexsort((moved.group, moved.key, moved.inclusion, moved.y, moved.y_prob, moved.place, moved.cell))
-        )
+        moved = replace(labels, cell=number[labels.cell])
+        order = (moved.group, moved.key, moved.inclusion, moved.y, moved.y_prob, moved.place, moved.cell)
+        moved = moved.take(np.lexsort(order))
         return Tally(cells, code // GRID, code % GRID, both[:, 0], both[:, 1], moved, self.groups, self.group_sizes)
 
 
@@ -135,18 +132,9 @@ def tally_of(
     else:
         found, both = added(code, np.stack([np.ones(len(code), np.int64), q.astype(np.int64)], axis=1))
         n, whole = both[:, 0], both[:, 1]
-    chosen = np.flatnonzero(labelled)
-    none = np.full(len(chosen), np.nan)
-    labels = Labels(
-        cell[chosen],
-        y_prob[chosen],
-        at[chosen],
-        y[chosen],
-        none if inclusion is None else inclusion[chosen],
-        np.zeros(len(chosen), np.uint64) if group is None else group[chosen],
-        np.full(len(chosen), -1) if key is None else key[chosen],
-    )
-    groups, sizes = (
-        (np.zeros(0, np.uint64), np.zeros(0, np.int64)) if group is None else np.unique(group, return_counts=True)
-    )
+    groups, sizes = np.unique(np.zeros(0, np.uint64) if group is None else group, return_counts=True)
+    inclusion = np.broadcast_to(np.nan, len(code)) if inclusion is None else inclusion
+    group = np.broadcast_to(np.uint64(0), len(code)) if group is None else group
+    key = np.broadcast_to(np.int64(-1), len(code)) if key is None else key
+    labels = Labels(cell, y_prob, at, y, inclusion, group, key).take(np.flatnonzero(labelled))
     return Tally(cells, found // GRID, found % GRID, n, whole, labels, groups, sizes)

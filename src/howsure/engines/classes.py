@@ -15,9 +15,9 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.engines.columns import class_columns, group_sql, is_classes, label_column, probability_sql
 from howsure.engines.files import Selection
-from howsure.engines.items import ItemRows, Items, arrow_values, table_rows
+from howsure.engines.items import ItemRows, Items, arrow_values, group_numbers, rows_without, table_rows
 from howsure.engines.rows import Chunk
-from howsure.engines.tables import Table, as_numpy, first_missing, quoted
+from howsure.engines.tables import Table, as_numpy, quoted
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -49,12 +49,9 @@ def classes_from_arrays(
     """From a (n, K) array; labels are class numbers, or names when `classes` are given."""
     probs = np.asarray(y_prob, dtype=np.float64)
     y = _validate.one_dimensional(y_true, "y_true", numbers=classes is None)
-    given = {"y_true": y, "y_prob": probs}
-    if groups is not None:
-        given["groups"] = _validate.one_dimensional(groups, "groups", numbers=False)
-    if by is not None:
-        given["by"] = _validate.one_dimensional(by, "by", numbers=False)
-    _validate.same_length(**given)
+    more = {"groups": groups, "by": by}
+    given = {k: _validate.one_dimensional(v, k, numbers=False) for k, v in more.items() if v is not None}
+    _validate.same_length(y_true=y, y_prob=probs, **given)
     k = probs.shape[1]
     origin = Origin()
     if classes is None:
@@ -75,11 +72,7 @@ def classes_from_arrays(
         index = _class_numbers([str(v) for v in y.tolist()], names, origin)
     coded = None
     if groups is not None:
-        encoded = arrow_values(given["groups"], "groups").dictionary_encode()
-        if encoded.null_count:
-            at = origin.at(first_missing(encoded))
-            raise InputError(f"`groups` is missing in {at}; every row needs a group.")
-        coded = as_numpy(encoded.indices).astype(np.uint64)
+        coded = group_numbers(arrow_values(given["groups"], "groups"), "groups", "a group")
     rows = ClassRows(index, probs, names, coded, "arrays", None if by is None else [str(v) for v in given["by"]])
     return _usable(rows, np.zeros(len(y), bool), origin, scale, missing, normalise)
 
@@ -143,22 +136,17 @@ def _usable(
     if not lost.any():
         return replace(rows, probs=probs, notes=notes)
     found = [(name, int(n.sum())) for name, n in ((origin.true, unlabelled), (origin.prob, without)) if n.any()]
-    each = " or ".join(f"no `{name}`" + (f" ({n:,})" if len(found) > 1 else "") for name, n in found)
-    said = f"{int(lost.sum()):,} of {len(lost):,} rows {'has' if lost.sum() == 1 else 'have'} {each}"
+    said = rows_without(int(lost.sum()), len(lost), found)
     if missing == "error":
         first = origin.at(int(np.argmax(lost)))
         raise InputError(f"{said}, the first of them {first}; `missing='drop'` leaves such rows out.")
     if lost.all():
         raise InputError(f"{said}: nothing is left.")
     kept = ~lost
-    return replace(
-        rows,
-        y=rows.y[kept],
-        probs=probs[kept],
-        groups=None if rows.groups is None else rows.groups[kept],
-        by=None if rows.by is None else [v for v, k in zip(rows.by, kept.tolist(), strict=True) if k],
-        notes=(*notes, f"{said}: left out (`missing='error'` refuses instead)."),
-    )
+    groups = None if rows.groups is None else rows.groups[kept]
+    by = None if rows.by is None else [v for v, k in zip(rows.by, kept.tolist(), strict=True) if k]
+    notes = (*notes, f"{said}: left out (`missing='error'` refuses instead).")
+    return replace(rows, y=rows.y[kept], probs=probs[kept], groups=groups, by=by, notes=notes)
 
 
 def _nested(column: Any, origin: Origin) -> tuple[tuple[str, ...], Floats]:
@@ -175,10 +163,8 @@ def _nested(column: Any, origin: Origin) -> tuple[tuple[str, ...], Floats]:
         encoded = column.keys.dictionary_encode()
         names = tuple(str(k) for k in encoded.dictionary.to_pylist())
         probs = np.zeros((len(column), len(names)))
-        lengths = np.diff(as_numpy(column.offsets))
-        probs[np.repeat(np.arange(len(column)), lengths), as_numpy(encoded.indices)] = as_numpy(
-            column.items.cast(pa.float64())
-        )
+        row = np.repeat(np.arange(len(column)), np.diff(as_numpy(column.offsets)))
+        probs[row, as_numpy(encoded.indices)] = as_numpy(column.items.cast(pa.float64()))
         return names, probs
     lengths = as_numpy(pc.list_value_length(column))
     if lengths.min() != lengths.max():

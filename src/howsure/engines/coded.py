@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from howsure.engines.columns import TEXT_NAMES, guessed_column, label_column, plain_name, text_column
+from howsure.engines.columns import TEXT_NAMES, guessed_column, label_column, plain_name, text_column, value_sql
 from howsure.engines.items import items_from_table
 from howsure.engines.tables import Column, Table, as_numpy, quoted
 from howsure.errors import InputError
@@ -70,7 +70,7 @@ def annotators_columns(table: Table, taken: Collection[str | None], where: str |
             or c.type.startswith(("DATE", "TIME", "DOUBLE"))
         ):
             continue
-        told = table.values(f"CAST({quoted(c.name)} AS VARCHAR)", where, MOST_LABELS + 1)
+        told = table.values(value_sql(c.name), where, MOST_LABELS + 1)
         values = {v.strip().lower() for v in told if v is not None}
         if values and len(values) <= MOST_LABELS:
             found[c.name] = values
@@ -104,16 +104,13 @@ def wide_ratings(
         raise InputError(f"`{item}` names an item twice; with a column per annotator each item is one row.")
     labels = pa.chunked_array([rows[role] for role in raters]).combine_chunks()
     item_codes, item_names = encoded(item_values)
-    items = np.tile(item_codes, len(columns))
-    position = np.argsort(np.array([c.name for c in columns]))
-    place = np.empty(len(columns), np.int64)
-    place[position] = np.arange(len(columns))
+    by_name = np.argsort(np.array([c.name for c in columns]))
     given = ~as_numpy(labels.is_null()).astype(bool)
-    mask = pa.array(given)
-    label_codes, label_names = encoded(labels.filter(mask))
+    label_codes, label_names = encoded(labels.filter(pa.array(given)))
     gold, groups = _of_items(rows, pa.array(np.ones(n, bool)), item_codes, item_names, roles)
-    codes = (items[given], np.repeat(place, n)[given], label_codes)
-    names = (item_names, [columns[i].name for i in position], label_names)
+    rater_codes = np.repeat(np.argsort(by_name), n)
+    codes = (np.tile(item_codes, len(columns))[given], rater_codes[given], label_codes)
+    names = (item_names, [columns[i].name for i in by_name], label_names)
     left_out = {"no label (an annotator's column is empty there)": int((~given).sum())}
     return _made(codes, names, gold, groups, order, left_out, table)
 
@@ -129,17 +126,13 @@ def _rows(table: Table, columns: Mapping[str, Column], where: str | None) -> dic
     for role, column in columns.items():
         if column.is_nested:
             raise InputError(f"`{column.name}` holds several values a row, not one.")
-        name = quoted(column.name)
-        text = f"NULLIF(CAST({name} AS VARCHAR), '')"
-        sql[role] = f"CASE WHEN isnan({name}) THEN NULL ELSE {text} END" if _is_float(column) else text
+        sql[role] = f"NULLIF({value_sql(column.name)}, '')"
+        if column.type in ("DOUBLE", "FLOAT", "REAL"):
+            sql[role] = f"CASE WHEN isnan({quoted(column.name)}) THEN NULL ELSE {sql[role]} END"
     rows = items_from_table(table, more=sql, where=where).held(*sql)
     if not rows or not len(rows[next(iter(sql))]):
         raise InputError("there are no rows" + (": `where=` kept none." if where else f" in {table.name}."))
     return rows
-
-
-def _is_float(column: Column) -> bool:
-    return column.type in ("DOUBLE", "FLOAT", "REAL")
 
 
 def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
@@ -147,10 +140,8 @@ def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
     encoded = values.dictionary_encode()
     names = encoded.dictionary
     order = as_numpy(pc.sort_indices(names)).astype(np.int64)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
     codes = as_numpy(encoded.indices).astype(np.int64)
-    return (place[codes] if len(order) else codes), names.take(pa.array(order)).to_pylist()
+    return (np.argsort(order)[codes] if len(order) else codes), names.take(pa.array(order)).to_pylist()
 
 
 def _of_items(
@@ -224,7 +215,7 @@ def _made(
 
 def text_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
     """A column's values numbered in the order of their names; -1 where it is empty."""
-    return codes_of(_one(table, f"NULLIF(CAST({quoted(column.name)} AS VARCHAR), '')"))
+    return codes_of(_one(table, f"NULLIF({value_sql(column.name)}, '')"))
 
 
 def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
@@ -300,7 +291,7 @@ def read_texts(
     if labelled:
         names.append(label_column(table, true, skip={names[0]}).name)
     names += [table.column(name).name for name in more]
-    sql = {f"text{i}": f"CAST({quoted(name)} AS VARCHAR)" for i, name in enumerate(names)}
+    sql = {f"text{i}": value_sql(name) for i, name in enumerate(names)}
     held = items_from_table(table, more=sql, where=where).held(*sql)
     columns: list[list[str | None]] = [held[role].to_pylist() if held else [] for role in sql]
     needed = columns[: 1 + labelled]

@@ -27,7 +27,7 @@ MOST_WORDS = 40  # spellings of yes and no in one column
 
 
 def plain_name(name: str) -> str:
-    """A column's name as it is compared."""
+    """In lower case, letters and digits alone."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -153,6 +153,11 @@ def check_positive(table: Table, true: str, positive: Any, where: str | None) ->
     """Refuses a --positive value that no row has; names those there are."""
     values = [str(v) for v in table.values(quoted(true), where)]
     raise InputError(f"no row has `{true}` = {positive!r}.{_validate.nearest(str(positive), values)}")
+
+
+def value_sql(column: str) -> str:
+    """A value as text."""
+    return f"CAST({quoted(column)} AS VARCHAR)"
 
 
 def number_sql(column: str) -> str:

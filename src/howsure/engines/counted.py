@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import BadRow, Origin
 from howsure.counting.strata import GRID, grid_places
-from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, no_labels
+from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, joined, no_labels
+from howsure.engines.columns import label_column, label_sql, number_sql, value_sql
 from howsure.engines.items import ItemRows, Items, items_from_table, numbers
-from howsure.engines.rows import Chunk, Work
+from howsure.engines.rows import Chunk
 from howsure.engines.slices import SliceNames
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
@@ -24,6 +25,7 @@ from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains import log_space
 
 MOST_CELLS = 5_000
+KINDS = (np.uint64, np.int64)  # of groups, and of their sizes
 EPOCH = date(1970, 1, 1)
 
 
@@ -61,11 +63,11 @@ def counted_items(
     more: dict[str, str] = {}
     if date is not None:
         more["day"] = _day_sql(table.column(date), every)
-    more |= {f"by{i}": f"CAST({quoted(table.column(name).name)} AS VARCHAR)" for i, name in enumerate(by)}
+    more |= {f"by{i}": value_sql(table.column(name).name) for i, name in enumerate(by)}
     if inclusion is not None:
-        more["inclusion"] = f"TRY_CAST({quoted(table.column(inclusion).name)} AS DOUBLE)"
+        more["inclusion"] = number_sql(table.column(inclusion).name)
     if key is not None:
-        more["key"] = f"CAST({quoted(table.column(key).name)} AS VARCHAR)"
+        more["key"] = value_sql(table.column(key).name)
     if every_column:
         more |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns)}
     return items_from_table(
@@ -164,7 +166,7 @@ def _numbered(days: NDArray[Any], names: dict[int, int]) -> Ints:
 
 
 @dataclass(frozen=True)
-class TallyWork(Work[Tally]):
+class TallyWork:
     """Counts items by cell and place on the grid of probabilities, and takes the labels out."""
 
     items: Items
@@ -174,7 +176,7 @@ class TallyWork(Work[Tally]):
     labelled: bool = True  # whether the rows have labels
     inclusion: str | None = None
 
-    def gather(self, chunks: Iterator[Chunk]) -> Tally:
+    def __call__(self, chunks: Iterator[Chunk]) -> Tally:
         numbering = CellNumbers(self.roles)
         sums = np.zeros((1, GRID, 2), np.int64)
         labels: list[Labels] = []
@@ -197,29 +199,14 @@ class TallyWork(Work[Tally]):
             group = None
             if self.items.groups is not None:
                 group = self.items.group_ids(chunk, "group")
-                found, count = np.unique(group, return_counts=True)
-                groups.append((found, count))
+                groups.append(np.unique(group, return_counts=True))
             labels.append(self._labels(chunk, origin, cell, q, place, group))
-        cells = numbering.cells()
         code = np.flatnonzero(sums.reshape(-1, 2)[:, 0])
-        held = sums.reshape(-1, 2)[code]
-        every = labels or [no_labels()]
-        names = Labels.__slots__
-        drawn, sizes = (
-            added(np.concatenate([g for g, _ in groups]), np.concatenate([c for _, c in groups])[:, None])
-            if groups
-            else (np.zeros(0, np.uint64), np.zeros((0, 1), np.int64))
-        )
-        return Tally(
-            cells,
-            code // GRID,
-            code % GRID,
-            held[:, 0],
-            held[:, 1],
-            Labels(*(np.concatenate([getattr(part, name) for part in every]) for name in names)),
-            drawn.astype(np.uint64),
-            sizes[:, 0],
-        )
+        n, total = sums.reshape(-1, 2)[code].T
+        found, counts = (np.concatenate([np.zeros(0, kind), *(g[i] for g in groups)]) for i, kind in enumerate(KINDS))
+        drawn, sizes = added(found, counts[:, None])
+        every = joined(labels or [no_labels()])
+        return Tally(numbering.cells(), code // GRID, code % GRID, n, total, every, drawn, sizes[:, 0])
 
     def _labels(
         self, chunk: Chunk, origin: Origin, cell: Ints, q: Floats, place: Ints, group: NDArray[np.uint64] | None
@@ -233,30 +220,15 @@ class TallyWork(Work[Tally]):
             given = numbers(chunk["y"])
             known = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(len(given), bool)
             at = np.flatnonzero(known)
-            y = _validate.labels(np.ascontiguousarray(given[at]), SomeRows(origin, at))
+            y = _validate.labels(np.ascontiguousarray(given[at]), replace(origin, rows=at))
             inclusion, which = np.full(len(at), np.nan), np.full(len(at), -1)
             if self.inclusion is not None:
-                inclusion = inclusion_probabilities(
-                    numbers(chunk["inclusion"])[at].astype(np.float64), self.inclusion, SomeRows(origin, at)
-                )
+                said = numbers(chunk["inclusion"])[at].astype(np.float64)
+                inclusion = inclusion_probabilities(said, self.inclusion, replace(origin, rows=at))
         else:
             return no_labels()
         drawn = np.zeros(len(at), np.uint64) if group is None else group[at]
         return Labels(cell[at], q[at], place[at], y, inclusion, drawn, which)
-
-
-class SomeRows(Origin):
-    """Where some of the rows are from."""
-
-    __slots__ = ("rows",)
-    rows: Ints
-
-    def __init__(self, whole: Origin, rows: Ints) -> None:
-        super().__init__(whole.true, whole.prob, whole.weight, whole.first, whole.from_file, whole.numbered)
-        object.__setattr__(self, "rows", rows)
-
-    def at(self, index: int) -> str:
-        return super().at(int(self.rows[index]))
 
 
 def inclusion_probabilities(values: Floats, name: str, origin: Origin) -> Floats:
@@ -291,8 +263,6 @@ def keyed_labels(
     Keys are compared as values of the table's own column. Several people's labels of an item (a column `annotator`) are
     settled by the majority.
     """
-    from howsure.engines.columns import label_column, label_sql
-
     with Table(source, table.engine) as file:
         named = file.column(key)
         kind = table.column(key).type
@@ -300,17 +270,15 @@ def keyed_labels(
         relation = unparsed[1] if unparsed is not None and unparsed[0] == "csv" else None
         known = {c.name.lower(): c.name for c in file.columns}
         column = label_column(file, true, skip={named.name, *(known.get(n, "") for n in KEPT)})
-        plain = quoted(named.name)
-        as_table = f"CAST(TRY_CAST({plain} AS {kind}) AS VARCHAR)" if kind != "VARCHAR" else f"CAST({plain} AS VARCHAR)"
+        plain = value_sql(named.name)
+        as_table = f"CAST(TRY_CAST({quoted(named.name)} AS {kind}) AS VARCHAR)" if kind != "VARCHAR" else plain
         where = inclusion or known.get("inclusion")
-        extra = [where, known.get("stratum"), known.get("annotator")]
-        sql = [as_table, f"CAST({plain} AS VARCHAR)"]
-        values = [label_sql(file, column, positive, None)]
-        values.append("NULL" if where is None else f"TRY_CAST({quoted(file.column(where).name)} AS DOUBLE)")
-        values += ["NULL" if c is None else f"CAST({quoted(c)} AS VARCHAR)" for c in extra[1:]]
+        sql = [as_table, plain, label_sql(file, column, positive, None)]
+        sql.append("NULL" if where is None else number_sql(file.column(where).name))
+        sql += [value_sql(known[c]) if c in known else "NULL" for c in ("stratum", "annotator")]
         if relation is not None and not column.is_number and positive is None:
             relation = None  # the label's SQL was made for the parsed column
-        batches = [pa.Table.from_batches([b]) for b in file.batches([*sql, *values], relation=relation)]
+        batches = [pa.Table.from_batches([b]) for b in file.batches(sql, relation=relation)]
         name = file.name
     if not batches:
         raise InputError(f"{name} has no rows.")
@@ -321,21 +289,22 @@ def keyed_labels(
     rows = np.flatnonzero(~np.isnan(given))
     if not len(rows):
         raise InputError(f"{name} has no labels: `{column.name}` is empty in all of its {len(given):,} rows.")
-    labels = _validate.labels(given[rows], SomeRows(origin, rows))
+    labels = _validate.labels(given[rows], replace(origin, rows=rows))
     text = keys.to_pylist()
     for i in rows.tolist():
         if text[i] is None:
             said = raw[i].as_py()
-            what = (
-                "is missing" if said is None else f"holds {said!r}, which the table's `{key}` ({kind.lower()}) cannot"
-            )
-            raise InputError(f"{name}: `{named.name}` {what} in row {i + 1:,}.")
-    probability = np.full(len(given), np.nan)
+            other = f"holds {said!r}, which the table's `{key}` ({kind.lower()}) cannot"
+            raise InputError(f"{name}: `{named.name}` {'is missing' if said is None else other} in row {i + 1:,}.")
+    probability, of = np.full(len(given), np.nan), strata.to_pylist()
     if where is not None:
-        probability[rows] = inclusion_probabilities(
-            as_numpy(pi.cast(pa.float64()))[rows], where, SomeRows(origin, rows)
-        )
-        _latest(probability, rows, strata.to_pylist())
+        found = as_numpy(pi.cast(pa.float64()))[rows]
+        probability[rows] = inclusion_probabilities(found, where, replace(origin, rows=rows))
+        # Batches of one design: what counts is the inclusion probability after the last, the same for all of a stratum.
+        highest: dict[str, float] = {}
+        for i in rows.tolist():
+            highest[of[i]] = max(highest.get(of[i], 0.0), float(probability[i]))
+        probability[rows] = [probability[i] if of[i] is None else highest[of[i]] for i in rows.tolist()]
     votes: dict[str, list[int]] = {}
     for i, label in zip(rows.tolist(), labels.tolist(), strict=True):
         votes.setdefault(text[i], []).append(label)
@@ -354,25 +323,12 @@ def keyed_labels(
     if split:
         notes.append(f"{split:,} items were labelled both ways by several people; the majority counts.")
     settled = np.array([2 * sum(votes[k]) > len(votes[k]) for k in order], np.uint8)
-    known_strata = frozenset(s for s in (strata[i].as_py() for i in rows.tolist()) if s is not None)
-    made = KeyedLabels(
-        pa.array(order, pa.string()), settled, probability[[first[k] for k in order]], name, known_strata
-    )
-    return made, tuple(notes)
+    known_strata = frozenset(of[i] for i in rows.tolist()) - {None}
+    keyed, worth = pa.array(order, pa.string()), probability[[first[k] for k in order]]
+    return KeyedLabels(keyed, settled, worth, name, known_strata), tuple(notes)
 
 
 KEPT = ("inclusion", "stratum", "annotator")  # columns that drawn and labelled tables have beside the item's own
-
-
-def _latest(probability: Floats, rows: Ints, strata: Sequence[str | None]) -> None:
-    """Batches of one design: what counts is the inclusion probability after the last, the same for all of a stratum."""
-    highest: dict[str, float] = {}
-    for i in rows.tolist():
-        if (h := strata[i]) is not None:
-            highest[h] = max(highest.get(h, 0.0), float(probability[i]))
-    for i in rows.tolist():
-        if (h := strata[i]) is not None:
-            probability[i] = highest[h]
 
 
 # -- which to label --------------------------------------------------------------------------------------------------
@@ -390,14 +346,11 @@ class DrawnRows:
     wanted: Mapping[tuple[int, Cell], int]
 
     def __add__(self, other: DrawnRows) -> DrawnRows:
-        return DrawnRows(
-            np.concatenate([self.stratum, other.stratum]),
-            self.cell + other.cell,
-            np.concatenate([self.priority, other.priority]),
-            np.concatenate([self.row, other.row]),
-            self.rows + other.rows,
-            self.wanted or other.wanted,
-        ).cut()
+        stratum, priority, row = (
+            np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("stratum", "priority", "row")
+        )
+        cells, rows = self.cell + other.cell, self.rows + other.rows
+        return DrawnRows(stratum, cells, priority, row, rows, self.wanted or other.wanted).cut()
 
     def cut(self) -> DrawnRows:
         """Only as many of each stratum and cell as are wanted, those of least priority; all where nothing is said."""
@@ -419,7 +372,7 @@ class DrawnRows:
 
 
 @dataclass(frozen=True)
-class DrawWork(Work[DrawnRows]):
+class DrawWork:
     """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones (`known` keys) are passed over.
 
     A row's random number is a hash of the seed and its key or, without a key, its number: the same on every engine.
@@ -436,7 +389,7 @@ class DrawWork(Work[DrawnRows]):
     n_columns: int
     groups: NDArray[np.uint64] | None = None  # where whole groups are drawn: these
 
-    def gather(self, chunks: Iterator[Chunk]) -> DrawnRows:
+    def __call__(self, chunks: Iterator[Chunk]) -> DrawnRows:
         numbering = CellNumbers(self.roles)
         none = np.zeros(0, np.int64)
         made = DrawnRows(none, (), np.zeros(0), none, (), self.wanted)
@@ -453,10 +406,9 @@ class DrawWork(Work[DrawnRows]):
             elif self.labelled:
                 y = numbers(chunk["y"])
                 free = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
-            names = numbering.cells()
-            at = np.flatnonzero(free)
             if self.groups is not None:
-                at = np.flatnonzero(free & np.isin(self.items.group_ids(chunk, "group"), self.groups))
+                free = free & np.isin(self.items.group_ids(chunk, "group"), self.groups)
+            names, at = numbering.cells(), np.flatnonzero(free)
             # The least priorities of every stratum and cell of this chunk are enough.
             order = at[np.lexsort((priority[at], cell[at], stratum[at]))]
             code = stratum[order] * len(names) + cell[order]
@@ -465,14 +417,8 @@ class DrawWork(Work[DrawnRows]):
             order = np.sort(order[rank < most]) if self.groups is None else at
             rows = pa.table({f"c{i}": _column(chunk[f"whole{i}"], order) for i in range(self.n_columns)})
             first = 0 if chunk.first is None else chunk.first
-            made = made + DrawnRows(
-                stratum[order],
-                tuple(names[c] for c in cell[order].tolist()),
-                priority[order],
-                first + order,
-                (rows,),
-                self.wanted,
-            )
+            cells = tuple(names[c] for c in cell[order].tolist())
+            made = made + DrawnRows(stratum[order], cells, priority[order], first + order, (rows,), self.wanted)
         return made
 
     def _priorities(self, chunk: Chunk, n: int) -> Floats:

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from howsure._validate import BadRow, Origin
@@ -41,16 +43,16 @@ class Selection:
             i = first_missing(column)
             origin = Origin(prob=source, first=chunk.first or 0, from_file=True, numbered=numbered)
             value = found(source, i)
-            if value is None:
-                raise BadRow(f"`{source}` is missing or NaN in {origin.at(i)}.", origin.first + i)
-            raise BadRow(f"`{source}` must hold numbers; got {value!r} in {origin.at(i)}.", origin.first + i)
+            raise origin.bad(i, source, np.nan if value is None else 0.0, f"must hold numbers; got {value!r}")
 
 
 class TableRows(Rows):
-    """Columns of a table, read as often as need be. It closes the table."""
+    """Columns of a table, read as often as need be. It closes the table, and removes the folder `spool` that it is in."""
 
-    def __init__(self, table: Table, selection: Selection, engine: Engine) -> None:
-        self._table, self._selection, self._engine = table, selection, engine
+    def __init__(
+        self, table: Table, selection: Selection, engine: Engine, spool: TemporaryDirectory[str] | None = None
+    ) -> None:
+        self._table, self._selection, self._engine, self._spool = table, selection, engine, spool
         self.name = Path(table.name).name if table.files else table.name
         self._in_memory: ArrayRows | None = None
         if engine.skip_bad_files and table.files:
@@ -58,6 +60,8 @@ class TableRows(Rows):
 
     def close(self) -> None:
         self._table.close()
+        if self._spool is not None:
+            self._spool.cleanup()
 
     @property
     def roles(self) -> Collection[str]:
@@ -72,7 +76,7 @@ class TableRows(Rows):
                 return self._loaded().fold(work)
             if self._is_plain():
                 return self._fold_parquet(work)
-            return work.gather(self.chunks())
+            return work(self.chunks())
 
     def by_key(self, keying: Keying) -> Rows:
         with self._explaining():
@@ -163,7 +167,7 @@ class TableRows(Rows):
 
         def piece(_: int) -> T | BadRow:
             try:
-                return work.gather(chunks())
+                return work(chunks())
             except BadRow as bad:
                 return bad
 
@@ -172,18 +176,13 @@ class TableRows(Rows):
             return merged(pool.map(piece, range(n)))
 
 
-class _reading:
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     """Turns an error of reading a file into one line."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError | pa.ArrowException):
-            raise InputError(f"{self._path} is damaged: {str(error).splitlines()[0]}") from None
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
 def _has_numbers(path: Path, names: Any) -> bool:

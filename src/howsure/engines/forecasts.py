@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.forecasts.pit import PitSketch, for_draws, for_levels, for_values
-from howsure.engines.rows import ArrayRows, Chunk, Work
+from howsure.engines.rows import ArrayRows, Chunk
 from howsure.errors import InputError
 from howsure.kernels.pit import fair_crps, level_spans, mean_pinball, rank_spans
 
@@ -20,7 +20,7 @@ CHUNK_VALUES = 1 << 21  # numbers in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
-class PitWork(Work[PitSketch]):
+class PitWork:
     """Outcomes `y` and their draws or, with `levels`, quantiles: columns of a table, or one matrix."""
 
     true: str
@@ -28,7 +28,7 @@ class PitWork(Work[PitSketch]):
     levels: tuple[float, ...] | None
     n_columns: int
 
-    def gather(self, chunks: Iterator[Chunk]) -> PitSketch:
+    def __call__(self, chunks: Iterator[Chunk]) -> PitSketch:
         levels = None if self.levels is None else np.array(self.levels)
         builder = for_draws(self.n_columns) if levels is None else for_levels(levels)
         what, step = "draws" if levels is None else "quantiles", rows_at_a_time(self.n_columns)
@@ -37,19 +37,15 @@ class PitWork(Work[PitSketch]):
                 part, first = slice(start, start + step), (whole.first or 0) + start
                 origin = Origin(self.true, what, "", first, bool(self.names), whole.first is not None)
                 y = _validate.outcomes(_numbers(whole["y"][part]), origin)
-                x = _validate.forecasts(self._matrix(whole, part), origin, self.names or None)
+                parts = [_numbers(whole[f"q{i}"][part]) for i in range(len(self.names))]
+                matrix = np.stack(parts, axis=1) if parts else whole["x"][part]
+                x = _validate.forecasts(matrix, origin, self.names or None)
                 if levels is None:
                     builder.add_spans(*rank_spans(y, x), fair_crps(y, x))
                 else:
                     _validate.uncrossed(x, levels, origin)
                     builder.add_spans(*level_spans(y, x), mean_pinball(y, x, levels))
         return builder.finish()
-
-    def _matrix(self, chunk: Chunk, part: slice) -> NDArray[Any]:
-        if not self.names:
-            matrix: NDArray[Any] = chunk["x"][part]
-            return matrix
-        return np.stack([_numbers(chunk[f"q{i}"][part]) for i in range(self.n_columns)], axis=1)
 
 
 def _numbers(column: Any) -> NDArray[Any]:

@@ -79,9 +79,7 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
         except InputError as error:
             if len(paths) == 1:
                 raise
-            bad.append(
-                BadFile(str(path), str(error).removeprefix(str(path)).removeprefix(" cannot be read").strip(" :."))
-            )
+            bad.append(BadFile(str(path), _reason(error, str(path))))
     return files, bad
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -19,12 +20,20 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import BadRow, Origin
-from howsure.engines.columns import check_positive, group_sql, label_sql, number_sql, probability_sql, text_sql
+from howsure.engines.columns import (
+    check_positive,
+    group_sql,
+    label_sql,
+    number_sql,
+    probability_sql,
+    text_sql,
+    value_sql,
+)
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
 from howsure.engines.logs.table import Log
-from howsure.engines.rows import ArrayRows, Chunk, Rows, Work
-from howsure.engines.tables import Column, Table, as_arrow, as_numpy, first_missing, quoted
+from howsure.engines.rows import ArrayRows, Chunk, Rows
+from howsure.engines.tables import Column, Table, as_arrow, as_numpy, first_missing
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -136,7 +145,7 @@ class Items:
             raise BadRow(f"{lost}: nothing is left.", 0)
         label, scales, said = survey.columns["y"], [], []
         if label.first is not None:
-            raise BadRow(_validate.no_label(self.true, label.first[1], origin.at(label.first[0])), label.first[0])
+            raise _validate.no_label(origin, *label.first)
         for model, name in enumerate(self.probs):
             seen = survey.columns[f"q{model}"]
             scales.append(self.scale or _validate.recognised_scale(seen, replace(origin, prob=name)))
@@ -154,7 +163,8 @@ class Items:
         if not isinstance(column, np.ndarray) and column.null_count:
             origin, i = self.origin(chunk), first_missing(column)
             name = self.groups if role == "groups" else self.sentence
-            raise BadRow(f"`{name}` is missing in {origin.at(i)}; every row needs {_a(what)}.", origin.first + i)
+            need = what if what == "one" else f"a {what}"
+            raise BadRow(f"`{name}` is missing in {origin.at(i)}; every row needs {need}.", origin.first + i)
         return numbers(column).astype(np.uint64, copy=False)
 
     def _judged(self, chunk: Chunk) -> Batch:
@@ -188,32 +198,25 @@ class Survey:
         """How many rows miss what; empty if none does."""
         names = {"y": items.true} | {f"q{i}": name for i, name in enumerate(items.probs)}
         found = [(names[role], seen.missing) for role, seen in self.columns.items() if seen.missing]
-        if not found:
-            return ""
-        n, verb = self.columns["y"].n, "has" if self.incomplete == 1 else "have"
-        each = " or ".join(f"no `{name}`" + (f" ({k:,})" if len(found) > 1 else "") for name, k in found)
-        return f"{self.incomplete:,} of {n:,} rows {verb} {each}"
+        return rows_without(self.incomplete, self.columns["y"].n, found) if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyWork(Work[Survey]):
-    """Looks at all labels and probabilities, whatever they are."""
-
-    n_models: int
-
-    def gather(self, chunks: Iterator[Chunk]) -> Survey:
-        roles = ["y", *(f"q{i}" for i in range(self.n_models))]
-        total = Survey({r: _validate.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
-        for chunk in chunks:
-            held = {role: numbers(chunk[role]).astype(np.float64) for role in roles}
-            columns = {r: _validate.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
-            incomplete = int(np.isnan(np.stack(list(held.values()))).any(axis=0).sum())
-            total += Survey(columns, incomplete, chunk.first is not None)
-        return total
+def rows_without(incomplete: int, n: int, found: Sequence[tuple[str, int]]) -> str:
+    """How many of n rows miss something: the columns, each with how often it is missing."""
+    each = " or ".join(f"no `{name}`" + (f" ({k:,})" if len(found) > 1 else "") for name, k in found)
+    return f"{incomplete:,} of {n:,} rows {'has' if incomplete == 1 else 'have'} {each}"
 
 
-def _a(what: str) -> str:
-    return what if what == "one" else f"a {what}"
+def surveyed(n_models: int, chunks: Iterator[Chunk]) -> Survey:
+    """A look at all labels and probabilities, whatever they are."""
+    roles = ["y", *(f"q{i}" for i in range(n_models))]
+    total = Survey({r: _validate.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
+    for chunk in chunks:
+        held = {role: numbers(chunk[role]).astype(np.float64) for role in roles}
+        columns = {r: _validate.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
+        incomplete = int(np.isnan(np.stack(list(held.values()))).any(axis=0).sum())
+        total += Survey(columns, incomplete, chunk.first is not None)
+    return total
 
 
 def numbers(column: Any) -> NDArray[Any]:
@@ -269,14 +272,11 @@ class ItemRows:
             if self.items.labels or "y" not in self.rows.roles:
                 raise
             refused = bad
-        return analysis(self._surveyed(refused))
-
-    def _surveyed(self, refused: BadRow) -> ItemRows:
         rows = self.rows.unchecked()
-        items, said = self.items.settled(rows.fold(SurveyWork(len(self.items.probs))))
+        items, said = self.items.settled(rows.fold(partial(surveyed, len(self.items.probs))))
         if not items.leaves_out and items.scales == (self.items.scale or "probability",) * len(items.probs):
             raise refused  # for another reason
-        return ItemRows(rows, items, self.table, self.where, (*self._notes, *said), borrowed=True)
+        return analysis(ItemRows(rows, items, self.table, self.where, (*self._notes, *said), borrowed=True))
 
     def check_positive(self, n_positive: int) -> None:
         """A `positive` value that no row has is a slip."""
@@ -295,7 +295,7 @@ class ItemRows:
 
     def held(self, *roles: str) -> dict[str, Any]:
         """Columns in memory, in the order of the rows: numbers as NumPy, all else as Arrow."""
-        found = sorted(self.rows.fold(_HeldWork(roles)), key=lambda part: part[0])  # threads read in any order
+        found = sorted(self.rows.fold(partial(_held, roles)), key=lambda part: part[0])  # threads read in any order
         made = {}
         for role in roles if found else ():
             parts = [columns[role] for _, columns in found]
@@ -307,14 +307,9 @@ class ItemRows:
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldWork(Work[list[tuple[int, dict[str, Any]]]]):
+def _held(roles: tuple[str, ...], chunks: Iterator[Chunk]) -> list[tuple[int, dict[str, Any]]]:
     """The columns themselves, with the number of the first row of each chunk."""
-
-    roles: tuple[str, ...]
-
-    def gather(self, chunks: Iterator[Chunk]) -> list[tuple[int, dict[str, Any]]]:
-        return [(c.first or 0, {role: c[role] for role in self.roles}) for c in chunks]
+    return [(c.first or 0, {role: c[role] for role in roles}) for c in chunks]
 
 
 # -- from arrays ---------------------------------------------------------------------------------------------------
@@ -344,18 +339,11 @@ def items_from_arrays(
     for role, values in (("groups", groups), ("sentence", sentence)):
         if values is not None:
             texts = arrow_values(values, role) if labels is None else label_texts(values)
-            columns[role] = _numbered(texts, role, "a group" if labels is None else "one")
-    items = Items(
-        "y_true",
-        tuple(probs or {}),
-        tuple((role, name) for role, (name, _) in (labels or {}).items()),
-        None if weight is None else "sample_weight",
-        None if by is None else "by",
-        None if groups is None else "groups",
-        None if sentence is None else "sentence",
-        scale,
-        missing=missing,
-    )
+            columns[role] = group_numbers(texts, role, "a group" if labels is None else "one")
+    given = {"weight": "sample_weight", "by": "by", "groups": "groups", "sentence": "sentence"}
+    named: dict[str, Any] = {role: name for role, name in given.items() if role in columns}
+    shown = tuple((role, name) for role, (name, _) in (labels or {}).items())
+    items = Items("y_true", tuple(probs or {}), shown, scale=scale, missing=missing, **named)
     return ItemRows(ArrayRows(columns), items, notes=notes)
 
 
@@ -381,7 +369,7 @@ def label_texts(values: NDArray[Any]) -> pa.Array:
     )
 
 
-def _numbered(values: pa.Array, name: str, need: str) -> NDArray[np.uint64]:
+def group_numbers(values: pa.Array, name: str, need: str) -> NDArray[np.uint64]:
     """Groups numbered from 0 in order of appearance; none may be missing."""
     encoded = values.dictionary_encode()
     if encoded.null_count:
@@ -434,7 +422,7 @@ def items_from_table(
     """Columns of an open table. `true` is a label of 0 and 1 or, with `outcome`, any number; `more` is SQL by role."""
     given = {"weight": weight, "by": by, "groups": groups, "sentence": sentence}
     named: dict[str, Any] = {role: table.column(name).name for role, name in given.items() if name is not None}
-    reads = {"weight": number_sql, "by": _value_sql, "groups": group_sql, "sentence": group_sql}
+    reads = {"weight": number_sql, "by": value_sql, "groups": group_sql, "sentence": group_sql}
     sql = {} if true is None else {"y": number_sql(true.name) if outcome else label_sql(table, true, positive, where)}
     sql |= {role: text_sql(c) for role, c in (labels or {}).items()}
     for i, c in enumerate(probs):
@@ -447,21 +435,11 @@ def items_from_table(
         checked["y"] = true.name
     elif true is not None and positive is None and not (named or more) and all(c.is_number for c in (true, *probs)):
         plain = {"y": true.name} | checked
-    items = Items(
-        true.name if true is not None else labels["gold"].name if labels else "",
-        tuple(c.name for c in probs),
-        tuple((role, c.name) for role, c in (labels or {}).items()),
-        scale=scale,
-        missing=missing,
-        from_file=True,
-        positive=positive,
-        **named,
-    )
+    named |= {"scale": scale, "missing": missing, "positive": positive}
+    shown = tuple((role, c.name) for role, c in (labels or {}).items())
+    label = true.name if true is not None else labels["gold"].name if labels else ""
+    items = Items(label, tuple(c.name for c in probs), shown, from_file=True, **named)
     return ItemRows(table_rows(table, Selection(sql, where, checked, plain, batch_rows)), items, table, where)
-
-
-def _value_sql(column: str) -> str:
-    return f"CAST({quoted(column)} AS VARCHAR)"
 
 
 def table_rows(table: Table, selection: Selection) -> Rows:

@@ -26,6 +26,7 @@ from howsure.engines.columns import (
     predicted_column,
     probability_sql,
     text_sql,
+    value_sql,
 )
 from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
@@ -56,13 +57,12 @@ class Join:
     def of(self, table: Table, *, first: bool) -> tuple[Selection, Items]:
         """What to read from one of the tables."""
         true, prob = pair_columns(table, self.prob, self.true)
-        sql = {"key": f"CAST({quoted(table.column(self.key).name)} AS VARCHAR)"}
-        sql |= {"y": label_sql(table, true, self.positive, None)}
+        sql = {"key": value_sql(table.column(self.key).name), "y": label_sql(table, true, self.positive, None)}
         sql["q0"] = probability_sql(table, prob, self.scale, None)
         if first and self.groups:
             sql["groups"] = group_sql(table.column(self.groups).name)
         if first and self.by:
-            sql["by"] = f"CAST({quoted(table.column(self.by).name)} AS VARCHAR)"
+            sql["by"] = value_sql(table.column(self.by).name)
         groups = self.groups if "groups" in sql else None
         items = Items(true.name, (prob.name,), groups=groups, scale=self.scale, missing=self.missing, from_file=True)
         return Selection(sql, None, {"q0": prob.name}), items
@@ -104,7 +104,11 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
             path = database.written()
             database.notes += complete_items(*database.complete, database.leave_out)
             names, notes = model_names(database.names), tuple(database.notes)
-        rows = _JoinedRows(path, names, join.columns(len(names)), engine, spool)
+        columns = join.columns(len(names))
+        plain = {c: c for c in columns} if len(columns) == len(names) + 1 else None
+        selection = Selection({c: quoted(c) for c in columns}, plain=plain)
+        rows = TableRows(Table(path, engine), selection, engine, spool)
+        rows.name = ", ".join(names)
     except BaseException:
         spool.cleanup()
         raise
@@ -142,27 +146,6 @@ def complete_items(n: int, of: int, leave_out: int) -> list[str]:
 def repeated_key(name: str, key: str, value: Any, n: int) -> InputError:
     """A key that several rows have."""
     return InputError(f"{name}: the key {value!r} stands in {n:,} rows; `{key}` must be unique.")
-
-
-class _JoinedRows(TableRows):
-    """The joined table, and the folder it is in."""
-
-    def __init__(
-        self,
-        path: Path,
-        names: tuple[str, ...],
-        columns: list[str],
-        engine: Engine,
-        spool: tempfile.TemporaryDirectory[str],
-    ) -> None:
-        plain = {c: c for c in columns} if len(columns) == len(names) + 1 else None
-        super().__init__(Table(path, engine), Selection({c: quoted(c) for c in columns}, plain=plain), engine)
-        self._spool = spool
-        self.name = ", ".join(names)
-
-    def close(self) -> None:
-        super().close()
-        self._spool.cleanup()
 
 
 class _Database:
@@ -307,15 +290,14 @@ class _LabelDatabase(_Database):
         with Table(source, self._engine) as table:
             pred = table.column(join.pred) if join.pred else predicted_column(table, join.true)
             gold = label_column(table, join.true, skip={pred.name})
-            sql = {"key": f"CAST({quoted(table.column(join.key).name)} AS VARCHAR)"}
-            sql |= {"y": text_sql(gold), "pred": text_sql(pred)}
+            sql = {"key": value_sql(table.column(join.key).name), "y": text_sql(gold), "pred": text_sql(pred)}
             kinds = dict.fromkeys((*sql, "groups", "sentence"), "VARCHAR")
             if join.prob:
                 column = table.column(join.prob)
                 sql["q"], kinds["q"] = quoted(column.name), column.type
             for role, name in (("groups", join.groups), ("sentence", join.sentence)):
                 if name and number == 0:
-                    sql[role] = f"CAST({quoted(table.column(name).name)} AS VARCHAR)"
+                    sql[role] = value_sql(table.column(name).name)
             self.names.append(table.name)
             columns = ", ".join(f'"{c}" {kinds[c]}' for c in sql)
             self._run(f"CREATE TABLE t{number} (row BIGINT, {columns})")

@@ -20,7 +20,7 @@ from howsure._validate import Origin
 from howsure.calibration.comparing.result import HeldRows
 from howsure.engines.columns import label_column, predicted_column
 from howsure.engines.items import ItemRows, Items, items_from_arrays, items_from_table, numbers
-from howsure.engines.rows import Chunk, Keying, Rows, Work
+from howsure.engines.rows import Chunk, Keying, Rows
 from howsure.engines.scored import ScoredItems, group_key
 from howsure.engines.slices import MISSING, SliceNames, in_order
 from howsure.engines.tables import Table, as_arrow
@@ -48,7 +48,7 @@ class LabelledItems:
     @cached_property
     def _counted(self) -> tuple[dict[str, Ints], Ints, tuple[str, ...], tuple[tuple[str, int], ...]]:
         named = self._found.items.named
-        found = self._found.rows.fold(LabelWork(tuple(named)))
+        found = self._found.rows.fold(partial(counted_labels, tuple(named)))
         if not len(found.count):
             raise InputError("there are no rows to score.")
         columns = {role: found.codes[:, i] for i, role in enumerate(named)}
@@ -85,7 +85,7 @@ class LabelledItems:
     def group_counts(self) -> tuple[Ints, dict[str, Ints], Ints]:
         """Distinct rows of each group: the group's number, label numbers by column, and counts."""
         columns = tuple(self._found.items.named)
-        groups, codes, count = self._by_group.fold(GroupCountsWork(columns)).together()
+        groups, codes, count = self._by_group.fold(partial(counted_groups, columns)).together()
         if len(groups) and groups[-1] < 1:
             raise InputError(ONE_GROUP)
         return groups, {c: codes[:, i].astype(np.int64) for i, c in enumerate(columns)}, count
@@ -102,7 +102,7 @@ class LabelledItems:
         return None if self.groups is None else partial(self._spread, column)
 
     def _spread(self, column: str, look: SpreadLook) -> Spread:
-        made = self._by_group.fold(SpreadWork(look, column, len(self.labels)))
+        made = self._by_group.fold(partial(spread_of, look, column, len(self.labels)))
         if made.n_units < 2:
             raise InputError(ONE_GROUP)
         return made
@@ -151,11 +151,8 @@ def labels_from_arrays(
     if second is not None:
         given["second"] = "second", second
     labels = {r: (n, _validate.one_dimensional(v, n, numbers=False)) for r, (n, v) in given.items()}
-    more: dict[str, Any] = {
-        role: _validate.one_dimensional(v, role, numbers=False)
-        for role, v in (("groups", groups), ("sentence", sentence))
-        if v is not None
-    }
+    extra = {"groups": groups, "sentence": sentence}
+    more: Any = {r: _validate.one_dimensional(v, r, numbers=False) for r, v in extra.items() if v is not None}
     numbers_ = {n: _validate.one_dimensional(v, n) for n, v in (probs or {}).items()}
     # By role where two have one name: a system's labels and its probabilities.
     _validate.same_length(**dict(labels.values()), **more, **{f"q{i}": q for i, q in enumerate(numbers_.values())})
@@ -262,18 +259,14 @@ def numbered_labels(
     used = np.unique(np.concatenate([np.unique(v) for v in every.values()]))
     renumbered = {k: np.searchsorted(used, v) for k, v in every.items()}
     names = tuple(order[i] for i in used)
-    for k in renumbered if tags_from is None else ():
-        if k.startswith("pred"):
-            _something_shared(names, renumbered["gold"], renumbered[k], named["gold"], named[k])
+    for k in (k for k in renumbered if tags_from is None and k.startswith("pred")):
+        here, there = np.unique(renumbered["gold"]), np.unique(renumbered[k])
+        if not len(np.intersect1d(here, there)):
+            one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
+            alike = " Only case or spaces differ." if _validate.spelt_alike(names) else ""
+            said = f"`{named['gold']}` and `{named[k]}` have no label in common: {one} against {two}."
+            raise InputError(said + alike)
     return renumbered, names, keep, tuple(left_out)
-
-
-def _something_shared(names: tuple[str, ...], gold: Ints, pred: Ints, true: str, said: str) -> None:
-    here, there = np.unique(gold), np.unique(pred)
-    if not len(np.intersect1d(here, there)):
-        one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
-        alike = " Only case or spaces differ." if _validate.spelt_alike(names) else ""
-        raise InputError(f"`{true}` and `{said}` have no label in common: {one} against {two}.{alike}")
 
 
 @dataclass(frozen=True)
@@ -305,36 +298,28 @@ def _compact(names: tuple[str, ...], codes: Ints, count: Ints) -> LabelCounts:
     return LabelCounts(names, np.stack(columns, axis=1), total)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelWork(Work[LabelCounts]):
+def counted_labels(columns: tuple[str, ...], chunks: Iterator[Chunk]) -> LabelCounts:
     """Counts distinct rows of the named columns."""
+    names = SliceNames()
+    held = [(np.zeros((0, len(columns)), np.int64), np.zeros(0, np.int64))]
+    size = compacted = 0
 
-    columns: tuple[str, ...]
+    def together() -> LabelCounts:
+        codes, counts = (np.concatenate([h[i] for h in held]) for i in (0, 1))
+        return _compact(tuple(names.names), codes, counts)
 
-    def gather(self, chunks: Iterator[Chunk]) -> LabelCounts:
-        names = SliceNames()
-        held: list[tuple[Ints, Ints]] = []
-        size = compacted = 0
-
-        def together() -> LabelCounts:
-            none = np.zeros((0, len(self.columns)), np.int64)
-            codes, counts = [h[0] for h in held], [h[1] for h in held]
-            return _compact(
-                tuple(names.names), np.concatenate([none, *codes]), np.concatenate([np.zeros(0, np.int64), *counts])
-            )
-
-        for chunk in chunks:
-            codes = [names.codes(chunk[c]) for c in self.columns]
-            if not len(codes[0]):
-                continue
-            columns, count = distinct(codes, len(names.index))
-            held.append((np.stack(columns, axis=1), count))
-            size += len(count)
-            if size > max(COMPACT_FROM, 2 * compacted):
-                whole = together()
-                held = [(whole.codes, whole.count)]
-                size = compacted = len(whole.count)
-        return together()
+    for chunk in chunks:
+        codes = [names.codes(chunk[c]) for c in columns]
+        if not len(codes[0]):
+            continue
+        found, count = distinct(codes, len(names.index))
+        held.append((np.stack(found, axis=1), count))
+        size += len(count)
+        if size > max(COMPACT_FROM, 2 * compacted):
+            whole = together()
+            held = [(whole.codes, whole.count)]
+            size = compacted = len(whole.count)
+    return together()
 
 
 @dataclass(frozen=True)
@@ -372,17 +357,10 @@ def grouped_labels(chunks: Iterator[Chunk], columns: Sequence[str]) -> tuple[Int
     return local, [np.concatenate([np.zeros(0, np.int64), *m]) for m in made]
 
 
-@dataclass(frozen=True)
-class SpreadWork(Work[Spread]):
+def spread_of(look: SpreadLook, column: str, n_classes: int, chunks: Iterator[Chunk]) -> Spread:
     """Applies one aggregation pass to a partition's groups: the metrics of one column against gold."""
-
-    look: SpreadLook
-    column: str
-    n_classes: int
-
-    def gather(self, chunks: Iterator[Chunk]) -> Spread:
-        groups, (gold, pred) = grouped_labels(chunks, ("gold", self.column))
-        return self.look(label_units(gold, (pred,), self.n_classes, groups))
+    groups, (gold, pred) = grouped_labels(chunks, ("gold", column))
+    return look(label_units(gold, (pred,), n_classes, groups))
 
 
 @dataclass(frozen=True)
@@ -402,19 +380,14 @@ class GroupCounts:
         return groups, np.concatenate([c for _, c, _ in self.pieces]), np.concatenate([n for *_, n in self.pieces])
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCountsWork(Work[GroupCounts]):
+def counted_groups(names: tuple[str, ...], chunks: Iterator[Chunk]) -> GroupCounts:
     """Counts distinct rows of each group of a piece."""
-
-    columns: tuple[str, ...]
-
-    def gather(self, chunks: Iterator[Chunk]) -> GroupCounts:
-        groups, columns = grouped_labels(chunks, self.columns)
-        order = np.lexsort((*columns[::-1], groups))
-        table = np.stack([groups, *columns], axis=1)[order]
-        new = np.ones(len(table), bool)
-        new[1:] = np.any(table[1:] != table[:-1], axis=1)
-        first = np.flatnonzero(new)
-        count = np.diff(np.append(first, len(table)))
-        # Numbers of labels and rows of a group are small: 4 bytes each.
-        return GroupCounts(((table[first, 0], table[first, 1:].astype(np.int32), count),))
+    groups, columns = grouped_labels(chunks, names)
+    order = np.lexsort((*columns[::-1], groups))
+    table = np.stack([groups, *columns], axis=1)[order]
+    new = np.ones(len(table), bool)
+    new[1:] = np.any(table[1:] != table[:-1], axis=1)
+    first = np.flatnonzero(new)
+    count = np.diff(np.append(first, len(table)))
+    # Numbers of labels and rows of a group are small: 4 bytes each.
+    return GroupCounts(((table[first, 0], table[first, 1:].astype(np.int32), count),))

@@ -2,19 +2,18 @@
 
 Two operations are enough. `fold` turns each partition of the rows, however they are divided, into something small that
 adds up; `by_key` repartitions rows so that each key is in one piece. Arrays in memory (here), files bigger than memory
-(`files.py`) and Spark (`spark/`) each do both; what is computed is a `Work`, written once.
+(`files.py`) and Spark (`spark/`) each do both; what is computed is a `Work`, a function written once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from howsure._validate import BadRow, Origin
 from howsure.calibration.sketch import Sketch, SketchBuilder
@@ -52,12 +51,8 @@ class Chunk:
         return self.columns.get(name)
 
 
-class Work(ABC, Generic[T]):
-    """What becomes of a piece of the rows. It is sent to where the rows are, so it must be picklable."""
-
-    @abstractmethod
-    def gather(self, chunks: Iterator[Chunk]) -> T:
-        """All chunks of one piece; there may be none."""
+# What becomes of all chunks of one piece; there may be none. It is sent to where the rows are, so it must be picklable.
+Work = Callable[[Iterator[Chunk]], T]
 
 
 class Keying(ABC):
@@ -106,9 +101,7 @@ class Rows(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -125,13 +118,13 @@ class ArrayRows(Rows):
 
     def fold(self, work: Work[T]) -> T:
         if self._n <= THREADS_FROM:
-            return work.gather(iter([self._chunk(0, self._n)]))
+            return work(iter([self._chunk(0, self._n)]))
         workers = cores()
 
         def piece(number: int) -> T | BadRow:
             steps = range(number * CHUNK, self._n, workers * CHUNK)
             try:
-                return work.gather(self._chunk(a, min(a + CHUNK, self._n)) for a in steps)
+                return work(self._chunk(a, min(a + CHUNK, self._n)) for a in steps)
             except BadRow as bad:
                 return bad
 
@@ -165,16 +158,11 @@ def merged(results: Iterable[T | BadRow] | Iterator[T | BadRow]) -> T:
 def sketched_arrays(y: Any, q: Any, weight: Any = None, scale: str | None = None, width: int | None = None) -> Sketch:
     """The sketch of long arrays, on all cores."""
     columns = {"y": y, "q": q} | ({} if weight is None else {"weight": weight})
-    return ArrayRows(columns).fold(_SketchWork(scale, width))
+    return ArrayRows(columns).fold(partial(_sketched, scale, width))
 
 
-@dataclass(frozen=True, slots=True)
-class _SketchWork(Work[Sketch]):
-    scale: str | None
-    width: int | None
-
-    def gather(self, chunks: Iterator[Chunk]) -> Sketch:
-        builder = SketchBuilder(self.width)
-        for c in chunks:
-            builder.add(c["y"], c["q"], c.get("weight"), Origin(first=c.first or 0), scale=self.scale)
-        return builder.finish()
+def _sketched(scale: str | None, width: int | None, chunks: Iterator[Chunk]) -> Sketch:
+    builder = SketchBuilder(width)
+    for c in chunks:
+        builder.add(c["y"], c["q"], c.get("weight"), Origin(first=c.first or 0), scale=scale)
+    return builder.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -16,8 +16,8 @@ from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.items import ItemRows, Items, numbers
-from howsure.engines.rows import Chunk, Keying, Rows, Work
-from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, SliceWork, slice_key
+from howsure.engines.rows import Chunk, Keying, Rows
+from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, analysed_sketches, slice_key
 from howsure.engines.tables import as_arrow, text_array
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -41,7 +41,7 @@ class ScoredItems:
 
     @cached_property
     def _sketches(self) -> tuple[Sketch, ...]:
-        made = self._found.rows.fold(SketchWork(self._found.items, self._width)).each
+        made = self._found.rows.fold(partial(sketched, self._found.items, self._width)).each
         self._found.check_positive(made[0].n_positive)
         return made
 
@@ -57,7 +57,7 @@ class ScoredItems:
 
     def row_sums(self, plan: Plan) -> RowSums:
         """Sums over independent rows, in a second pass."""
-        return self._found.rows.fold(RowSumsWork(self._found.items, plan))
+        return self._found.rows.fold(partial(row_sums, self._found.items, plan))
 
     def clusters(self, model: int, filed: Parts) -> Grouped | None:
         """One model's rows by group; None without groups."""
@@ -66,9 +66,9 @@ class ScoredItems:
     def look(self, plan: Plan, at: PairedLook[T]) -> T:
         """Applies one aggregation pass to the groups, all models side by side."""
         if not self._by_group.is_one_piece:
-            return cast(T, self._by_group.fold(PairedLookWork(plan, at)))
+            return cast(T, self._by_group.fold(partial(paired_look, plan, at)))
         if self._piece is None or self._piece[0] is not plan:
-            self._piece = plan, self._by_group.fold(PairedLookWork(plan, _itself))
+            self._piece = plan, self._by_group.fold(partial(paired_look, plan, _itself))
         return at(self._piece[1])
 
     @property
@@ -83,16 +83,16 @@ class ScoredItems:
         rows, items = self._found.rows, self._found.items
         if items.groups is None:
             with rows.by_key(SliceKeying(items)) as by_slice:
-                return by_slice.fold(SliceWork(bins, level))
+                return by_slice.fold(partial(analysed_sketches, bins, level))
         with rows.by_key(RecordKeying(items, sliced=True)) as by_slice:
-            return by_slice.fold(SliceRowsWork(bins, level))
+            return by_slice.fold(partial(analysed_rows, bins, level))
 
     def compared_slices(self, level: float) -> tuple[ComparedSlice, ...]:
         """Each slice compared in memory; none without `by`."""
         if self._found.items.by is None:
             return ()
         with self._found.rows.by_key(RecordKeying(self._found.items, sliced=True)) as by_slice:
-            return by_slice.fold(SlicePairsWork(self.models, level))
+            return by_slice.fold(partial(compared_pairs, self.models, level))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,36 +102,24 @@ class Sketches(Sums):
     each: tuple[Sketch, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SketchWork(Work[Sketches]):
+def sketched(items: Items, width: int | None, chunks: Iterator[Chunk]) -> Sketches:
     """The sketches of all models."""
-
-    items: Items
-    width: int | None = None
-
-    def gather(self, chunks: Iterator[Chunk]) -> Sketches:
-        builders = [SketchBuilder(self.width) for _ in self.items.probs]
-        for chunk in chunks:
-            for builder, (y, q, weight, origin, scale) in zip(builders, self.items.pairs(chunk), strict=True):
-                builder.add(y, q, weight, origin, scale=scale)
-        return Sketches(tuple(b.finish() for b in builders))
+    builders = [SketchBuilder(width) for _ in items.probs]
+    for chunk in chunks:
+        for builder, (y, q, weight, origin, scale) in zip(builders, items.pairs(chunk), strict=True):
+            builder.add(y, q, weight, origin, scale=scale)
+    return Sketches(tuple(b.finish() for b in builders))
 
 
-@dataclass(frozen=True, slots=True)
-class RowSumsWork(Work["RowSums"]):
+def row_sums(items: Items, plan: Plan, chunks: Iterator[Chunk]) -> RowSums:
     """Sums over independent rows."""
+    from howsure.calibration.comparing.paired_rows import RowSumsBuilder
 
-    items: Items
-    plan: Plan
-
-    def gather(self, chunks: Iterator[Chunk]) -> RowSums:
-        from howsure.calibration.comparing.paired_rows import RowSumsBuilder
-
-        builder = RowSumsBuilder(self.plan)
-        for chunk in chunks:
-            batch = self.items.batch(chunk)
-            builder.add(batch.ys, batch.qs)
-        return builder.finish()
+    builder = RowSumsBuilder(plan)
+    for chunk in chunks:
+        batch = items.batch(chunk)
+        builder.add(batch.ys, batch.qs)
+    return builder.finish()
 
 
 # -- records: checked rows, repartitioned by slice or by group -----------------------------------------------------
@@ -228,32 +216,26 @@ def record_columns(chunk: Chunk, names: SliceNames) -> dict[str, Any]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class SliceRowsWork(Work[SlicesFound]):
-    """Analyses each slice of a piece, with its groups."""
+def analysed_rows(bins: int | str | None, level: float, chunks: Iterator[Chunk]) -> SlicesFound:
+    """Each slice of a piece analysed, with its groups."""
+    from howsure.calibration.groups.clusters import ClusterBuilder
 
-    bins: int | str | None
-    level: float
-
-    def gather(self, chunks: Iterator[Chunk]) -> SlicesFound:
-        from howsure.calibration.groups.clusters import ClusterBuilder
-
-        held = Records.of(chunks)
-        whole, found = EMPTY, []
-        for name, rows in held.slices():
-            y, q, groups = (held.columns[k][rows] for k in ("y", "q0", "groups"))
-            w = held.columns["weight"][rows] if "weight" in held.columns else None
-            builder = SketchBuilder()
-            builder.add(y, q, w)
-            sketch = builder.finish()
-            if sketch.n == 0:  # rows that all weigh nothing
-                continue
-            table = ClusterBuilder(filing(sketch, self.bins, self.level))
-            table.add(groups, y, q, w)
-            made = analyse(sketch, bins=self.bins, confidence_level=self.level, clusters=table.finish())
-            found.append(FoundSlice.of(name, made))
-            whole = whole + sketch
-        return SlicesFound(whole, tuple(found))
+    held = Records.of(chunks)
+    whole, found = EMPTY, []
+    for name, rows in held.slices():
+        y, q, groups = (held.columns[k][rows] for k in ("y", "q0", "groups"))
+        w = held.columns["weight"][rows] if "weight" in held.columns else None
+        builder = SketchBuilder()
+        builder.add(y, q, w)
+        sketch = builder.finish()
+        if sketch.n == 0:  # rows that all weigh nothing
+            continue
+        table = ClusterBuilder(filing(sketch, bins, level))
+        table.add(groups, y, q, w)
+        made = analyse(sketch, bins=bins, confidence_level=level, clusters=table.finish())
+        found.append(FoundSlice.of(name, made))
+        whole = whole + sketch
+    return SlicesFound(whole, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,78 +248,59 @@ class ComparedSlice:
     pair: Pair | None
 
 
-@dataclass(frozen=True, slots=True)
-class SlicePairsWork(Work[tuple[ComparedSlice, ...]]):
-    """Compares the models on each slice of a piece."""
+def compared_pairs(models: tuple[str, ...], level: float, chunks: Iterator[Chunk]) -> tuple[ComparedSlice, ...]:
+    """The models compared on each slice of a piece."""
+    from howsure.calibration.comparing.result import compare_rows
 
-    models: tuple[str, ...]
-    level: float
-
-    def gather(self, chunks: Iterator[Chunk]) -> tuple[ComparedSlice, ...]:
-        from howsure.calibration.comparing.result import compare_rows
-
-        held, k = Records.of(chunks), len(self.models)
-        found = []
-        for name, rows in held.slices():
-            groups = held.columns["groups"][rows] if "groups" in held.columns else None
-            ys = {m: y[rows] for m, y in zip(self.models, held.ys(k), strict=True)}
-            qs = {m: q[rows] for m, q in zip(self.models, held.qs(k), strict=True)}
-            calibrations, pairs = compare_rows(ys, qs, groups, self.level, None)
-            errors = tuple(None if c.error is None else c.error.value for c in calibrations)
-            found.append(ComparedSlice(name, len(rows), errors, pairs[0] if pairs else None))
-        return tuple(found)
+    held, k = Records.of(chunks), len(models)
+    found = []
+    for name, rows in held.slices():
+        groups = held.columns["groups"][rows] if "groups" in held.columns else None
+        ys = {m: y[rows] for m, y in zip(models, held.ys(k), strict=True)}
+        qs = {m: q[rows] for m, q in zip(models, held.qs(k), strict=True)}
+        calibrations, pairs = compare_rows(ys, qs, groups, level, None)
+        errors = tuple(None if c.error is None else c.error.value for c in calibrations)
+        found.append(ComparedSlice(name, len(rows), errors, pairs[0] if pairs else None))
+    return tuple(found)
 
 
 # -- groups --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LookWork(Work[Any]):
+def clustered_look(parts: Parts, model: int, at: Look[Any], chunks: Iterator[Chunk]) -> Any:
     """Applies one aggregation pass to a partition's groups, as one model scored them."""
+    from howsure.calibration.groups.clusters import ClusterBuilder
 
-    parts: Parts
-    at: Look[Any]
-    model: int = 0
-
-    def gather(self, chunks: Iterator[Chunk]) -> Any:
-        from howsure.calibration.groups.clusters import ClusterBuilder
-
-        builder = ClusterBuilder(self.parts)
-        for chunk in chunks:
-            c = record_columns(chunk, SliceNames())
-            y = c[f"y{self.model}"] if f"y{self.model}" in c else c["y"]
-            builder.add(c["groups"], y, c[f"q{self.model}"], c.get("weight"))
-        return self.at(builder.finish())
+    builder = ClusterBuilder(parts)
+    for chunk in chunks:
+        c = record_columns(chunk, SliceNames())
+        y = c[f"y{model}"] if f"y{model}" in c else c["y"]
+        builder.add(c["groups"], y, c[f"q{model}"], c.get("weight"))
+    return at(builder.finish())
 
 
 class GroupedPieces:
     """Records repartitioned by group, filed under the bins of `parts`."""
 
     def __init__(self, rows: Rows, parts: Parts, model: int = 0) -> None:
-        self._rows, self._parts, self._model = rows, parts, model
+        self._rows, self._look = rows, partial(clustered_look, parts, model)
         self.n_estimation, self.n_drawn = len(parts.estimation), len(parts.drawn)
-        self._table: ClusterTable | None = rows.fold(LookWork(parts, _itself, model)) if rows.is_one_piece else None
+        self._table: ClusterTable | None = rows.fold(partial(self._look, _itself)) if rows.is_one_piece else None
 
     def look(self, at: Look[T]) -> T:
         """The sum of the pass over all pieces."""
         if self._table is not None:
             return at(self._table)
-        return cast(T, self._rows.fold(LookWork(self._parts, at, self._model)))
+        return cast(T, self._rows.fold(partial(self._look, at)))
 
 
-@dataclass(frozen=True, slots=True)
-class PairedLookWork(Work[Any]):
+def paired_look(plan: Plan, at: PairedLook[Any], chunks: Iterator[Chunk]) -> Any:
     """Applies one aggregation pass to a partition's groups, all models side by side."""
+    from howsure.calibration.comparing.paired_groups import PairedPiece
 
-    plan: Plan
-    at: PairedLook[Any]
-
-    def gather(self, chunks: Iterator[Chunk]) -> Any:
-        from howsure.calibration.comparing.paired_groups import PairedPiece
-
-        held, k = Records.of(chunks), len(self.plan.models)
-        groups = held.columns.get("groups", np.zeros(0, np.uint64))
-        return self.at(PairedPiece.of(self.plan, groups, held.ys(k), held.qs(k)))
+    held, k = Records.of(chunks), len(plan.models)
+    groups = held.columns.get("groups", np.zeros(0, np.uint64))
+    return at(PairedPiece.of(plan, groups, held.ys(k), held.qs(k)))
 
 
 def _itself(piece: Any) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -59,16 +58,13 @@ class SharedRows(Rows):
 
     def fold(self, work: Work[T]) -> T:
         if self._runs:
-            return _added([partial(self._of_runs, work, a, b) for a, b in self._cuts()])
+            return _added(work, [self._read(a, b) for a, b in self._cuts()])
         if self.is_one_piece:
-            return work.gather(_chunks(iter(self._held)))
+            return work(_chunks(self._held))
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
         self._sizes, self._held = np.diff(starts), table.to_batches()
         cuts = [(int(starts[a]), int(starts[b])) for a, b in self._cuts()]
-        return _added([partial(_of_table, work, table.slice(a, b - a)) for a, b in cuts])
-
-    def _of_runs(self, work: Work[T], first: int, after: int) -> T:
-        return work.gather(_chunks(self._read(first, after)))
+        return _added(work, [table.slice(a, b - a).to_batches() for a, b in cuts])
 
     def by_key(self, keying: Keying) -> Rows:
         raise NotImplementedError("records that have a key already")
@@ -119,16 +115,16 @@ class SharedRows(Rows):
                         yield batch.slice(begin, end - begin)
 
 
-def _added(pieces: list[Callable[[], T]]) -> T:
+def _added(work: Work[T], pieces: Sequence[Iterable[pa.RecordBatch]]) -> T:
     """The sum of the pieces, in their order; as many as there are cores are worked on at a time."""
     total: T | None = None
     with ThreadPoolExecutor(cores()) as pool:
-        waiting = iter(pieces)
-        running = deque(pool.submit(piece) for piece in islice(waiting, cores()))
+        waiting = map(_chunks, pieces)
+        running = deque(pool.submit(work, piece) for piece in islice(waiting, cores()))
         try:
             while running:
                 made = running.popleft().result()
-                running.extend(pool.submit(piece) for piece in islice(waiting, 1))
+                running.extend(pool.submit(work, piece) for piece in islice(waiting, 1))
                 total = made if total is None else total + made
         finally:
             for future in running:
@@ -153,11 +149,7 @@ def _by_share(table: pa.Table) -> tuple[pa.Table, Ints]:
     return table.take(as_arrow(order)).combine_chunks(), starts
 
 
-def _of_table(work: Work[T], table: pa.Table) -> T:
-    return work.gather(_chunks(iter(table.to_batches())))
-
-
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[Chunk]:
     for batch in batches:
         yield Chunk(dict(zip(batch.schema.names, batch.columns, strict=True)))
 

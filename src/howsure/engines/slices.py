@@ -17,7 +17,7 @@ from howsure.calibration.analysis import analyse
 from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import EXACT_LIMIT, Sketch, from_distinct
 from howsure.engines.items import Items
-from howsure.engines.rows import Chunk, Keying, Work
+from howsure.engines.rows import Chunk, Keying
 from howsure.engines.tables import as_arrow, as_numpy, bytes_array, text_array
 from howsure.kernels.cells import Floats, Ints
 
@@ -222,37 +222,31 @@ class SlicesFound:
         return SlicesFound(self.whole + other.whole, self.found + other.found)
 
 
-@dataclass(frozen=True, slots=True)
-class SliceWork(Work[SlicesFound]):
+def analysed_sketches(bins: int | str | None, level: float, chunks: Iterator[Chunk]) -> SlicesFound:
     """Records of sketches to an analysis of each slice."""
-
-    bins: int | str | None
-    level: float
-
-    def gather(self, chunks: Iterator[Chunk]) -> SlicesFound:
-        builder, names = SlicedSketchBuilder(), SliceNames()
-        for chunk in chunks:
-            codes, exact = names.codes(chunk["slice"]), as_numpy(chunk["exact"]).astype(bool)
-            keep = as_arrow(exact)
-            q, lengths = _flat(chunk["keys"].filter(keep), np.float64)
-            counts, _ = _flat(chunk["counts"].filter(keep), np.int64)
-            builder.add_counts(np.repeat(codes[exact], lengths), q, counts.reshape(-1, 2))
-            for i in np.flatnonzero(~exact).tolist():
-                cells = np.frombuffer(chunk["keys"][i].as_py(), np.int64)
-                sums = np.frombuffer(chunk["counts"][i].as_py(), np.int64).reshape(-1, 2, 4)
-                tail = int(chunk["log_tail"][i].as_py())
-                made = Sketch(False, cells, np.ascontiguousarray(sums[:, :, 0]), sums, tail)
-                builder.add_sketch(int(codes[i]), made)
-        listed = names.names
-        _, q, counts, collapsed = builder.parts()
-        order = np.argsort(q, kind="stable")
-        starts = np.flatnonzero(np.diff(q[order], prepend=-1.0))
-        whole = from_distinct(q[order][starts], np.add.reduceat(counts[order], starts, axis=0)) if len(q) else EMPTY
-        whole = reduce(add, collapsed.values(), whole)
-        found = []
-        for code, sketch in builder.sketches():  # one at a time: what is computed from a sketch stays with it
-            found.append(FoundSlice.of(listed[code], analyse(sketch, bins=self.bins, confidence_level=self.level)))
-        return SlicesFound(whole, tuple(found))
+    builder, names = SlicedSketchBuilder(), SliceNames()
+    for chunk in chunks:
+        codes, exact = names.codes(chunk["slice"]), as_numpy(chunk["exact"]).astype(bool)
+        keep = as_arrow(exact)
+        q, lengths = _flat(chunk["keys"].filter(keep), np.float64)
+        counts, _ = _flat(chunk["counts"].filter(keep), np.int64)
+        builder.add_counts(np.repeat(codes[exact], lengths), q, counts.reshape(-1, 2))
+        for i in np.flatnonzero(~exact).tolist():
+            cells = np.frombuffer(chunk["keys"][i].as_py(), np.int64)
+            sums = np.frombuffer(chunk["counts"][i].as_py(), np.int64).reshape(-1, 2, 4)
+            tail = int(chunk["log_tail"][i].as_py())
+            made = Sketch(False, cells, np.ascontiguousarray(sums[:, :, 0]), sums, tail)
+            builder.add_sketch(int(codes[i]), made)
+    listed = names.names
+    _, q, counts, collapsed = builder.parts()
+    order = np.argsort(q, kind="stable")
+    starts = np.flatnonzero(np.diff(q[order], prepend=-1.0))
+    whole = from_distinct(q[order][starts], np.add.reduceat(counts[order], starts, axis=0)) if len(q) else EMPTY
+    whole = reduce(add, collapsed.values(), whole)
+    found = []
+    for code, sketch in builder.sketches():  # one at a time: what is computed from a sketch stays with it
+        found.append(FoundSlice.of(listed[code], analyse(sketch, bins=bins, confidence_level=level)))
+    return SlicesFound(whole, tuple(found))
 
 
 def _flat(column: pa.Array, kind: type) -> tuple[NDArray[Any], Ints]:

@@ -133,11 +133,8 @@ def rewrite(
             _check_numbers(table, relation, written, read, found, rows)
             made = [] if add is None else [_arrow(v)[:n] for v in add(found, rows)]
             if records:
-                whole = (
-                    batch.column(0)
-                    if not names
-                    else closed_records(batch.column(0), dict(zip(names, made, strict=True)))
-                )
+                lines = batch.column(0)
+                whole = closed_records(lines, dict(zip(names, made, strict=True))) if names else lines
             else:
                 whole = pa.RecordBatch.from_arrays([*batch.columns[: len(kept)], *made], names=[*columns, *names])
             for number, write in enumerate(writes):
@@ -181,9 +178,8 @@ def writer(out: Output, temporary: str) -> Iterator[Callable[[pa.RecordBatch], N
 
             def write(batch: pa.RecordBatch) -> None:
                 if not writers:
-                    writers.append(
-                        open_files.enter_context(pq.ParquetWriter(temporary, batch.schema, compression="zstd"))
-                    )
+                    made = pq.ParquetWriter(temporary, batch.schema, compression="zstd")
+                    writers.append(open_files.enter_context(made))
                 writers[0].write_batch(batch)
 
             yield write
@@ -214,9 +210,8 @@ def _options(out: Output, *, header: bool) -> str:
     packed = ", USE_TMP_FILE false" + (", COMPRESSION gzip" if out.packed else "")
     if out.kind == "json":
         return f"FORMAT json{packed}"
-    return (
-        f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER {literal(chr(9) if out.kind == 'tsv' else ',')}{packed}"
-    )
+    delimiter = literal(chr(9) if out.kind == "tsv" else ",")
+    return f"FORMAT csv, HEADER {str(header).lower()}, DELIMITER {delimiter}{packed}"
 
 
 # A record as it is written, on one line: a line break between its tokens is white space, and strings cannot hold one.

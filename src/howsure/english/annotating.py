@@ -53,19 +53,14 @@ def _parsed(model: Model, t: Tokens, doc: Any, sure: Probabilities) -> Parsed:
     found: Parsed = {"words": t.words, "after": t.after, "before": t.before}
     starts = table[:, 0] == 1
     starts[0] = True
-    relation = None
     if doc.has_annotation("DEP"):
         heads = table[:, 1].astype(np.int64) + np.arange(n)
         relation = np.array(_strings(doc, table[:, 2]), dtype=object)
         heads, relation = _one_root(heads, relation, np.cumsum(starts))
-        found["heads"] = heads.tolist()
-        found["relation"] = relation.tolist()
-    if doc.has_annotation("POS"):
-        found["upos"] = _strings(doc, table[:, 3])
-    if doc.has_annotation("TAG"):
-        found["xpos"] = _strings(doc, table[:, 4])
-    if doc.has_annotation("MORPH"):
-        found["features"] = _strings(doc, table[:, 5])
+        found |= {"heads": heads.tolist(), "relation": relation.tolist()}
+    for number, (name, kind) in enumerate((("upos", "POS"), ("xpos", "TAG"), ("features", "MORPH")), 3):
+        if doc.has_annotation(kind):
+            found[name] = _strings(doc, table[:, number])
     if model.lemmas is not None and "xpos" in found:
         found["lemma"] = _lemmas(model, t.words, found["xpos"])
     elif doc.has_annotation("LEMMA"):
@@ -118,13 +113,7 @@ def _one_root(heads: np.ndarray, relation: np.ndarray, sentence: np.ndarray) -> 
 
 def joined(name: str, parts: list[Parsed], metadata: dict[str, str]) -> Document:
     """The stretches of one text as a document."""
-    words: list[str] = []
-    after: list[str] = []
-    before = ""
-    heads: list[int] = []
-    starts: list[int] = []
-    columns: dict[str, list[str]] = {}
-    with_words = [p for p in parts if p["words"]]
+    words, starts, heads, after, before = list[str](), list[int](), list[int](), list[str](), ""
     for part in parts:
         if after:
             after[-1] += part["before"]
@@ -135,25 +124,20 @@ def joined(name: str, parts: list[Parsed], metadata: dict[str, str]) -> Document
         after.extend(part["after"])
         starts.extend(at + s for s in part.get("starts", ()))
         heads.extend(h + at if h >= 0 else -1 for h in part.get("heads", ()))
-    for column in COLUMNS:
-        if with_words and all(column in p for p in with_words):
-            columns[column] = [v for p in with_words for v in p[column]]
-    sure = {k: [v for p in with_words for v in p[k]] for k in KINDS if with_words and all(k in p for p in with_words)}
+    there = [p for p in parts if p["words"]]
+    shared = [k for k in (*COLUMNS, *KINDS) if there and all(k in p for p in there)]  # what all stretches have
+    sure = {k: [v for p in there for v in p[k]] for k in shared if k in KINDS}
+    columns = {k: tuple(v for p in there for v in p[k]) for k in shared if k in COLUMNS}
     misc = [
         misc_entry("" if i else before, space, [f"{kind}={sure[kind][i]:g}" for kind in sure])
         for i, space in enumerate(after)
     ]
     if any(m != "_" for m in misc):
-        columns["misc"] = misc
-    return Document(
-        name,
-        tuple(words),
-        np.array([*starts, len(words)] if words else [0], dtype=np.int64),
-        {k: tuple(v) for k, v in columns.items()},
-        np.array(heads, dtype=np.int64) if with_words and len(heads) == len(words) else None,
-        np.array([bool(space) for space in after], dtype=bool),
-        metadata,
-    )
+        columns["misc"] = tuple(misc)
+    begins = np.array([*starts, len(words)] if words else [0], dtype=np.int64)
+    tree = np.array(heads, dtype=np.int64) if there and len(heads) == len(words) else None
+    spaces = np.array([bool(space) for space in after], dtype=bool)
+    return Document(name, tuple(words), begins, columns, tree, spaces, metadata)
 
 
 def reparsed(

@@ -85,49 +85,21 @@ def add_vectors(vocab: Any) -> Any:
 
 def configuration(shape: Shape) -> dict[str, Any]:
     """The components and their models, as a spaCy configuration."""
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": WIDTH, "upstream": "*"}
-    tagger = {"@architectures": "spacy.Tagger.v2", "tok2vec": listener, "nO": None, "normalize": False}
-    return {
-        "nlp": {"lang": "en", "pipeline": list(COMPONENTS)},
-        "components": {
-            "tok2vec": {
-                "factory": "tok2vec",
-                "model": {
-                    "@architectures": "spacy.Tok2Vec.v2",
-                    "embed": {
-                        "@architectures": "spacy.MultiHashEmbed.v2",
-                        "width": WIDTH,
-                        "attrs": list(FEATURES),
-                        "rows": list(ROWS),
-                        "include_static_vectors": shape.vectors,
-                    },
-                    "encode": {
-                        "@architectures": "spacy.MaxoutWindowEncoder.v2",
-                        "width": WIDTH,
-                        "depth": shape.depth,
-                        "window_size": 1,
-                        "maxout_pieces": 3,
-                    },
-                },
-            },
-            "tagger": {"factory": "tagger", "model": tagger},
-            "morphologizer": {"factory": "morphologizer", "model": tagger},
-            "parser": {
-                "factory": "parser",
-                "min_action_freq": 10,
-                "model": {
-                    "@architectures": "spacy.TransitionBasedParser.v2",
-                    "state_type": "parser",
-                    "extra_state_tokens": True,
-                    "hidden_width": 96,
-                    "maxout_pieces": 2,
-                    "use_upper": True,
-                    "tok2vec": listener,
-                    "nO": None,
-                },
-            },
-        },
-    }
+
+    def model(architecture: str, **settings: Any) -> dict[str, Any]:
+        return {"@architectures": f"spacy.{architecture}", **settings}
+
+    listener = model("Tok2VecListener.v1", width=WIDTH, upstream="*")
+    tagger = model("Tagger.v2", tok2vec=listener, nO=None, normalize=False)
+    features = {"attrs": list(FEATURES), "rows": list(ROWS), "include_static_vectors": shape.vectors}
+    embed = model("MultiHashEmbed.v2", width=WIDTH, **features)
+    encode = model("MaxoutWindowEncoder.v2", width=WIDTH, depth=shape.depth, window_size=1, maxout_pieces=3)
+    states = {"state_type": "parser", "extra_state_tokens": True, "use_upper": True}
+    parser = model("TransitionBasedParser.v2", **states, hidden_width=96, maxout_pieces=2, tok2vec=listener, nO=None)
+    models = {"tok2vec": model("Tok2Vec.v2", embed=embed, encode=encode), "tagger": tagger, "morphologizer": tagger}
+    components: dict[str, Any] = {name: {"factory": name, "model": made} for name, made in models.items()}
+    components["parser"] = {"factory": "parser", "min_action_freq": 10, "model": parser}
+    return {"nlp": {"lang": "en", "pipeline": list(COMPONENTS)}, "components": components}
 
 
 def blank_pipeline(

@@ -36,33 +36,32 @@ class ParsedTexts(Result):
     def __repr__(self) -> str:
         return f"ParsedTexts({self.verdict})"
 
+    def _count(self) -> ParseCount:
+        made = ParseCount()
+        for _ in made(self.documents):
+            pass
+        return made
+
     @property
     def n_words(self) -> int:
-        return sum(len(d) for d in self.documents)
+        return self._count().words
 
     @property
     def n_sentences(self) -> int:
-        return sum(d.n_sentences for d in self.documents)
+        return self._count().sentences
 
     @property
     def notes(self) -> tuple[tuple[str, str], ...]:
-        return tuple((d.name, d.metadata["note"]) for d in self.documents if "note" in d.metadata)
+        return tuple(self._count().notes)
 
     @property
     def verdict(self) -> str:
-        return summary(len(self), self.n_sentences, self.n_words, len(self.notes))
+        return self._count().verdict
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, documents in columns."""
-        return {
-            "verdict": self.verdict,
-            "model": self.model,
-            "n_documents": len(self),
-            "n_sentences": self.n_sentences,
-            "n_words": self.n_words,
-            "notes": [{"document": name, "note": note} for name, note in self.notes],
-            "documents": [document_dict(d) for d in self.documents],
-        }
+        said = {"verdict": self.verdict, "model": self.model} | self._count().to_dict()
+        return said | {"documents": [document_dict(d) for d in self.documents]}
 
     def _repr_html_(self) -> str:
         """The verdict and the first sentence."""
@@ -82,16 +81,6 @@ class ParsedTexts(Result):
     def table(self) -> list[dict[str, Any]]:
         """One row a document."""
         return [{"document": d.name, "sentences": d.n_sentences, "words": len(d)} for d in self.documents]
-
-
-def summary(n_documents: int, n_sentences: int, n_words: int, n_notes: int) -> str:
-    """One line about any number of documents."""
-
-    def counted(n: int, what: str) -> str:
-        return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-    said = ", ".join(counted(*x) for x in ((n_documents, "document"), (n_sentences, "sentence"), (n_words, "word")))
-    return said + (f"; {n_notes:,} with words mostly unknown to the model" if n_notes else "") + "."
 
 
 def document_dict(document: Document) -> dict[str, Any]:
@@ -126,9 +115,11 @@ class ParseCount:
 
     @property
     def verdict(self) -> str:
-        return summary(self.documents, self.sentences, self.words, len(self.notes))
+        counts = ((self.documents, "document"), (self.sentences, "sentence"), (self.words, "word"))
+        said = ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts)
+        return said + (f"; {len(self.notes):,} with words mostly unknown to the model" if self.notes else "") + "."
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "verdict": self.verdict,
             "n_documents": self.documents,

@@ -20,10 +20,7 @@ from howsure.errors import InputError, MissingExtra
 
 SHIPPED = Path(__file__).parent / "model"
 WEIGHTS, LEMMAS, CURVES = "weights.npz", "lemmas.json", "curves.json"
-VOCABULARY, VECTORS = (
-    "vocabulary",
-    "vectors",
-)  # arrays beside the weights: known words; a hash of the word vectors' file
+VOCABULARY, VECTORS = "vocabulary", "vectors"  # arrays beside the weights: known words; a hash of the vectors' file
 OWN = "howsure-english"
 COREFERENCE = "coref.npz"
 

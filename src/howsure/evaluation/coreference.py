@@ -22,13 +22,12 @@ from howsure.kernels.cells import Floats
 Pairs = Iterable[tuple[Hashable, Hashable]]  # (mention, entity)
 
 RATIOS = ("muc", "b3", "ceafm", "ceafe", "lea", "pairwise", "unlinked", "mentions")
-TERMS = ("recall_part", "recall_whole", "precision_part", "precision_whole")
 METRICS = ("muc", "b3", "ceafm", "ceafe", "blanc", "lea", "pairwise", "mentions", "conll")
 AVERAGED = ("muc", "b3", "ceafe")
 
 
 def document_parts(key: Pairs, response: Pairs) -> Floats:
-    """The terms of every metric for one document, shape (ratios, 4), in the order of RATIOS and TERMS.
+    """The terms of every metric for one document, shape (ratios, 4): part and whole of recall, then of precision.
 
     A mention that is given twice counts once, where it is first named, as in the official scorer (version 8.01).
     Mentions without a twin on the other side stay in their entities and are shared with nobody.
@@ -149,18 +148,14 @@ class CoreferenceScores(Result):
         return f"CoreferenceScores(CoNLL F1 {self['conll'].f1!r}, {self.n_documents:,} documents)"
 
     def __getitem__(self, metric: str) -> CoreferenceScore:
-        for score in self.scores:
-            if score.metric == metric:
-                return score
-        raise KeyError(metric)
+        return self.metrics[metric]
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
         conll = self["conll"].f1
-        limits = (
-            "" if conll.low is None or conll.high is None else f" ({100 * conll.low:.1f} to {100 * conll.high:.1f})"
-        )
+        known = conll.low is not None and conll.high is not None
+        limits = "" if not known else " ({:.1f} to {:.1f})".format(*(100 * x for x in conll.limits))
         return (
             f"CoNLL F1 {100 * conll.value:.2f}{limits} over {self.n_documents:,} "
             f"document{'s' * (self.n_documents != 1)}: MUC {100 * self['muc'].f1.value:.2f}, "
@@ -220,27 +215,19 @@ def scores_of_parts(
     """Scores from the documents' terms, shape (documents, ratios, 4)."""
     n = len(parts)
     values = metric_values(parts.sum(axis=0)[None])[0]
-    low = high = None
+    limits: tuple[Any, ...] = (None, None)
     if n > 1 and samples:
         draws = _validate.generator(rng).multinomial(n, np.full(n, 1.0 / n), size=samples).astype(np.float64)
         drawn = metric_values(np.tensordot(draws, parts, axes=1))
         tail = (1.0 - confidence_level) / 2.0
-        low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
+        limits = tuple(np.quantile(drawn, [tail, 1.0 - tail], axis=0))
     mentions = parts[:, RATIOS.index("mentions")].sum(axis=0)
     made = []
     for m, name in enumerate(METRICS):
-        three = [
-            Estimate(
-                float(values[m, c]),
-                None if low is None else float(low[m, c]),
-                None if high is None else float(high[m, c]),
-            )
-            for c in range(3)
-        ]
+        ends = [[None if x is None else float(x[m, c]) for x in limits] for c in range(3)]
+        recall, precision, f = (Estimate(float(v), *e) for v, e in zip(values[m], ends, strict=True))
         is_average = name == "conll"
-        made.append(
-            CoreferenceScore(name, None if is_average else three[0], None if is_average else three[1], three[2])
-        )
+        made.append(CoreferenceScore(name, None if is_average else recall, None if is_average else precision, f))
     return CoreferenceScores(
         tuple(made), n, int(mentions[1]), int(mentions[3]), confidence_level, samples if n > 1 else 0, parts
     )

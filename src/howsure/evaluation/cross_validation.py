@@ -13,22 +13,8 @@ from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.result import Calibration
-from howsure.evaluation.scores.metrics import accuracy, estimated
 from howsure.evaluation.scores.result import Score
-from howsure.evaluation.units import label_units
 from howsure.kernels import special
-from howsure.kernels.cells import Ints
-
-
-def pooled_interval(right: Any, groups: Ints | None, confidence_level: float) -> Estimate:
-    """The share of items that the model which had not seen them got right, as if the k models were given.
-
-    Asymptotically that of the mean accuracy of these k models (Bayle et al. 2020); with few items and many weights too narrow,
-    because an item also decides what the models of the other folds say.
-    """
-    hits = np.asarray(right, np.int64)
-    units = label_units(np.ones(len(hits), np.int64), (hits,), 2, groups)
-    return estimated(accuracy(units.totals()), units, confidence_level, rows=float(len(hits)))
 
 
 def fold_difference(values: Any, sizes: Any, confidence_level: float) -> Difference:
@@ -122,32 +108,7 @@ class CrossValidation(Result):
         last = {"fold": "average", "trained_on": None, "tested_on": n, "accuracy": self.accuracy.value}
         return [*rows, last | {"baseline": self.baseline_accuracy}]
 
-    def layers(self) -> list[dict[str, Any]]:
-        """Accuracy and baseline of each fold; the average's interval as a band."""
-        rows = [
-            {"fold": str(f.fold), "accuracy": value, "of": name}
-            for f in self.folds
-            for name, value in ((self.method, f.accuracy), ("baseline", f.baseline))
-        ]
-        y = {"type": "quantitative", "scale": {"zero": False}, "title": "accuracy"}
-        band = {"low": self.accuracy.low, "high": self.accuracy.high}
-        return [
-            {
-                "data": {"values": [band]},
-                "mark": {"type": "rect", "opacity": 0.15},
-                "encoding": {"y": {"field": "low", **y}, "y2": {"field": "high"}},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "point", "filled": True, "size": 60},
-                "encoding": {
-                    "x": {"field": "fold", "type": "ordinal", "sort": None, "axis": {"labelAngle": 0}},
-                    "y": {"field": "accuracy", **y},
-                    "color": {"field": "of", "type": "nominal", "title": None, "sort": None},
-                },
-            },
-        ]
-
+    layers = drawn_by("howsure.plots.labels.fold_layers")
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
     to_html = drawn_by("howsure.report.pages.table_page")
 

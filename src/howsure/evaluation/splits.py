@@ -73,11 +73,8 @@ class Split(Result):
         """What was done, in words."""
         n = int((self.part >= 0).sum())
         shown = ", ".join(f"{name} {size:,} ({size / n:.1%})" for name, size in self.sizes.items())
-        kept = []
-        if self.n_groups is not None:
-            kept.append("no group is in two parts")
-        if self.dates is not None:
-            kept.append("every part is later than the one before")
+        kept = [] if self.n_groups is None else ["no group is in two parts"]
+        kept += [] if self.dates is None else ["every part is later than the one before"]
         said = f"{n:,} rows in {len(self.names)} {'folds' if self.is_folds else 'parts'}: {shown}."
         return said + (f" {' and '.join(kept).capitalize()}." if kept else "")
 
@@ -94,13 +91,8 @@ class Split(Result):
             if self.label_counts is not None:
                 made["labels"] = dict(zip(self.labels, self.label_counts[i].tolist(), strict=True))
             parts.append(made)
-        return {
-            "verdict": self.verdict,
-            "n": total,
-            "parts": parts,
-            "left_out": dict(self.left_out),
-            "files": list(self.files),
-        }
+        more = {"left_out": dict(self.left_out), "files": list(self.files)}
+        return {"verdict": self.verdict, "n": total, "parts": parts, **more}
 
     def table(self) -> list[dict[str, Any]]:
         """One row a part."""

@@ -61,13 +61,9 @@ def label_units(
     """
     if groups is None:
         cells, count = distinct([gold, *preds], n_classes, count)
-        return Units(
-            count,
-            _one_hot(cells[0], n_classes),
-            tuple(_one_hot(p, n_classes) for p in cells[1:]),
-            tuple(_one_hot(p, n_classes, p == cells[0]) for p in cells[1:]),
-            False,
-        )
+        truth, *others = (_one_hot(c, n_classes) for c in cells)
+        right = tuple(_one_hot(p, n_classes, p == cells[0]) for p in cells[1:])
+        return Units(count, truth, tuple(others), right, False)
     n_groups = int(groups.max()) + 1 if len(groups) else 0
     shape = (n_groups, n_classes)
 
@@ -75,13 +71,8 @@ def label_units(
         return summed(groups[keep], codes[keep], shape, None if count is None else count[keep])
 
     every = np.ones(len(gold), bool)
-    return Units(
-        np.ones(n_groups, np.int64),
-        each(gold, every),
-        tuple(each(p, every) for p in preds),
-        tuple(each(p, p == gold) for p in preds),
-        True,
-    )
+    said, hits = tuple(each(p, every) for p in preds), tuple(each(p, p == gold) for p in preds)
+    return Units(np.ones(n_groups, np.int64), each(gold, every), said, hits, True)
 
 
 def distinct(codes: list[Ints], n_classes: int, count: Ints | None = None) -> tuple[list[Ints], Ints]:

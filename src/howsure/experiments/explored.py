@@ -26,14 +26,8 @@ PLANS: dict[str, dict[str, Any]] = {
     "muc": {"actors": "muc-organisations", "every": "month"},
     "": {"actors": "stories", "every": "quarter"},
 }
-QUESTIONS = {
-    "attack": {"verbs": "attack", "rules": "paper"},
-    "violence": {"verbs": "violence", "rules": "wide"},
-}
-KINDS = {
-    "attack": ("ATTACK", "BOMBING"),
-    "violence": ("ATTACK", "BOMBING", "ARSON", "KIDNAPPING", "ROBBERY"),
-}
+QUESTIONS = {"attack": {"verbs": "attack", "rules": "paper"}, "violence": {"verbs": "violence", "rules": "wide"}}
+KINDS = {"attack": ("ATTACK", "BOMBING"), "violence": ("ATTACK", "BOMBING", "ARSON", "KIDNAPPING", "ROBBERY")}
 
 
 TITLES = {"nyt": "New York Times, world news", "muc": "MUC-3 and MUC-4", "": "the sixty stories that ship, made up"}
@@ -78,22 +72,18 @@ def explored(
 def _source(settings: dict[str, Any]) -> Any:
     """What `explore` is to read; a table of texts where only some documents of a folder are wanted."""
     corpus, limit = settings["data"], settings["limit"]
-    if not corpus or (corpus == "muc" and limit is None):
-        return None if not corpus else str(corpus_path("muc", "texts"))
+    if not corpus:
+        return None
+    if corpus == "muc" and limit is None:
+        return str(corpus_path("muc", "texts"))
     import pyarrow as pa
 
     from howsure.corpora.news import muc_texts, nitf_texts
 
     texts = muc_texts(corpus_path("muc", "texts")) if corpus == "muc" else nitf_texts(corpus_path("nyt"), WORLD)
     rows = [t for _, t in zip(range(limit or 10**9), texts, strict=False)]
-    return pa.table(
-        {
-            "id": [t.id for t in rows],
-            "date": pa.array([t.date for t in rows], pa.date32()),
-            "title": [t.title for t in rows],
-            "text": [t.text for t in rows],
-        }
-    )
+    columns = {name: [getattr(t, name) for t in rows] for name in ("id", "date", "title", "text")}
+    return pa.table(columns | {"date": pa.array(columns["date"], pa.date32())})
 
 
 def gold_pairs(question: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:

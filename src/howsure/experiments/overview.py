@@ -6,27 +6,16 @@ import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from markupsafe import Markup, escape
 
 from howsure.data import table
-from howsure.experiments.result import Finding, Reproduction, Verdict
+from howsure.experiments.result import OVERVIEW, Finding, Reproduction, Verdict
 from howsure.report.page import render
 
-TITLE = "The paper, the thesis and the notes, point by point"
+TITLE, LEGEND, SOURCES = (OVERVIEW[part] for part in ("title", "legend", "sources"))
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-LEGEND = (
-    "*Confirmed*: the finding holds here. *Corrected*: the claim is wrong of itself, whatever the data. *Differs*: these data and "
-    "models show another thing. *Undecided*: the interval, or settings that tuning cannot tell apart, have both answers. *Not tested*: there is nothing to "
-    "tell it by. *Extended*: the source does not claim it or leaves it open, and ours goes on. Over- and underconfident are judged by the source's own definition, "
-    "the curve below or above the diagonal (paper §3.3), with ours beside it. What is compared is the finding; the numbers are of other data."
-)
-SOURCES = (
-    "Paper: Nguyen & O'Connor, *Posterior calibration and exploratory analysis for natural language processing models*, EMNLP "
-    "2015. Thesis: K. Nguyen's honours thesis behind it, in its drafts. Notes: course notes on annotation, evaluation, n-gram models "
-    "and smoothing."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +26,6 @@ class Slip:
     printed: str
     right: str
     shown: str
-
-    def __repr__(self) -> str:
-        return f"Slip({self.source}: {self.printed})"
 
 
 # Slips that are not to be copied, and where the sources stop short.
@@ -88,23 +74,10 @@ def overview_page(
 ) -> bytes:
     """The same as HTML; `drawings` are SVG files by name, shown as pictures, which run nothing."""
     pictures = {name: f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" for name, svg in drawings.items()}
-    return render(
-        "reproduction.html",
-        {},
-        styles=("reproduction.css",),
-        results=results,
-        pictures=pictures,
-        title=TITLE,
-        legend=inline(LEGEND),
-        sources=inline(SOURCES),
-        tally=tally(results),
-        slips=SLIPS,
-        beyond=BEYOND,
-        left_out=left_out,
-        inline=inline,
-        cell=_shown,
-        words=lambda value: isinstance(value, str) and value[:1].isalpha(),  # to be read rather than compared
-    )
+    shown: dict[str, Any] = {"results": results, "pictures": pictures, "tally": tally(results), "left_out": left_out}
+    shown |= {"title": TITLE, "legend": inline(LEGEND), "sources": inline(SOURCES), "slips": SLIPS, "beyond": BEYOND}
+    shown |= {"words": lambda value: isinstance(value, str) and value[:1].isalpha()}  # to be read rather than compared
+    return render("reproduction.html", {}, styles=("reproduction.css",), inline=inline, cell=_shown, **shown)
 
 
 def inline(said: str) -> Markup:

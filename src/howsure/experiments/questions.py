@@ -140,71 +140,47 @@ class Count:
     """On how many questions the second model is better, the first is, and significantly: by us, and as in the paper."""
 
     n: int
+    first: int
     second: int
-    second_significant: int
     first_significant: int
+    second_significant: int
+    paper_first: int
     paper_second: int
-    paper_second_significant: int
     paper_first_significant: int
-
-    @property
-    def first(self) -> int:
-        """On how many the first is better."""
-        return self.n - self.second
-
-    @property
-    def paper_significant(self) -> tuple[int, int]:
-        """On how many the first, and the second, is significantly better as in the paper."""
-        return self.paper_first_significant, self.paper_second_significant
+    paper_second_significant: int
 
 
 def counted(answers: tuple[Answered, ...]) -> Count:
     """The answers in numbers."""
-    return Count(
-        len(answers),
-        sum(a.better for a in answers),
-        sum(a.significant and a.better == 1 for a in answers),
-        sum(a.significant and a.better == 0 for a in answers),
-        sum(a.paper_better for a in answers),
-        sum(a.paper_significant and a.paper_better == 1 for a in answers),
-        sum(a.paper_significant and a.paper_better == 0 for a in answers),
+    ours, paper = [(a.better, a.significant) for a in answers], [(a.paper_better, a.paper_significant) for a in answers]
+    counts = (
+        sum(model == m and (sure or not only) for m, sure in by)
+        for by in (ours, paper)
+        for only in (False, True)
+        for model in (0, 1)
     )
+    return Count(len(answers), *counts)
 
 
 def answers_table(name: str, caption: str, models: tuple[str, str], answers: tuple[Answered, ...]) -> Table:
     """A row for each question."""
-    rows = tuple(
-        (
-            a.name,
-            a.positives,
-            shown(a.errors[0]),
-            shown(a.errors[1]),
-            f"{a.difference.value:+.2e}",
-            "–" if a.adjusted is None else float(f"{a.adjusted:.2g}"),
-            f"{a.paper[0].value:.4f}",
-            f"{a.paper[1].value:.4f}",
-        )
-        for a in answers
-    )
+    rows = []
+    for a in answers:
+        p = "–" if a.adjusted is None else float(f"{a.adjusted:.2g}")
+        ours = a.name, a.positives, *map(shown, a.errors), f"{a.difference.value:+.2e}", p
+        rows.append((*ours, *(f"{x.value:.4f}" for x in a.paper)))
     first, second = models
     columns = ("question", "true", f"{first} [95%]", f"{second} [95%]", "difference of squares", "adjusted p")
-    return Table(name, caption, (*columns, f"{first}, Alg. 2", f"{second}, Alg. 2"), rows)
+    return Table(name, caption, (*columns, f"{first}, Alg. 2", f"{second}, Alg. 2"), tuple(rows))
 
 
 def error_records(answers: tuple[Answered, ...], means: list[Average], models: tuple[str, str]) -> list[dict[str, Any]]:
     """For `error_dots`: a record for each question and model, averages behind."""
     made: list[dict[str, Any]] = []
     for a in answers:
-        made += [
-            {
-                "question": a.name,
-                "model": m,
-                "error": short(e.value),
-                "low": short(e.low or 0.0),
-                "high": short(e.value if e.high is None else e.high),
-            }
-            for m, e in zip(models, a.errors, strict=True)
-        ]
+        for m, e in zip(models, a.errors, strict=True):
+            limits = {"low": short(e.low or 0.0), "high": short(e.value if e.high is None else e.high)}
+            made.append({"question": a.name, "model": m, "error": short(e.value), **limits})
     for v in means:
         made += [
             {"question": f"mean of {v.most}", "model": m, "error": short(e)}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from string import Formatter
 from typing import Any, Literal
 
 import numpy as np
 
-from howsure._result import Result
+from howsure._result import Result, plain
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
-from howsure.data import table
 from howsure.kernels.cells import Floats, Ints
 from howsure.report.text.layout import filled, joined
 
@@ -42,13 +44,53 @@ class Finding:
         return f"Finding({self.verdict}: {self.claim})"
 
 
-CLAIMS = {row["name"]: row for row in table("claims")}
+CLAIMS: dict[str, dict[str, str]] = tomllib.loads((files("howsure.data") / "claims.toml").read_text(encoding="utf-8"))
+NOTES: dict[str, Any] = CLAIMS.pop("notes")  # by experiment
+OVERVIEW = CLAIMS.pop("overview")
 
 
-def finding_on(claim: str, verdict: Verdict, said: str, numbers: dict[str, float | int], ours: str = "") -> Finding:
-    """The finding on a claim of data/claims.csv, which has its words, its source and the number printed there."""
+class _Words(Formatter):
+    """Fills in words: an estimate is shown with its interval, to as many digits as its format says; a method is called."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        value, used = super().get_field(field_name, args, kwargs)
+        return value() if callable(value) else value, used
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None or isinstance(value, Estimate):
+            return shown(value, int(format_spec or 4))
+        return str(super().format_field(value, format_spec))
+
+
+def finding_on(
+    claim: str,
+    verdict: Verdict,
+    values: dict[str, Any] | None = None,
+    /,
+    *,
+    numbers: dict[str, float | int] | None = None,
+    **more: Any,
+) -> Finding:
+    """The finding on a claim of data/claims.toml: its words are filled in with the values, and some of these kept as numbers."""
+    filled_in = {**(values or {}), **more}
     row = CLAIMS[claim]
+    words, fill = CLAIMS[row["like"]] | row if "like" in row else row, _Words()
+    if numbers is None:
+        kept = (part.strip().partition("=") for part in words.get("numbers", "").split(";"))
+        numbers = {name: plain(fill.get_field(path or name, (), filled_in)[0]) for name, _, path in kept if name}
+    said, ours = (fill.vformat(words[part], (), filled_in) for part in ("said", "ours"))
     return Finding(row["claim"], row["source"], verdict, said, numbers, row["paper"], ours)
+
+
+def notes_on(experiment: str, **values: Any) -> tuple[str, ...]:
+    """What data/claims.toml says of how an experiment was done."""
+    return tuple(_Words().vformat(note, (), values) for note in NOTES[experiment])
+
+
+def untested(claim: str, why: str) -> Finding:
+    """The finding on a claim that cannot be tested here."""
+    row = CLAIMS[claim]
+    return Finding(row["claim"], row["source"], "not tested", why, {}, row["paper"], "–")
 
 
 def judged(low: float | None, high: float | None, *, above: bool = True) -> Verdict:
@@ -56,6 +98,11 @@ def judged(low: float | None, high: float | None, *, above: bool = True) -> Verd
     if low is None or high is None or low <= 0 <= high:
         return "undecided"
     return "confirmed" if (low > 0) == above else "differs"
+
+
+def held(holds: bool | np.bool_, otherwise: Verdict = "differs") -> Verdict:
+    """Of a claim that is seen to hold, or not."""
+    return "confirmed" if holds else otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +231,11 @@ def short(value: float, digits: int = 6) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def side(e: Estimate) -> str:
-    """A curve's height in the words of the paper's §3.3."""
+def side(e: Estimate, above: str = "underconfident", below: str = "overconfident") -> str:
+    """A curve's height in the words of the paper's §3.3; of confidence less accuracy the words are the other way round."""
     if e.low is None or e.high is None or e.low <= 0 <= e.high:
         return "neither over- nor underconfident"
-    return "underconfident" if e.value > 0 else "overconfident"
+    return above if e.value > 0 else below
 
 
 def shown(e: Estimate | None, digits: int = 4) -> str:

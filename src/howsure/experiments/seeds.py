@@ -19,7 +19,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +30,7 @@ from howsure._version import __version__
 from howsure.data import table
 from howsure.errors import InputError
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table
+from howsure.experiments.result import Finding, Table, notes_on
 
 SOURCES = {"P": "The paper", "T": "The thesis", "N": "The course notes"}
 FIELD = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
@@ -104,20 +103,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         Table(f"seeds-{key}", title, columns, tuple(f.row for f in filled if f.item.source == key))
         for key, title in SOURCES.items()
     )
-    return {
-        "findings": (_finding(filled),),
-        "tables": tables,
-        "notes": NOTES,
-        "data": "the data that each command names",
-    }
-
-
-NOTES = (
-    "Same: the source prints a number that does not depend on data, and ours is that number as printed. Beside: the source "
-    "prints a number of other data, or none. The other words are those of the experiment that the row is taken from.",
-    "`howsure reproduce seeds --out FOLDER` runs the commands; the files that they name are in `howsure/data/seeds`. "
-    "`$HOWSURE_DATA` is the folder of the corpora.",
-)
+    found = {"findings": (_finding(filled),), "tables": tables, "notes": notes_on("seeds")}
+    return {**found, "data": "the data that each command names"}
 
 
 def _finding(filled: Sequence[Filled]) -> Finding:
@@ -200,11 +187,8 @@ def taken(said: str, take: str) -> str:
         if found is None:
             raise ValueError(take)
         return found.group(1)
-    return FIELD.sub(partial(_formatted, json.loads(said)), take)
-
-
-def _formatted(data: Any, field: re.Match[str]) -> str:
-    return format(at(data, field.group(1)), field.group(2) or "")
+    data = json.loads(said)
+    return FIELD.sub(lambda field: format(at(data, field[1]), field[2] or ""), take)
 
 
 def at(data: Any, path: str) -> Any:

@@ -189,9 +189,7 @@ class Workshop:
         def make() -> Crf:
             text = self.train.spread(n)
             return CrfTrainer(text.words, text.starts, text.tags, features).fit(
-                l2=l2,
-                max_iterations=s["iterations"],
-                progress=lambda i, *_: self.work(f"{said}, iteration {i}"),
+                l2=l2, max_iterations=s["iterations"], progress=lambda i, *_: self.work(f"{said}, iteration {i}")
             )
 
         return self.work.kept(f"crf-{s['data']}-{features.replace(',', '-')}-{n}", key, make, Crf.save, Crf.load)
@@ -203,6 +201,12 @@ class Workshop:
     def tried(self, features: str, n: int, l2s: Sequence[float], tag: str | None = None) -> tuple[Tried, ...]:
         """What every regulariser makes of accuracy and of calibration, of a tag or of all."""
         return tuple(self.measured(l2, self.crf(features, n, l2), tag) for l2 in sorted(l2s))
+
+    def tried_pseudocounts(self, tag: str | None = None) -> list[Tried]:
+        """The same of every pseudocount of an HMM that knows words only."""
+        counts = self.settings["pseudocounts"]
+        made = zip(counts, self.hmms(rare=0, pseudocounts=counts), strict=True)
+        return [self.measured(a, model, tag) for a, model in made]
 
     def measured(self, setting: float, model: Hmm | Crf, tag: str | None = None) -> Tried:
         """A tagger's accuracy, and its calibration by our measure and by the paper's."""
@@ -290,10 +294,15 @@ class Tried:
     height: Estimate
 
     @property
+    def side(self) -> str:
+        """Of the curve, by §3.3."""
+        return side(self.height)
+
+    @property
     def row(self) -> tuple[Any, ...]:
         """For `tried_table`."""
         ours = map(shown, (self.accuracy, self.confidence_gap, self.error))
-        return (self.setting, self.on_dev, *ours, self.paper_error, f"{self.height.value:+.3f}", side(self.height))
+        return (self.setting, self.on_dev, *ours, self.paper_error, f"{self.height.value:+.3f}", self.side)
 
 
 def near_best(tried: Sequence[Tried]) -> list[Tried]:
@@ -332,17 +341,11 @@ def said_of(tried: tuple[Tried, ...]) -> tuple[str, list[float]]:
 def regulariser(tried: tuple[Tried, ...]) -> Finding:
     """Does accuracy on dev, by which hyperparameters are chosen, see what they do to calibration?"""
     said, errors = said_of(tried)
-    matters = max(errors) > 2 * min(errors)
-    more = (
-        "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a matter of how it was "
-        "tuned as much as of its kind."
-        if matters
-        else "The choice changes calibration little."
-    )
-    return finding_on(
-        "tagging/regulariser",
-        "extended",
-        f"{said} {more}",
-        {"least error": min(errors), "largest error": max(errors), "regularisers": len(errors)},
-        f"error {min(errors):.4f} to {max(errors):.4f} at accuracies within {100 * NEAR:g}%",
-    )
+    more = "The choice changes calibration little."
+    if max(errors) > 2 * min(errors):
+        more = (
+            "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a matter of how it was "
+            "tuned as much as of its kind."
+        )
+    numbers = {"least": min(errors), "largest": max(errors), "n": len(errors), "within": 100 * NEAR}
+    return finding_on("tagging/regulariser", "extended", numbers, said=said, more=more)

@@ -36,6 +36,7 @@ ARRAYS: dict[str, Array | Names] = {
 TOLERANCE = 1e-10  # relative decrease of the loss in an iteration at which a fit has converged
 CURVATURE = 0.2  # about p (1 - p): the loss's second derivative by a score
 METHODS = ("logistic", "naive-bayes", "ngrams")
+LONGEST = 9  # sequence of words that is a feature
 STRENGTHS = {
     "logistic": tuple(float(c) for c in np.round(np.logspace(-2, 2, 9), 6)),  # C, the inverse of L2, as scikit-learn's
     "naive-bayes": tuple(float(a) for a in np.round(np.logspace(-2, 1, 10), 6)),  # pseudocount
@@ -103,8 +104,18 @@ class TextClassifier:
         settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={"classes": "class"})
         classes = tuple(settings.pop("classes"))
         numbers = settings.get("vectors", 0)
-        if len(classes) < 2 or settings.get("tokens") not in list(TOKENIZERS):
+        if (
+            len(classes) < 2
+            or settings.get("tokens") not in list(TOKENIZERS)
+            or settings.get("ngrams", 1) not in range(1, LONGEST + 1)
+        ):
             raise InputError(f"{path} is damaged: it has one class, or no way to find words.")
+        shares = settings.get("shares", [0.0] * len(classes))
+        seen = [settings.get("unknown", 1.0), *(shares if isinstance(shares, list) else [None])]
+        if len(seen) != 1 + len(classes) or not all(isinstance(x, int | float) and 0 <= x <= 1 for x in seen):
+            raise InputError(
+                f"{path} is damaged: the shares of classes and of unknown words must be numbers from 0 to 1."
+            )
         if numbers and (numbers, settings.get("vector_words")) != (word_vectors().matrix.shape[1], len(word_vectors())):
             raise InputError(f"{path} was trained with other word vectors than those of this howsure: train it again.")
         return cls(tuple(arrays["words"]), classes, arrays["weights"], arrays["intercept"], settings)
@@ -230,7 +241,9 @@ def fit_classifier(
     classes = tuple(sorted({str(label) for label in labels}))
     if len(classes) < 2:
         raise InputError(f'all training texts have one label, "{classes[0]}"; a classifier needs two at least.')
-    found = tokens_of(texts, tokens, _validate.count(ngrams, "ngrams"))
+    if _validate.count(ngrams, "ngrams") > LONGEST:
+        raise InputError(f"`ngrams=` must be at most {LONGEST}; got {ngrams}.")
+    found = tokens_of(texts, tokens, ngrams)
     known, unknown = vocabulary(found, min_count)
     if not known:
         raise InputError(f"no word occurs in {min_count} texts or more; lower `min_count=`.")

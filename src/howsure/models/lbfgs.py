@@ -6,14 +6,15 @@ gradient when there are half a million weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from howsure.kernels import lbfgs_compiled
 from howsure.kernels.cells import Floats
 
 Loss = Callable[[Floats], tuple[float, Floats]]
+Step = tuple[Floats, Floats, float]  # how the weights moved, how the gradient changed, and one over their product
 
 ENOUGH, CURVED = 1e-4, 0.9  # the Wolfe conditions
 SHRINK, GROW, MOST_TRIALS = 0.5, 2.1, 30
@@ -33,56 +34,66 @@ def minimise(
     Stops when an iteration lowers the loss by less than `tolerance` of itself, when the gradient vanishes, or when
     `after(iteration, loss, weights)` says so. Without progress along a direction the memory is dropped once.
     """
-    lbfgs_compiled.compile_all()
-    n = len(start)
-    w = np.ascontiguousarray(start, np.float64).copy()
+    w = np.array(start, np.float64)
     value, gradient = loss(w)
-    s, y, rho = np.empty((memory, n)), np.empty((memory, n)), np.zeros(memory)
-    order: list[int] = []  # places of the remembered steps, oldest first
-    weights, direction = np.empty(memory), np.empty(n)
+    steps: deque[Step] = deque(maxlen=memory)
     for iteration in range(1, max_iterations + 1):
-        size = lbfgs_compiled.inner_product(gradient, gradient) ** 0.5
-        if size <= 1e-10 * max(1.0, lbfgs_compiled.inner_product(w, w) ** 0.5):
+        size = _dot(gradient, gradient) ** 0.5
+        if size <= 1e-10 * max(1.0, _dot(w, w) ** 0.5):
             break
-        slope = lbfgs_compiled.recursion(gradient, s, y, rho, np.array(order, np.int64), weights, direction)
-        found = _searched(loss, w, value, slope, direction, 1.0 if order else 1.0 / size)
+        found = _searched(loss, w, value, gradient, _direction(gradient, steps), 1.0 if steps else 1.0 / size)
         if found is None:
-            if not order:
+            if not steps:
                 break
-            order = []
+            steps.clear()
             continue
         new_w, new_value, new_gradient = found
-        free = order[0] if len(order) == memory else next(i for i in range(memory) if i not in order)
-        kept = [i for i in order if i != free]
-        curvature, square = lbfgs_compiled.remember(new_w, w, new_gradient, gradient, s[free], y[free])
-        order = kept
-        if curvature > 1e-12 * square:
-            rho[free] = 1.0 / curvature
-            order = [*kept, free]
-        decrease = value - new_value
-        w, value, gradient = new_w, new_value, new_gradient
+        s, y = new_w - w, new_gradient - gradient
+        curvature, decrease = _dot(y, s), value - new_value
+        if curvature > 1e-12 * _dot(y, y):
+            steps.append((s, y, 1.0 / curvature))
+        w, value, gradient = found
         if (after is not None and after(iteration, value, w)) or decrease < tolerance * max(abs(value), 1.0):
             break
     return w
 
 
+def _dot(x: Floats, y: Floats) -> float:
+    """x · y, not by BLAS, whose sums depend on the number of threads."""
+    return float(np.einsum("i,i->", x, y))
+
+
+def _direction(gradient: Floats, steps: Sequence[Step]) -> Floats:
+    """-H g, from the remembered steps, oldest first."""
+    direction, weights = -gradient, []
+    for s, y, rho in reversed(steps):
+        weights.append(rho * _dot(s, direction))
+        direction -= weights[-1] * y
+    if steps:
+        _, y, rho = steps[-1]
+        direction /= rho * _dot(y, y)
+    for (s, y, rho), a in zip(steps, reversed(weights), strict=True):
+        direction += (a - rho * _dot(y, direction)) * s
+    return direction
+
+
 def _searched(
-    loss: Loss, w: Floats, value: float, slope: float, direction: Floats, step: float
+    loss: Loss, w: Floats, value: float, gradient: Floats, direction: Floats, step: float
 ) -> tuple[Floats, float, Floats] | None:
     """A step along `direction` that lowers the loss enough and far enough; None if there is none."""
+    slope = _dot(gradient, direction)
     if slope >= 0.0:
         return None
     low, high = 0.0, np.inf
     best = None
     for _ in range(MOST_TRIALS):
-        tried = np.empty_like(w)
-        lbfgs_compiled.step_along(w, step, direction, tried)
+        tried = w + step * direction
         new_value, new_gradient = loss(tried)
         if not new_value <= value + ENOUGH * step * slope:
             high = step
         else:
             best = (tried, new_value, new_gradient)
-            if lbfgs_compiled.inner_product(new_gradient, direction) >= CURVED * slope:
+            if _dot(new_gradient, direction) >= CURVED * slope:
                 return best
             low = step
         step = step * GROW if high == np.inf else low + SHRINK * (high - low)

@@ -21,21 +21,8 @@ HEADER = "howsure"
 LARGEST = 1e30  # weights, in size: sums of them do not overflow
 # What reading a file of wrong bytes may raise.
 DAMAGE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    OSError,
-    EOFError,
-    MemoryError,
-    OverflowError,
-    RecursionError,
-    NotImplementedError,
-    RuntimeError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
+    *(ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, MemoryError, OverflowError, RuntimeError),
+    *(struct.error, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile),
 )
 
 
@@ -230,11 +217,9 @@ def _mapped(path: str | Path) -> dict[str, np.ndarray]:
                 file.seek(member.header_offset + 26)
                 lengths = struct.unpack("<HH", file.read(4))
                 file.seek(member.header_offset + _LOCAL_HEADER + sum(lengths))
-                shape, _, dtype = (
-                    np.lib.format.read_array_header_1_0(file)
-                    if (np.lib.format.read_magic(file) == (1, 0))
-                    else np.lib.format.read_array_header_2_0(file)
-                )
+                form = np.lib.format
+                header = form.read_array_header_1_0 if form.read_magic(file) == (1, 0) else form.read_array_header_2_0
+                shape, _, dtype = header(file)
                 if dtype.hasobject:
                     raise ValueError(f"array {name} holds Python objects")
                 n = int(np.prod(shape))

@@ -27,6 +27,7 @@ from howsure.plots.vega import (
 if TYPE_CHECKING:
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
+    from howsure.evaluation.cross_validation import CrossValidation
     from howsure.evaluation.scores.result import Confusion, Score
 
 WITH_NUMBERS = 15  # labels up to which each cell shows its count
@@ -83,18 +84,39 @@ def score_figure(s: Score) -> Spec:
     return picture(width=side, height=height, layer=layers)
 
 
+def fold_layers(c: CrossValidation) -> list[Spec]:
+    """Accuracy and baseline of each fold; the average's interval as a band."""
+    records = [
+        {"fold": str(f.fold), "accuracy": value, "of": name}
+        for f in c.folds
+        for name, value in ((c.method, f.accuracy), ("baseline", f.baseline))
+    ]
+    y = {"type": "quantitative", "scale": {"zero": False}, "title": "accuracy"}
+    limits = {"y": {"field": "low", **y}, "y2": {"field": "high"}}
+    at = {
+        "x": {"field": "fold", "type": "ordinal", "sort": None, "axis": {"labelAngle": 0}},
+        "y": {"field": "accuracy", **y},
+        "color": {"field": "of", "type": "nominal", "title": None, "sort": None},
+    }
+    band = layer([{"low": c.accuracy.low, "high": c.accuracy.high}], "rect", limits, opacity=0.15)
+    return [band, layer(records, "point", at, filled=True, size=60)]
+
+
 def contest_figure(c: Contest) -> Spec:
     """The systems above their differences, of fixed size: for files."""
-    level = f"{100 * c.confidence_level:g}% interval"
-    parts = [
-        (system_intervals(c), f"{c.metric_name}, {level}", False),
-        (duel_intervals(c), f"difference of {c.metric_name}, {level}", True),
-    ]
-    drawn = [
-        {"width": 380, "height": interval_height(r), "layer": interval_layers(r, title, zero=zero)}
-        for r, title, zero in parts
-    ]
+    drawn = [{"width": 380, "height": height, "layer": layers} for height, layers in contest_charts(c).values()]
     return picture(vconcat=drawn)
+
+
+def contest_charts(c: Contest) -> dict[str, tuple[int, list[Spec]]]:
+    """The systems and their differences: height and layers of each."""
+    level = f"{100 * c.confidence_level:g}% interval"
+    systems, duels = system_intervals(c), duel_intervals(c)
+    difference = interval_layers(duels, f"difference of {c.metric_name}, {level}", zero=True)
+    return {
+        "systems": (interval_height(systems), interval_layers(systems, f"{c.metric_name}, {level}")),
+        "duels": (interval_height(duels), difference),
+    }
 
 
 def system_intervals(c: Contest) -> list[Spec]:

@@ -47,13 +47,8 @@ def curve_panels(
         head = {"text": distribution_of, "fontSize": 12, "anchor": "start", "subtitle": f"{first.n:,} rows"}
         head |= {"subtitleFontSize": 11, "subtitleColor": "#555"}
         panels.insert(0, {"title": head, "width": SIDE, "height": SIDE, "layer": _histogram(first)})
-    return {
-        **titled(title),
-        "resolve": {"legend": {"color": "independent"}},
-        "columns": 3 if len(panels) % 3 == 0 else 2,
-        "spacing": 28,
-        "concat": panels,
-    }
+    laid_out = {"columns": 3 if len(panels) % 3 == 0 else 2, "spacing": 28, "concat": panels}
+    return {**titled(title), "resolve": {"legend": {"color": "independent"}}, **laid_out}
 
 
 def _histogram(c: Calibration) -> list[Spec]:

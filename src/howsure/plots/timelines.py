@@ -60,15 +60,9 @@ def timeline_layers(timelines: dict[str, list[Spec]], every: str) -> list[Spec]:
     at: Spec = {"x": x, "y": number("mean"), "color": coloured("actor", names, title=None, legend=legend)}
     # A period's numbers hold from its first day to the next one's: steps, the last of them to its own end.
     steps = records + [{**counts[-1], "start": counts[-1]["end"], "actor": name} for name, counts in timelines.items()]
-    tooltip = hover(
-        ("actor",),
-        ("period",),
-        ("mean", "mean", ".2f"),
-        ("low95", "95% from", ".0f"),
-        ("high95", "to", ".0f"),
-        ("best", "one-best", ".0f"),
-        ("documents", "documents", ","),
-    )
+    whole = {"low95": "95% from", "high95": "to", "best": "one-best"}
+    numbers = (("mean", "mean", ".2f"), *((f, t, ".0f") for f, t in whole.items()), ("documents", "documents", ","))
+    tooltip = hover(("actor",), ("period",), *numbers)
     low = {level: number(f"low{level}", "documents", axis={"tickMinStep": 1}) for level, _ in BANDS}
     shape = {**at["color"], "scale": {"domain": names}}
     return [
@@ -95,14 +89,9 @@ def exploration_figure(found: Exploration, actors: Sequence[str] = ()) -> Spec:
 
 def timeline_figure(timelines: dict[str, list[Spec]], title: str, every: str) -> Spec:
     """The picture of fixed size, for files."""
-    head = {
-        "text": title,
-        "subtitle": "line: posterior mean; bands: 50, 80 and 95% of the posterior; dashed: one-best",
-        "anchor": "start",
-        "fontSize": 13,
-        "fontWeight": "normal",
-        "subtitleColor": "#666",
-    }
+    meant = "line: posterior mean; bands: 50, 80 and 95% of the posterior; dashed: one-best"
+    head = {"text": title, "subtitle": meant, "subtitleColor": "#666"}
+    head |= {"anchor": "start", "fontSize": 13, "fontWeight": "normal"}
     return {**picture(width=640, height=260, layer=timeline_layers(timelines, every)), "title": head}
 
 
@@ -150,14 +139,11 @@ def explorer_charts() -> dict[str, Spec]:
     def counts(field: str) -> Spec:
         return {"y": number(field, "documents", axis=axis), "color": colour}
 
+    def between(level: str) -> Spec:
+        return {**counts(f"low{level}"), "y2": {"field": f"high{level}"}}
+
     bands = [
-        named(
-            f"{kind}{level}",
-            mark,
-            {**x, **counts(f"low{level}"), "y2": {"field": f"high{level}"}},
-            opacity=opacity,
-            **look,
-        )
+        named(f"{kind}{level}", mark, {**x, **between(level)}, opacity=opacity, **look)
         for kind, mark, x, look in (("block", "rect", wide, {}), ("run", "area", run, MIDDLES))
         for level, opacity in PAGE_BANDS
     ]
@@ -174,10 +160,8 @@ def explorer_charts() -> dict[str, Spec]:
     ]
     bare = {"labels": False, "ticks": False, "domain": False, "grid": False, **ends}
     all_time = {"x": _x(), "y": number("mean", " ", stack=None, axis=bare), "color": colour}
-    whole = {
-        "data": {"name": "counts"},
-        **layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2}, **MIDDLES),
-    }
+    area = layer(None, "area", all_time, opacity=0.35, line={"strokeWidth": 1.2}, **MIDDLES)
+    whole = {"data": {"name": "counts"}, **area}
     return {
         "timeline": _specification(300, [_chosen(), *bands, *lines]),
         "versus": _specification(104, [*versus, _chosen()]),

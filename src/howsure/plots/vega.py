@@ -53,33 +53,20 @@ def coloured(field: str, names: Sequence[str], colours: Sequence[str] | None = N
 
 def picture(title: str | None = None, **parts: Any) -> Spec:
     """A picture of fixed size, for files."""
-    head = (
-        {} if title is None else {"title": {"text": title, "fontSize": 12, "fontWeight": "normal", "anchor": "start"}}
-    )
-    return {"$schema": SCHEMA, "background": "white", **head, **parts}
+    head = {"title": {"text": title, "fontSize": 12, "fontWeight": "normal", "anchor": "start"}}
+    return {"$schema": SCHEMA, "background": "white", **({} if title is None else head), **parts}
 
 
 def titled(title: str, *, size: int = 14, offset: int = 12) -> Spec:
     """How a picture of several panels begins. Without ARIA: a label for every point would be most of the file."""
-    return {
-        "$schema": SCHEMA,
-        "background": "white",
-        "padding": 8,
-        "description": title,
-        "title": {"text": title, "fontSize": size, "anchor": "start", "offset": offset},
-        "config": {"aria": False},
-    }
+    head = {"text": title, "fontSize": size, "anchor": "start", "offset": offset}
+    first = {"$schema": SCHEMA, "background": "white", "padding": 8, "description": title}
+    return {**first, "title": head, "config": {"aria": False}}
 
 
 def chart(layers: list[Spec], height: int, described: str) -> Spec:
     """A chart as wide as the page it stands in."""
-    return {
-        "$schema": SCHEMA,
-        "width": "container",
-        "height": height,
-        "description": described,
-        "layer": layers,
-    }
+    return {"$schema": SCHEMA, "width": "container", "height": height, "description": described, "layer": layers}
 
 
 def diagonal(x: str, y: str, end: float = 1, **axes: Any) -> Spec:

@@ -93,14 +93,13 @@ class AntecedentPosterior:
     def __init__(self, antecedents: Any, new: Any = None, *, name: str = "document") -> None:
         a, values, columns, starts, counts = rows_of(antecedents, name)
         n = len(counts)
+        scores = "Scores become probabilities with AntecedentPosterior.from_scores."
         bad = ~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE))
         if bad.any():
             at = int(np.argmax(bad))
             row = int(np.searchsorted(starts + counts, at, side="right")) if len(columns) else at // n
-            raise InputError(
-                f"{name}: antecedent probabilities must lie in [0, 1]; got {values[at]:.6g} in row {row}. "
-                "Scores become probabilities with AntecedentPosterior.from_scores."
-            )
+            got = f"got {values[at]:.6g} in row {row}"
+            raise InputError(f"{name}: antecedent probabilities must lie in [0, 1]; {got}. {scores}")
         sums = row_sums(values, columns, counts, n)
         given = 1.0 - sums if new is None else _validate.one_dimensional(new, "new").astype(np.float64)
         if len(given) != n:
@@ -115,10 +114,8 @@ class AntecedentPosterior:
         off = np.abs(total - 1.0) > SUM_TOLERANCE
         if off.any():
             i = int(np.argmax(off))
-            raise InputError(
-                f"{name}: the antecedent row of mention {i} and P(NEW) sum to {total[i]:.6g}, not to one. "
-                "Scores become probabilities with AntecedentPosterior.from_scores."
-            )
+            said = f"the antecedent row of mention {i} and P(NEW) sum to {total[i]:.6g}"
+            raise InputError(f"{name}: {said}, not to one. {scores}")
         if np.any(np.abs(total - 1.0) > 1e-15):
             given = given / total
             if len(columns) or a is not antecedents:
@@ -241,7 +238,10 @@ class AntecedentPosterior:
 
     def log_probability(self, clustering: Any) -> float:
         """The logarithm of `probability`; -inf for an impossible clustering."""
-        e = self._clustering(clustering)
+        given = np.asarray(clustering).reshape(-1)
+        if len(given) != len(self):
+            raise InputError(f"a clustering names a cluster for each of {len(self)} mentions; got {len(given)}.")
+        e = first_members(given)
         if len(self._columns):
             rows = self._row_numbers()
             inside = e[rows] == e[self._columns]
@@ -355,32 +355,16 @@ class AntecedentPosterior:
             raise InputError(f"mentions are numbered 0 to {len(self) - 1}; got {int(wanted[np.argmax(abs(wanted))])}.")
         needed = np.zeros(len(self), bool)
         needed[wanted] = True
-        arguments = (
-            self._values,
-            self._columns,
-            self._starts,
-            self._counts,
-            self.new,
-            n,
-            self._stream(rng),
-            needed,
-        )
-        if n * len(self) < COMPILED_FROM:
-            roots = kernels.sampled_roots(*arguments)
-        else:
-            from howsure.kernels.coreference import antecedents_compiled
-
-            roots = antecedents_compiled.sampled_roots(*arguments)
+        is_seed = isinstance(rng, int | np.integer) and rng >= 0
+        seed = int(rng) if is_seed else int(_validate.generator(rng).integers(1 << 63))  # type: ignore[arg-type]
+        # A stream of its own for each seed and document's name.
+        digest = hashlib.blake2b(f"{seed}\0{self.name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        given = (self._values, self._columns, self._starts, self._counts, self.new)
+        draw = kernels.sampled_roots
+        if n * len(self) >= COMPILED_FROM:
+            from howsure.kernels.coreference.antecedents_compiled import sampled_roots as draw
+        roots = draw(*given, n, int.from_bytes(digest, "little"), needed)
         return roots if len(wanted) == len(self) and needed.all() else roots[:, wanted]
-
-    def _stream(self, rng: np.random.Generator | int | None) -> int:
-        """A key of 64 bits from the seed and the document's name."""
-        if isinstance(rng, int | np.integer) and rng >= 0:
-            seed = int(rng)
-        else:
-            seed = int(_validate.generator(rng).integers(1 << 63))
-        digest = hashlib.blake2b(f"{seed}\0{self.name}".encode("utf-8", "surrogatepass"), digest_size=8)
-        return int.from_bytes(digest.digest(), "little")
 
     # temperature
 
@@ -402,12 +386,6 @@ class AntecedentPosterior:
         if i >= len(self) or i < -len(self):
             raise InputError(f"mentions are numbered 0 to {len(self) - 1}; got {i}.")
         return int(i) % len(self)
-
-    def _clustering(self, clustering: Any) -> Ints:
-        e = np.asarray(clustering).reshape(-1)
-        if len(e) != len(self):
-            raise InputError(f"a clustering names a cluster for each of {len(self)} mentions; got {len(e)}.")
-        return first_members(e)
 
     def _row_numbers(self) -> Ints:
         """The row of each stored entry of a sparse A."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import not_last
 from howsure.posteriors import chain_spans
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain_passes import (
@@ -259,15 +260,12 @@ class ChainPosterior:
         length = len(run)
         last = np.repeat(self.starts[1:], np.diff(self.starts))
         first = np.flatnonzero(np.arange(self.n_tokens) + length <= last)
+
+        def truth(gold: Ints) -> NDArray[np.bool_]:
+            return np.all(gold[first[:, None] + np.arange(length)] == run, axis=1)
+
         q = self.run_probability(first, run)
-        return Answers(
-            f"tags are {' '.join(tags)}",
-            first,
-            first + length,
-            self.sentence[first],
-            q,
-            lambda gold: np.all(gold[first[:, None] + np.arange(length)] == run, axis=1),
-        )
+        return Answers(f"tags are {' '.join(tags)}", first, first + length, self.sentence[first], q, truth)
 
     def run_probability(self, first: Any, run: Any) -> Floats:
         """P(y_t … y_{t+m-1} = run) for each token t in `first`; `run` holds m tags, names or numbers."""
@@ -312,13 +310,8 @@ def accuracy(posterior: ChainPosterior, tags: Sequence[str]) -> float:
 
 def top_pairs(posterior: ChainPosterior, codes: NDArray[np.int64], most: int) -> list[tuple[str, str]]:
     """The commonest pairs of consecutive gold tags, most frequent first."""
-    inner = np.ones(len(codes), bool)
-    inner[posterior.starts[1:] - 1] = False
-    t = np.flatnonzero(inner)
+    t, tags = not_last(posterior.starts), posterior.tags
     t = t[(codes[t] >= 0) & (codes[t + 1] >= 0)]
-    pair, count = np.unique(codes[t] * len(posterior.tags) + codes[t + 1], return_counts=True)
+    pair, count = np.unique(codes[t] * len(tags) + codes[t + 1], return_counts=True)
     order = np.lexsort((pair, -count))[:most]
-    return [
-        (posterior.tags[p // len(posterior.tags)], posterior.tags[p % len(posterior.tags)])
-        for p in pair[order].tolist()
-    ]
+    return [(tags[p // len(tags)], tags[p % len(tags)]) for p in pair[order].tolist()]

@@ -32,20 +32,19 @@ class Chain:
     initial: Floats
     final: Floats
 
+    @property
+    def potentials(self) -> tuple[Floats, Floats, Floats]:
+        """Those that all sentences share."""
+        return self.transitions, self.initial, self.final
+
     def divided(self, temperature: float) -> Chain:
         """All log potentials divided by a number."""
-        return Chain(
-            self.scores / temperature,
-            self.starts,
-            self.transitions / temperature,
-            self.initial / temperature,
-            self.final / temperature,
-        )
+        return Chain(self.scores / temperature, self.starts, *(x / temperature for x in self.potentials))
 
     @property
     def is_narrow(self) -> bool:
         """Whether probability space is safe."""
-        return all(float(np.ptp(x)) <= WIDEST for x in (self.transitions, self.initial, self.final))
+        return all(float(np.ptp(x)) <= WIDEST for x in self.potentials)
 
     @property
     def is_small(self) -> bool:
@@ -65,28 +64,17 @@ class Messages:
     log_z: Floats
 
 
-@dataclass(frozen=True)
-class _Scaled:
-    """Exponentials of the transitions and of the ends, each less its largest; `constant` is what that took from log Z."""
+def _scaled(chain: Chain) -> tuple[tuple[Floats, ...], Floats]:
+    """Exponentials of the transitions (also transposed) and of the ends, each less its largest; what that took from log Z."""
+    tops = [float(x.max()) for x in chain.potentials]
+    e, initial, final = (np.exp(x - top) for x, top in zip(chain.potentials, tops, strict=True))
+    return (e, np.ascontiguousarray(e.T), initial, final), (np.diff(chain.starts) - 1) * tops[0] + tops[1] + tops[2]
 
-    e: Floats
-    e_transposed: Floats
-    e_initial: Floats
-    e_final: Floats
-    constant: Floats
 
-    @staticmethod
-    def of(chain: Chain) -> _Scaled:
-        tops = [float(x.max()) for x in (chain.transitions, chain.initial, chain.final)]
-        e = np.exp(chain.transitions - tops[0])
-        steps = np.diff(chain.starts) - 1
-        return _Scaled(
-            e,
-            np.ascontiguousarray(e.T),
-            np.exp(chain.initial - tops[1]),
-            np.exp(chain.final - tops[2]),
-            steps * tops[0] + tops[1] + tops[2],
-        )
+def _run(name: str, given: tuple[Any, ...], made: tuple[Any, ...]) -> None:
+    """Fill `made` by a compiled kernel, runs of sentences on all cores; `given[1]` is where sentences start."""
+    kernel = getattr(_compiled(), name)
+    for_each(lambda first, after: kernel(*given, first, after, *made), given[1])
 
 
 def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
@@ -96,17 +84,10 @@ def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
     if chain.is_small or not chain.is_narrow:
         messages = messages_of(chain)
         return messages.marginals, messages.log_z
-    compiled = _compiled()
-    s = _Scaled.of(chain)
+    scaled, constant = _scaled(chain)
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
-
-    def work(first: int, after: int) -> None:
-        compiled.scaled_marginals(
-            chain.scores, chain.starts, s.e, s.e_transposed, s.e_initial, s.e_final, first, after, out, log_z
-        )
-
-    for_each(work, chain.starts)
-    return out, log_z + s.constant
+    _run("scaled_marginals", (chain.scores, chain.starts, *scaled), (out, log_z))
+    return out, log_z + constant
 
 
 def messages_of(chain: Chain) -> Messages:
@@ -133,30 +114,18 @@ def _small_messages(chain: Chain) -> Messages:
 
 
 def _compiled_messages(chain: Chain) -> Messages:
-    compiled = _compiled()
     log_alpha, out = np.empty_like(chain.scores), np.empty_like(chain.scores)
     log_c, log_z = np.empty(len(chain.scores)), np.empty(len(chain.starts) - 1)
     made = (log_alpha, log_c, out, log_z)
-    if chain.is_narrow:
-        s = _Scaled.of(chain)
-        tops = [float(x.max()) for x in (chain.transitions, chain.initial)]
-
-        def work(first: int, after: int) -> None:
-            parts = (s.e, s.e_transposed, s.e_initial, s.e_final)
-            compiled.scaled_messages(chain.scores, chain.starts, *parts, first, after, *made)
-
-        for_each(work, chain.starts)
-        log_c += tops[0]
-        log_c[chain.starts[:-1]] += tops[1] - tops[0]
-        return Messages(log_alpha, log_c, out, log_z + s.constant)
-
-    def plain(first: int, after: int) -> None:
-        compiled.log_messages(
-            chain.scores, chain.starts, chain.transitions, chain.initial, chain.final, first, after, *made
-        )
-
-    for_each(plain, chain.starts)
-    return Messages(*made)
+    if not chain.is_narrow:
+        _run("log_messages", (chain.scores, chain.starts, *chain.potentials), made)
+        return Messages(*made)
+    scaled, constant = _scaled(chain)
+    _run("scaled_messages", (chain.scores, chain.starts, *scaled), made)
+    top = float(chain.transitions.max())
+    log_c += top
+    log_c[chain.starts[:-1]] += float(chain.initial.max()) - top
+    return Messages(log_alpha, log_c, out, log_z + constant)
 
 
 def pair_parts(
@@ -166,13 +135,11 @@ def pair_parts(
     n_tags = chain.scores.shape[1]
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
     expected = np.zeros((n_tags, n_tags))
-    lasts = np.zeros(len(chain.scores), bool)
-    lasts[chain.starts[1:] - 1] = True
+    inner = chains.not_last(chain.starts)
     if chain.is_small or not chain.is_narrow:
         from howsure.posteriors.chain_spans import pairs_between
 
         messages = messages_of(chain)
-        inner = np.flatnonzero(~lasts)
         per_part = max(1, 1_000_000 // n_tags**2)
         for a in range(0, len(inner), per_part):
             both = pairs_between(chain, messages, inner[a : a + per_part])
@@ -180,7 +147,7 @@ def pair_parts(
             consume(inner[a : a + per_part], np.ascontiguousarray(both[:, left, right]))
         return messages.marginals, messages.log_z, expected
     compiled = _compiled()
-    s = _Scaled.of(chain)
+    scaled, constant = _scaled(chain)
     parts = portions(chain.starts, PART)
     widest = max(int(chain.starts[after] - chain.starts[first]) for first, after in parts)
     threads = min(cores(), len(parts))
@@ -190,10 +157,8 @@ def pair_parts(
     def work(place: int, first: int, after: int) -> None:
         rows = buffers[place][: int(chain.starts[after] - chain.starts[first])]
         sums[place][:] = 0.0
-        compiled.scaled_pairs(
-            chain.scores, chain.starts, s.e, s.e_transposed, s.e_initial, s.e_final, first, after, out, log_z,
-            left, right, rows, sums[place],
-        )  # fmt: skip
+        given = (chain.scores, chain.starts, *scaled, first, after)
+        compiled.scaled_pairs(*given, out, log_z, left, right, rows, sums[place])
 
     with ThreadPoolExecutor(threads) as pool:
         for a in range(0, len(parts), threads):
@@ -201,10 +166,10 @@ def pair_parts(
             list(pool.map(lambda item: work(item[0], *item[1]), enumerate(together)))
             for place, (first, after) in enumerate(together):  # in order, whatever finished first
                 begin, end = int(chain.starts[first]), int(chain.starts[after])
-                inner = np.flatnonzero(~lasts[begin:end])
-                consume(inner + begin, buffers[place][inner])
+                mine = inner[slice(*np.searchsorted(inner, (begin, end)))]
+                consume(mine, buffers[place][mine - begin])
                 expected += sums[place]
-    return out, log_z + s.constant, expected * s.e
+    return out, log_z + constant, expected * scaled[0]
 
 
 def best_of_chain(chain: Chain, k: int) -> tuple[NDArray[np.int16], Floats]:
@@ -212,21 +177,16 @@ def best_of_chain(chain: Chain, k: int) -> tuple[NDArray[np.int16], Floats]:
     n = len(chain.starts) - 1
     if not len(chain.scores):
         return np.zeros((0, k), np.int16), np.zeros((n, k))
-    potentials = (chain.transitions, chain.initial, chain.final)
     if chain.is_small and len(chain.scores) * k * k <= 1_000_000:
         scores, lengths = chains.padded(chain.scores, chain.starts)
-        found, weights = chains.k_best(scores, lengths, *potentials, k)
+        found, weights = chains.k_best(scores, lengths, *chain.potentials, k)
         return found.transpose(0, 2, 1)[chains.inside(lengths)].astype(np.int16), weights
-    compiled = _compiled()
     made, weight = np.empty((len(chain.scores), k), np.int16), np.empty((n, k))
-
-    def work(first: int, after: int) -> None:
-        if k == 1:
-            compiled.viterbi(chain.scores, chain.starts, *potentials, first, after, made.ravel(), weight.ravel())
-        else:
-            compiled.k_best(chain.scores, chain.starts, *potentials, first, after, made, weight)
-
-    for_each(work, chain.starts)
+    given = (chain.scores, chain.starts, *chain.potentials)
+    if k == 1:
+        _run("viterbi", given, (made.ravel(), weight.ravel()))
+    else:
+        _run("k_best", given, (made, weight))
     return made, weight
 
 
@@ -238,14 +198,9 @@ def sample_of(chain: Chain, messages: Messages, n: int, seed: int) -> NDArray[np
         u = chains.uniforms(seed, np.arange(len(lengths)), n, lengths)
         drawn = chains.samples(log_alpha, lengths, chain.transitions, chain.final, u)
         return np.ascontiguousarray(drawn.transpose(0, 2, 1)[chains.inside(lengths)].T)
-    compiled = _compiled()
     made = np.empty((n, len(chain.scores)), np.int16)
     transposed = np.ascontiguousarray(chain.transitions.T)
-
-    def work(first: int, after: int) -> None:
-        compiled.sample(messages.log_alpha, chain.starts, transposed, chain.final, np.uint64(seed), first, after, made)
-
-    for_each(work, chain.starts)
+    _run("sample", (messages.log_alpha, chain.starts, transposed, chain.final, np.uint64(seed)), (made,))
     return made
 
 

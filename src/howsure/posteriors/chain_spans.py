@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import not_last
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain_passes import Chain, Messages
 
@@ -52,9 +53,7 @@ def entropy(chain: Chain, m: Messages) -> Floats:
     ends = chain.starts[1:] - 1
     per_token = np.zeros(len(chain.scores))
     per_token[ends] = -_x_log_x(m.marginals[ends]).sum(axis=1)
-    inner = np.ones(len(chain.scores), bool)
-    inner[ends] = False
-    tokens, every = np.flatnonzero(inner), np.arange(n_tags)
+    tokens, every = not_last(chain.starts), np.arange(n_tags)
     part = max(1, 2_000_000 // n_tags**2)
     for a in range(0, len(tokens), part):
         t = tokens[a : a + part]

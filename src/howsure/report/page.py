@@ -40,24 +40,10 @@ def render(
     code = [*([_bundle()] if charts or scripts else []), *map(_own, ("page.js", *scripts))]
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in code)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
-    html = (
-        _environment()
-        .get_template(template)
-        .render(
-            **values,
-            policy=policy,
-            style=Markup("".join(_own(name) for name in ("page.css", *styles))),
-            scripts=[Markup(s) for s in code],
-            charts=embedded(drawable(charts)),
-            version=__version__,
-        )
-    )
+    style = Markup("".join(_own(name) for name in ("page.css", *styles)))
+    own = {"policy": policy, "style": style, "scripts": [Markup(s) for s in code], "version": __version__}
+    html = _environment().get_template(template).render(**values, **own, charts=embedded(drawable(charts)))
     return html.encode()
-
-
-def filled_template(template: str, **values: Any) -> Markup:
-    """A part of a page."""
-    return Markup(_environment().get_template(template).render(**values))
 
 
 def embedded(value: Any) -> Markup:
@@ -70,12 +56,9 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def _environment() -> jinja2.Environment:
+    loader, strict = jinja2.FunctionLoader(_own), jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_own),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(number=number, percent=lambda x: f"{100 * x:g}%", commas=lambda x: f"{x:,}")
     environment.filters.update(headline=headline, statistic=statistic)

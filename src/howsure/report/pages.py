@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from howsure.counting.result import percent
+from howsure.plots import counts, labels
 from howsure.plots.curves import (
     LOSSES,
     curve_layers,
@@ -19,16 +21,7 @@ from howsure.plots.curves import (
     pit_histogram_layers,
     risk_layers,
 )
-from howsure.plots.labels import (
-    annotator_layers,
-    class_layers,
-    coefficient_layers,
-    confusion_layers,
-    duel_intervals,
-    matrix_layers,
-    system_intervals,
-)
-from howsure.plots.vega import MOST_DRAWN, chart, interval_height, interval_layers
+from howsure.plots.vega import MOST_DRAWN, chart, interval_height
 from howsure.report.page import render
 from howsure.report.tables import html
 
@@ -39,6 +32,7 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.paper import PaperCalibration
     from howsure.calibration.result import Calibration
+    from howsure.counting.result import Counts
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
     from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck
@@ -51,7 +45,7 @@ def _curve_page(template: str, c: Calibration, curve: str, histogram: str, sourc
     if "what" in shown:
         of_what = f"Accuracy against the share of {shown.pop('what')} answered"
         charts["risk"] = chart(risk_layers(shown["m"].risk_coverage), 220, of_what)
-    return render(template, charts, source=source, test_notes=TEST_NOTES, **{"c": c, "verdict": "", **shown})
+    return render(template, charts, source=source, **{"c": c, "verdict": "", **shown})
 
 
 def calibration_page(c: Calibration, verdict: str = "") -> bytes:
@@ -86,12 +80,8 @@ def abstention_page(a: Abstention) -> bytes:
         ],
         "Cut-offs": a.table(),
         "Cheapest threshold by what a wrong answer costs (not certified)": [
-            {
-                "a wrong answer costs": c.wrong,
-                "confidence at least": c.threshold,
-                "answered": c.answered,
-                "cost of 1,000": c.per_thousand,
-            }
+            {"a wrong answer costs": c.wrong, "confidence at least": c.threshold, "answered": c.answered}
+            | {"cost of 1,000": c.per_thousand}
             for c in a.costs
         ],
     }
@@ -101,9 +91,8 @@ def abstention_page(a: Abstention) -> bytes:
 
 def paper_page(c: PaperCalibration) -> bytes:
     """A calibration as the paper computes and draws it."""
-    charts = {
-        "curve": chart(paper_layers(c), 420, "Calibration curve: empirical frequency against prediction strength")
-    }
+    described = "Calibration curve: empirical frequency against prediction strength"
+    charts = {"curve": chart(paper_layers(c), 420, described)}
     return render("paper.html", charts, c=c, source=c.source or "data")
 
 
@@ -113,16 +102,6 @@ def classes_page(m: MulticlassCalibration, verdict: str = "") -> bytes:
     shown = replace(m.top, by="class", slices=m.per_class)
     more: dict[str, Any] = {"c": shown, "m": m, "what": "items", "verdict": verdict}
     return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", **more)
-
-
-TEST_NOTES = {
-    "combined": "Cauchy combination of the next two, p cut at ½ so that none cancels another; the headline.",
-    "excess error": "Is the debiased squared calibration error larger than a calibrated model's would be? Any shape.",
-    "score": "Is q shifted, or its slope wrong?",
-    "Spiegelhalter": "Is the Brier score what it should be if q were right?",
-    "Kolmogorov-Smirnov": "The largest cumulative difference between y and q.",
-    "Kuiper": "The range of the cumulative difference.",
-}
 
 
 def language_page(m: LanguageCalibration) -> bytes:
@@ -135,12 +114,8 @@ def tagger_page(t: TaggerCheck) -> bytes:
     m, c = t.classes, t.classes.top
     facts = {"log loss of the gold sequence, per token": f"{t.log_loss:.4f}", "sentences": f"{t.n_sentences:,}"}
     tables = {name: slices for name, slices in (("pair", t.per_pair), ("span", t.per_span)) if slices}
-    more: dict[str, Any] = {
-        "c": replace(c, by="tag", slices=m.per_class),
-        "verdict": t.verdict,
-        "tables": tables,
-        "facts": facts,
-    }
+    more: dict[str, Any] = {"c": replace(c, by="tag", slices=m.per_class), "tables": tables, "facts": facts}
+    more["verdict"] = t.verdict
     return _curve_page("tagger.html", c, *_predicted("tag"), t.source, m=m, what="tokens", **more)
 
 
@@ -172,41 +147,24 @@ def continuous_page(c: ContinuousCalibration) -> bytes:
         "pit": chart(pit_histogram_layers(c), 220, "Histogram of PIT values: flat when calibrated"),
         "ecdf": chart(ecdf_difference_layers(c), 240, "ECDF of PIT values less the diagonal, with a simultaneous band"),
     }
-    return render("continuous.html", charts, c=c, source=c.source or "data", test_notes=PIT_TEST_NOTES)
-
-
-PIT_TEST_NOTES = {
-    "combined": "Cauchy combination of the next three, p cut at ½ so that none cancels another; the headline.",
-    "simultaneous band": "Does the curve leave its band anywhere? Any shape. The statistic is the least pointwise tail.",
-    "mean of PIT": "Is the mean ½? Below: forecasts too high; above: too low. The statistic is z.",
-    "variance of PIT": "Is the mean square about ½ equal to 1/12? Above: too narrow; below: too wide. The statistic is z.",
-    "Kolmogorov-Smirnov": "The largest distance between the ECDF of PIT values and the diagonal.",
-}
+    return render("continuous.html", charts, c=c, source=c.source or "data")
 
 
 def score_page(s: Score) -> bytes:
     """Everything about one score on one page."""
     drawn = min(len(s.classes), MOST_DRAWN)
-    charts = {"classes": chart(class_layers(s), 40 + 22 * drawn, f"{s.f_name} of every class with its interval")}
+    charts = {"classes": chart(labels.class_layers(s), 40 + 22 * drawn, f"{s.f_name} of every class with its interval")}
     if s.confusion is not None:
         side = 80 + 26 * min(len(s.confusion.labels), MOST_DRAWN)
-        charts["matrix"] = chart(matrix_layers(s.confusion), min(side, 700), "Confusion matrix")
+        charts["matrix"] = chart(labels.matrix_layers(s.confusion), min(side, 700), "Confusion matrix")
     return render("score.html", charts, s=s, cut=len(s.classes) > MOST_DRAWN, most=MOST_DRAWN)
 
 
 def contest_page(c: Contest) -> bytes:
     """Everything about one contest on one page."""
-    level = f"{100 * c.confidence_level:g}% interval"
-    charts = {
-        "systems": chart(
-            interval_layers(system_intervals(c), f"{c.metric_name}, {level}"), interval_height(c.systems), "The systems"
-        ),
-        "duels": chart(
-            interval_layers(duel_intervals(c), f"difference of {c.metric_name}, {level}", zero=True),
-            interval_height(c.duels),
-            "Differences between the systems",
-        ),
-    }
+    described = {"systems": "The systems", "duels": "Differences between the systems"}
+    drawn = labels.contest_charts(c)
+    charts = {name: chart(layers, height, described[name]) for name, (height, layers) in drawn.items()}
     curves = {}
     if c.calibration is not None:
         curves = c.calibration.by_model
@@ -221,12 +179,59 @@ MOST_LABELS = 25  # of a confusion that is drawn
 
 def agreement_page(a: Agreement) -> bytes:
     """Everything about one set of labels on one page."""
-    charts: dict[str, dict[str, Any]] = {"coefficients": chart(coefficient_layers(a), 150, "Agreement coefficients")}
+    charts: dict[str, dict[str, Any]] = {
+        "coefficients": chart(labels.coefficient_layers(a), 150, "Agreement coefficients")
+    }
     if 2 < len(a.ratings.labels) <= MOST_LABELS and a.confused:
         charts["confusion"] = chart(
-            confusion_layers(a), 26 * len(a.ratings.labels) + 40, "Labels given to the same item"
+            labels.confusion_layers(a), 26 * len(a.ratings.labels) + 40, "Labels given to the same item"
         )
     if a.crowd is not None:
         shown = min(len(a.crowd.annotators), MOST_ANNOTATORS)
-        charts["annotators"] = chart(annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
+        charts["annotators"] = chart(labels.annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
     return render("agree.html", charts, a=a, r=a.ratings, most_pairs=MOST_PAIRS, most_drawn=MOST_ANNOTATORS)
+
+
+MOST_SERIES = 12  # groups that are drawn in time each
+
+
+def counts_page(c: Counts) -> bytes:
+    """Everything about one count on one page."""
+    periods = [x for x in c.cells if x.period and not x.group]
+    groups = [x for x in c.cells if x.group and not x.period]
+    both = [x for x in c.cells if x.group and x.period]
+    names = list(dict.fromkeys(x.group for x in both))[:MOST_SERIES]
+    charts = {
+        "strata": chart(counts.stratum_layers(c), 300, "Calibration by stratum"),
+        "next": chart(counts.next_label_layers(c), 34 * len(c.strata), "Where the next label would bring most"),
+    }
+    if periods:
+        charts["series"] = chart(counts.series_layers(c), 320, "Share of positives in each period")
+    if groups:
+        drawn = counts.group_layers(groups)
+        charts["groups"] = chart(drawn, counts.height_of(groups), "Share of positives in each group")
+    for i, name in enumerate(names):
+        charts[f"series{i}"] = chart(counts.series_layers(c, name), 200, "Share of positives of one group")
+    if not c.cells:
+        charts["overall"] = chart(counts.overall_layers(c), 110, "Share of positives by three methods")
+    if c.coefficients:
+        height = 30 + 26 * len(c.coefficients)
+        charts["coefficients"] = chart(counts.coefficient_layers(c), height, "Coefficients of the regression")
+    shown: dict[str, Any] = {
+        "periods": periods,
+        "groups": groups,
+        "both": both,
+        "group_names": names,
+        "percent": percent,
+    }
+    return render("counts.html", charts, c=c, saved=_random_labels(c), **shown)
+
+
+def _random_labels(c: Counts) -> int | None:
+    """The number of random labels whose interval, without a model, would be as wide; where that is more than these."""
+    low, high = c.share.limits
+    half, p = (high - low) / 2, min(max(c.share.value, 0.5 / c.n_labels), 1 - 0.5 / c.n_labels)
+    if not half > 0:
+        return None
+    wanted = round(1.96**2 * p * (1 - p) / half**2)
+    return min(wanted, c.n_items) if wanted > 1.1 * c.n_labels else None

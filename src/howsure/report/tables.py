@@ -21,10 +21,8 @@ def markdown(rows: Rows, level: float) -> str:
     """A table in Markdown; numbers are aligned to the right."""
     head, body, numeric = _cells(rows, level, "–", "[{}, {}]")
     lines = [head, ["---:" if right else "---" for right in numeric], *body]
-    return (
-        "\n".join("| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in line) + " |" for line in lines)
-        + "\n"
-    )
+    shown = (" | ".join(c.replace("|", "\\|").replace("\n", " ") for c in line) for line in lines)
+    return "".join(f"| {line} |\n" for line in shown)
 
 
 def latex(rows: Rows, level: float) -> str:
@@ -35,18 +33,8 @@ def latex(rows: Rows, level: float) -> str:
         lines.insert(1, r"\midrule")
     columns = "".join("r" if right else "l" for right in numeric)
     names = " & ".join("$n$" if name == "n" else _escaped(name) for name in head) + r" \\"
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            names,
-            r"\midrule",
-            *lines,
-            r"\bottomrule",
-            r"\end{tabular}",
-            "",
-        ]
-    )
+    first = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", names, r"\midrule"]
+    return "\n".join([*first, *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def verdict_and_table(result: Result) -> str:
@@ -94,12 +82,8 @@ def _cells(rows: Rows, level: float, none: str, limits: str) -> tuple[list[str],
         if estimates:
             head.append(f"{100 * level:g}% interval")
             numeric.append(True)
-            columns.append(
-                [
-                    none if v is None or v.low is None else limits.format(_shown(v.low, none), _shown(v.high, none))
-                    for v in values
-                ]
-            )
+            ends = (None if v is None or v.low is None else [_shown(x, none) for x in (v.low, v.high)] for v in values)
+            columns.append([none if e is None else limits.format(*e) for e in ends])
     return head, [list(cells) for cells in zip(*columns, strict=True)], numeric
 
 

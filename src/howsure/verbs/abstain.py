@@ -149,33 +149,25 @@ def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Genera
             notes = (*notes, f"{name}: {n:,} labelled answers are too few ({least:,} at least).")
         made.append(Certificate(name, n, rule.threshold, rule.answered, rule.wrong))
     chosen = [c.threshold for c in made if c.threshold is not None]
-    one = "group" if groups is not None else "answer"
-    rests = [f"new {one}s are drawn like the labelled ones (exchangeable): no drift, no choice of what to label"]
-    if groups is None:
-        rests.append(
-            "answers are independent of each other: if some belong together (a conversation, a document), name that column as groups"
-        )
-    else:
-        rests.append(f"no group has more than the {int(np.bincount(groups).max()):,} answers of the largest one here")
-    rests.append("labels are right, and the threshold is used as it is, not chosen again on the same labels")
+    one, apart = (
+        "answer",
+        "answers are independent of each other: if some belong together (a conversation, a document), name that column as groups",
+    )
+    if groups is not None:
+        most = int(np.bincount(groups).max())
+        one, apart = "group", f"no group has more than the {most:,} answers of the largest one here"
+    rests = [
+        f"new {one}s are drawn like the labelled ones (exchangeable): no drift, no choice of what to label",
+        apart,
+        "labels are right, and the threshold is used as it is, not chosen again on the same labels",
+    ]
     if len(parts) > 1:
         rests.append(f"all {len(parts)} thresholds hold at once (each at {100 * (1 - delta):.4g}%)")
-    return Abstention(
-        risk,
-        level,
-        len(q),
-        float(right.mean()),
-        tuple(made),
-        cut_offs(q, right, level, chosen),
-        least_costs(q, right),
-        risk_coverage(sketch_rows(right.astype(np.uint8), q)),
-        None if groups is None else int(groups.max()) + 1,
-        items.by,
-        items.probs[0],
-        tuple(rests),
-        notes,
-        rows.name,
-    )
+    covered = risk_coverage(sketch_rows(right.astype(np.uint8), q))
+    found = tuple(made), cut_offs(q, right, level, chosen), least_costs(q, right), covered
+    n_groups = None if groups is None else int(groups.max()) + 1
+    about = (*found, n_groups, items.by, items.probs[0], tuple(rests), notes, rows.name)
+    return Abstention(risk, level, len(q), float(right.mean()), *about)
 
 
 def apply_abstention(

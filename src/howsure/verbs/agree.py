@@ -13,32 +13,8 @@ from howsure import _validate
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.multiclass import analyse_classes
 from howsure.errors import InputError
-from howsure.evaluation.annotation.agreement import (
-    METRICS,
-    Pairable,
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    mean_share,
-    observed_agreement,
-)
+from howsure.evaluation.annotation import agreement, crowds, disagreement
 from howsure.evaluation.annotation.annotators import crowd_shares, judged_annotators, labels_needed
-from howsure.evaluation.annotation.crowds import (
-    MOST_AVERAGED,
-    DawidSkene,
-    MajorityVote,
-    dawid_skene,
-    majority_vote,
-    posterior_over_models,
-)
-from howsure.evaluation.annotation.disagreement import (
-    MOST_ROWS,
-    AnnotatorPair,
-    annotator_pairs,
-    confused_labels,
-    disputed_items,
-    n_rating_pairs,
-)
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.evaluation.annotation.result import Agreement, Crowd, GoldCheck
 from howsure.processes import Progress
@@ -121,10 +97,10 @@ def agree(
     generator = _validate.generator(rng)
     roles = {"item": item, "annotator": annotator, "label": label, "gold": gold, "groups": groups}
     ratings, notes = _read(labels, annotators, roles, where, None if order is None else _validate.listed(order))
-    pairable = Pairable(ratings)
-    pairs: tuple[AnnotatorPair, ...] = ()
-    if n_rating_pairs(ratings) <= MOST_ROWS:
-        pairs = annotator_pairs(ratings, level)
+    pairable = agreement.Pairable(ratings)
+    pairs: tuple[disagreement.AnnotatorPair, ...] = ()
+    if disagreement.n_rating_pairs(ratings) <= disagreement.MOST_ROWS:
+        pairs = disagreement.annotator_pairs(ratings, level)
     else:
         notes.append("Pairs of annotators are left out: there are too many pairs of labels.")
     crowd, why = _crowd(ratings, extra, threshold, wanted, level, generator, progress)
@@ -136,24 +112,12 @@ def agree(
     alone = len(ratings.items) - pairable.n
     if alone:
         notes.append(f"{alone:,} of {len(ratings.items):,} items have one label only and say nothing about agreement.")
-    return Agreement(
-        ratings,
-        pairable.n,
-        observed_agreement(pairable, level),
-        (
-            fleiss_kappa(pairable, level),
-            *(krippendorff_alpha(pairable, m, level) for m in METRICS),
-            gwet_ac1(ratings, pairable),
-        ),
-        pairs,
-        confused_labels(ratings, pairable),
-        disputed_items(ratings, pairable),
-        crowd,
-        level,
-        tuple(notes),
-        ratings.left_out,
-        order is not None and len(ratings.labels) > 2,
-    )
+    alphas = (agreement.krippendorff_alpha(pairable, m, level) for m in agreement.METRICS)
+    coefficients = (agreement.fleiss_kappa(pairable, level), *alphas, agreement.gwet_ac1(ratings, pairable))
+    found = pairs, disagreement.confused_labels(ratings, pairable), disagreement.disputed_items(ratings, pairable)
+    about = (*found, crowd, level, tuple(notes), ratings.left_out, order is not None and len(ratings.labels) > 2)
+    observed = agreement.observed_agreement(pairable, level)
+    return Agreement(ratings, pairable.n, observed, coefficients, *about)
 
 
 def _read(
@@ -215,16 +179,16 @@ def _crowd(
         return None, [f"All labels are {ratings.labels[0]!r}: there is nothing for a crowd model to tell apart."]
     if k > MOST_CLASSES or n_annotators * k * k > MOST_CONFUSION:
         return None, [f"{k:,} different labels are too many for a crowd model: are they numbers rather than classes?"]
-    votes = majority_vote(ratings)
-    model = dawid_skene(ratings, smoothing=smoothing, progress=progress)
+    votes = crowds.majority_vote(ratings)
+    model = crowds.dawid_skene(ratings, smoothing=smoothing, progress=progress)
     judged = judged_annotators(ratings, model, level, reject_below)
     each = np.bincount(ratings.annotator, minlength=n_annotators)
     rejected = {a.name for a in judged if a.verdict == "reject"}
     out = [name in rejected for name in ratings.annotators]
     needed = labels_needed(model, crowd_shares(each), target, rng)
     without = labels_needed(model, crowd_shares(each, out), target, rng) if 0 < sum(out) < n_annotators else None
-    if len(ratings.items) <= MOST_AVERAGED:
-        model = replace(model, posterior=posterior_over_models(ratings, model, np.random.default_rng(0)))
+    if len(ratings.items) <= crowds.MOST_AVERAGED:
+        model = replace(model, posterior=crowds.posterior_over_models(ratings, model, np.random.default_rng(0)))
     notes = [] if model.converged else [f"Dawid-Skene stopped after {model.iterations:,} iterations, not converged."]
     checked = None if ratings.gold is None else _against_gold(ratings, votes, model, level, rng)
     if checked is None:
@@ -236,7 +200,7 @@ def _crowd(
 
 
 def _against_gold(
-    ratings: Ratings, votes: MajorityVote, model: DawidSkene, level: float, rng: np.random.Generator
+    ratings: Ratings, votes: crowds.MajorityVote, model: crowds.DawidSkene, level: float, rng: np.random.Generator
 ) -> GoldCheck:
     assert ratings.gold is not None
     known = np.flatnonzero(ratings.gold >= 0)
@@ -246,23 +210,11 @@ def _against_gold(
     by_model = (model.label[known] == gold).astype(np.float64)
     calibration = None
     if len(known) >= 2 and (groups is None or groups.max() > 0):
-        calibration = analyse_classes(
-            gold,
-            model.posterior[known],
-            ratings.labels,
-            groups=groups,
-            confidence_level=level,
-            rng=rng,
-            source="Dawid-Skene's probabilities",
-        )
-    return GoldCheck(
-        len(known),
-        mean_share(by_vote, groups, level),
-        float(np.mean(votes.label[known] == gold)),
-        mean_share(by_model, groups, level),
-        mean_difference(by_model - by_vote, groups, level),
-        calibration,
-    )
+        how: dict[str, Any] = {"confidence_level": level, "rng": rng, "source": "Dawid-Skene's probabilities"}
+        calibration = analyse_classes(gold, model.posterior[known], ratings.labels, groups=groups, **how)
+    vote, fitted = (agreement.mean_share(right, groups, level) for right in (by_vote, by_model))
+    gain = mean_difference(by_model - by_vote, groups, level)
+    return GoldCheck(len(known), vote, float(np.mean(votes.label[known] == gold)), fitted, gain, calibration)
 
 
 def check_posteriors(path: str) -> None:

@@ -89,9 +89,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 f"for two classes; of {len(self.classes_)} there are: auto, {', '.join(FOR_MANY_CLASSES)}."
             )
         if rarest < 2:
-            raise InputError(
-                f"class {self.classes_[np.bincount(codes).argmin()]!r} has one row; recalibration needs two at least."
-            )
+            rare = self.classes_[np.bincount(codes).argmin()]
+            raise InputError(f"class {rare!r} has one row; recalibration needs two at least.")
         base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
         self.estimator_ = clone(base).fit(X, y)
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -101,9 +100,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             fitted = clone(base).fit(_safe_indexing(X, rest), codes[rest])
             unseen[np.ix_(out, fitted.classes_)] = _probabilities(fitted, _safe_indexing(X, out))
         probs = unseen[:, 1] if len(self.classes_) == 2 else unseen
-        self.recalibration_: Recalibration = recalibrate(
-            codes, probs, method=self.method, groups=groups, rng=self.random_state
-        )
+        how: dict[str, Any] = {"method": self.method, "groups": groups, "rng": self.random_state}
+        self.recalibration_: Recalibration = recalibrate(codes, probs, **how)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -126,9 +124,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             return X, None
         if hasattr(X, "columns"):
             if self.groups not in list(X.columns):
-                raise InputError(
-                    f"`X` has no column {self.groups!r}.{_validate.nearest(str(self.groups), map(str, X.columns))}"
-                )
+                hint = _validate.nearest(str(self.groups), map(str, X.columns))
+                raise InputError(f"`X` has no column {self.groups!r}.{hint}")
             rest = X[[c for c in X.columns if c != self.groups]]
             return rest, np.asarray(X[self.groups])
         array = np.asarray(X)

@@ -101,7 +101,7 @@ def check_continuous(
         )
     kind, name = kinds[0], "data"
     if isinstance(given[kind], str):
-        sketch, name = _from_table(y_true, draws, quantiles, levels, true, where, engine)
+        sketch, name = _from_table(y_true, (true, draws, quantiles), levels, where, engine)
     else:
         if true is not None or where is not None:
             raise InputError("`true` and `where` name parts of a table; with arrays leave them out.")
@@ -131,13 +131,7 @@ def _from_arrays(y_true: Any, kind: str, forecast: Any, levels: Any, rng: np.ran
 
 
 def _from_table(
-    source: Any,
-    draws: str | None,
-    quantiles: str | None,
-    levels: Any,
-    true: str | None,
-    where: str | None,
-    engine: Engine | str | None,
+    source: Any, named: tuple[str | None, ...], levels: Any, where: str | None, engine: Engine | str | None
 ) -> tuple[PitSketch, str]:
     from howsure.engines.columns import forecast_columns
     from howsure.engines.engine import engine_of
@@ -149,10 +143,9 @@ def _from_table(
     if not is_table(source):
         raise InputError("a glob of columns needs a path or a data frame.")
     with open_table(source, engine_of(engine)) as table:
-        outcome, columns, found = forecast_columns(table, true, draws, quantiles)
+        outcome, columns, found = forecast_columns(table, *named)
         k = len(columns)
-        with items_from_table(
-            table, true=outcome, probs=columns, where=where, outcome=True, batch_rows=rows_at_a_time(k)
-        ) as rows:
+        asked: dict[str, Any] = {"where": where, "outcome": True, "batch_rows": rows_at_a_time(k)}
+        with items_from_table(table, true=outcome, probs=columns, **asked) as rows:
             work = PitWork(outcome.name, rows.items.probs, None if found is None else tuple(found), k)
             return rows.rows.fold(work), rows.name

@@ -85,13 +85,7 @@ def check_paper(
 
 
 def _table(
-    source: Any,
-    prob: str | None,
-    true: str | None,
-    positive: Any,
-    where: str | None,
-    scale: str | None,
-    missing: str,
+    source: Any, prob: str | None, true: str | None, positive: Any, where: str | None, scale: str | None, missing: str
 ) -> Any:
     from howsure.engines.columns import is_classes
     from howsure.engines.engine import engine_of

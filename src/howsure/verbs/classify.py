@@ -108,32 +108,16 @@ def cv_classifier(
         if strength is None:
             inside = None if grouped is None else [grouped[i] for i in train.tolist()]
             inner[split(len(train), folds=10, groups=inside, stratify=mine, rng=0).part == 0] = True
-        kept, tuned = train[~inner].tolist(), train[inner].tolist()
-        model = fit_classifier(
-            [texts[i] for i in kept],
-            [labels[i] for i in kept],
-            method=method,
-            dev=([texts[i] for i in tuned], [labels[i] for i in tuned]) if tuned else None,
-            strength=strength,
-            **fitting,
-        )
+        kept, tuned = (([texts[i] for i in rows], [labels[i] for i in rows]) for rows in (train[~inner], train[inner]))
+        model = fit_classifier(*kept, method=method, dev=tuned if tuned[0] else None, strength=strength, **fitting)
         posterior = model.posterior([texts[i] for i in test.tolist()])
         seen, counts = np.unique(mine, return_counts=True)
         return posterior.best(), posterior.marginals().max(axis=1), [str(seen[counts.argmax()])] * len(test)
 
-    return cross_validated(
-        labels,
-        dealt.part,
-        trained,
-        method=method,
-        what="texts",
-        baseline="the commonest label of the training folds",
-        groups=grouped,
-        second=None if second is None else [str(v) for v in columns[second]],
-        confidence_level=confidence_level,
-        left_out=left_out,
-        progress=progress,
-    )
+    about: dict[str, Any] = {"method": method, "what": "texts", "baseline": "the commonest label of the training folds"}
+    about |= {"second": None if second is None else [str(v) for v in columns[second]], "left_out": left_out}
+    how: dict[str, Any] = {"groups": grouped, "confidence_level": confidence_level, "progress": progress}
+    return cross_validated(labels, dealt.part, trained, **about, **how)
 
 
 def check_classifier(
@@ -172,21 +156,16 @@ def check_classifier(
     grouped = None if groups is None else columns[groups]
     read = Path(source).name if isinstance(source, str | Path) else "texts"
     scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
+    given: dict[str, Any] = {"groups": grouped, "confidence_level": confidence_level}
     if len(used.classes) == 2:
         wanted = used.classes[1] if positive is None else positive
-        calibration: Any = check(
-            np.array([label == wanted for label in labels], dtype=np.uint8),
-            posterior.label_is(wanted),
-            groups=grouped,
-            by=None if by is None else columns[by],
-            confidence_level=confidence_level,
-        )
+        hits = np.array([label == wanted for label in labels], dtype=np.uint8)
+        slices = None if by is None else columns[by]
+        calibration: Any = check(hits, posterior.label_is(wanted), by=slices, **given)
         return ClassifierCheck(scored, replace(calibration, source=read), wanted, left_out, notes)
     if positive is not None or by is not None:
         raise InputError("`positive=` and `by=` go with two classes; this model has more.")
-    calibration = check(
-        labels, posterior.marginals(), classes=used.classes, groups=grouped, confidence_level=confidence_level
-    )
+    calibration = check(labels, posterior.marginals(), classes=used.classes, **given)
     return ClassifierCheck(scored, replace(calibration, source=read), None, left_out, notes)
 
 

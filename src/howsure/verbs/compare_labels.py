@@ -150,20 +150,10 @@ def _contest(
         if wanted.positive is None:  # not, with `positive`, whether the item is positive
             calibrations = tuple(replace(c, of_predicted=True) for c in calibrations)
         calibration = Comparison(scored.models, calibrations, pairs, level, n_groups, source=source)
-    return Contest(
-        wanted.metric,
-        scores,
-        found,
-        field.n,
-        None if field.groups is None else int(field.groups.max()) + 1,
-        level,
-        None if wanted.positive is None else str(wanted.positive),
-        wanted.planned,
-        calibration,
-        notes,
-        left_out,
-        source,
-    )
+    groups = None if field.groups is None else int(field.groups.max()) + 1
+    positive = None if wanted.positive is None else str(wanted.positive)
+    about = wanted.planned, calibration, notes, left_out, source
+    return Contest(wanted.metric, scores, found, field.n, groups, level, positive, *about)
 
 
 def _metric(metric: str | None, positive: Any) -> str:

@@ -102,40 +102,25 @@ class Resolved:
 
         q = self.posterior.pairs()
         i, j = np.nonzero(np.tril(q, -1) >= LEAST_SHOWN)
-        words, at = self.document.words, character_offsets(self.document)
+        words, at, sizes = self.document.words, character_offsets(self.document), self.posterior.expected_sizes()
         made: dict[str, Any] = {
             "document": self.document.name,
             "tokens": list(words),
             "token_characters": [list(x) for x in at],
             "sentence_starts": self.document.starts[:-1].tolist(),
             "mentions": [
-                {
-                    "start": m.start,
-                    "end": m.end,
-                    "characters": [at[m.start][0], at[m.end - 1][1]],
-                    "text": " ".join(words[m.start : m.end]),
-                    "cluster": int(c),
-                    "p_new": round(float(p), 6),
-                    "expected_size": round(float(s), 4),
-                }
-                for m, c, p, s in zip(
-                    self.mentions, self.clusters, self.posterior.new, self.posterior.expected_sizes(), strict=True
-                )
+                {"start": m.start, "end": m.end, "characters": [at[m.start][0], at[m.end - 1][1]]}
+                | {"text": " ".join(words[m.start : m.end]), "cluster": int(c), "p_new": round(float(p), 6)}
+                | {"expected_size": round(float(s), 4)}
+                for m, c, p, s in zip(self.mentions, self.clusters, self.posterior.new, sizes, strict=True)
             ],
-            "clusters": _members(self.clusters),
+            "clusters": [np.flatnonzero(self.clusters == c).tolist() for c in dict.fromkeys(self.clusters.tolist())],
             "n_entities": self.posterior.n_entities().to_dict(),
             "pairs": [[int(b), int(a), round(float(q[a, b]), 6)] for a, b in zip(i, j, strict=True)],
         }
         if self.samples is not None:
             made["samples"] = self.samples.tolist()
         return made
-
-
-def _members(clusters: NDArray[np.int64]) -> list[list[int]]:
-    made: dict[int, list[int]] = {}
-    for k, c in enumerate(clusters.tolist()):
-        made.setdefault(c, []).append(k)
-    return list(made.values())
 
 
 def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tuple[list[Document], list[InputError]]:
@@ -332,13 +317,14 @@ class _Pairs:
 
     y: NDArray[np.bool_]
     q: Floats
-    group: NDArray[np.int64]
+    group: NDArray[np.int64] | None
     by: NDArray[np.str_] | None
 
     def only(self, chosen: NDArray[np.bool_]) -> _Pairs:
         """Some of the pairs."""
+        group = None if self.group is None else self.group[chosen]
         by = None if self.by is None else self.by[chosen]
-        return _Pairs(self.y[chosen], self.q[chosen], self.group[chosen], by)
+        return _Pairs(self.y[chosen], self.q[chosen], group, by)
 
 
 def check_coref(
@@ -386,7 +372,7 @@ def check_coref(
     options = {"confidence_level": confidence_level, "rng": None}
     could = table.q >= LEAST_SHOWN
     links = None
-    if len(np.unique(table.group[could])) > 1:
+    if table.group is not None and len(np.unique(table.group[could])) > 1:
         links = replace(_calibration(table.only(could), **options), by=by)
     whole = _calibration(table if links is None else replace(table, by=None), **options)
     if links is None:
@@ -402,9 +388,9 @@ def check_coref(
         missed=int(table.y[~could].sum()),
         missed_expected=float(table.q[~could].sum()),
         entities=_entities(known, posteriors, gold, options),
-        new=_newness(with_mentions, posteriors, gold, confidence_level),
+        new=_calibration(_newness(posteriors, gold), **options),
         scores=scores_of(resolved, used, confidence_level=confidence_level),
-        sampling=_sampling(table, whole, posteriors, sample_sizes, rng, confidence_level),
+        sampling=_sampling(table, whole, posteriors, sample_sizes, rng, options),
         temperature=used.temperature,
         untempered=untempered,
         n_documents=len(with_mentions),
@@ -468,18 +454,12 @@ def _entities(
     return _calibration(_Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(group), None), **options)
 
 
-def _newness(
-    documents: Sequence[Document],
-    posteriors: Sequence[AntecedentPosterior],
-    gold: Sequence[NDArray[np.int64]],
-    level: float,
-) -> Calibration:
+def _newness(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> _Pairs:
+    """Of each mention, whether it is its entity's first."""
     first = np.concatenate([np.isin(np.arange(len(e)), np.unique(e, return_index=True)[1]) for e in gold])
-    q = np.concatenate([p.new for p in posteriors])
-    group = np.repeat(np.arange(len(documents)), [len(e) for e in gold]) if len(documents) > 1 else None
-    made = check(first, np.clip(q, 0.0, 1.0), groups=group, confidence_level=level, rng=None)
-    assert isinstance(made, Calibration)
-    return made
+    q = np.clip(np.concatenate([p.new for p in posteriors]), 0.0, 1.0)
+    group = np.repeat(np.arange(len(gold)), [len(e) for e in gold]) if len(gold) > 1 else None
+    return _Pairs(first, q, group, None)
 
 
 def _sampling(
@@ -488,7 +468,7 @@ def _sampling(
     posteriors: Sequence[AntecedentPosterior],
     sample_sizes: Sequence[int],
     rng: np.random.Generator | int | None,
-    level: float,
+    options: dict[str, Any],
 ) -> tuple[SampledPairs, ...]:
     """The exact answers, and those of n samples each."""
     from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
@@ -497,11 +477,7 @@ def _sampling(
     for n in sample_sizes:
         seen = [pair_frequencies(p.samples(n, rng)) for p in posteriors]
         q = np.concatenate([s[np.tril_indices(len(s), -1)] for s in seen])
-        made = _calibration(replace(table, q=q, by=None), confidence_level=level, rng=None)
-        off = q - table.q
-        rows.append(
-            SampledPairs(
-                n, made.error, made.brier.value or 0.0, float(np.abs(off).max()), float(np.sqrt(np.mean(off**2)))
-            )
-        )
+        made, off = _calibration(replace(table, q=q, by=None), **options), q - table.q
+        furthest, rms = float(np.abs(off).max()), float(np.sqrt(np.mean(off**2)))
+        rows.append(SampledPairs(n, made.error, made.brier.value or 0.0, furthest, rms))
     return tuple(rows)

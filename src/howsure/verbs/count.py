@@ -111,7 +111,9 @@ def count(
 
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
-    half = None if until is None else _half_width(until)
+    half = None if until is None else _validate.not_negative(until, "until")
+    if half is not None and not 0 < half < 0.5:
+        raise InputError(f"`until=` must be a half-width between 0 and 0.5, such as 0.02; got {until}.")
     if y_prob is not None:
         named = {"labels": labels, "key": key, "date": date, "by": by, "formula": formula, "where": where}
         for name, value in named.items():
@@ -126,27 +128,12 @@ def count(
         given = _validate.scale(scale, logits=logits)
         asked = Asked(prob, true, positive, labels, key, date, every, by, formula, design, groups, where, given)
         found = tallied(y, asked, engine_of(engine))
-    made = counts_of(
-        found.tally.renumbered(found.cells, found.number),
-        found.layout,
-        design=found.checked_design(),
-        level=level,
-        rng=generator,
-        half_width=half,
-        notes=found.notes,
-        source=found.source,
-        whole_groups=found.grouped,
-    )
+    about: dict[str, Any] = {"notes": found.notes, "source": found.source, "whole_groups": found.grouped}
+    how: dict[str, Any] = {"design": found.checked_design(), "level": level, "rng": generator, "half_width": half}
+    made = counts_of(found.tally.renumbered(found.cells, found.number), found.layout, **how, **about)
     if found.columns is not None:
         made = replace(made, coefficients=regression_of(found.tally, *found.columns, level, whole_groups=found.grouped))
     return made
-
-
-def _half_width(until: float) -> float:
-    value = _validate.not_negative(until, "until")
-    if not 0 < value < 0.5:
-        raise InputError(f"`until=` must be a half-width between 0 and 0.5, such as 0.02; got {until}.")
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +196,8 @@ def _from_arrays(
         known = np.array([v is not None and v == v for v in given.tolist()])
         given = np.where(known, given == positive, np.nan)
     prob = _validate.one_dimensional(y_prob, "y_prob")
-    extra = {}
-    for name, value in (("cells", cells), ("groups", groups)):
-        if value is not None:
-            extra[name] = _validate.one_dimensional(value, name, numbers=False)
+    named = {"cells": cells, "groups": groups}
+    extra = {n: _validate.one_dimensional(v, n, numbers=False) for n, v in named.items() if v is not None}
     inclusion = None
     if design is not None and not isinstance(design, str):
         extra["design"] = inclusion = _validate.one_dimensional(design, "design").astype(np.float64)
@@ -224,9 +209,9 @@ def _from_arrays(
     labels = np.zeros(len(given), np.uint8)
     rows = np.flatnonzero(labelled)
     if len(rows):
-        from howsure.engines.counted import SomeRows, inclusion_probabilities
+        from howsure.engines.counted import inclusion_probabilities
 
-        origin = SomeRows(_validate.Origin(true="y"), rows)
+        origin = _validate.Origin(true="y", rows=rows)
         labels[rows] = _validate.labels(np.ascontiguousarray(given[rows]), origin)
         if inclusion is not None:
             inclusion_probabilities(inclusion[rows], "design", origin)
@@ -248,8 +233,8 @@ def _from_arrays(
     if groups is not None:
         group = np.unique(extra["groups"].astype(str), return_inverse=True)[1].astype(np.uint64) + np.uint64(1)
     tally = tally_of(q, labels, labelled, code, names, inclusion, group)
-    named = "random" if isinstance(design, str) else None if design is None else "known inclusion probabilities"
-    return Tallied(tally, names, np.arange(len(names)), layout, named, (), "arrays", grouped=groups is not None)
+    drawn = "random" if isinstance(design, str) else None if design is None else "known inclusion probabilities"
+    return Tallied(tally, names, np.arange(len(names)), layout, drawn, (), "arrays", grouped=groups is not None)
 
 
 def tallied(source: Any, asked: Asked, engine: Engine) -> Tallied:
@@ -260,18 +245,13 @@ def tallied(source: Any, asked: Asked, engine: Engine) -> Tallied:
     with open_table(source, engine) as table:
         opened = opened_items(table, asked)
         with opened.rows as rows:
-            work = TallyWork(
-                rows.items, opened.roles, asked.date or "", opened.keyed, opened.labelled, opened.inclusion
-            )
-            tally = rows.rows.fold(work).in_order()
+            known = opened.keyed, opened.labelled, opened.inclusion
+            tally = rows.rows.fold(TallyWork(rows.items, opened.roles, asked.date or "", *known)).in_order()
             notes = [*rows.notes, *opened.notes, *key_notes(tally, opened.keyed, str(source))]
             cells, number, layout = laid_out(tally.cells, asked, opened.roles)
-            columns = None
-            if opened.terms:
-                columns = _design_matrix(tally, opened, asked)
-            return Tallied(
-                tally, cells, number, layout, opened.design, tuple(notes), rows.name, columns, asked.groups is not None
-            )
+            columns = _design_matrix(tally, opened, asked) if opened.terms else None
+            about = opened.design, tuple(notes), rows.name, columns, asked.groups is not None
+            return Tallied(tally, cells, number, layout, *about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,21 +314,10 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
         if found.name not in by:
             by.append(found.name)
         terms.append((found.name, f"by{by.index(found.name)}", found.is_number and found.type != "BOOLEAN"))
-    rows = counted_items(
-        table,
-        column,
-        true,
-        positive=asked.positive if keyed is None else None,
-        date=asked.date,
-        every=asked.every,
-        by=by,
-        groups=asked.groups,
-        inclusion=inclusion,
-        key=asked.key,
-        every_column=every_column,
-        where=asked.where,
-        scale=asked.scale,
-    )
+    as_asked = {name: getattr(asked, name) for name in ("date", "every", "groups", "key", "where", "scale")}
+    positive = asked.positive if keyed is None else None
+    made: dict[str, Any] = {"positive": positive, "by": by, "inclusion": inclusion, "every_column": every_column}
+    rows = counted_items(table, column, true, **as_asked, **made)
     roles = (*(["day"] if asked.date else []), *(f"by{i}" for i in range(len(by))))
     return Opened(rows, roles, keyed, true is not None, inclusion, design, notes, tuple(terms))
 
@@ -393,9 +362,7 @@ def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple
 
     dated = asked.date is not None
     at_group = None if asked.by is None else (1 if dated else 0)
-    periods: list[Day] = []
-    if dated:
-        periods = all_periods([Day.fromisoformat(c[0]) for c in found], asked.every)
+    periods = all_periods([Day.fromisoformat(c[0]) for c in found], asked.every) if dated else []
     place = {p.isoformat(): i for i, p in enumerate(periods)}
     groups = [] if at_group is None else in_order({c[at_group] for c in found})
     which = {g: i for i, g in enumerate(groups)}
@@ -404,14 +371,9 @@ def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple
     index = {pair: i for i, pair in enumerate(cells)}
     number = np.array([index[pair] for pair in pairs], np.int64)
     names = tuple(period_name(p, asked.every) for p in periods)
-    layout = Layout(
-        names,
-        tuple(groups),
-        np.array([t for t, _ in cells], np.int64) if dated else None,
-        np.array([g for _, g in cells], np.int64) if groups else None,
-        asked.every if dated else None,
-        asked.by,
-    )
+    in_time, in_group = np.array(cells, np.int64).reshape(-1, 2).T
+    places = in_time if dated else None, in_group if groups else None
+    layout = Layout(names, tuple(groups), *places, asked.every if dated else None, asked.by)
     made = tuple((names[t] if dated else "", groups[g] if groups else "") for t, g in cells)
     return made, number, layout
 

@@ -58,16 +58,8 @@ def cross_validated(
     calibration = check(hits.astype(np.uint8), np.clip(sure, 0.0, 1.0), groups=numbers, confidence_level=level)
     assert isinstance(calibration, Calibration)
     sizes = np.array([f.tested_on for f in folds])
-    return CrossValidation(
-        method,
-        what,
-        tuple(folds),
-        fold_interval([f.accuracy for f in folds], sizes, level),
-        baseline,
-        fold_difference([f.accuracy - f.baseline for f in folds], sizes, level),
-        score(truth.tolist(), said.tolist(), groups=numbers, second=second, confidence_level=level),
-        replace(calibration, of_predicted=True),
-        left_out,
-        level,
-        notes,
-    )
+    accuracy = fold_interval([f.accuracy for f in folds], sizes, level)
+    gain = fold_difference([f.accuracy - f.baseline for f in folds], sizes, level)
+    scored = score(truth.tolist(), said.tolist(), groups=numbers, second=second, confidence_level=level)
+    found = accuracy, baseline, gain, scored, replace(calibration, of_predicted=True)
+    return CrossValidation(method, what, tuple(folds), *found, left_out, level, notes)

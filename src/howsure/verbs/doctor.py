@@ -154,47 +154,33 @@ class Diagnosis(Result):
         """Verdict first, then packages, extras, the machine, the folders and the corpora."""
         from howsure.report.text.layout import filled
 
-        d = self
+        d, m = self, self.machine
         lines = [filled(d.verdict, break_on_hyphens=False), "", "Base"]
-        for p in d.base:
-            lines.append(f"  {p.name:<18} {p.version or '–':<14} {p.trouble or ''}".rstrip())
-        lines.append(f"  {'English model':<18} {d.english or 'its files are whole'}")
-        lines += ["", "Extras"]
+        lines += [f"  {p.name:<18} {p.version or '–':<14} {p.trouble or ''}".rstrip() for p in d.base]
+        lines += [f"  {'English model':<18} {d.english or 'its files are whole'}", "", "Extras"]
         for e in d.extras:
             there = ", ".join(f"{p.name} {p.version}" for p in e.packages) if e.is_there else "missing"
             remark = f", {e.remark}" if e.remark else ""
             lines.append(_entry(e.name, f"{there}{remark}: {e.purpose}"))
-            if e.remedy is not None:
-                lines.append(f"  {'':<18} {e.remedy}")
-        m = d.machine
+            lines += [] if e.remedy is None else [f"  {'':<18} {e.remedy}"]
         memory = "memory unknown" if m.memory is None else f"{m.memory / 1e9:.1f} GB of memory"
-        lines += ["", "Machine"]
-        lines.append(_entry("Python", f"{m.python} on {m.platform}"))
+        lines += ["", "Machine", _entry("Python", f"{m.python} on {m.platform}")]
         lines.append(_entry("cores", f"{m.cores}, {memory}"))
         lines.append(_entry("temporary folder", f"{m.temporary}, {m.free_disk / 1e9:.1f} GB free"))
         for f in d.folders:
             size = "empty yet" if f.size is None else f"{'' if f.is_whole else 'at least '}{f.size / 1e6:.1f} MB"
             state = "" if f.is_writable else ", NOT WRITABLE: nothing is kept"
             lines.append(_entry(f.what, f"{f.path}, {size}{state}"))
-        lines += ["", "Corpora (only the studies need them)"]
-        if d.data is None:
-            lines.append(_entry("HOWSURE_DATA", "not set"))
-        else:
-            lines.append(_entry("HOWSURE_DATA", d.data))
+        lines += ["", "Corpora (only the studies need them)", _entry("HOWSURE_DATA", d.data or "not set")]
+        if d.data is not None:
             lines.append(_entry("found", ", ".join(d.corpora) or "none of those that howsure knows"))
         return "\n".join(lines) + "\n"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The leading numbers of a version: (2, 4, 0) of "2.4.0rc1"."""
-    found: list[int] = []
-    for piece in version.split("."):
-        digits = piece[: len(piece) - len(piece.lstrip("0123456789"))]
-        if not digits:
-            break
-        found.append(int(digits))
-        if digits != piece:
-            break
+    leading = re.match(r"\d+(?:\.\d+)*", version)
+    found = [int(n) for n in leading[0].split(".")] if leading else []
     while found and found[-1] == 0:
         found.pop()
     return tuple(found)
@@ -243,20 +229,11 @@ def doctor(*, thorough: bool = False) -> Diagnosis:
     needed = requirements()
     base = tuple(_package(name, oldest) for name, oldest in needed.get("", ()))
     extras = tuple(_extra(name, needed[name]) for name in PURPOSES if name in needed)
-    english = _english_trouble()
     data = os.environ.get("HOWSURE_DATA") or None
-    return Diagnosis(
-        version=__version__,
-        base=base,
-        extras=extras,
-        english=english,
-        machine=_machine(),
-        folders=_folders(),
-        data=data,
-        corpora=tuple(name for name in CORPORA if data is not None and Path(data, name).is_dir()),
-        troubles=_thorough(base, extras) if thorough else (),
-        is_thorough=thorough,
-    )
+    corpora = tuple(name for name in CORPORA if data is not None and Path(data, name).is_dir())
+    troubles = _thorough(base, extras) if thorough else ()
+    around = _machine(), _folders(), data, corpora
+    return Diagnosis(__version__, base, extras, _english_trouble(), *around, troubles, thorough)
 
 
 def requirements() -> dict[str, tuple[tuple[str, str], ...]]:

@@ -61,11 +61,8 @@ class Labelling:
         else:
             if actor is not None:
                 raise InputError(f"`actor=` belongs to a folder that howsure explore has written; {source} is none.")
-            if (
-                isinstance(source, str | Path)
-                and not any(c in str(source) for c in "*?[")
-                and not Path(source).exists()
-            ):
+            pattern = not isinstance(source, str | Path) or any(c in str(source) for c in "*?[")
+            if not pattern and not Path(source).exists():
                 raise InputError(f"there is no file and no results folder {source}.")
             if out is None:
                 raise InputError("name the file to keep the answers in with -o.")
@@ -114,23 +111,14 @@ class Labelling:
         if not any(everyone.values()):
             raise InputError("nothing is labelled yet.")
         people = tuple((who, len(given), sum(given.values())) for who, given in sorted(everyone.items()))
-        agreement = None
-        if sum(len(g) > 0 for g in everyone.values()) > 1:
-            agreement = _agreement(everyone)
+        agreement = _agreement(everyone) if sum(len(g) > 0 for g in everyone.values()) > 1 else None
         settled = self.answers.settled()
         every = {k for given in everyone.values() for k in given}
         counts = None
         if self._documents is not None and settled:
             counts = self._documents.counts(settled, self.answers.inclusions())
-        return Labelled(
-            len(self.answers.items),
-            len(every),
-            sum(settled.values()),
-            len(every) - len(settled),
-            people,
-            agreement,
-            counts,
-        )
+        done = len(every), sum(settled.values()), len(every) - len(settled)
+        return Labelled(len(self.answers.items), *done, people, agreement, counts)
 
 
 def _agreement(everyone: dict[str, dict[str, bool]]) -> Any:
@@ -142,10 +130,8 @@ def _agreement(everyone: dict[str, dict[str, bool]]) -> Any:
     kept = [r for r in rows if r[0] in twice]
     if len(twice) < 2:
         return None
-    import pyarrow as pa
-
-    columns = list(zip(*kept, strict=True))
-    table = pa.table({name: list(c) for name, c in zip(("item", "annotator", "label"), columns, strict=True)})
+    names = ("item", "annotator", "label")
+    table = {name: list(column) for name, column in zip(names, zip(*kept, strict=True), strict=True)}
     try:
         return agree(table, item="item", annotator="annotator", label="label")
     except InputError:

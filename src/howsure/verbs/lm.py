@@ -18,6 +18,7 @@ from howsure.corpora.reading import numbered_lines
 from howsure.engines.engine import bound
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import LanguageCalibration
+from howsure.models.ngrams import use
 from howsure.models.ngrams.comparison import ModelComparison, compared
 from howsure.models.ngrams.evaluation import Evaluation, evaluated
 from howsure.models.ngrams.model import LanguageModel, LanguageTraining
@@ -25,15 +26,7 @@ from howsure.models.ngrams.spelling import Correction, Corrector, error_model, t
 from howsure.models.ngrams.study import SmoothingStudy, studied
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import MEMORY
-from howsure.models.ngrams.use import (
-    NextWords,
-    RankedTexts,
-    SentenceProbabilities,
-    next_words,
-    ranked,
-    sampled,
-    sentence_probabilities,
-)
+from howsure.models.ngrams.use import NextWords, RankedTexts, SentenceProbabilities
 from howsure.models.ngrams.vocabulary import blocks
 from howsure.processes import Progress
 from howsure.verbs.lm_check import check_language
@@ -127,23 +120,10 @@ def train(
         options["cut_off"] = cut_off
     if vocabulary is not None and (min_count > 1 or vocabulary_size is not None):
         raise InputError("give a vocabulary, or a minimum count or size, not both.")
-    model = trained(
-        _source(text),
-        order=order,
-        smoothing=smoothing,
-        units=units,
-        sentences=sentences,
-        padding=1 if padding == "one" else max(1, order - 1),
-        lowercase=lowercase,
-        min_count=min_count,
-        size=vocabulary_size,
-        words=_words(vocabulary),
-        closed=closed,
-        dev=None if dev is None else _source(dev),
-        memory=MEMORY if memory is None else bound(memory),
-        progress=progress,
-        **options,
-    )
+    options |= {"order": order, "smoothing": smoothing, "units": units, "sentences": sentences, "lowercase": lowercase}
+    options |= {"min_count": min_count, "size": vocabulary_size, "words": _words(vocabulary), "closed": closed}
+    options |= {"padding": 1 if padding == "one" else max(1, order - 1), "dev": None if dev is None else _source(dev)}
+    model = trained(_source(text), memory=MEMORY if memory is None else bound(memory), progress=progress, **options)
     if dev is not None:
         found = evaluated(model, _source(dev))
         model.settings["dev_perplexity"] = finite(found.perplexity)
@@ -189,7 +169,7 @@ def generate(
     rng: np.random.Generator | int | None = None,
 ) -> str:
     """Text drawn from a model, a line each sentence."""
-    return sampled(
+    return use.sampled(
         _model(model), words, rng=_validate.generator(rng), temperature=temperature, top_k=top_k, history=history
     )
 
@@ -202,12 +182,12 @@ def prob(model: Any, sentences: str | Sequence[str]) -> SentenceProbabilities:
     >>> [round(w.prob, 3) for w in howsure.lm.prob(model, "I am Sam").sentences[0].words]
     [0.667, 0.667, 0.5, 0.5]
     """
-    return sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
+    return use.sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
 
 
 def next(model: Any, history: str = "", *, words: int = 10) -> NextWords:
     """The likeliest words after a history, with their probabilities."""
-    return next_words(_model(model), history, words)
+    return use.next_words(_model(model), history, words)
 
 
 def rank(
@@ -241,7 +221,7 @@ def rank(
         texts, scores, named = list(hypotheses), channel, key
     else:
         texts, scores, named = _hypotheses(hypotheses, text, channel, key)
-    return ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
+    return use.ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
 
 
 def _hypotheses(source: Any, text: str | None, channel: Any, keys: Any) -> tuple[list[str], Any, Any]:
@@ -285,20 +265,15 @@ def study(
     def sentences(source: Any) -> list[str]:
         return [line for block in blocks(_source(source)) for line in block.decode().splitlines() if line.strip()]
 
-    return studied(
-        sentences(text),
-        None if dev is None else sentences(dev),
-        None if test is None else sentences(test),
-        most_order=_validate.count(order, "order"),
-        smoothings=smoothings,
-        text=_name(text),
-        confidence_level=_validate.fraction(confidence_level, "confidence_level"),
-        rng=_validate.generator(rng),
-        progress=progress,
-        min_count=min_count,
-        units=units,
-        lowercase=lowercase,
-    )
+    dev_text, test_text = (None if given is None else sentences(given) for given in (dev, test))
+    level = _validate.fraction(confidence_level, "confidence_level")
+    how: dict[str, Any] = {
+        "most_order": _validate.count(order, "order"),
+        "smoothings": smoothings,
+        "progress": progress,
+    }
+    how |= {"text": _name(text), "confidence_level": level, "rng": _validate.generator(rng)}
+    return studied(sentences(text), dev_text, test_text, **how, min_count=min_count, units=units, lowercase=lowercase)
 
 
 def corrector(

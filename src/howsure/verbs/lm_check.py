@@ -58,15 +58,9 @@ def check_language(
     bands = np.searchsorted(edges, model.trie.count[: len(model.vocabulary)], side="right")
     names = np.array([n for n, _ in BANDS])
     groups = group[places]
-    top = check_rows(
-        right,
-        np.minimum(np.exp(log_guess[places]), 1.0),
-        groups=groups if groups.max() > groups.min() else None,
-        by=names[bands[guess[places]]],
-        bins=bins,
-        confidence_level=level,
-        rng=generator,
-    )
+    several = groups if groups.max() > groups.min() else None
+    how: dict[str, Any] = {"by": names[bands[guess[places]]], "bins": bins, "confidence_level": level, "rng": generator}
+    top = check_rows(right, np.minimum(np.exp(log_guess[places]), 1.0), groups=several, **how)
     assert isinstance(top, Calibration)
     n_sampled = min(len(places), max(2, events // len(model.vocabulary)))
     sample = np.sort(generator.choice(places, n_sampled, replace=False)) if n_sampled < len(places) else places
@@ -74,15 +68,8 @@ def check_language(
     if n_sampled < len(places):
         said = f"All words at {n_sampled:,} of {len(places):,} places, drawn at random (seeded), to keep to {events:,} events."
         every = replace(every, notes=(*every.notes, said))
-    return LanguageCalibration(
-        name,
-        text,
-        float(right.mean()),
-        replace(top, by="frequency in training", of_predicted=True),
-        every,
-        len(places),
-        n_sampled,
-    )
+    top = replace(top, by="frequency in training", of_predicted=True)
+    return LanguageCalibration(name, text, float(right.mean()), top, every, len(places), n_sampled)
 
 
 def _all_words(

@@ -107,25 +107,10 @@ def recalibrate(
     how: dict[str, Any] = {"n_folds": n_folds, "confidence_level": level, "may_decline": auto, "rng": generator}
     held_out = contest(tried, p, y, group_numbers, **how)
     declined = auto and not held_out.clear
-    final = Identity() if declined else tried[held_out.best]
-    return Recalibration(
-        final.fit(p, y, groups=group_numbers),
-        method,
-        held_out.best,
-        declined,
-        held_out.clear,
-        held_out.gain,
-        held_out.brier_gain,
-        held_out.before,
-        held_out.scores,
-        len(y),
-        n_groups,
-        n_folds,
-        level,
-        classes,
-        columns,
-        notes,
-    )
+    final = (Identity() if declined else tried[held_out.best]).fit(p, y, groups=group_numbers)
+    gained = held_out.clear, held_out.gain, held_out.brier_gain, held_out.before, held_out.scores
+    about = (*gained, len(y), n_groups, n_folds, level, classes, columns, notes)
+    return Recalibration(final, method, held_out.best, declined, *about)
 
 
 def apply_recalibrator(
@@ -171,12 +156,10 @@ def apply_recalibrator(
                 raise InputError(
                     f"{saved} was fitted to {recalibrator.n_classes_} classes; `prob={wanted!r}` names {len(columns)}."
                 )
-            if fitted is not None and list(wide) != fitted:
-                if sorted(wide) != sorted(fitted):
-                    unknown = next(c for c in wide if c not in fitted)
-                    raise InputError(
-                        f"{saved} was not fitted to class {unknown!r}.{_validate.nearest(unknown, fitted)}"
-                    )
+            if fitted is not None:
+                for unknown in (c for c in wide if c not in fitted):
+                    hint = _validate.nearest(unknown, fitted)
+                    raise InputError(f"{saved} was not fitted to class {unknown!r}.{hint}")
                 columns = [wide[c] for c in fitted]
         else:
             columns = [table.column(wanted)]

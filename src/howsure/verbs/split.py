@@ -11,15 +11,8 @@ import numpy as np
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.evaluation.splits import (
-    LEFT_OUT,
-    STRADDLES,
-    Split,
-    split_dates,
-    split_groups,
-    split_rows,
-    without_straddling,
-)
+from howsure.evaluation import splits
+from howsure.evaluation.splits import Split
 from howsure.kernels.cells import Floats, Ints
 
 if TYPE_CHECKING:
@@ -159,9 +152,8 @@ def _array_codes(n: int, **given: Any) -> Codes:
             coded[~missing] = codes
             made[name] = coded, [str(v) for v in distinct.tolist()]
         else:
-            made[name] = codes_of(
-                pa.array([None if v is None or v != v else str(v) for v in array.tolist()], pa.string())
-            )
+            texts = [None if v is None or v != v else str(v) for v in array.tolist()]
+            made[name] = codes_of(pa.array(texts, pa.string()))
     return made
 
 
@@ -169,12 +161,9 @@ def _table_codes(table: Table, groups: str | None, date: str | None, stratify: s
     from howsure.engines.coded import date_codes, n_rows, text_codes
 
     made: Codes = {}
-    if groups is not None:
-        made["groups"] = text_codes(table, table.column(groups))
-    if stratify is not None:
-        made["stratify"] = text_codes(table, table.column(stratify))
-    if date is not None:
-        made["date"] = date_codes(table, table.column(date))
+    for name, column in (("groups", groups), ("stratify", stratify), ("date", date)):
+        if column is not None:
+            made[name] = (date_codes if name == "date" else text_codes)(table, table.column(column))
     n = len(next(iter(made.values()))[0]) if made else n_rows(table)
     if not n:
         raise InputError(f"{table.name} has no rows.")
@@ -184,36 +173,32 @@ def _table_codes(table: Table, groups: str | None, date: str | None, stratify: s
 def _made(
     n: int, codes: Codes, names: tuple[str, ...], share: Floats, seed: int, folds: int | None, source: str
 ) -> Split:
-    part = np.full(n, LEFT_OUT, np.int64)
+    part = np.full(n, splits.LEFT_OUT, np.int64)
     left_out: dict[str, int] = {}
     kept = np.ones(n, bool)
-    for key, what in (
-        ("groups", "they have no group"),
-        ("date", "they have no date"),
-        ("stratify", "they have no label"),
-    ):
+    for key, what in (("groups", "group"), ("date", "date"), ("stratify", "label")):
         if key in codes:
             missing = (codes[key][0] < 0) & kept
             if missing.any():
-                left_out[what] = int(missing.sum())
+                left_out[f"they have no {what}"] = int(missing.sum())
             kept &= ~missing
     at = np.flatnonzero(kept)
     if len(at) < len(names):
         raise InputError(f"{len(names)} parts need as many rows at least; there are {len(at):,}.")
     here = {key: values[at] for key, (values, _) in codes.items()}
     if "date" in here:
-        found = split_dates(np.unique(here["date"], return_inverse=True)[1], share)
+        found = splits.split_dates(np.unique(here["date"], return_inverse=True)[1], share)
         if "groups" in here:
-            found = without_straddling(found, here["groups"], len(names))
+            found = splits.without_straddling(found, here["groups"], len(names))
             dropped = int((found < 0).sum())
             if dropped:
-                left_out[STRADDLES] = dropped
+                left_out[splits.STRADDLES] = dropped
     elif "groups" in here:
         present, numbered = np.unique(here["groups"], return_inverse=True)
         group_names = [codes["groups"][1][i] for i in present.tolist()]
-        found = split_groups(numbered, group_names, share, seed, here.get("stratify"))
+        found = splits.split_groups(numbered, group_names, share, seed, here.get("stratify"))
     else:
-        found = split_rows(len(at), share, np.random.default_rng(seed), here.get("stratify"))
+        found = splits.split_rows(len(at), share, np.random.default_rng(seed), here.get("stratify"))
     part[at] = found
     empty = [name for i, name in enumerate(names) if not (part == i).any()]
     if empty:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from howsure.models.taggers.hmm import Hmm
 from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining
 from howsure.models.taggers.temperature import FittedTemperature
 from howsure.models.taggers.temperature import fit_temperature as fitted_temperature
-from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
 from howsure.processes import Progress
 from howsure.verbs.applying import Applied
@@ -86,11 +85,9 @@ def train_tagger(
         raise InputError("a temperature is fitted on held-out text: give `dev=`.")
     words, starts, tags, _ = tagged(source, column)
     held_out = None if dev is None else tagged(dev, column)
-    fits = (
-        _crf_fits(words, starts, tags, features, lexicon, column, l2, optimiser, max_iterations, progress, dev is not None)
-        if method == "crf"
-        else _hmm_fits(words, starts, tags, pseudocount, rare, dev is not None)
-    )  # fmt: skip
+    how = {"features": features, "lexicon": lexicon, "l2": l2, "pseudocount": pseudocount, "rare": rare}
+    how |= {"method": optimiser, "max_iterations": max_iterations}
+    fits = _fits(method, (words, starts, tags), how, dev is not None, progress)
     best: Tagger | None = None
     tried: list[Candidate] = []
     for setting, value, made in fits:
@@ -160,11 +157,7 @@ def cv_tagger(
 
     def trained(train: NDArray[Any], test: NDArray[Any]) -> tuple[list[str], NDArray[np.float64], list[str]]:
         seen, ends, given = taken(train)
-        fits = (
-            _crf_fits(seen, ends, given, features, None, column, l2, "lbfgs", max_iterations, None, False)
-            if method == "crf"
-            else _hmm_fits(seen, ends, given, pseudocount, rare, False)
-        )
+        fits = _fits(method, (seen, ends, given), how)
         posterior = next(iter(fits))[2].posterior(*taken(test)[:2])
         codes = posterior.mbr_tags()
         counted: dict[str, Counter[str]] = defaultdict(Counter)
@@ -175,49 +168,39 @@ def cv_tagger(
         sure = posterior.marginals()[np.arange(len(codes)), codes]
         return [posterior.tags[c] for c in codes.tolist()], sure, [best.get(words[i], commonest) for i in test.tolist()]
 
+    how = {"features": features, "l2": l2, "pseudocount": pseudocount, "rare": rare}
+    how |= {"method": "lbfgs", "max_iterations": max_iterations}
     kept = "documents" if by_document else "sentences"
-    return cross_validated(
-        tags,
-        np.asarray(part)[sentence],
-        trained,
-        method=method.upper(),
-        what="tokens",
-        baseline="each word's commonest tag in the training folds",
-        groups=of_sentence[sentence],
-        second=None if second is None else _column(source, second),
-        confidence_level=confidence_level,
-        notes=(f"{kept.capitalize()} are kept in one fold and taken as independent.",),
-        progress=progress,
-    )
+    about: dict[str, Any] = {"what": "tokens", "baseline": "each word's commonest tag in the training folds"}
+    about |= {"notes": (f"{kept.capitalize()} are kept in one fold and taken as independent.",)}
+    about |= {"second": None if second is None else _column(source, second), "groups": of_sentence[sentence]}
+    folds_of = np.asarray(part)[sentence]
+    running: dict[str, Any] = {"confidence_level": confidence_level, "progress": progress}
+    return cross_validated(tags, folds_of, trained, method=method.upper(), **about, **running)
 
 
-def _crf_fits(
-    words: Any, starts: Any, tags: Any, features: str, lexicon: Source | None, column: str | None, l2: float | None,
-    method: str, max_iterations: int, progress: Progress | None, has_dev: bool,
-) -> Any:  # fmt: skip
+def _fits(
+    method: str, text: tuple[Any, ...], how: dict[str, Any], has_dev: bool = False, progress: Progress | None = None
+) -> Iterator[tuple[str, float, Tagger]]:
+    """Taggers of a text (words, starts, tags), by what is tried: the setting's name, its value, and the tagger."""
+    if method == "hmm":
+        from howsure.models.taggers.hmm import HmmCounts
+
+        counts = HmmCounts(*text, rare=_validate.count(how["rare"], "rare") if how["rare"] else 0)
+        given = how["pseudocount"]
+        for value in (given,) if given is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):
+            yield "pseudocount", value, counts.fit(pseudocount=value)
+        return
     from howsure.models.taggers.features import tag_lexicon
     from howsure.models.taggers.training import CrfTrainer
 
-    entries = None
-    if lexicon is not None:
-        other = tagged(lexicon, None)
-        entries = tag_lexicon(other[0], other[2])
-    trainer = CrfTrainer(words, starts, tags, features, entries)
-    for value in (l2,) if l2 is not None else L2_TRIED if has_dev else (0.1,):
+    other = None if how.get("lexicon") is None else tagged(how["lexicon"], None)
+    entries = None if other is None else tag_lexicon(other[0], other[2])
+    trainer = CrfTrainer(*text, features=how["features"], lexicon=entries)
+    given, training = how["l2"], {k: how[k] for k in ("method", "max_iterations")}
+    for value in (given,) if given is not None else L2_TRIED if has_dev else (0.1,):
         said = None if progress is None else _named(progress, f"l2 = {value:g}")
-        yield (
-            "l2",
-            value,
-            trainer.fit(l2=value, method=method, max_iterations=max_iterations, progress=said),
-        )
-
-
-def _hmm_fits(words: Any, starts: Any, tags: Any, pseudocount: float | None, rare: int, has_dev: bool) -> Any:
-    from howsure.models.taggers.hmm import HmmCounts
-
-    counts = HmmCounts(words, starts, tags, rare=_validate.count(rare, "rare") if rare else 0)
-    for value in (pseudocount,) if pseudocount is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):
-        yield "pseudocount", value, counts.fit(pseudocount=value)
+        yield "l2", value, trainer.fit(l2=value, progress=said, **training)
 
 
 def tagged(source: Source, column: str | None) -> tuple[list[str], NDArray[np.int64], list[str], NDArray[np.int64]]:
@@ -285,7 +268,8 @@ def check_tagger(
     log_prob = posterior.log_probability(codes)
     known = np.isfinite(log_prob)
     right = (posterior.mbr_tags() == codes).astype(np.float64)
-    kinds = posterior.span_kinds()
+    asked = [(kind, posterior.span_is(kind)) for kind in posterior.span_kinds()]
+    spans = [(kind, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for kind, a in asked if len(a)]
     return TaggerCheck(
         classes=classes,
         accuracy=mean_difference(right, group, level, least=0.0).estimate,
@@ -295,7 +279,7 @@ def check_tagger(
         n_groups=int(group.max()) + 1,
         log_loss=-float(log_prob[known].sum()) / max(int(np.diff(starts)[known].sum()), 1),
         per_pair=pair_slices(posterior, codes, group, pairs, level),
-        per_span=tuple(worst_first(_slices([(k, posterior.span_is(k)) for k in kinds], codes, of_sentence, level))),
+        per_span=tuple(worst_first(analysed(spans, level))),
         unseen=tuple(unseen),
         source=f"{model} on {name}" if isinstance(model, str | Path) else name,
     )
@@ -310,21 +294,13 @@ def pair_slices(
         return ()
     found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     posterior.pairs(top, lambda tokens, q: found.append((tokens, q.copy())))
-    at = np.concatenate([f[0] for f in found])
-    q = np.concatenate([f[1] for f in found])
+    at, q = (np.concatenate(part) for part in zip(*found, strict=True))
     made = []
     for k, (a, b) in enumerate(top):
         i, j = posterior.codes([a, b])
         y = ((codes[at] == i) & (codes[at + 1] == j)).astype(np.uint8)
         made.append((f"{a} {b}", y, np.ascontiguousarray(np.minimum(q[:, k], 1.0)), group[at]))
     return worst_first(analysed(made, level))
-
-
-def _slices(
-    asked: list[tuple[str, Answers]], codes: NDArray[np.int64], of_sentence: NDArray[np.int64], level: float
-) -> list[Slice]:
-    made = [(name, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for name, a in asked if len(a)]
-    return analysed(made, level)
 
 
 def analysed(
@@ -378,10 +354,7 @@ def apply_tagger(
     }
     if all("tag" in d.columns for d in documents):
         given["tag"] = pa.array([t for d in documents for t in d.column("tag")])
-    made: dict[str, Any] = {
-        "predicted": tag_column(predicted),
-        "prob": pa.array(q[np.arange(len(words)), predicted]),
-    }
+    made: dict[str, Any] = {"predicted": tag_column(predicted), "prob": pa.array(q[np.arange(len(words)), predicted])}
     if best:
         found = posterior.k_best(best)
         for k in range(best):

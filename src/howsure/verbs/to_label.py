@@ -95,11 +95,8 @@ def to_label(
     seed = int(rng)
     with open_table(source, chosen) as table:
         there = {c.name.lower() for c in table.columns}
-        for name in ADDED:
-            if name in there:
-                raise InputError(
-                    f"{table.name} has a column `{name}` already, which drawn tables add; rename it first."
-                )
+        for name in (name for name in ADDED if name in there):
+            raise InputError(f"{table.name} has a column `{name}` already, which drawn tables add; rename it first.")
         opened = opened_items(table, asked, every_column=True, labels_needed=False)
         with opened.rows as rows:
             work = TallyWork(rows.items, opened.roles, date or "", opened.keyed, opened.labelled)
@@ -109,20 +106,10 @@ def to_label(
             key_notes(tally, opened.keyed, str(source))
             of_place = strata_of_places(tally)
             plan = _plan(tally, of_place, asked, opened, wanted_n, np.random.default_rng(seed))
-            drawing = DrawWork(
-                rows.items,
-                opened.roles,
-                date or "",
-                of_place,
-                plan.wanted,
-                None if opened.keyed is None else opened.keyed.keys,
-                opened.labelled,
-                seed,
-                len(table.columns),
-                plan.groups,
-            )
-            drawn = rows.rows.fold(drawing)
+            known = None if opened.keyed is None else opened.keyed.keys
+            where_from = rows.items, opened.roles, date or "", of_place, plan.wanted, known, opened.labelled
             names = [c.name for c in table.columns]
+            drawn = rows.rows.fold(DrawWork(*where_from, seed, len(names), plan.groups))
     import pyarrow as pa
 
     if not len(drawn.stratum):
@@ -136,18 +123,9 @@ def to_label(
     whole = whole.append_column("inclusion", pa.array([float(plan.inclusion[h, plan.number[cell]]) for h, cell in at]))
     if target is not None:
         write_columns({name: whole.column(name) for name in whole.column_names}, target)
-    n_groups = None if plan.groups is None else len(plan.groups)
-    return Drawn(
-        tally.n_items,
-        len(tally.labels),
-        len(order),
-        plan.half_width(made) if plan.groups is None else None,
-        made,
-        whole,
-        n_groups,
-        None if out is None else str(out),
-        tuple(plan.apart.values()),
-    )
+    half, n_groups = (plan.half_width(made), None) if plan.groups is None else (None, len(plan.groups))
+    about = made, whole, n_groups, None if out is None else str(out), tuple(plan.apart.values())
+    return Drawn(tally.n_items, len(tally.labels), len(order), half, *about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +146,8 @@ class _Plan:
         n = np.bincount(stratum, minlength=len(self.now.items))
         shared = [c for cell, c in self.number.items() if cell not in self.apart]
         inclusion = self.inclusion[:, shared or slice(None)].max(1)
-        return tuple(
-            DrawnStratum(
-                float(self.low[h]),
-                float(self.high[h]),
-                int(self.now.items[h]),
-                int(self.now.labelled[h]),
-                int(n[h]),
-                float(inclusion[h]),
-            )
-            for h in range(len(n))
-        )
+        columns = (self.low, self.high, self.now.items, self.now.labelled, n, inclusion)
+        return tuple(DrawnStratum(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
     def half_width(self, made: tuple[DrawnStratum, ...]) -> float:
         """Of the share's interval, if labels come out as the model and the labels so far say."""
@@ -199,11 +168,8 @@ def _plan(tally: Tally, of_place: Ints, asked: Asked, opened: Opened, n: int, rn
     have = np.bincount(of_place[labels.place], minlength=h)
     positive = np.bincount(of_place[labels.place], labels.y, h).astype(np.int64)
     now = Strata(size, total / np.maximum(size, 1), have, positive)
-    mean = (
-        np.bincount(tally.place, tally.sum.astype(np.float64))
-        / np.maximum(np.bincount(tally.place, tally.n), 1)
-        / 2**32
-    )
+    sums = np.bincount(tally.place, tally.sum.astype(np.float64))
+    mean = sums / np.maximum(np.bincount(tally.place, tally.n), 1) / 2**32
     places = np.unique(tally.place)
     low, high = np.full(h, np.inf), np.full(h, -np.inf)
     np.minimum.at(low, of_place[places], mean[places])

@@ -11,9 +11,8 @@ import howsure
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperInterval
 from howsure.corpora.conll2012 import conll2012_text
-from howsure.experiments.coref_models import Pairs, documents, fitted
 from howsure.experiments.paper import figure_5
-from howsure.experiments.paper.figure_5 import Row, settings, studied
+from howsure.experiments.paper.figure_5 import Pairs, Row, documents, fitted, settings, studied
 from howsure.experiments.registry import Work
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "models"))

@@ -14,7 +14,7 @@ from scipy.stats import beta
 import howsure
 from howsure.calibration import paper
 from howsure.experiments.result import Reproduction
-from howsure.experiments.thesis import synthetic, synthetic_findings
+from howsure.experiments.thesis import synthetic
 from howsure.experiments.thesis.synthetic import Curve, Population, debiased, expected_scores, scores, transformed
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -105,8 +105,8 @@ def curves(score, expected=None, k=0.0, x=None):
 
 def test_findings_follow_the_data():
     falls, rises = curves([4, 3, 2]), curves([4, 3, 5])
-    assert synthetic_findings.doubling(falls, falls).verdict == "confirmed"
-    found = synthetic_findings.doubling(rises, rises)
+    assert synthetic.doubling(falls, falls).verdict == "confirmed"
+    found = synthetic.doubling(rises, rises)
     assert found.verdict == "corrected"
     assert found.numbers["rises"] == 1
     steps = np.arange(1, 9)
@@ -115,10 +115,10 @@ def test_findings_follow_the_data():
     flat = [replace(c, spread=np.full(8, 4.0)) for c in curves(np.full(8, 5.0), x=steps)]
     for made, verdict in ((chance, "confirmed"), (law, "corrected")):
         made = [replace(c, spread=np.full(8, 0.1)) for c in made]
-        assert synthetic_findings.unpredictable([*made, *flat]).verdict == verdict
+        assert synthetic.unpredictable([*made, *flat]).verdict == verdict
     n = np.arange(1, 21) * 1_000
-    assert synthetic_findings.vanishing(curves(n**-0.5, x=n)).verdict == "confirmed"
-    assert synthetic_findings.vanishing(curves(n**0.0, x=n)).verdict == "corrected"
+    assert synthetic.vanishing(curves(n**-0.5, x=n)).verdict == "confirmed"
+    assert synthetic.vanishing(curves(n**0.0, x=n)).verdict == "corrected"
 
 
 def test_quick_study(quick):

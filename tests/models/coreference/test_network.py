@@ -12,11 +12,13 @@ from howsure.kernels.coreference import hidden, hidden_compiled
 from howsure.models.coreference.attributes import attributes
 from howsure.models.coreference.features import DIMENSIONS, features, templates, vocabulary
 from howsure.models.coreference.network import CODES, HALVES, ROW_BITS, Network, NetworkTrainer
-from howsure.models.coreference.ranker import Asked, _asked_differences, _posterior, fit_coref, gold_clusters
+from howsure.models.coreference.ranker import fit_coref, gold_clusters, pair_posterior
 from howsure.models.coreference.relations import relation_codes
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[3] / "bench" / "studies"))
 from coref_stories import story
+from gap import Asked, asked_differences
 
 
 def layer(seed, n=9, size=5, relations=3):
@@ -79,8 +81,8 @@ def test_what_is_learnt_from_answers_is_the_derivative_of_their_likelihood():
     n = 6
     pair, new = rng.normal(size=n * (n - 1) // 2), rng.normal(size=n)
     asked = Asked(story(0), (), 5, (((1,), True), ((2, 3), False)))
-    d_pair, d_new, loss = _asked_differences(asked, pair, new)
-    p = _posterior(pair, new, "x")
+    d_pair, d_new, loss = asked_differences(asked, pair, new)
+    p = pair_posterior(pair, new, "x")
     q = p.pairs()
     other = max((2, 3), key=lambda k: q[5, k])
 
@@ -107,7 +109,9 @@ def test_answers_teach():
     name = d.mentions[pronoun - 1]
     known = [story(k) for k in range(2)]
     no, yes = (
-        fit_coref(known, asked=[Asked(d, d.mentions, pronoun, (((pronoun - 1,), answer),))] * 20, epochs=2, hidden=0)
+        fit_coref(
+            known, asked=[Asked(d, d.mentions, pronoun, (((pronoun - 1,), answer),)).lesson] * 20, epochs=2, hidden=0
+        )
         .posterior(d)
         .pair(pronoun, pronoun - 1)
         for answer in (False, True)

@@ -244,3 +244,23 @@ def test_an_arpa_file_that_announces_more_than_it_can_hold(tmp_path):
     path.write_text("\\data\\\nngram 1=34359738368\n\n\\1-grams:\n-1 a\n\n\\end\\\n")
     with pytest.raises(InputError, match="announces 34,359,738,368 n-grams"):
         read_arpa(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-1e400\ta", "line 5: not a line of a 1-gram"),
+        ("-1e-99999999999999999999\ta", None),
+        (f"-{'9' * 400}\ta", "line 5: not a line of a 1-gram"),
+        ("0.5\ta", r"log probability above 0 \(0.5\)"),
+        ("-1\ta\x0bb", "holds white space"),
+    ],
+)
+def test_numbers_and_words_of_an_arpa_file(tmp_path, line, said):
+    path = tmp_path / "one.arpa"
+    path.write_text(f"\\data\\\nngram 1=1\n\n\\1-grams:\n{line}\n\n\\end\\\n")
+    if said is None:
+        assert len(read_arpa(path).vocabulary) >= 1
+    else:
+        with pytest.raises(InputError, match=said):
+            read_arpa(path)

@@ -9,9 +9,8 @@ import pytest
 from howsure.errors import InputError
 from howsure.models.taggers.crf import Crf, read_crfsuite
 from howsure.models.taggers.features import FeatureTable, chosen_templates, shape
-from howsure.models.taggers.objective import CrfObjective
 from howsure.models.taggers.tagger import Candidate, TaggerTraining
-from howsure.models.taggers.training import CrfTrainer, adagrad, excess, lbfgs
+from howsure.models.taggers.training import CrfObjective, CrfTrainer, adagrad, excess, lbfgs
 
 LEXICON = {
     "DT": ["the", "a", "every"],

@@ -60,7 +60,7 @@ class SparkRows(Rows):
         selection = self._selection
 
         def piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield _pickled(work.gather(evaluated(batches, selection)))
+            yield _pickled(work(evaluated(batches, selection)))
 
         return self._run(lambda: _added(self._frame(), piece, work))
 
@@ -113,7 +113,7 @@ class KeyedFrame(Rows):
 
     def fold(self, work: Work[T]) -> T:
         def piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield _pickled(work.gather(Chunk(dict(zip(b.schema.names, b.columns, strict=True))) for b in batches))
+            yield _pickled(work(Chunk(dict(zip(b.schema.names, b.columns, strict=True))) for b in batches))
 
         made: T = self._run(lambda: _added(self._frame, piece, work))
         return made
@@ -125,15 +125,13 @@ class KeyedFrame(Rows):
         self._run(lambda: self._frame.unpersist())
 
 
-class ValuesWork(Work[list[Any]]):
+def distinct_values(chunks: Iterator[Chunk]) -> list[Any]:
     """Distinct values of a column, a few hundred at most."""
-
-    def gather(self, chunks: Iterator[Chunk]) -> list[Any]:
-        found: set[Any] = set()
-        for chunk in chunks:
-            if len(found) < 500:
-                found.update(chunk["v"].unique().to_pylist()[:500])
-        return sorted(found, key=str)
+    found: set[Any] = set()
+    for chunk in chunks:
+        if len(found) < 500:
+            found.update(chunk["v"].unique().to_pylist()[:500])
+    return sorted(found, key=str)
 
 
 def evaluated(batches: Iterator[pa.RecordBatch], selection: Selection) -> Iterator[Chunk]:
@@ -208,7 +206,7 @@ def _added(frame: DataFrame, piece: Callable[[Iterator[Any]], Iterator[Any]], wo
     if pieces > FEW_PIECES:
         made = map_in_arrow(made.repartition(ceil(isqrt(pieces))), _sum, "made binary")
     parts = [pickle.loads(row.made) for row in made.collect()]
-    return reduce(add, parts) if parts else work.gather(iter(()))
+    return reduce(add, parts) if parts else work(iter(()))
 
 
 def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

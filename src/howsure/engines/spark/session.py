@@ -172,11 +172,6 @@ def _settings(master: str) -> tuple[dict[str, str], dict[str, str]]:
     return must, open_
 
 
-def _driver_memory() -> str:
-    """For a local master, whose JVM does all: a quarter of the machine's, 1 to 4 GB."""
-    return f"{min(max((memory_size() or 1 << 33) >> 32, 1), 4)}g"
-
-
 def _started(master: str) -> Any:
     from pyspark import SparkContext
 
@@ -214,8 +209,9 @@ def _launch(master: str, log: IO[bytes]) -> None:
     from pyspark.java_gateway import launch_gateway
 
     conf = SparkConf(loadDefaults=False)
-    if master.startswith("local["):  # only a JVM that has not started can be given memory
-        conf.set("spark.driver.memory", _driver_memory())
+    if master.startswith("local["):  # its JVM does all, and only one that has not started can be given memory
+        quarter = (memory_size() or 1 << 33) >> 32
+        conf.set("spark.driver.memory", f"{min(max(quarter, 1), 4)}g")
     try:
         gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
     except Exception as error:

@@ -17,7 +17,7 @@ from howsure.engines.files import Selection
 from howsure.engines.formats import BadFile, TableFile, bad_files, bad_files_error, table_files
 from howsure.engines.items import ItemRows
 from howsure.engines.joined import Join, complete_items, model_names, repeated_key, unlike_items, unlike_labels
-from howsure.engines.spark.rows import SparkRows, ValuesWork, evaluated_beside
+from howsure.engines.spark.rows import SparkRows, distinct_values, evaluated_beside
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
 from howsure.engines.tables import Column, Table, quoted
 from howsure.engines.writing import Addition
@@ -43,7 +43,9 @@ class SparkTable(Table):
                 self.jobs = self._stack.enter_context(Jobs(spark))
                 name = str(source)
                 if not ADDRESS.match(name):
-                    files, left_out = _parquet_files(name, engine)
+                    files, left_out = table_files(name, skip_bad=engine.skip_bad_files)
+                    if files[0].kind != "parquet":
+                        raise InputError(f"Spark reads Parquet; {name} is {files[0].kind}. Use `engine='files'`.")
                 elif engine.skip_bad_files:
                     raise InputError("`skip_bad_files=True` reads each file from here, and cannot read a cluster's.")
                 self.frame: DataFrame = self._read(spark, _addresses(files) or [name])
@@ -83,18 +85,11 @@ class SparkTable(Table):
 
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
-        found = SparkRows(self, Selection({"v": expression}, where)).fold(ValuesWork())
+        found = SparkRows(self, Selection({"v": expression}, where)).fold(distinct_values)
         return sorted((v for v in found if v is not None), key=str)[:limit]
 
     def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:
         raise NotImplementedError("rows of Spark are not numbered")
-
-
-def _parquet_files(source: str, engine: Engine) -> tuple[list[TableFile], list[BadFile]]:
-    files, left_out = table_files(source, skip_bad=engine.skip_bad_files)
-    if files[0].kind != "parquet":
-        raise InputError(f"Spark reads Parquet; {source} is {files[0].kind}. Use `engine='files'`.")
-    return files, left_out
 
 
 def _addresses(files: list[TableFile]) -> list[str]:
@@ -224,7 +219,8 @@ def write_with_columns(
     try:
         return table.jobs.result(run)
     except BaseException:
-        _remove(table, folder)
+        path, system = _hadoop(table, folder)
+        system.delete(path, True)
         raise
 
 
@@ -236,11 +232,6 @@ def _folder(table: SparkTable, out: str) -> str:
     if system.exists(path):
         raise InputError(f"{out} is there already; Spark writes to a new folder only.")
     return folder
-
-
-def _remove(table: SparkTable, folder: str) -> None:
-    path, system = _hadoop(table, folder)
-    system.delete(path, True)
 
 
 def _hadoop(table: SparkTable, folder: str) -> tuple[Any, Any]:

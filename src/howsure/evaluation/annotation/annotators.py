@@ -75,19 +75,9 @@ def judged_annotators(
         rows = order[bounds[a] : bounds[a + 1]]
         groups = None if ratings.groups is None else ratings.groups[item[rows]]
         numbers = _skill(others[rows], label[rows], groups, confidence_level)
-        verdict, evidence = _verdict(*numbers, n=len(rows), reject_below=reject_below)
-        made.append(
-            Annotator(
-                name,
-                len(rows),
-                int(labels_each[a]),
-                *numbers,
-                float(accuracy[a]),
-                float(informativeness[a]),
-                verdict,
-                evidence,
-            )
-        )
+        verdict, evidence = _verdict(numbers, len(rows), reject_below)
+        worth = (*numbers, float(accuracy[a]), float(informativeness[a]), verdict, evidence)
+        made.append(Annotator(name, len(rows), int(labels_each[a]), *worth))
     rank = {"reject": 0, "unclear": 1, "keep": 2}
     return tuple(
         sorted(made, key=lambda m: (rank[m.verdict], 2.0 if m.high is None else m.high, m.skill or 0.0, m.name))
@@ -132,28 +122,14 @@ def _against_others(others: Floats, label: Any, weight: Floats) -> tuple[float, 
     return observed, expected, influence
 
 
-def _verdict(
-    agreement: float | None,
-    chance: float | None,
-    skill: float | None,
-    low: float | None,
-    high: float | None,
-    *,
-    n: int,
-    reject_below: float,
-) -> tuple[str, str]:
-    if n == 0:
-        return "unclear", "nobody else labelled the same items"
-    if n == 1:
-        return "unclear", "one item only"
-    assert agreement is not None
-    assert chance is not None
+def _verdict(numbers: tuple[float | None, ...], n: int, reject_below: float) -> tuple[str, str]:
+    agreement, chance, _, low, high = numbers
+    if n < 2:
+        return "unclear", "one item only" if n else "nobody else labelled the same items"
     said = f"agrees with the others on {agreement:.0%} of {n:,} items, chance {chance:.0%}"
     if low is None or high is None:
         return "unclear", said
-    if high <= reject_below:
-        return "reject", said
-    return ("unclear" if low <= 0.0 else "keep"), said
+    return "reject" if high <= reject_below else "unclear" if low <= 0.0 else "keep", said
 
 
 @dataclass(frozen=True, slots=True)

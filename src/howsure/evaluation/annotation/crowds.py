@@ -91,11 +91,7 @@ def majority_vote(ratings: Ratings) -> MajorityVote:
 
 
 def dawid_skene(
-    ratings: Ratings,
-    *,
-    smoothing: float = 1.0,
-    max_iterations: int = 1000,
-    progress: Progress | None = None,
+    ratings: Ratings, *, smoothing: float = 1.0, max_iterations: int = 1000, progress: Progress | None = None
 ) -> DawidSkene:
     """Fit the model.
 
@@ -143,13 +139,7 @@ def dawid_skene(
     posterior, log_sum = normalised(log_joint)
     objective = float(log_sum.sum()) + extra * float(log_answered.sum() + np.log(prior).sum())
     return DawidSkene(
-        posterior,
-        prior,
-        np.ascontiguousarray(answered.transpose(0, 2, 1)),
-        log_joint,
-        objective,
-        iteration,
-        converged,
+        posterior, prior, np.ascontiguousarray(answered.transpose(0, 2, 1)), log_joint, objective, iteration, converged
     )
 
 

@@ -6,21 +6,12 @@ Every pair of ratings of one item is a row (pair of annotators, label, label); r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from howsure._result import Record
-from howsure.evaluation.annotation.agreement import (
-    AGREEING,
-    DISAGREEING,
-    NONE_OBSERVED,
-    Coefficient,
-    Pairable,
-    items_per_group,
-    limits_of_perfect,
-    limits_of_ratio,
-    reaching,
-)
+from howsure.evaluation.annotation import agreement
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
 
@@ -71,7 +62,7 @@ class DisputedItem(Record):
         return dict(self.votes)
 
 
-def confused_labels(ratings: Ratings, p: Pairable, most: int = MOST_CONFUSED) -> tuple[ConfusedLabels, ...]:
+def confused_labels(ratings: Ratings, p: agreement.Pairable) -> tuple[ConfusedLabels, ...]:
     """Pairs of labels by their share of the disagreement, each item weighing the same."""
     from scipy.sparse import csr_array, triu
 
@@ -88,32 +79,26 @@ def confused_labels(ratings: Ratings, p: Pairable, most: int = MOST_CONFUSED) ->
         return ()
     prior = np.bincount(p.label, p.count / p.size[p.item], p.n_labels) / p.n
     chance = 2.0 / (1.0 - float(prior @ prior))
-    order = np.lexsort((both.col, both.row, -np.round(both.data, 12)))[:most]
-    return tuple(
-        ConfusedLabels(
-            ratings.labels[c],
-            ratings.labels[k],
-            float(both.data[i]) / total,
-            float(prior[c] * prior[k]) * chance,
-            int(items[c, k]),
-        )
-        for i, c, k in zip(order.tolist(), both.row[order].tolist(), both.col[order].tolist(), strict=True)
-    )
+    order = np.lexsort((both.col, both.row, -np.round(both.data, 12)))[:MOST_CONFUSED]
+    made = []
+    for i, c, k in zip(order.tolist(), both.row[order].tolist(), both.col[order].tolist(), strict=True):
+        shares = float(both.data[i]) / total, float(prior[c] * prior[k]) * chance
+        made.append(ConfusedLabels(ratings.labels[c], ratings.labels[k], *shares, int(items[c, k])))
+    return tuple(made)
 
 
-def disputed_items(ratings: Ratings, p: Pairable, most: int = MOST_ITEMS) -> tuple[DisputedItem, ...]:
+def disputed_items(ratings: Ratings, p: agreement.Pairable) -> tuple[DisputedItem, ...]:
     """The items whose ratings differ most; of equals those with more ratings."""
     each = p.disagreement()
-    order = np.lexsort((np.arange(p.n), -p.size, -np.round(each, 12)))[:most]
+    order = np.lexsort((np.arange(p.n), -p.size, -np.round(each, 12)))[:MOST_ITEMS]
     begins = np.searchsorted(p.item, np.arange(p.n + 1))
     made = []
     for i in order.tolist():
         if each[i] <= 0.0:
             break
         cells = slice(int(begins[i]), int(begins[i + 1]))
-        votes = sorted(
-            zip(p.label[cells].tolist(), p.count[cells].astype(int).tolist(), strict=True), key=lambda v: (-v[1], v[0])
-        )
+        counted = zip(p.label[cells].tolist(), p.count[cells].astype(int).tolist(), strict=True)
+        votes = sorted(counted, key=lambda v: (-v[1], v[0]))
         named = tuple((ratings.labels[label], count) for label, count in votes)
         made.append(DisputedItem(ratings.items[int(p.items[i])], float(each[i]), int(p.size[i]), named))
     return tuple(made)
@@ -127,13 +112,13 @@ class AnnotatorPair(Record):
     b: str
     n: int
     observed: float
-    coefficients: tuple[Coefficient, ...]  # Cohen's κ, Scott's π, and weighted κ where labels have an order
+    coefficients: tuple[agreement.Coefficient, ...]  # Cohen's κ, Scott's π, and weighted κ where labels have an order
 
     def __repr__(self) -> str:
         return f"AnnotatorPair({self.a}, {self.b}: {self.coefficients[0]!r}, n={self.n:,})"
 
     @property
-    def kappa(self) -> Coefficient:
+    def kappa(self) -> agreement.Coefficient:
         """Cohen's κ, plain."""
         return self.coefficients[0]
 
@@ -181,15 +166,8 @@ def annotator_pairs(ratings: Ratings, confidence_level: float) -> tuple[Annotato
 
 
 def _chunk(
-    x: Ints,
-    y: Ints,
-    size: Ints,
-    groups: Ints | None,
-    k: int,
-    weighted: bool,
-    level: float,
-    labels: tuple[str, ...],
-) -> list[tuple[Coefficient, ...]]:
+    x: Ints, y: Ints, size: Ints, groups: Ints | None, k: int, weighted: bool, level: float, labels: tuple[str, ...]
+) -> list[tuple[agreement.Coefficient, ...]]:
     pair = np.repeat(np.arange(len(size)), size)
     shape = (len(size), k)
     px = np.bincount(pair * k + x, minlength=len(size) * k).reshape(shape) / size[:, None]
@@ -202,8 +180,10 @@ def _chunk(
         plans += [(KAPPAS["linear"], distance, False), (KAPPAS["quadratic"], distance**2, False)]
     unit = np.ones(len(size))
     if groups is not None:
-        unit = np.array([items_per_group(int(n), groups[b : b + n]) for b, n in zip(bounds, size, strict=False)])
-    extra = unit * (AGREEING + DISAGREEING)
+        unit = np.array(
+            [agreement.items_per_group(int(n), groups[b : b + n]) for b, n in zip(bounds, size, strict=False)]
+        )
+    extra = unit * (agreement.AGREEING + agreement.DISAGREEING)
     total = size + extra
     for name, delta, pooled in plans:
         each = (x != y).astype(np.float64) if delta is None else delta[x, y]
@@ -214,26 +194,22 @@ def _chunk(
         # With the added items: both sides' labels are spread evenly over them.
         mx, my = ((m * size[:, None] + extra[:, None] / k) / total[:, None] for m in (px, py))
         expected, of_x, of_y = _by_chance(mx, my, delta, pooled)
-        observed = (plain * size + unit * DISAGREEING * apart) / total
+        observed = (plain * size + unit * agreement.DISAGREEING * apart) / total
         own = of_x[pair, x] + of_y[pair, y]
-        observed, expected = np.maximum(observed, NONE_OBSERVED), np.maximum(expected, NONE_OBSERVED)
+        observed, expected = (
+            np.maximum(observed, agreement.NONE_OBSERVED),
+            np.maximum(expected, agreement.NONE_OBSERVED),
+        )
         influence = (each - observed[pair]) / observed[pair] - (own - 2.0 * expected[pair]) / expected[pair]
         influence /= total[pair]
-        columns.append(
-            [
-                _coefficient(
-                    name,
-                    (float(plain[i]), float(by_chance[i])),
-                    (float(observed[i]), float(expected[i])),
-                    influence[bounds[i] : bounds[i + 1]],
-                    None if groups is None else groups[bounds[i] : bounds[i + 1]],
-                    _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i],
-                    level,
-                    labels[int(x[bounds[i]])],
-                )
-                for i in range(len(size))
-            ]
-        )
+        column = []
+        for i, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            ends = (float(plain[i]), float(by_chance[i])), (float(observed[i]), float(expected[i]))
+            added = _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i]
+            own_groups = None if groups is None else groups[begin:end]
+            label = labels[int(x[begin])]
+            column.append(_coefficient(name, *ends, influence[begin:end], own_groups, added, level, label))
+        columns.append(column)
     return list(zip(*columns, strict=True))
 
 
@@ -248,7 +224,7 @@ def _added(observed: float, expected: float, own: Floats, apart: float) -> Float
     """Influences of the items added on log D_o/D_e, times √weight: agreement on each label, and disagreement."""
     agreeing = -1.0 - (own - 2.0 * expected) / expected
     disagreeing = (apart - observed) / observed - (float(own.mean()) - 2.0 * expected) / expected
-    return np.append(np.sqrt(AGREEING / len(own)) * agreeing, np.sqrt(DISAGREEING) * disagreeing)
+    return np.append(np.sqrt(agreement.AGREEING / len(own)) * agreeing, np.sqrt(agreement.DISAGREEING) * disagreeing)
 
 
 def _coefficient(
@@ -260,18 +236,18 @@ def _coefficient(
     added: Floats,
     level: float,
     label: str,
-) -> Coefficient:
+) -> agreement.Coefficient:
     """From D_o and D_e, plain and with the items added that the limits are computed with."""
     n, (observed, expected) = len(influence), plain
-    if expected < NONE_OBSERVED:
+    if expected < agreement.NONE_OBSERVED:
         reason = f"both used only the label {label!r}: all agreement is by chance"
-        return Coefficient(name, None, None, None, 1.0, 1.0, n, reason)
+        return agreement.Coefficient(name, None, None, None, 1.0, 1.0, n, reason)
     value = 1.0 - observed / expected
-    if observed < NONE_OBSERVED:
-        low, high = limits_of_perfect(n, groups, expected, level)
+    if observed < agreement.NONE_OBSERVED:
+        low, high = agreement.limits_of_perfect(n, groups, expected, level)
     else:
-        low, high = reaching(value, limits_of_ratio(*more, influence, groups, added, level))
+        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, influence, groups, added, level))
     why = None
     if low is None:
         why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"
-    return Coefficient(name, value, low, high, 1.0 - observed, 1.0 - expected, n, why)
+    return agreement.Coefficient(name, value, low, high, 1.0 - observed, 1.0 - expected, n, why)

@@ -137,17 +137,7 @@ def made_ratings(
     reasons = {k: v for k, v in (left_out or {}).items() if v}
     if again.any():
         reasons["the same annotator had labelled the item before (the first label counts)"] = int(again.sum())
-    kept = ~again
-    return Ratings(
-        item[kept],
-        annotator[kept],
-        label[kept],
-        tuple(items),
-        tuple(annotators),
-        names,
-        values,
-        None if gold is None else np.where(gold < 0, -1, moved[np.maximum(gold, 0)]),
-        groups,
-        reasons,
-        source,
-    )
+    item, annotator, label = item[~again], annotator[~again], label[~again]
+    true = None if gold is None else np.where(gold < 0, -1, moved[np.maximum(gold, 0)])
+    people = tuple(items), tuple(annotators), names, values, true, groups, reasons, source
+    return Ratings(item, annotator, label, *people)

@@ -126,14 +126,8 @@ class Agreement(Result):
         crowd, r, m = self.crowd, self.ratings, self.crowd.model
         place = {name: i for i, name in enumerate(r.annotators)}
         surest = m.posterior[np.arange(len(r.items)), m.label]
-        rows = zip(
-            r.items,
-            crowd.majority.label.tolist(),
-            crowd.majority.tied.tolist(),
-            m.label.tolist(),
-            surest.tolist(),
-            strict=True,
-        )
+        columns = (crowd.majority.label, crowd.majority.tied, m.label, surest)
+        rows = zip(r.items, *(column.tolist() for column in columns), strict=True)
         return {
             "prior": dict(zip(r.labels, m.prior.tolist(), strict=True)),
             "iterations": m.iterations,
@@ -191,12 +185,9 @@ def _agreement(a: Agreement) -> str:
 def _crowd(c: Crowd) -> list[str]:
     said = []
     if c.gold is not None:
-        g = c.gold
-        sure = ""
-        if g.difference.p_value is not None:
-            clear = g.difference.p_value < 0.05
-            sure = "a clear difference" if clear else "no clear difference"
-            sure = f" ({sure}, p {'< 0.001' if g.difference.p_value < 0.001 else f'= {g.difference.p_value:.3f}'})"
+        g, p, sure = c.gold, c.gold.difference.p_value, ""
+        if p is not None:
+            sure = f" ({'a' if p < 0.05 else 'no'} clear difference, p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
         said.append(
             f"Against gold, Dawid-Skene is right on {_percent(g.dawid_skene.value)} of {g.n:,} items, majority vote on "
             f"{_percent(g.majority.value)}{sure}."

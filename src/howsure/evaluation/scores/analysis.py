@@ -9,24 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.evaluation.scores.metrics import (
-    Spread,
-    Spreading,
-    SpreadLook,
-    accuracy,
-    class_intervals,
-    correction,
-    estimated,
-    f_measure,
-    interval,
-    macro,
-    macro_interval,
-    micro,
-    precision,
-    present,
-    recall,
-    weighted,
-)
+from howsure.evaluation.scores import metrics
 from howsure.evaluation.scores.result import Averages, Baseline, ClassScore, Confusion, Score
 from howsure.evaluation.scores.spans import Spans, TagSet, span_units, spans_of
 from howsure.evaluation.units import Totals, Units, distinct, label_units
@@ -49,7 +32,7 @@ def score_labels(
     return score_cells(cell_gold, cell_pred, count, labels, spreading, confidence_level, beta)
 
 
-def _at_once(units: Units, look: SpreadLook) -> Spread:
+def _at_once(units: Units, look: metrics.SpreadLook) -> metrics.Spread:
     return look(units)
 
 
@@ -58,7 +41,7 @@ def score_cells(
     pred: Ints,
     count: Ints,
     labels: tuple[str, ...],
-    spreading: Spreading | None = None,
+    spreading: metrics.Spreading | None = None,
     confidence_level: float = 0.95,
     beta: float = 1.0,
 ) -> Score:
@@ -68,22 +51,14 @@ def score_cells(
     look = _look(t, beta)
     spread = look(cells) if spreading is None else spreading(look)
     clustered = spreading is not None
-    used = np.flatnonzero(present(t))
+    used = np.flatnonzero(metrics.present(t))
     made = _tables(look, spread, clustered, t, labels, used, confidence_level, beta)
     names = tuple(labels[i] for i in used)
-    confusion = None
     if len(used) <= MOST_LABELS:
-        confusion = Confusion.of(names, np.searchsorted(used, gold), np.searchsorted(used, pred), count)
-    return Score(
-        n=int(count.sum()),
-        confusion=confusion,
-        baselines=_baselines(labels, t.gold, beta),
-        n_groups=spread.n_units if clustered else None,
-        beta=beta,
-        confidence_level=confidence_level,
-        notes=_label_notes(labels, t),
-        **made,
-    )
+        made["confusion"] = Confusion.of(names, np.searchsorted(used, gold), np.searchsorted(used, pred), count)
+    made |= {"n_groups": spread.n_units if clustered else None, "beta": beta, "confidence_level": confidence_level}
+    baselines, notes = _baselines(labels, t.gold, beta), _label_notes(labels, t)
+    return Score(n=int(count.sum()), baselines=baselines, notes=notes, **made)
 
 
 def score_spans(
@@ -104,16 +79,9 @@ def score_spans(
     look = _look(t, beta)
     every = np.arange(len(scheme.types))
     made = _tables(look, look(units), True, t, scheme.types, every, confidence_level, beta)
-    made["accuracy"] = estimated(accuracy(tokens.totals()), tokens, confidence_level)
-    return Score(
-        n=len(gold),
-        n_groups=units.n,
-        spans=True,
-        beta=beta,
-        confidence_level=confidence_level,
-        notes=span_notes({"gold": truth, "predicted": said}),
-        **made,
-    )
+    made["accuracy"] = metrics.estimated(metrics.accuracy(tokens.totals()), tokens, confidence_level)
+    made |= {"n_groups": units.n, "beta": beta, "confidence_level": confidence_level}
+    return Score(n=len(gold), spans=True, notes=span_notes({"gold": truth, "predicted": said}), **made)
 
 
 def macro_f1(units: Units, confidence_level: float) -> Estimate:
@@ -121,16 +89,21 @@ def macro_f1(units: Units, confidence_level: float) -> Estimate:
     t = units.totals()
     look = _look(t, 1.0)
     names = tuple(map(str, range(len(t.gold))))
-    made = _tables(look, look(units), units.clustered, t, names, np.flatnonzero(present(t)), confidence_level, 1.0)
+    made = _tables(
+        look, look(units), units.clustered, t, names, np.flatnonzero(metrics.present(t)), confidence_level, 1.0
+    )
     averages: Averages = made["macro"]
     return averages.f
 
 
-def _look(t: Totals, beta: float) -> SpreadLook:
+def _look(t: Totals, beta: float) -> metrics.SpreadLook:
     """Accuracy, then macro, micro and weighted averages of precision, recall and F; and those of each class."""
-    each = (precision(t), recall(t), f_measure(t, beta))
-    pooled = [micro(t, kind, beta) for kind in ("precision", "recall", "f")]
-    return SpreadLook((accuracy(t), *(macro(m, t) for m in each), *pooled, *(weighted(m, t) for m in each)), each)
+    each = (metrics.precision(t), metrics.recall(t), metrics.f_measure(t, beta))
+    pooled = [metrics.micro(t, kind, beta) for kind in ("precision", "recall", "f")]
+    return metrics.SpreadLook(
+        (metrics.accuracy(t), *(metrics.macro(m, t) for m in each), *pooled, *(metrics.weighted(m, t) for m in each)),
+        each,
+    )
 
 
 def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
@@ -144,8 +117,8 @@ def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
 
 
 def _tables(
-    look: SpreadLook,
-    spread: Spread,
+    look: metrics.SpreadLook,
+    spread: metrics.Spread,
     clustered: bool,
     t: Totals,
     labels: tuple[str, ...],
@@ -153,10 +126,10 @@ def _tables(
     level: float,
     beta: float,
 ) -> dict[str, Any]:
-    n, factor = spread.n_units, correction(spread.n_units, clustered)
+    n, factor = spread.n_units, metrics.correction(spread.n_units, clustered)
     shares = spread.with_class if clustered else np.stack([t.pred, t.gold, f_rows(t, beta)])
     columns = [
-        class_intervals(m, factor * spread.classes[i], shares[i], n, clustered, level)
+        metrics.class_intervals(m, factor * spread.classes[i], shares[i], n, clustered, level)
         for i, m in enumerate(look.classes)
     ]
     classes = tuple(
@@ -166,29 +139,16 @@ def _tables(
     pooled = [float(x[0]) for x in (total.pred, total.gold, f_rows(total, beta))]
     sizes = [rows, *[rows] * 3, *pooled, *[rows] * 3]
     made = [
-        interval(a.value, factor * float(v), n, clustered, level, size)
+        metrics.interval(a.value, factor * float(v), n, clustered, level, size)
         for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
     ]
-    here = np.flatnonzero(present(t))
-    made[1:4] = [
-        macro_interval(
-            look.averages[1 + i].value,
-            factor * float(spread.averages[1 + i]),
-            [columns[i][c] for c in here],
-            factor * spread.classes[i][here],
-            n,
-            clustered,
-            level,
-        )
-        for i in range(3)
-    ]
-    return {
-        "accuracy": made[0],
-        "classes": classes,
-        "macro": Averages(*made[1:4]),
-        "micro": Averages(*made[4:7]),
-        "weighted": Averages(*made[7:]),
-    }
+    here = np.flatnonzero(metrics.present(t))
+    for i in range(3):
+        value, variance = look.averages[1 + i].value, factor * float(spread.averages[1 + i])
+        own = [columns[i][c] for c in here], factor * spread.classes[i][here]
+        made[1 + i] = metrics.macro_interval(value, variance, *own, n, clustered, level)
+    averages = {"macro": Averages(*made[1:4]), "micro": Averages(*made[4:7]), "weighted": Averages(*made[7:])}
+    return {"accuracy": made[0], "classes": classes, **averages}
 
 
 def f_rows(t: Totals, beta: float) -> Floats:
@@ -209,7 +169,7 @@ def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Base
     def scored(said: Floats, name: str) -> Baseline:
         hit = share * said
         t = Totals(share, said, hit)
-        return Baseline(name, float(hit.sum()), macro(f_measure(t, beta), t).value)
+        return Baseline(name, float(hit.sum()), metrics.macro(metrics.f_measure(t, beta), t).value)
 
     commonest = int(np.argmax(gold))
     there = gold > 0
@@ -222,9 +182,9 @@ def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Base
 
 def _label_notes(labels: tuple[str, ...], t: Totals) -> tuple[str, ...]:
     notes = []
-    n_labels = int(present(t).sum())
+    n_labels = int(metrics.present(t).sum())
     for which, said in ((t.gold == 0, "predicted but never in gold"), (t.pred == 0, "in gold but never predicted")):
-        names = [labels[i] for i in np.flatnonzero(which & present(t))]
+        names = [labels[i] for i in np.flatnonzero(which & metrics.present(t))]
         if names:
             shown = ", ".join(repr(x) for x in names[:5]) + (", …" if len(names) > 5 else "")
             notes.append(f"{len(names)} of the {n_labels} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}.")

@@ -39,16 +39,11 @@ class Confusion(Record):
         wrong = self.counts - np.diag(np.diag(self.counts))
         order = np.argsort(-wrong, axis=None, kind="stable")[:most]
         size = self.counts.sum(axis=1)
-        found = [(int(i), *np.divmod(i, len(self.labels))) for i in order if wrong.flat[i] > 0]
-        return [
-            {
-                "gold": self.labels[g],
-                "predicted": self.labels[p],
-                "n": int(wrong[g, p]),
-                "share": int(wrong[g, p]) / int(size[g]),
-            }
-            for _, g, p in found
-        ]
+        made = []
+        for g, p in (divmod(int(i), len(self.labels)) for i in order if wrong.flat[i] > 0):
+            n = int(wrong[g, p])
+            made.append({"gold": self.labels[g], "predicted": self.labels[p], "n": n, "share": n / int(size[g])})
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +140,10 @@ class Score(Result):
 
     def table(self) -> list[dict[str, Any]]:
         """One row a class, then the averages."""
-        rows = [
-            {"": c.label, "gold": c.gold, "precision": c.precision, "recall": c.recall, self.f_name: c.f}
-            for c in self.classes
-        ]
-        means = (("macro", self.macro), ("micro", self.micro), ("weighted", self.weighted))
-        return rows + [
-            {"": name, "gold": None, "precision": a.precision, "recall": a.recall, self.f_name: a.f}
-            for name, a in means
+        means = {"macro": self.macro, "micro": self.micro, "weighted": self.weighted}
+        rows = [(c.label, c.gold, c) for c in self.classes] + [(name, None, a) for name, a in means.items()]
+        return [
+            {"": name, "gold": n, "precision": x.precision, "recall": x.recall, self.f_name: x.f} for name, n, x in rows
         ]
 
     figure = drawn_by("howsure.plots.labels.score_figure")
@@ -200,13 +191,11 @@ def _against(s: Score) -> str:
 
 def _below(head: Estimate, top: Estimate, name: str) -> str:
     second = f"a second annotator's {name} is {_share(top.value)}"
-    if head.low is not None and top.high is not None and top.low is not None and head.high is not None:
-        if head.high < top.low:
-            return f"There is room: {second}."
-        if head.low > top.high:
-            return f"Above the ceiling: {second}."
-        return f"Not clearly below the ceiling: {second}."
-    return f"For comparison, {second}."
+    if head.low is None or top.high is None or top.low is None or head.high is None:
+        return f"For comparison, {second}."
+    if head.high < top.low:
+        return f"There is room: {second}."
+    return f"{'Above' if head.low > top.high else 'Not clearly below'} the ceiling: {second}."
 
 
 def _share(x: float | None) -> str:

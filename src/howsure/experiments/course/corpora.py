@@ -12,7 +12,7 @@ from howsure.corpora.plain import brown_sentences, chunked_sentences, marks_apar
 from howsure.corpora.reading import corpus_path
 from howsure.experiments.course import models as notes
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CLAIMS, Finding, Table, finding_on
+from howsure.experiments.result import CLAIMS, Finding, Table, finding_on, held
 from howsure.models.ngrams.classifier import fit_ngrams
 from howsure.verbs import lm
 from howsure.verbs.check import check
@@ -68,15 +68,9 @@ def _restaurant(limit: int | None) -> tuple[Finding, Table]:
     zeros = int(((counts == 0) == (printed == 0)).sum())
     laplace = (counts[0, 1] + 1) / (contexts[0] + size)
     off = float(np.abs(likeliest - printed_likeliest).max())
-    return finding_on(
-        "course/restaurant",
-        "confirmed" if r > 0.99 and off < 0.05 else "differs",
-        f"The transcript that is distributed today has {size:,} words (1,446 in the textbook) and larger counts: *i want* {counts[0, 1]} times for "
-        f"{printed[0, 1]}. The 64 counts correlate by {r:.4f}, {zeros} of 64 agree on being 0 or not, and no P(w | v) differs by more than {off:.3f}. "
-        f"Laplace over {size:,} words makes P(want | i) {laplace:.3f}.",
-        {"i_want": int(counts[0, 1]), "p_want_i": float(likeliest[0, 1]), "laplace": float(laplace), "correlation": r},
-        f"i want {counts[0, 1]}, P(want | i) = {likeliest[0, 1]:.2f}".replace("0.", "."),
-    ), table
+    numbers = {"size": size, "r": r, "zeros": zeros, "off": off, "laplace": laplace, "p_want": likeliest[0, 1]}
+    numbers |= {"i_want": counts[0, 1], "printed": printed[0, 1], "rounded": f"{likeliest[0, 1]:.2f}".lstrip("0")}
+    return finding_on("course/restaurant", held(r > 0.99 and off < 0.05), numbers), table
 
 
 def newswire(limit: int | None) -> list[str]:
@@ -115,15 +109,7 @@ def _newswire(limit: int | None) -> tuple[Finding, Table]:
         tuple(rows),
     )
     falls = all(p[0] > p[1] > p[2] for name, p in by_corpus.items() if name.startswith("Reuters"))
-    return finding_on(
-        "course/newswire",
-        "differs" if falls else "undecided",
-        "The textbook behind the notes trained on 38 million words of the Wall Street Journal, with a vocabulary of 19,979 words and "
-        "Katz's back-off. With the same vocabulary and smoothing on the newswire at hand the order of the three is the same and their size another: the text is "
-        "shorter, and stories of 1987 repeat themselves.",
-        {f"order_{n}": p for n, p in enumerate(ours, 1)},
-        ", ".join(f"{p:.0f}" for p in ours) + " (Reuters)",
-    ), table
+    return finding_on("course/newswire", "differs" if falls else "undecided", ours=ours), table
 
 
 def passages(limit: int | None) -> dict[str, tuple[list[str], list[str], list[str]]]:
@@ -150,41 +136,17 @@ def passages(limit: int | None) -> dict[str, tuple[list[str], list[str], list[st
 def _who_wrote_it(limit: int | None) -> tuple[Finding, Table]:
     made = passages(limit)
     gold = [a == "shakespeare" for a in made["test"][1]]
-    rows, numbers = [], {}
+    rows = []
     for units, order in (("characters", 5), ("words", 2)):
         for dev in (None, made["dev"][:2]):
             model = fit_ngrams(*made["train"][:2], dev=dev, order=order, units=units)
             posterior = model.posterior(made["test"][0])
-            right = score(made["test"][1], posterior.best()).accuracy
+            right = score(made["test"][1], posterior.best()).accuracy.value
             c: Any = check(gold, posterior.label_is("shakespeare"))
+            numbers = (right, c.error.value, float(c.log_loss.value))
             t = float(model.settings.get("temperature", 1.0))
-            rows.append(
-                (
-                    f"{units}, order {order}",
-                    f"{t:.2f}",
-                    f"{right.value:.3f}",
-                    f"{c.error.value:.3f}",
-                    f"{c.log_loss.value:.3f}",
-                )
-            )
-            numbers = {
-                "accuracy": right.value,
-                "error": c.error.value,
-                "temperature": t,
-                "log_loss": float(c.log_loss.value),
-            }
-    table = Table(
-        "authors",
-        f"Shakespeare or not: {len(gold):,} passages of works that were not trained on",
-        ("models", "temperature", "accuracy", "RMS calibration error", "log loss"),
-        tuple(rows),
-    )
-    return finding_on(
-        "course/who-wrote-it",
-        "confirmed" if numbers["accuracy"] > 0.9 else "differs",
-        "Speeches of two plays against sentences of Brown's fiction, a model for each author, Bayes' rule (`howsure classify train ngrams`). Marlowe's plays are not among the "
-        "corpora, so that the other author is of another century and the question easier. A temperature and priors fitted on a third play and other files make the posterior less "
-        "sure and its log loss smaller (the table has both).",
-        numbers,
-        f"accuracy {rows[-1][2]}, calibration error {rows[-1][3]}",
-    ), table
+            rows.append((f"{units}, order {order}", f"{t:.2f}", *(f"{x:.3f}" for x in numbers)))
+    columns = ("models", "temperature", "accuracy", "RMS calibration error", "log loss")
+    caption = f"Shakespeare or not: {len(gold):,} passages of works that were not trained on"
+    found = finding_on("course/who-wrote-it", held(right > 0.9), found=numbers, t=t)
+    return found, Table("authors", caption, columns, tuple(rows))

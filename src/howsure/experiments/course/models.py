@@ -14,7 +14,7 @@ import numpy as np
 from howsure.corpora.reading import corpus_path
 from howsure.data import table
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, finding_on
+from howsure.experiments.result import Finding, Table, finding_on, held, untested
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.ngrams.evaluation import entropy, perplexity_of
 from howsure.models.ngrams.use import reconstituted_counts
@@ -124,29 +124,21 @@ def _restaurant() -> tuple[Finding, list[Table]]:
     )
     rows: list[tuple[Any, ...]] = []
     wrong: list[tuple[str, str, str, float]] = []
-    right = 0
     for name, printed, ours in plans:
         n, others = agreeing(printed, ours)
-        right, wrong = right + n, wrong + others
-        example = float(ours[0, 1])
-        rows.append((name, f"{n} of {ours.size}", printed.split()[1], f"{example:.4g}"))
+        wrong += others
+        rows.append((name, f"{n} of {ours.size}", printed.split()[1], f"{ours[0, 1]:.4g}"))
     cells = 3 * len(WORDS) ** 2
-    table = Table(
-        "bigrams",
-        "Bigram tables of the restaurant corpus",
-        ("table", "cells that agree", "notes: i want", "ours"),
-        tuple(rows),
-    )
+    columns = ("table", "cells that agree", "notes: i want", "ours")
+    table = Table("bigrams", "Bigram tables of the restaurant corpus", columns, tuple(rows))
     off = "; ".join(f"{a} {b}: {text} for {value:.4g}" for a, b, text, value in wrong)
     shown = (f"{made['mle'][0, 1]:.2f}", f"{made['laplace'][0, 1]:.2f}", f"{made['adjusted'][0, 1]:.0f}")
     finding = finding_on(
         "course/bigrams",
-        "confirmed" if shown == ("0.33", "0.21", "527") else "corrected",
-        f"{right} of the {cells} cells of the three tables are ours, rounded as printed"
-        + (f"; {len(wrong)} are misprinted in the last digit ({off})" if wrong else "")
-        + ". Laplace takes a third of the count of the surest bigram, as the notes complain.",
-        {"agree": right, "cells": cells, "adjusted": float(made["adjusted"][0, 1])},
-        f"{made['mle'][0, 1]:.4f}, {made['laplace'][0, 1]:.4f}, {made['adjusted'][0, 1]:.1f}".replace("0.", "."),
+        held(shown == ("0.33", "0.21", "527"), "corrected"),
+        {"right": cells - len(wrong), "cells": cells, "adjusted": made["adjusted"][0, 1]},
+        misprinted=f"; {len(wrong)} are misprinted in the last digit ({off})" if wrong else "",
+        ours=[f"{made[k][0, 1]:.4f}".lstrip("0") for k in ("mle", "laplace")],
     )
     return finding, [table]
 
@@ -164,14 +156,7 @@ def _unigram() -> Finding:
     model = lm.train([" ".join(words)], order=1, smoothing="mle", sentences=False, closed=True).model
     total = float(model.distribution("")[model.vocabulary.numbers(seen.tolist())].sum())
     printed = float((counts / len(seen)).sum())
-    return finding_on(
-        "course/unigram",
-        "confirmed",
-        f"With V the number of running words, as the notes say here; a matter of notation, as V is the vocabulary everywhere else in them. By the number of tokens N it is one: on the stories that ship ({len(words):,} tokens, {len(seen):,} words) C/N sums to "
-        f"{total:.6f}, and divided by the vocabulary to {printed:.2f}.",
-        {"sum_by_tokens": total, "sum_by_vocabulary": printed, "tokens": len(words), "words": len(seen)},
-        f"C/N, N the number of tokens: sums to {total:.2f}",
-    )
+    return finding_on("course/unigram", "confirmed", tokens=len(words), words=len(seen), total=total, printed=printed)
 
 
 def good_turing_masses(counts: Ints) -> tuple[float, float, float]:
@@ -195,41 +180,23 @@ def _good_turing() -> Finding:
     counts = np.unique(pairs, return_counts=True)[1].astype(np.int64)
     with_factor, without, unseen = good_turing_masses(counts)
     n0, printed = vocabulary**2 - len(counts), vocabulary**2 - len(pairs)
-    return finding_on(
-        "course/good-turing",
-        "corrected",
-        f"The notes' own c* = (c+1) N_{{c+1}}/N_c has a factor that their justification drops from c = 1 on: 2N₂/N₁. On the bigrams of the "
-        f"stories that ship the mass then sums to {with_factor:.6f}, and without the factor to {without:.3f} (N₁/N = {unseen:.3f} of it unseen). "
-        f"N₀ is V² less the types that were seen, {len(counts):,}, not less the {len(pairs):,} tokens: {n0:,} and not {printed:,}. "
-        "Likewise the mass of what was seen c times is c N_c/N, not N_c/N.",
-        {"mass_with_factor": with_factor, "mass_without": without, "unseen": n0, "unseen_as_printed": printed},
-        f"c* = 2N₂/N₁; N₀ = V² - types. Mass {with_factor:.3f}, not {without:.3f}",
-    )
+    masses = {"with_factor": with_factor, "without": without, "unseen": unseen}
+    sizes = {"types": len(counts), "tokens": len(pairs), "n0": n0, "printed": printed}
+    return finding_on("course/good-turing", "corrected", masses | sizes)
 
 
 def _entropies() -> Finding:
     """Four pets (§4.3)."""
     even, sure = entropy([0.25] * 4), entropy([0.97, 0.01, 0.01, 0.01])
-    return finding_on(
-        "course/entropies",
-        "confirmed" if even == 2.0 and f"{sure:.5f}" == "0.24194" else "corrected",
-        "Both to the printed digit.",
-        {"even": even, "sure": sure},
-        f"{even:g} and {sure:.5f} bits",
-    )
+    verdict = held(even == 2.0 and f"{sure:.5f}" == "0.24194", "corrected")
+    return finding_on("course/entropies", verdict, even=even, sure=sure)
 
 
 def _sentence() -> Finding:
     """Seven words with their number of bits (figure 2)."""
     bits = -float(np.mean(SENTENCE))
-    return finding_on(
-        "course/sentence",
-        "confirmed" if round(bits) == 6 else "corrected",
-        f"{bits:.3f} bits a word, a perplexity of {perplexity_of(list(SENTENCE)):.1f} (2⁶ would be 64). The notes lose a sign on the way: "
-        "-1/7 times a sum of 41.2660 would be below 0.",
-        {"bits": bits, "perplexity": perplexity_of(list(SENTENCE))},
-        f"{bits:.3f} bits",
-    )
+    verdict, perplexity = held(round(bits) == 6, "corrected"), perplexity_of(list(SENTENCE))
+    return finding_on("course/sentence", verdict, bits=bits, perplexity=perplexity)
 
 
 def _digits() -> Finding:
@@ -238,13 +205,8 @@ def _digits() -> Finding:
     model = lm.train([digits], order=1, smoothing="mle", sentences=False).model
     skewed = perplexity_of(model.log_probs(model.ids([digits]))[0] / math.log(2))
     even = perplexity_of(np.log2([0.1] * 10))
-    return finding_on(
-        "course/digits",
-        "confirmed" if f"{skewed:.2f}" == "1.65" and abs(even - 10) < 1e-9 else "corrected",
-        "Of a unigram model trained on the hundred digits and asked for the same ones.",
-        {"even": even, "skewed": skewed},
-        f"{even:.4g} and {skewed:.4f}",
-    )
+    verdict = held(f"{skewed:.2f}" == "1.65" and abs(even - 10) < 1e-9, "corrected")
+    return finding_on("course/digits", verdict, even=even, skewed=skewed)
 
 
 def _by_order(limit: int | None) -> list[Any]:
@@ -261,14 +223,7 @@ def _by_order(limit: int | None) -> list[Any]:
 def _orders(by_order: list[Any] | None) -> Finding:
     if by_order is None:
         why = "The corpus conll2000/ is not below HOWSURE_DATA; docs/studies/lm-study.md has the numbers."
-        return finding_on("course/orders", "not tested", why, {}, "–")
+        return untested("course/orders", why)
     ours = [e.perplexity for e in by_order]
     falls = ours[0] > ours[1] > ours[2]
-    return finding_on(
-        "course/orders",
-        "confirmed" if falls else "differs",
-        "Modified Kneser-Ney, words seen twice or more, every tenth sentence for testing. The notes name neither corpus "
-        "nor smoothing; with more text longer contexts gain more.",
-        {f"order_{n}": float(p) for n, p in enumerate(ours, 1)},
-        ", ".join(f"{p:.0f}" for p in ours),
-    )
+    return finding_on("course/orders", held(falls), ours=ours)

@@ -9,7 +9,7 @@ import numpy as np
 from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, finding_on
+from howsure.experiments.result import Finding, Table, finding_on, held, notes_on, shown
 from howsure.kernels.cells import Floats
 from howsure.verbs.agree import agree
 from howsure.verbs.compare import compare
@@ -31,12 +31,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     return {
         "findings": (*found, *more),
         "tables": (scored, *tables),
-        "notes": (
-            "The notes print bigram counts but not how often each context occurred; those of the textbook they follow are "
-            "used (2,533 for *i*), with its vocabulary of 1,446 words.",
-            "Their figure of the bootstrap marks which system is right on each of ten items; the marks, and the accuracies "
-            "beside them, leave only three items both have right, four only A, two only B and one neither.",
-        ),
+        "notes": notes_on("course"),
         "data": f"numbers printed in the notes, the sixty stories that ship{on}",
     }
 
@@ -50,40 +45,24 @@ def _averages() -> tuple[Table, Finding]:
         for _ in range(notes.CONFUSION[i][j])
     ]
     made = score([g for g, _ in pairs], [s for _, s in pairs])
-    by = {c.label: c for c in made.classes}
-    precision = {c: by[c].precision for c in notes.CLASSES}
-    values = [0.0 if e is None else e.value for e in precision.values()]
-    total = len(pairs)
-    right = sum(c.hit for c in made.classes)
+    by: dict[str, Any] = {c.label: c for c in made.classes}
+    values = [by[c].precision.value for c in notes.CLASSES]
+    total, right = len(pairs), sum(c.hit for c in made.classes)
     pooled = (right, total - right, total - right, (len(by) - 1) * total - (total - right))
-    same = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
-    same = same and f"{made.macro.precision.value:.2f}" == "0.60" and f"{made.micro.precision.value:.2f}" == "0.73"
-    rows: list[tuple[Any, ...]] = []
-    for c, printed in zip(notes.CLASSES, notes.PRECISION, strict=True):
-        p, r = by[c].precision, by[c].recall
-        assert p is not None
-        assert r is not None
-        rows.append(
-            (c, printed, f"{p.value:.3f} [{p.low:.3f}, {p.high:.3f}]", f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]")
-        )
-    for name, printed, e in (("macro", "0.60", made.macro), ("micro", "0.73", made.micro)):
-        p, r = e.precision, e.recall
-        rows.append(
-            (name, printed, f"{p.value:.3f} [{p.low:.3f}, {p.high:.3f}]", f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]")
-        )
-    table = Table(
-        "mail", "Precision of three kinds of mail", ("class", "notes", "precision [95%]", "recall [95%]"), tuple(rows)
-    )
+    means = {"macro": ("0.60", made.macro), "micro": ("0.73", made.micro)}
     macro, micro = made.macro.precision.value, made.micro.precision.value
-    return table, finding_on(
+    same = [f"{v:.2f}" for v in values] == list(notes.PRECISION) and pooled == notes.POOLED
+    same = same and all(f"{e.precision.value:.2f}" == printed for printed, e in means.values())
+    shown_of = {c: (printed, by[c]) for c, printed in zip(notes.CLASSES, notes.PRECISION, strict=True)} | means
+    rows = tuple((n, printed, shown(e.precision, 3), shown(e.recall, 3)) for n, (printed, e) in shown_of.items())
+    columns = ("class", "notes", "precision [95%]", "recall [95%]")
+    found = finding_on(
         "course/averages",
-        "confirmed" if same else "corrected",
-        f"The pooled table is {pooled[0]}, {pooled[1]}, {pooled[2]}, {pooled[3]} as printed. The average of three classes hangs on "
-        f"the {by['urgent'].predicted} messages called urgent: its 95% interval is "
-        f"{made.macro.precision.low:.2f} to {made.macro.precision.high:.2f}, which the notes do not give.",
-        {"macro": macro, "micro": micro},
-        f"{macro:.2f} and {micro:.2f}; by class {', '.join(f'{v:.2f}'.lstrip('0') for v in values)}",
+        held(same, "corrected"),
+        {"pooled": pooled, "by": by, "made": made, "macro": macro, "micro": micro},
+        by_class=", ".join(f"{v:.2f}".lstrip("0") for v in values),
     )
+    return Table("mail", "Precision of three kinds of mail", columns, rows), found
 
 
 def _accuracy() -> Finding:
@@ -93,14 +72,8 @@ def _accuracy() -> Finding:
     recall = next(c.recall for c in made.classes if c.label == "cancer")
     found = 0.0 if recall is None else recall.value
     best = max(b.accuracy for b in made.baselines)
-    return finding_on(
-        "course/accuracy",
-        "confirmed" if round(made.accuracy.value, 10) == 0.99 and found == 0 else "corrected",
-        f"And recall {found:g} of the class that matters. `howsure score` sets the best answer without looking ({best:.2f}) beside "
-        "every accuracy, so that this shows.",
-        {"accuracy": made.accuracy.value, "recall": found, "baseline": best},
-        f"{100 * made.accuracy.value:.0f}%",
-    )
+    right = held(round(made.accuracy.value, 10) == 0.99 and found == 0, "corrected")
+    return finding_on("course/accuracy", right, found=found, best=best, made=made)
 
 
 def _kappa() -> Finding:
@@ -110,14 +83,8 @@ def _kappa() -> Finding:
     second = [b for row in table.values() for b, n in zip(table, row, strict=True) for _ in range(n)]
     kappa = agree({"a": first, "b": second}, annotators="a,b").pairs[0].kappa
     chance = float(kappa.expected or 0.0)
-    return finding_on(
-        "course/kappa",
-        "confirmed" if abs(chance - 0.81) < 0.005 else "corrected",
-        "81% is agreement on nouns alone; on what is not a noun they agree by chance as well: .9² + .1² = .82, which is what Cohen's κ "
-        f"subtracts. Of two such annotators, independent of one another, `howsure agree` says κ = {float(kappa.value or 0.0):.3f}.",
-        {"chance": chance, "kappa": float(kappa.value or 0.0)},
-        f"{100 * chance:.0f}%",
-    )
+    verdict = held(abs(chance - 0.81) < 0.005, "corrected")
+    return finding_on("course/kappa", verdict, kappa=float(kappa.value or 0.0), chance=chance)
 
 
 def exact_bootstrap() -> tuple[float, float]:
@@ -142,21 +109,7 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
     p = duel.bootstrap.p_one_sided
     mcnemar = next(t.p_value for t in duel.tests if t.name == "McNemar, exact")
     spread = np.sqrt(exact * (1 - exact) / samples)
-    return finding_on(
-        "course/significance",
-        "confirmed" if abs(p - exact) < 5 * spread and naive > 0.4 else "differs",
-        f"The notes' first line writes it with δ(x), a slip of notation: resamples centre on δ(x), so about half of them pass whatever the systems, {naive:.3f} here, "
-        f"over all resamples exactly. As meant it is {exact:.3f} exactly, {p:.3f} from `howsure compare` with "
-        f"{samples:,} resamples (one-sided). McNemar's exact test, two-sided, gives {mcnemar:.2f}: of ten items a lead of "
-        "20 points means nothing.",
-        {
-            "naive": naive,
-            "exact": exact,
-            "bootstrap": p,
-            "mcnemar": mcnemar,
-            "delta": duel.difference.value,
-        },
-        f"A {a.mean():.2f}, B {b.mean():.2f}, δ {duel.difference.value:.2f}; p = {p:.2f}, not {naive:.2f}".replace(
-            "0.", "."
-        ),
-    )
+    verdict = held(abs(p - exact) < 5 * spread and naive > 0.4)
+    ours = [f"{x:.2f}".lstrip("0") for x in (a.mean(), b.mean(), duel.difference.value, p, naive)]
+    numbers = {"naive": naive, "exact": exact, "p": p, "samples": samples, "mcnemar": mcnemar, "duel": duel}
+    return finding_on("course/significance", verdict, numbers, ours=ours)

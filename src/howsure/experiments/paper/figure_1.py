@@ -10,7 +10,7 @@ from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, calibrated, finding_on, shown
+from howsure.experiments.result import Figure, Finding, Table, calibrated, finding_on, held, notes_on, shown
 from howsure.experiments.tagging import taggers_table
 from howsure.kernels.cells import Floats
 from howsure.plots.panels import curve_panels
@@ -39,10 +39,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         "findings": findings(y, q, curves, settings["bin_size"]),
         "figures": (_figure(curves, settings),),
         "tables": (_table(y, answers, binned, settings), taggers_table(made)),
-        "notes": (
-            "The paper does not say which tagger its figure shows; this is the CRF, and the table has both.",
-            "Intervals of bins are Clopper-Pearson's with the rows that the sentences are worth.",
-        ),
+        "notes": notes_on("figure-1"),
     }
 
 
@@ -59,41 +56,26 @@ def within(c: Calibration, low: float = 0.1, high: float = 0.9) -> int:
 def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size: int) -> tuple[Finding, ...]:
     """What the paper says of the picture."""
     *wide, adaptive = curves.values()
-    names = list(curves)
+    names, widths = list(curves), [widest(c) for c in curves.values()]
     near = float(np.mean((q < EXTREME) | (q > 1 - EXTREME)))
-    widths = [widest(c) for c in curves.values()]
-    narrower = widths[-1] < min(widths[:-1])
-    bound = 1.96 * 0.5 / np.sqrt(bin_size)
-    middle_rows = float(np.mean((q > 0.1) & (q < 0.9)))
-    numbers = {f"widest interval, {n}": float(w) for n, w in zip(names, widths, strict=True)}
+    middle = float(np.mean((q > 0.1) & (q < 0.9)))
+    count, bins = within(adaptive), len(adaptive.bins)
     skewed = finding_on(
-        "figure-1/skewed",
-        "confirmed" if near > 0.5 else "differs",
-        f"{100 * near:.1f}% of {len(q):,} probabilities of {TAG} are within {EXTREME:g} of 0 or 1, and {100 * middle_rows:.1f}% "
-        f"between 0.1 and 0.9.",
-        {"near an end": near, "between 0.1 and 0.9": middle_rows},
-        f"{100 * near:.1f}% within {EXTREME:g} of 0 or 1",
+        "figure-1/skewed", held(near > 0.5), near=near, n=len(q), tag=TAG, extreme=EXTREME, middle=middle
     )
     intervals = finding_on(
         "figure-1/intervals",
-        "confirmed" if narrower else "differs",
-        "The widest 95% interval of a bin is "
-        + ", ".join(f"{w:.3f} ({n}, {len(c.bins)} bins)" for (n, c), w in zip(curves.items(), widths, strict=True))
-        + f". Of the equally wide bins {', '.join(str(int(np.sum(c.bins.n < 100))) for c in wide)} hold fewer than 100 rows. "
-        f"The paper's bound for {bin_size:,} independent rows is {2 * bound:.3f} across.",
-        numbers,
-        " against ".join(f"{w:.3f}" for w in widths),
+        held(widths[-1] < min(widths[:-1])),
+        numbers={f"widest interval, {n}": w for n, w in zip(names, widths, strict=True)},
+        listed=", ".join(f"{widest(c):.3f} ({n}, {len(c.bins)} bins)" for n, c in curves.items()),
+        small=", ".join(str(int(np.sum(c.bins.n < 100))) for c in wide),
+        bin_size=bin_size,
+        bound=1.96 / np.sqrt(bin_size),
+        widths=" against ".join(f"{w:.3f}" for w in widths),
     )
-    count = within(adaptive)
-    price = finding_on(
-        "figure-1/price",
-        "confirmed" if count <= max(1, round(2 * middle_rows * len(adaptive.bins)) + 1) else "differs",
-        f"Their density follows that of the rows, and that is the price: {count} of {len(adaptive.bins)} bins stand between 0.1 and "
-        f"0.9, against {', '.join(f'{within(c)} of {len(c.bins)} ({n})' for n, c in zip(names, wide, strict=False))}. Narrow "
-        "intervals there are bought with resolution.",
-        {"bins in the middle": count, "bins": len(adaptive.bins)},
-        f"{count} of {len(adaptive.bins)} bins between 0.1 and 0.9",
-    )
+    others = ", ".join(f"{within(c)} of {len(c.bins)} ({n})" for n, c in zip(names, wide, strict=False))
+    few = count <= max(1, round(2 * middle * bins) + 1)
+    price = finding_on("figure-1/price", held(few), count=count, bins=bins, others=others)
     return skewed, intervals, price
 
 

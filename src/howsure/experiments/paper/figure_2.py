@@ -22,10 +22,12 @@ from howsure.experiments.result import (
     Figure,
     Finding,
     Table,
+    Verdict,
     finding_on,
     height,
     judged,
     leaning,
+    notes_on,
     shown,
 )
 from howsure.kernels.cells import Floats
@@ -96,13 +98,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         "findings": findings(c, settings["bin_size"]),
         "figures": (Figure("2", f"{title}.", curve_panels(c.calibrations, title=title)),),
         "tables": (_table(c, models, settings, rng),),
-        "notes": (
-            f"Training, dev and test are split by time: {', '.join(f'{n:,}' for n in sizes)} tweets, half of them positive. "
-            "Smoothing and regulariser have the best F1 on dev. The paper has 100,000 tweets of 2014 and 2015 in each part.",
-            "Negative tweets had a sad emoticon here; in the paper any tweet without a smiley is negative.",
-            f"Algorithms 1 and 2 with bins of {settings['bin_size']} rows, the least of the paper's, as there are fewer tweets than "
-            "its 5,000 would need.",
-        ),
+        "notes": notes_on("figure-2", sizes=sizes, bin_size=settings["bin_size"]),
     }
 
 
@@ -132,63 +128,40 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
     gain = c.duel.difference
     d = -c.pair.error_squared  # naive Bayes less logistic regression
     ratio = logistic.error.value / bayes.error.value if bayes.error.value else float("inf")
-    higher = finding_on(
-        "figure-2/higher",
-        judged(gain.low, gain.high),
-        f"Naive Bayes {shown(f[0], 3)}, logistic regression {shown(f[1], 3)}; difference {gain!r}.",
-        {"naive Bayes": f[0].value, "logistic regression": f[1].value, "difference": gain.value},
-        f"{100 * f[0].value:.1f}% against {100 * f[1].value:.1f}%",
-    )
-    lower = finding_on(
-        "figure-2/lower",
-        "differs" if ratio >= 0.5 else judged(d.low, d.high),
-        f"RMS error: naive Bayes {shown(bayes.error, 3)}, logistic regression {shown(logistic.error, 3)}, {ratio:.2f} times as much; "
-        f"difference of squared calibration errors {d!r}.",
-        {"naive Bayes": bayes.error.value, "logistic regression": logistic.error.value, "ratio": ratio},
-        f"{bayes.error.value:.3f} against {logistic.error.value:.3f}",
-    )
-    slopes = [k.bias.slope for k in (bayes, logistic)]
-    first, second = slopes
+    higher = finding_on("figure-2/higher", judged(gain.low, gain.high), f=f, gain=gain)
+    half: Verdict = "differs" if ratio >= 0.5 else judged(d.low, d.high)
+    lower = finding_on("figure-2/lower", half, bayes=bayes, logistic=logistic, ratio=ratio, d=d)
     curves = {n: adaptive_bins(c.y, q, bin_size) for n, q in c.q.items()}
     ends = {n: (height(b, 0.0, 0.5), height(b, 0.5, 1.0)) for n, b in curves.items()}
     signs = [
-        judged(e.low, e.high, above=low) for pair in ends.values() for e, low in zip(pair, (True, False), strict=True)
+        judged(e.low, e.high, above=above) for two in ends.values() for e, above in zip(two, (True, False), strict=True)
     ]
-    sizes = [pair[0].value - pair[1].value for pair in ends.values()]
-    said = "; ".join(f"{n} {shown(a, 3)} below ½ and {shown(b, 3)} above" for n, (a, b) in ends.items())
-    extreme = finding_on(
-        "figure-2/extreme",
+    sizes = [a.value - b.value for a, b in ends.values()]
+    more: Verdict = (
         "differs"
         if "differs" in signs or sizes[0] <= sizes[1]
         else "undecided"
         if "undecided" in signs
-        else "confirmed",
-        f"Mean height of the curve above the diagonal (above 0 is underconfident by §3.3): {said}. By our word for it, too extreme, a slope below 1: naive Bayes {shown(first, 3)} ({leaning(bayes)}), logistic regression "
-        f"{shown(second, 3)} ({leaning(logistic)}).",
-        {f"slope {n}": s.value for n, s in zip(c.q, slopes, strict=True) if s is not None},
-        "; ".join(f"{n} {a.value:+.3f} below ½, {b.value:+.3f} above" for n, (a, b) in ends.items()),
+        else "confirmed"
+    )
+    extreme = finding_on(
+        "figure-2/extreme",
+        more,
+        numbers={f"slope {n}": k.bias.slope.value for n, k in c.calibrations.items() if k.bias.slope is not None},
+        heights="; ".join(f"{n} {shown(a, 3)} below ½ and {shown(b, 3)} above" for n, (a, b) in ends.items()),
+        bayes=(bayes.bias.slope, leaning(bayes)),
+        logistic=(logistic.bias.slope, leaning(logistic)),
+        listed="; ".join(f"{n} {a.value:+.3f} below ½, {b.value:+.3f} above" for n, (a, b) in ends.items()),
     )
     return higher, lower, extreme
 
 
 def _table(c: Compared, models: dict[str, TextClassifier], settings: dict[str, Any], rng: np.random.Generator) -> Table:
-    rows = []
+    rows, size = [], settings["bin_size"]
     for (name, k), s in zip(c.calibrations.items(), c.scores, strict=True):
-        raw = calibration_error(c.y, c.q[name], settings["bin_size"])
-        alg = calibration_interval(c.y, c.q[name], settings["bin_size"], settings["samples"], rng)
-        strength = f"{models[name].settings['strength']:.3g}"
-        interval = f"[{alg.low:.3f}, {alg.high:.3f}]"
-        rows.append(
-            (
-                name,
-                strength,
-                shown(s.value, 3),
-                shown(k.error, 3),
-                raw,
-                interval,
-                k.log_loss.value,
-                shown(k.bias.slope, 2),
-            )
-        )
-    columns = ("model", "strength", "F1 [95%]", "RMS error [95%]", f"Alg. 1, β = {settings['bin_size']}", "Alg. 2")
-    return Table("classifiers", "Both classifiers on the test tweets", (*columns, "log loss", "slope"), tuple(rows))
+        raw = calibration_error(c.y, c.q[name], size)
+        alg = calibration_interval(c.y, c.q[name], size, settings["samples"], rng)
+        first = name, f"{models[name].settings['strength']:.3g}", shown(s.value, 3), shown(k.error, 3), raw
+        rows.append((*first, f"[{alg.low:.3f}, {alg.high:.3f}]", k.log_loss.value, shown(k.bias.slope, 2)))
+    columns = ("model", "strength", "F1 [95%]", "RMS error [95%]", f"Alg. 1, β = {size}", "Alg. 2", "log loss", "slope")
+    return Table("classifiers", "Both classifiers on the test tweets", columns, tuple(rows))

@@ -20,7 +20,7 @@ from howsure.experiments.questions import (
     error_records,
 )
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, shown
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on
 from howsure.experiments.tagging import Contest, Tried, pseudocount_table, taggers_table
 from howsure.plots.panels import error_dots
 
@@ -42,29 +42,18 @@ def tag_questions(made: Contest, least: int) -> list[Question]:
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
     """Errors on each tag, their averages, and how often either model is better."""
     made, answers, means, counted_both, tables = contests(
-        settings,
-        rng,
-        work,
-        ("tags", "Each tag"),
+        *(settings, rng, work, ("tags", "Each tag")),
         lambda c: tag_questions(c, settings["least"]),
         (settings["top"], None),
     )
-    shop = tagging.Workshop(settings, work)
-    counts = settings["pseudocounts"]
-    hmms = [shop.measured(a, m, "NN") for a, m in zip(counts, shop.hmms(rare=0, pseudocounts=counts), strict=True)]
+    hmms = tagging.Workshop(settings, work).tried_pseudocounts("NN")
     title = "Calibration error on each tag, the commonest first, and averages"
+    drawn = error_dots(error_records(answers, means, MODELS), title=title, models=MODELS)
     return {
         "findings": findings(answers, means, *counted_both, len(made.tags), hmms),
-        "figures": (
-            Figure("4a", f"{title}.", error_dots(error_records(answers, means, MODELS), title=title, models=MODELS)),
-        ),
+        "figures": (Figure("4a", f"{title}.", drawn),),
         "tables": (*tables, pseudocount_table(hmms, "is it NN?")),
-        "notes": (
-            f"Tags with fewer than {settings['least']} test tokens are left out. Significance: cluster-robust test of the "
-            "difference of squared calibration errors, sentences independent, Benjamini-Hochberg at 5%.",
-            "Algorithm 2's intervals take tokens for independent and add noise a second time; a model is counted there as "
-            "significantly better where the two intervals do not overlap.",
-        ),
+        "notes": notes_on("figure-4a", least=settings["least"]),
     }
 
 
@@ -92,26 +81,20 @@ def contests(
             most = tuple(len(questions) if top is None else top for top in tops)
             found.append((made, answers, averages(questions, answers, most, work)))
     made, answers, means = found[0]
-    tables = (
-        count_table(
-            f"{what.capitalize()} on which each model is better calibrated",
-            {"words": counts[0], "words and classes": counts[1]},
-        ),
-        averages_table(means),
-        answers_table(what, heading, MODELS, answers),
-        taggers_table(made),
-    )
+    caption = f"{what.capitalize()} on which each model is better calibrated"
+    counts_of = count_table(caption, {"words": counts[0], "words and classes": counts[1]})
+    tables = (counts_of, averages_table(means), answers_table(what, heading, MODELS, answers), taggers_table(made))
     return made, answers, means, (counts[0], counts[1]), tables
 
 
 def count_table(caption: str, counts: dict[str, Count]) -> Table:
     """Who is better how often."""
-    rows = tuple(
-        (name, c.n, c.first, c.first_significant, c.second, c.second_significant, *c.paper_significant)
-        for name, c in counts.items()
-    )
+    rows = []
+    for name, c in counts.items():
+        ours = c.first, c.first_significant, c.second, c.second_significant
+        rows.append((name, c.n, *ours, c.paper_first_significant, c.paper_second_significant))
     columns = ("models know", "questions", "HMM better", "significantly", "CRF better", "significantly")
-    return Table("counts", caption, (*columns, "HMM, Alg. 2", "CRF, Alg. 2"), rows)
+    return Table("counts", caption, (*columns, "HMM, Alg. 2", "CRF, Alg. 2"), tuple(rows))
 
 
 def averages_table(means: list[Average]) -> Table:
@@ -132,65 +115,24 @@ def findings(
     count: Count,
     with_classes: Count,
     n_tags: int,
-    hmms: Sequence[Tried] = (),
+    hmms: Sequence[Tried],
 ) -> tuple[Finding, ...]:
     """The paper's claims on single tags."""
-    most = finding_on(
-        "figure-4a/most",
-        most_verdict(count),
-        f"On {count.second} of {count.n} tags the CRF is better calibrated, on {count.second_significant} significantly; the HMM on "
-        f"{count.first}, significantly on {count.first_significant}. By intervals of Algorithm 2 that do not overlap, as far as "
-        f"can be known what the paper did, it would be {count.paper_second_significant} and {count.paper_first_significant} (tokens "
-        "taken for independent, p-values not adjusted, and bins so large that they see less of an error). "
-        + also(with_classes),
-        {
-            "tags": count.n,
-            "CRF better": count.second,
-            "CRF significantly": count.second_significant,
-            "HMM significantly": count.first_significant,
-            "CRF by Algorithm 2": count.paper_second_significant,
-            "HMM by Algorithm 2": count.paper_first_significant,
-            "all tags": n_tags,
-        },
-        f"CRF better on {count.second} of {count.n}, significantly on {count.second_significant}",
-    )
-    made_findings = [most]
-    noun = next((a for a in answers if a.name == "NN"), None)
-    if noun is not None:
-        d = noun.difference
-        made_findings.append(
-            finding_on(
-                "figure-4a/noun",
-                alike(noun),
-                f"HMM {shown(noun.errors[0])}, CRF {shown(noun.errors[1])}; difference of squared calibration errors {d!r}"
-                + ("." if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}.")
-                + ("" if noun.significant else " No difference is shown, which does not show that there is none.")
-                + _by_pseudocount(hmms, noun),
-                {"HMM": noun.errors[0].value, "CRF": noun.errors[1].value, "difference of squares": d.value},
-                f"HMM {noun.errors[0].value:.4f}, CRF {noun.errors[1].value:.4f}",
-            )
-        )
-    made_findings.append(average_finding(means, "tags", "figure-4a/average"))
-    return tuple(made_findings)
+    most = finding_on("figure-4a/most", most_verdict(count), count=count, more=with_classes, n_tags=n_tags)
+    nouns = [_noun(a, hmms) for a in answers if a.name == "NN"]
+    return most, *nouns, average_finding(means, "tags", "figure-4a/average")
 
 
-def _by_pseudocount(hmms: Sequence[Tried], noun: Answered) -> str:
-    """Whether the answer on NN hangs on the HMM's pseudocount."""
-    if not hmms:
-        return ""
-    listed = ", ".join(f"{t.error.value:.4f} with {t.setting:g}" for t in hmms)
-    paper = ", ".join(f"{t.paper_error:.4f}" for t in hmms)
-    return (
-        f" By the HMM's pseudocount: {listed} (by Algorithm 1 {paper}; CRF {noun.paper[1].value:.4f}). The thesis itself prints 0.035 against 0.019 for "
-        "the same question."
-    )
-
-
-def also(c: Count) -> str:
-    """The count where both models know word classes, in words."""
-    return (
-        f"Where both models also know the classes of rare words, the CRF is better on {c.second} of {c.n}, significantly on "
-        f"{c.second_significant}, the HMM significantly on {c.first_significant}."
+def _noun(noun: Answered, hmms: Sequence[Tried]) -> Finding:
+    """Both models on NN, and whether that hangs on the HMM's pseudocount."""
+    return finding_on(
+        "figure-4a/noun",
+        alike(noun),
+        noun=noun,
+        p="" if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}",
+        none="" if noun.significant else " No difference is shown, which does not show that there is none.",
+        listed=", ".join(f"{t.error.value:.4f} with {t.setting:g}" for t in hmms),
+        paper=", ".join(f"{t.paper_error:.4f}" for t in hmms),
     )
 
 
@@ -215,14 +157,15 @@ def average_finding(means: list[Average], what: str, claim: str) -> Finding:
         f"(mean squared calibration error {shown_difference(a)})"
         for a in means
     )
-    side = [a.better for a in means]
+    better = [a.better for a in means]
+    verdict: Verdict = "differs" if 0 in better else held(None not in better, "undecided")
     return finding_on(
         claim,
-        "confirmed" if all(s == 1 for s in side) else "differs" if 0 in side else "undecided",
-        said[0].upper()
-        + said[1:]
-        + f". {sum(s == 1 for s in side)} of {len(side)} differences are significantly for the CRF, "
-        f"{sum(s == 0 for s in side)} for the HMM.",
-        {f"{m}, {a.most}": e for a in means for m, e in zip(MODELS, a.errors, strict=True)},
-        "; ".join(f"{a.most}: HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f}" for a in means),
+        verdict,
+        numbers={f"{m}, {a.most}": e for a in means for m, e in zip(MODELS, a.errors, strict=True)},
+        said=said[0].upper() + said[1:],
+        n=len(better),
+        for_hmm=better.count(0),
+        for_crf=better.count(1),
+        listed="; ".join(f"{a.most}: HMM {a.errors[0]:.4f}, CRF {a.errors[1]:.4f}" for a in means),
     )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from howsure.experiments import tagging
-from howsure.experiments.paper.figure_4a import MODELS, also, average_finding, contests
+from howsure.experiments.paper.figure_4a import MODELS, average_finding, contests
 from howsure.experiments.questions import Answered, Average, Count, Question, error_records
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, finding_on, short
+from howsure.experiments.result import Figure, Finding, finding_on, held, notes_on, short
 from howsure.experiments.tagging import Contest
 from howsure.plots.panels import error_dots, error_scatter
 from howsure.posteriors.chain import top_pairs
@@ -48,54 +48,30 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         settings, rng, work, ("pairs", "The commonest pairs"), lambda c: pair_questions(c, many), (few, many)
     )
     title = f"Calibration error on the {few} commonest pairs, and averages"
+    drawn = error_dots(error_records(answers[:few], means, MODELS), title=title, models=MODELS)
     every = f"Calibration error on the {len(answers)} commonest pairs"
     return {
         "findings": findings(means, *counts),
         "figures": (
-            Figure(
-                "4b",
-                f"{title}.",
-                error_dots(error_records(answers[:few], means, MODELS), title=title, models=MODELS),
-            ),
+            Figure("4b", f"{title}.", drawn),
             Figure("4b-all", f"{every}.", error_scatter(_points(answers), title=every, models=MODELS)),
         ),
         "tables": tables,
-        "notes": (
-            "Pair probabilities are exact, by forward-backward. Significance as in figure 4a.",
-            "Both tokens of a pair are in one sentence; sentences are what is independent.",
-        ),
+        "notes": notes_on("figure-4b"),
     }
 
 
 def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
-    return [
-        {
-            "question": a.name,
-            "first": short(a.errors[0].value),
-            "second": short(a.errors[1].value),
-            "side": f"{MODELS[a.better]} significantly better" if a.significant else "neither",
-        }
-        for a in answers
-    ]
+    made = []
+    for a in answers:
+        first, second = (short(e.value) for e in a.errors)
+        side = f"{MODELS[a.better]} significantly better" if a.significant else "neither"
+        made.append({"question": a.name, "first": first, "second": second, "side": side})
+    return made
 
 
 def findings(means: list[Average], count: Count, with_classes: Count) -> tuple[Finding, ...]:
     """The paper's claims on pairs."""
-    share = count.first / count.n
-    better = finding_on(
-        "figure-4b/better",
-        "confirmed" if 0 < share < 0.5 else "differs",
-        f"The HMM is better calibrated on {count.first} of {count.n} pairs, significantly on {count.first_significant}; the CRF on "
-        f"{count.second}, significantly on {count.second_significant}. By Algorithm 1 alone the HMM would be better on "
-        f"{count.n - count.paper_second}; by intervals of Algorithm 2 that do not overlap, the HMM on "
-        f"{count.paper_first_significant} and the CRF on {count.paper_second_significant}. " + also(with_classes),
-        {
-            "pairs": count.n,
-            "HMM better": count.first,
-            "HMM significantly": count.first_significant,
-            "CRF significantly": count.second_significant,
-            "HMM by Algorithm 1": count.n - count.paper_second,
-        },
-        f"HMM better on {count.first} of {count.n}, significantly on {count.first_significant}",
-    )
+    verdict = held(0 < count.first < count.n / 2)
+    better = finding_on("figure-4b/better", verdict, count=count, more=with_classes)
     return better, average_finding(means, "pairs", "figure-4b/average")

@@ -14,15 +14,81 @@ import numpy as np
 from howsure.calibration import paper
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
-from howsure.experiments.coref_models import PARTS, Pairs, documents, fitted
+from howsure.corpora.conll2012 import read_conll2012
+from howsure.corpora.coreference import gum_documents
+from howsure.corpora.document import Document
+from howsure.corpora.reading import corpus_path
+from howsure.english import shipped
+from howsure.english.annotating import reparsed
+from howsure.errors import InputError
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, short, shown
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, short, shown
 from howsure.kernels.cells import Floats
+from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
+from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
 from howsure.plots.panels import pair_panels
 from howsure.verbs.check import check
 
 CLOSE = 0.003  # what a figure of 300 dots can show
 MENTIONS = {"predicted": "found mentions", "gold": "gold mentions"}
+# What is trained on, what a temperature is fitted on, and what is asked about: on OntoNotes as the paper, on GUM by its splits.
+PARTS = {"conll-2011": ("train", "test", "dev"), "gum": ("train", "dev", "test")}
+
+
+def documents(corpus: str, part: str, limit: int | None = None) -> list[Document]:
+    """Documents with gold mentions and parses: GUM's own, or those of the English pipeline where the corpus has none."""
+    if corpus == "gum":
+        return gum_documents(part)[:limit]
+    files = sorted(corpus_path(corpus, part).rglob("*_conll"))
+    gold = [f for f in files if f.name.endswith("gold_conll")] or files
+    if not gold:
+        raise InputError(f"there is no *_conll file below {corpus_path(corpus, part)}.")
+    read = [d for f in gold for d in read_conll2012(f)][:limit]
+    return list(reparsed(shipped.model(), read))
+
+
+def fitted(
+    work: Work,
+    settings: dict[str, Any],
+    train: list[Document],
+    tune: list[Document],
+    *,
+    mentions: str,
+    costs: bool = False,
+) -> CorefModel:
+    """A model with the temperature that was fitted on `tune`; kept for other experiments and runs."""
+    key = {k: settings[k] for k in ("data", "data_fingerprint", "limit", "epochs")}
+    key |= {"mentions": mentions, "costs": costs}
+
+    def make() -> CorefModel:
+        work(f"training on {mentions} mentions{' with error costs' if costs else ''}")
+        model = fit_coref(train, mentions=mentions, costs=costs, epochs=settings["epochs"], rng=0)
+        given = [model.candidates(d) for d in tune]
+        raw = [model.posterior(d, m, temperature=1.0) for d, m in zip(tune, given, strict=True)]
+        gold = [gold_clusters(d, m) for d, m in zip(tune, given, strict=True)]
+        return model.with_temperature(fit_temperature(raw, gold, "likelihood"))
+
+    return work.kept("coref", key, make, lambda model, path: model.save(path), CorefModel.load)
+
+
+class Pairs:
+    """All pairs of mentions of all documents: label, exact probability, document; and samples when asked for."""
+
+    def __init__(self, model: CorefModel, given: list[Document]) -> None:
+        used = [d for d in given if d.mentions]
+        found = [model.candidates(d) for d in used]
+        self.posteriors = [model.posterior(d, m) for d, m in zip(used, found, strict=True)]
+        gold = [gold_clusters(d, m) for d, m in zip(used, found, strict=True)]
+        lower = [np.tril_indices(len(e), -1) for e in gold]
+        self.y = np.concatenate([e[i] == e[j] for e, (i, j) in zip(gold, lower, strict=True)])
+        self.q = np.concatenate([p.pairs()[at] for p, at in zip(self.posteriors, lower, strict=True)])
+        self.document = np.repeat(np.arange(len(used)), [len(i) for i, _ in lower])
+        self.n_documents, self.n_mentions = len(used), sum(map(len, gold))
+
+    def sampled(self, n: int, rng: np.random.Generator) -> Any:
+        """The pairs' frequencies in n sampled clusterings of each document."""
+        seen = [pair_frequencies(p.samples(n, rng)) for p in self.posteriors]
+        return np.concatenate([s[np.tril_indices(len(s), -1)] for s in seen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +109,16 @@ class Row:
 
     def cells(self) -> tuple[Any, ...]:
         """Of the table."""
-        return (
-            MENTIONS[self.mentions],
-            self.how,
-            f"{self.n:,}",
-            f"{self.base_rate:.4f}",
-            f"{self.published:.4f}",
-            f"{self.interval.low:.4f} – {self.interval.high:.4f}",
-            shown(self.error),
-            f"{self.brier:.5f}",
-            f"{self.largest:.3f}",
-        )
+        first = MENTIONS[self.mentions], self.how, f"{self.n:,}", f"{self.base_rate:.4f}", f"{self.published:.4f}"
+        interval = f"{self.interval.low:.4f} – {self.interval.high:.4f}"
+        return *first, interval, shown(self.error), f"{self.brier:.5f}", f"{self.largest:.3f}"
 
 
 def settings(quick: bool) -> dict[str, Any]:
     """The paper's bin size and samples; `quick` takes a few documents."""
-    few = {"limit": 4, "epochs": 1, "bin_size": 500, "simulations": 500, "samples": [10, 100], "costs": False}
-    full = {
-        "limit": None,
-        "epochs": 4,
-        "bin_size": 5_000,
-        "simulations": 10_000,
-        "samples": [10, 100, 1_000],
-        "costs": True,
-    }
-    return {"quick": quick, **(few if quick else full)}
+    few = {"limit": 4, "epochs": 1, "bin_size": 500, "simulations": 500, "samples": [10, 100]}
+    full = {"limit": None, "epochs": 4, "bin_size": 5_000, "simulations": 10_000, "samples": [10, 100, 1_000]}
+    return {"quick": quick, **(few if quick else full), "costs": not quick}
 
 
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
@@ -94,33 +145,24 @@ def studied(
             work(f"{n:,} samples, {MENTIONS[mentions]}")
             drawn = pairs.sampled(n, rng)
             rows.append(_row(settings, mentions, f"{n:,} samples", pairs, drawn, rng))
-        panels[MENTIONS[mentions]] = {
-            "exact": paper.adaptive_bins(pairs.y, pairs.q, settings["bin_size"]),
-            f"{settings['samples'][-1]:,} samples": paper.adaptive_bins(pairs.y, drawn, settings["bin_size"]),
-        }
+        both = {"exact": pairs.q, f"{settings['samples'][-1]:,} samples": drawn}
+        bins = {how: paper.adaptive_bins(pairs.y, q, settings["bin_size"]) for how, q in both.items()}
+        panels[MENTIONS[mentions]] = bins
         flat = Pairs(model.with_temperature(1.0), test)
         rows.append(_row(settings, mentions, "no temperature", flat, flat.q, rng))
         if settings["costs"]:
-            costly = Pairs(
-                fitted(work, settings, train, tune, mentions=mentions, costs=True).with_temperature(1.0), test
-            )
+            with_costs = fitted(work, settings, train, tune, mentions=mentions, costs=True)
+            costly = Pairs(with_costs.with_temperature(1.0), test)
             rows.append(_row(settings, mentions, "error costs", costly, costly.q, rng))
-        about.append(
-            f"{MENTIONS[mentions]}: {pairs.n_mentions:,} in {pairs.n_documents} documents, temperature {model.temperature:.3f}"
-        )
+        found = f"{MENTIONS[mentions]}: {pairs.n_mentions:,} in {pairs.n_documents} documents"
+        about.append(f"{found}, temperature {model.temperature:.3f}")
     corpus = "OntoNotes (CoNLL-2011)" if settings["data"] == "conll-2011" else "OntoGUM"
+    sizes = {"train": len(train), "tune": len(tune), "test": len(test)}
     return {
         "findings": findings(rows, settings),
         "figures": (_figure(panels, settings["bin_size"]),),
         "tables": (_table(rows, settings["bin_size"]),),
-        "notes": (
-            f"Trained on {len(train)} documents of {corpus}, the temperature fitted on {len(tune)}, asked on {len(test)}; "
-            + "; ".join(about)
-            + ".",
-            "Exact and sampled rows are after the temperature; the rows without it, and with error costs, have none. A mention found "
-            "that is not in the gold corefers with nothing.",
-            "Algorithm 2's interval takes pairs as independent and adds the sampling noise a second time; ours takes documents as independent.",
-        ),
+        "notes": notes_on("figure-5", corpus=corpus, about="; ".join(about), **sizes),
         "data": f"{corpus}, {len(test)} documents asked",
     }
 
@@ -132,20 +174,12 @@ def _row(settings: dict[str, Any], mentions: str, how: str, pairs: Pairs, q: Flo
     high = q >= 1 / 3
     upper = check(pairs.y[high], q[high], groups=pairs.document[high], rng=None)
     assert isinstance(upper, Calibration)
-    off = q - pairs.q
-    return Row(
-        mentions,
-        how,
-        len(q),
-        float(pairs.y.mean()),
-        paper.calibration_error(pairs.y, q, settings["bin_size"]),
-        paper.calibration_interval(pairs.y, q, settings["bin_size"], settings["simulations"], rng),
-        made.error,
-        float(np.mean((q - pairs.y) ** 2)),
-        float(np.abs(off).max()),
-        float(np.sqrt(np.mean(off**2))),
-        upper.bias.gap,
-    )
+    off, size = q - pairs.q, settings["bin_size"]
+    published = paper.calibration_error(pairs.y, q, size)
+    interval = paper.calibration_interval(pairs.y, q, size, settings["simulations"], rng)
+    brier, largest, rms = np.mean((q - pairs.y) ** 2), np.abs(off).max(), np.sqrt(np.mean(off**2))
+    numbers = published, interval, made.error, float(brier), float(largest), float(rms)
+    return Row(mentions, how, len(q), float(pairs.y.mean()), *numbers, upper.bias.gap)
 
 
 def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Figure:
@@ -164,8 +198,9 @@ def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Fig
 
 
 def _table(rows: list[Row], bin_size: int) -> Table:
-    columns = ("mentions", "probabilities", "pairs", "base rate", f"CalibErr, β = {bin_size:,}", "Algorithm 2", "debiased [95%, documents]", "Brier", "largest deviation")  # fmt: skip
-    return Table("pairs", "Pairs of mentions", columns, tuple(r.cells() for r in rows))
+    columns = ("mentions", "probabilities", "pairs", "base rate", f"CalibErr, β = {bin_size:,}", "Algorithm 2")
+    more = ("debiased [95%, documents]", "Brier", "largest deviation")
+    return Table("pairs", "Pairs of mentions", (*columns, *more), tuple(r.cells() for r in rows))
 
 
 def findings(rows: list[Row], settings: dict[str, Any]) -> tuple[Finding, ...]:
@@ -182,32 +217,15 @@ def _of(rows: list[Row], mentions: str, how: str) -> Row:
 
 def below_one_percent(rows: list[Row]) -> Finding:
     """CalibErr below .01, and what that is worth."""
-    plain, gold = _of(rows, "predicted", "no temperature"), _of(rows, "gold", "no temperature")
-    return finding_on(
-        "figure-5/below-one-percent",
-        "confirmed" if plain.published < 0.01 else "differs",
-        f"On the mentions that the system finds, {plain.n:,} pairs, the paper's measure gives {plain.published:.4f} and the debiased one, "
-        f"documents being independent, {shown(plain.error)}. The number is small because most pairs are easy: only {plain.base_rate:.2%} of "
-        f"them corefer, so that answering 0 to every pair would have a CalibErr of {plain.base_rate:.4f}, and answering {plain.base_rate:.4f} to all "
-        f"one of 0. On gold mentions, where {gold.base_rate:.1%} of {gold.n:,} pairs corefer, it is {gold.published:.4f} ({shown(gold.error)} debiased). "
-        "That it is the smallest error of the paper is thus no ground to call this the most calibrated of its models: the others are asked questions with "
-        "other base rates. The Brier score tells a model from a constant: always the base rate would have "
-        f"{plain.base_rate * (1 - plain.base_rate):.5f}, the model has {plain.brier:.5f}.",
-        {
-            "caliberr": plain.published,
-            "debiased": plain.error.value or 0.0,
-            "base_rate": plain.base_rate,
-            "gold_caliberr": gold.published,
-            "brier": plain.brier,
-        },
-        f"{plain.published:.4f} on {plain.n:,} pairs of found mentions; {gold.published:.4f} on {gold.n:,} of gold ones",
-    )
+    plain, gold = (_of(rows, mentions, "no temperature") for mentions in MENTIONS)
+    constant = plain.base_rate * (1 - plain.base_rate)  # the Brier score of always the base rate
+    verdict = held(plain.published < 0.01)
+    return finding_on("figure-5/below-one-percent", verdict, plain=plain, gold=gold, constant=constant)
 
 
 def overconfident(rows: list[Row]) -> Finding:
     """Where q is a third or more."""
-    plain, gold = _of(rows, "predicted", "no temperature"), _of(rows, "gold", "no temperature")
-    gap = plain.gap
+    gap, gold = (_of(rows, mentions, "no temperature").gap for mentions in MENTIONS)
     low, high = gap.low or 0.0, gap.high or 0.0
     verdict: Verdict = "confirmed" if low > 0 else "differs" if high < 0 else "undecided"
     say = {
@@ -215,61 +233,28 @@ def overconfident(rows: list[Row]) -> Finding:
         "differs": "Too low, the other way round.",
         "undecided": "So few documents cannot tell: the interval has both signs.",
     }[verdict]
-    return finding_on(
-        "figure-5/overconfident",
-        verdict,
-        f"Where q ≥ ⅓, mean q - mean y is {gap.value:+.4f} [{low:+.4f}, {high:+.4f}] on found mentions and "
-        f"{gold.gap.value:+.4f} [{gold.gap.low:+.4f}, {gold.gap.high:+.4f}] on gold ones (95%, documents as groups). {say}",
-        {"gap": gap.value or 0.0, "low": low, "high": high, "gold_gap": gold.gap.value or 0.0},
-        f"q - p = {gap.value:+.3f} [{low:+.3f}, {high:+.3f}] where q ≥ ⅓",
-    )
+    return finding_on("figure-5/overconfident", verdict, gap=gap, low=low, high=high, gold=gold, say=say)
 
 
 def sampling(rows: list[Row], settings: dict[str, Any]) -> Finding:
     """Exact probabilities beside 1,000 samples'."""
-    exact = _of(rows, "gold", "exact")
-    few, many = (_of(rows, "gold", f"{n:,} samples") for n in (settings["samples"][0], settings["samples"][-1]))
-    first, ten, found = (_of(rows, "predicted", how) for how in ("exact", few.how, many.how))
-    return finding_on(
-        "figure-5/sampling",
-        "corrected",
-        "They are exact in one pass: with A[i, k] = P(a_i = k), later mentions never merge earlier clusters, so Q[i, :i] = A[i, :i] Q[:i, :i]. "
-        f"Of {many.how} the worst pair is off by {many.largest:.3f} (gold mentions; {found.largest:.3f} found), the root mean square by {many.rms:.4f}; "
-        f"of {few.how} by {few.largest:.3f} and {few.rms:.4f}. On gold mentions the noise of few samples counts as miscalibration: the debiased error is "
-        f"{shown(exact.error)} exact, {shown(few.error)} with {few.how}, {shown(many.error)} with {many.how}; the Brier score {exact.brier:.5f}, "
-        f"{few.brier:.5f} and {many.brier:.5f}. On found mentions, nearly all of whose pairs are near 0, it hardly shows in CalibErr "
-        f"({first.published:.4f} exact, {ten.published:.4f} with {ten.how}, {found.published:.4f} with {found.how}).",
-        {
-            "exact": exact.error.value or 0.0,
-            "few": few.error.value or 0.0,
-            "many": many.error.value or 0.0,
-            "largest_deviation": many.largest,
-            "brier_exact": exact.brier,
-            "brier_few": few.brier,
-            "brier_many": many.brier,
-        },
-        f"exact; {many.how} are off by up to {max(many.largest, found.largest):.3f}",
-    )
+    hows = ["exact", *(f"{settings['samples'][i]:,} samples" for i in (0, -1))]
+    exact, few, many = (_of(rows, "gold", how) for how in hows)
+    first, ten, found = (_of(rows, "predicted", how) for how in hows)
+    of = {"exact": exact, "few": few, "many": many, "first": first, "ten": ten, "found": found}
+    return finding_on("figure-5/sampling", "corrected", of, largest=max(many.largest, found.largest))
 
 
 def costs(rows: list[Row]) -> Finding:
     """Training with error costs, as the paper's system is."""
-    pairs = [(m, _of(rows, m, "no temperature"), _of(rows, m, "error costs")) for m in ("predicted", "gold")]
-    worse = all((b.error.value or 0.0) > (a.error.value or 0.0) for _, a, b in pairs)
-    apart = all((b.error.low or 0.0) > (a.error.high or 0.0) for _, a, b in pairs)
-    said = "; ".join(
-        f"{'found' if m == 'predicted' else 'gold'} mentions {shown(a.error)} without, {shown(b.error)} with"
-        for m, a, b in pairs
-    )
-    numbers = {f"{m}_{name}": r.error.value or 0.0 for m, a, b in pairs for name, r in (("plain", a), ("costs", b))}
+    pairs = {m: (_of(rows, m, "no temperature"), _of(rows, m, "error costs")) for m in MENTIONS}
+    (plain, costly), (gold, gold_costly) = pairs.values()
+    worse = all(b.error.value > a.error.value for a, b in pairs.values())
+    apart = all((b.error.low or 0.0) > (a.error.high or 0.0) for a, b in pairs.values())
     return finding_on(
         "figure-5/costs",
         "extended",
-        f"They make it {'worse' if worse else 'no worse'} calibrated. Costs (3 for a new entity that is none, 1 for a wrong link, 0.1 for a link where there is none) move probability away from costly answers "
-        f"by design. Debiased error: {said}. {'The intervals do not overlap. ' if apart else ''}Plain likelihood is the default here.",
-        numbers,
-        "; ".join(
-            f"{b.published:.4f} with costs, {a.published:.4f} without ({'found' if m == 'predicted' else 'gold'})"
-            for m, a, b in pairs
-        ),
+        {"plain": plain, "costly": costly, "gold": gold, "gold_costly": gold_costly},
+        worse="worse" if worse else "no worse",
+        apart="The intervals do not overlap. " if apart else "",
     )

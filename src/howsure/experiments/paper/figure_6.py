@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import date
 from itertools import combinations, pairwise
 from typing import Any
@@ -13,7 +13,7 @@ from howsure.events.exploration import Exploration
 from howsure.events.timeline import all_periods, document_count, more_than, period_start
 from howsure.experiments.explored import PLANS, TITLES, asked, explored, gold_counts, gold_pairs, proposed_pairs
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, short
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, short
 from howsure.plots.timelines import timeline_figure
 from howsure.posteriors.answers import CountLaw
 
@@ -63,7 +63,6 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     """Explore, draw, and say what the bands do to the paper's readings. The seed of all draws is a document's name."""
     every = PLANS[settings["data"]]["every"]
     main = {q: explored(work, settings, q, samples=settings["samples"]) for q in asked(settings)}
-    base = main["attack"]
     laid = {q: cells(e, every) for q, e in main.items()}
     others: dict[str, list[Cell]] = {}
     if settings["data"] != "nyt":  # each is a run of its own; on two hundred thousand articles that is too long
@@ -72,12 +71,15 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         for t in TEMPERATURES:
             warm = explored(work, settings, "attack", samples=settings["samples"], temperature=t)
             others[f"{t:g}"] = cells(warm, every)
-    held = _coverages(main, settings, every)
+    covered = _coverages(main, settings, every)
+    notes = notes_on("figure-6", of=main["attack"].manifest, samples=settings["samples"])
+    if settings["data"] != "nyt":
+        notes += notes_on("figure-6, muc" if settings["data"] else "figure-6, stories")
     return {
-        "findings": findings(laid, others, held, every),
+        "findings": findings(laid, others, covered, every),
         "figures": _figures(main, every),
         "tables": (_totals(main),),
-        "notes": _notes(base, settings),
+        "notes": notes,
         "data": TITLES[settings["data"]],
     }
 
@@ -113,16 +115,11 @@ def between_actors(laid: list[Cell]) -> Changes:
 
 
 def _changes(pairs: list[tuple[Cell, Cell]]) -> Changes:
-    n = sure = overlapping = sure_overlapping = 0
-    for a, b in pairs:
-        if a.best == b.best:
-            continue
-        up, down = (b, a) if b.best > a.best else (a, b)
-        is_sure = more_than(up.law, down.law) >= SURE
-        overlaps = up.law.interval(0.95)[0] <= down.law.interval(0.95)[1]
-        n, sure = n + 1, sure + is_sure
-        overlapping, sure_overlapping = overlapping + overlaps, sure_overlapping + (overlaps and is_sure)
-    return Changes(n, sure, overlapping, sure_overlapping)
+    sure, overlaps = [], []
+    for down, up in (sorted(pair, key=lambda c: c.best) for pair in pairs if pair[0].best != pair[1].best):
+        sure.append(more_than(up.law, down.law) >= SURE)
+        overlaps.append(up.law.interval(0.95)[0] <= down.law.interval(0.95)[1])
+    return Changes(len(sure), sum(sure), sum(overlaps), sum(map(all, zip(sure, overlaps, strict=True))))
 
 
 def _coverages(main: dict[str, Exploration], settings: dict[str, Any], every: str) -> dict[str, Coverage]:
@@ -141,11 +138,8 @@ def _coverages(main: dict[str, Exploration], settings: dict[str, Any], every: st
         for gold in counts:
             wanted = set(gold) | days
             none = document_count(np.zeros(0))
-            held = 0
-            for cell in wanted:
-                low, high = laws.get(cell, none).interval(0.95)
-                held += low <= gold.get(cell, 0) <= high
-            inside += [len(wanted), held]
+            bands = {cell: laws.get(cell, none).interval(0.95) for cell in wanted}
+            inside += [len(wanted), sum(low <= gold.get(cell, 0) <= high for cell, (low, high) in bands.items())]
         made[question] = Coverage(*inside)
     return made
 
@@ -165,18 +159,11 @@ def _figures(main: dict[str, Exploration], every: str) -> tuple[Figure, ...]:
         }
         what = "“attack”" if question == "attack" else "22 violent verbs, wide rules"
         caption = f"Documents per {every} with an agent of {what}"
-        specification = _with_long_names(timeline_figure(lines, caption, every))
-        figures.append(
-            Figure(f"6{letter}", f"{caption}: mean, 50, 80 and 95% bands, and one-best (dashed).", specification)
-        )
+        drawn = timeline_figure(lines, caption, every)
+        for layer in drawn["layer"]:  # names of organisations are long
+            layer["encoding"]["color"]["legend"] |= {"labelLimit": 300}
+        figures.append(Figure(f"6{letter}", f"{caption}: mean, 50, 80 and 95% bands, and one-best (dashed).", drawn))
     return tuple(figures)
-
-
-def _with_long_names(specification: dict[str, Any]) -> dict[str, Any]:
-    """Names of organisations are long."""
-    for layer in specification["layer"]:
-        layer["encoding"]["color"]["legend"] |= {"labelLimit": 300}
-    return specification
 
 
 def _totals(main: dict[str, Exploration]) -> Table:
@@ -190,22 +177,8 @@ def _totals(main: dict[str, Exploration]) -> Table:
     return Table("totals", "Documents over the whole corpus", columns, tuple(rows))
 
 
-def _notes(base: Exploration, settings: dict[str, Any]) -> tuple[str, ...]:
-    n, undated = base.manifest["n_documents"], base.manifest["n_undated"]
-    first = f"{n:,} documents ({undated:,} without a date), {base.manifest['first']} to {base.manifest['last']}; {settings['samples']} clusterings a document."
-    made = [
-        first,
-        "The bands hold the uncertainty of coreference and nothing else: not the parser's, the lexicon's or the writer's.",
-    ]
-    if not settings["data"]:
-        made.append("There is no corpus below HOWSURE_DATA: the stories, their countries and their events are made up. They show the method, not the world.")  # fmt: skip
-    if settings["data"] == "muc":
-        made.append("News of 1988 to 1990 in upper case about Latin America; actors are organisations rather than countries, periods months rather than quarters, as there are only nine quarters.")  # fmt: skip
-    return tuple(made)
-
-
 def findings(
-    laid: dict[str, list[Cell]], others: dict[str, list[Cell]], held: dict[str, Coverage], every: str
+    laid: dict[str, list[Cell]], others: dict[str, list[Cell]], covered: dict[str, Coverage], every: str
 ) -> tuple[Finding, ...]:
     """The claims in the paper's order."""
     made = [
@@ -218,67 +191,44 @@ def findings(
     made.append(entities(laid["attack"]))
     if "0.5" in others:
         made.append(narrow(laid["attack"], others["0.5"], others["2"]))
-    if held:
-        made.append(gold(held))
+    if covered:
+        made.append(gold(covered))
     return tuple(made)
 
 
-def _told(changes: dict[str, Changes]) -> str:
-    return "; ".join(f"{q}: {c.n - c.sure} of {c.n}" for q, c in changes.items())
+def _unsure(changes: dict[str, Changes], every: str) -> tuple[Verdict, dict[str, Any]]:
+    """Whether the posterior leaves open a twentieth of the differences that one-best counts show; and their numbers."""
+    n, sure, overlapping, both = (sum(c) for c in zip(*map(astuple, changes.values()), strict=True))
+    told = "; ".join(f"{q}: {c.n - c.sure} of {c.n}" for q, c in changes.items())
+    share = 1 - sure / n if n else 0.0
+    made = {"n": n, "sure": sure, "overlapping": overlapping, "both": both, "share": share}
+    return "not tested" if not n else held(share >= 0.05), {**made, "unsure": n - sure, "told": told, "every": every}
 
 
 def unreal(changes: dict[str, Changes], every: str) -> Finding:
     """Bumps of a one-best line."""
-    n, sure = sum(c.n for c in changes.values()), sum(c.sure for c in changes.values())
-    share = 1 - sure / n if n else 0.0
-    return finding_on(
-        "figure-6/unreal",
-        "not tested" if not n else "confirmed" if share >= 0.05 else "differs",
-        f"One-best counts of an actor change {n} times from one {every} to the next. The posterior is sure of the direction (95%) "
-        f"{sure} times, and does not know in {n - sure} ({_told(changes)}).",
-        {"changes": n, "sure": sure, "share_unsure": share},
-        f"{n - sure} of {n} changes ({share:.0%}) are not sure",
-    )
+    verdict, numbers = _unsure(changes, every)
+    return finding_on("figure-6/unreal", verdict, numbers)
 
 
 def two_actors(changes: dict[str, Changes], every: str) -> Finding:
     """Who did more, and whether overlapping intervals answer that."""
-    n, sure = sum(c.n for c in changes.values()), sum(c.sure for c in changes.values())
-    overlapping = sum(c.overlapping for c in changes.values())
-    both = sum(c.sure_overlapping for c in changes.values())
-    share = 1 - sure / n if n else 0.0
-    return finding_on(
-        "figure-6/two-actors",
-        "not tested" if not n else "confirmed" if share >= 0.05 else "differs",
-        f"Of {n} comparisons of two actors in a {every} whose one-best counts differ, P(more) is below 95% in {n - sure} ({_told(changes)}). The paper reads "
-        f"this off overlapping intervals; the probability itself is exact and sharper: in {both} of the {overlapping} comparisons whose 95% intervals "
-        "overlap it is above 95% all the same. `howsure explore --actor A,B` uses each document's joint as well.",
-        {"comparisons": n, "sure": sure, "overlapping": overlapping, "sure_overlapping": both},
-        f"{n - sure} of {n} ({share:.0%}) not conclusive; of {overlapping} overlaps {both} are",
-    )
+    verdict, numbers = _unsure(changes, every)
+    return finding_on("figure-6/two-actors", verdict, numbers)
 
 
 def normal(laid: list[Cell]) -> Finding:
     """m ± 1.96 s."""
-    alive = [c for c in laid if c.law.mean > 0.005]
-    below = sum(c.law.mean - 1.96 * c.law.sd < 0 for c in alive)
+    laws = [c.law for c in laid if c.law.mean > 0.005]
+    below = sum(law.mean - 1.96 * law.sd < 0 for law in laws)
     masses = [
-        float(sum(p for k, p in enumerate(c.law.probabilities) if abs(k - c.law.mean) <= 1.96 * c.law.sd + 1e-12))
-        for c in alive
+        float(sum(p for k, p in enumerate(law.probabilities) if abs(k - law.mean) <= 1.96 * law.sd + 1e-12))
+        for law in laws
     ]
-    short = sum(m < 0.95 for m in masses)
-    exact = [
-        float(c.law.probabilities[a : b + 1].sum()) for c in alive for a, b in [c.law.interval(0.95)]
-    ]  # fmt: skip
-    return finding_on(
-        "figure-6/normal",
-        "extended",
-        f"That is a normal approximation, and called one. A count is Poisson-binomial given the documents' probabilities, so its quantiles are exact. Of {len(alive)} counts with a mean above "
-        f"0.005, m ± 1.96 s begins below 0 in {below} and holds less than 95% of the posterior in {short} (at worst {min(masses, default=1.0):.1%}; the quantile "
-        f"interval {min(exact, default=1.0):.1%}).",
-        {"counts": len(alive), "below_zero": below, "short": short, "least_mass": min(masses, default=1.0)},
-        f"exact quantiles; m ± 1.96 s dips below 0 in {below} of {len(alive)}",
-    )
+    exact = [float(law.probabilities[a : b + 1].sum()) for law in laws for a, b in [law.interval(0.95)]]
+    least, least_exact = min(masses, default=1.0), min(exact, default=1.0)
+    numbers = {"n": len(laws), "below": below, "short": sum(m < 0.95 for m in masses)}
+    return finding_on("figure-6/normal", "extended", numbers, least=least, least_exact=least_exact)
 
 
 def few_samples(laid: list[Cell], few: list[Cell]) -> Finding:
@@ -290,16 +240,8 @@ def few_samples(laid: list[Cell], few: list[Cell]) -> Finding:
     same = sum(a.law.interval(0.95) == b.law.interval(0.95) for a, b in both)
     worst = float(off.max()) if len(off) else 0.0
     relative = float(np.sqrt(np.mean((off / sd) ** 2))) if len(off) else 0.0
-    verdict: Verdict = "not tested" if not both else "confirmed" if relative <= 0.5 else "differs"
-    return finding_on(
-        "figure-6/few-samples",
-        verdict,
-        f"Over the {len(both)} counts that are uncertain (sd above 0.05), the means of 10 samples differ from those of 400 by {relative:.0%} of the posterior's sd "
-        f"(root mean square; at worst by {worst:.2f} documents), and {same} of the 95% intervals are the same. Noise of S samples is sd/√S: "
-        "32% with 10, 10% with 100, 5% with 400.",
-        {"counts": len(both), "relative_rms": relative, "worst": worst, "same_intervals": same},
-        f"means within {relative:.0%} of an sd; {same} of {len(both)} intervals the same",
-    )
+    verdict: Verdict = "not tested" if not both else held(relative <= 0.5)
+    return finding_on("figure-6/few-samples", verdict, n=len(both), relative=relative, worst=worst, same=same)
 
 
 def entities(laid: list[Cell]) -> Finding:
@@ -308,13 +250,7 @@ def entities(laid: list[Cell]) -> Finding:
     others = np.array([c.entities for c in laid])
     r = float(np.corrcoef(means, others)[0, 1]) if len(laid) > 2 and means.std() and others.std() else 0.0
     extra = float(others.sum() / means.sum() - 1) if means.sum() else 0.0
-    return finding_on(
-        "figure-6/entities",
-        "confirmed" if r > 0.95 else "differs",
-        f"Over {len(laid)} counts of an actor in a period the two means correlate by {r:.3f}; there are {extra:.1%} more entities than documents.",
-        {"correlation": r, "more_entities": extra},
-        f"correlation {r:.3f}, {extra:+.1%}",
-    )
+    return finding_on("figure-6/entities", held(r > 0.95), n=len(laid), r=r, extra=extra)
 
 
 def narrow(laid: list[Cell], sharp: list[Cell], flat: list[Cell]) -> Finding:
@@ -324,30 +260,17 @@ def narrow(laid: list[Cell], sharp: list[Cell], flat: list[Cell]) -> Finding:
         return float(sum(b - a for c in cells for a, b in [c.law.interval(0.95)]))
 
     widths = width(sharp), width(laid), width(flat)
-    return finding_on(
-        "figure-6/narrow",
-        "confirmed" if widths[0] < widths[1] < widths[2] else "differs",
-        f"With its scores sharpened (temperature ½) the 95% intervals are together {widths[0]:.0f} documents wide, as they are {widths[1]:.0f}, flattened (temperature 2) "
-        f"{widths[2]:.0f}. Which is right only labels can tell: docs/studies/muc-study.md sets them against MUC's keys, docs/guides/explore.md has `howsure label`.",
-        {"sharpened": widths[0], "as_is": widths[1], "flattened": widths[2]},
-        f"total width {widths[0]:.0f}, {widths[1]:.0f} and {widths[2]:.0f} at temperatures ½, 1 and 2",
-    )
+    return finding_on("figure-6/narrow", held(widths[0] < widths[1] < widths[2]), widths=widths)
 
 
-def gold(held: dict[str, Coverage]) -> Finding:
+def gold(covered: dict[str, Coverage]) -> Finding:
     """Bands against what people counted."""
     said = "; ".join(
         f"{q}: {c.held} of {c.cells} gold counts ({c.held / c.cells:.0%}), of the reachable ones {c.reachable_held} of {c.reachable_cells} ({c.reachable_held / c.reachable_cells:.0%})"
-        for q, c in held.items()
+        for q, c in covered.items()
     )
-    share = min(c.held / c.cells for c in held.values())
-    best = max(c.reachable_held / c.reachable_cells for c in held.values())
-    return finding_on(
-        "figure-6/gold",
-        "extended",
-        f"They are {'' if share >= 0.9 else 'not '}here. The paper had no labels. MUC has: which organisation did it, document by document. The 95% bands hold {said}; reachable are events that "
-        "get any probability at all. The bands are of coreference alone: of another verb, or an agent that the parse does not show, they know nothing, and they "
-        "are not intervals for what people would count. docs/studies/muc-study.md says where events are lost.",
-        {f"{q}_{k}": v for q, c in held.items() for k, v in asdict(c).items()},
-        f"95% bands hold {share:.0%} of gold counts at worst, {best:.0%} of reachable ones at best",
-    )
+    numbers = {f"{q}_{k}": v for q, c in covered.items() for k, v in asdict(c).items()}
+    share = min(c.held / c.cells for c in covered.values())
+    best = max(c.reachable_held / c.reachable_cells for c in covered.values())
+    no = "" if share >= 0.9 else "not "
+    return finding_on("figure-6/gold", "extended", numbers=numbers, no=no, said=said, share=share, best=best)

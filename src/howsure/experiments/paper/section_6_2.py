@@ -18,7 +18,7 @@ from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 from howsure.experiments.explored import TITLES, Pair, asked, explored, gold_pairs, proposed_pairs
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, finding_on
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, shown, untested
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
 
@@ -83,15 +83,13 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             required, optional = gold_pairs(q)
             errors[q] = ranges(proposed_pairs(e, required, optional))
     both = [d for ds in doubted.values() for d in ds]
+    near_and_sure = {"low": 0.5 - NEAR, "high": 0.5 + NEAR, "sure": SURE}
+    by_question = ", ".join(f"{q}: {len(ds):,}" for q, ds in doubted.items())
     return {
         "findings": findings(both, errors),
         "figures": (_figure(errors),) if errors else (),
         "tables": (_kinds(both), *([_errors(errors)] if errors else []), _nearest(doubted)),
-        "notes": (
-            f"Near ½ is {0.5 - NEAR:g} to {0.5 + NEAR:g}, sure is {SURE:g} and more. {len(both):,} answers with a probability above 0 "
-            f"({', '.join(f'{q}: {len(ds):,}' for q, ds in doubted.items())}).",
-            "Read the documents themselves with `howsure top FOLDER --uncertain`; no text of a corpus is kept here.",
-        ),
+        "notes": notes_on("section-6.2", **near_and_sure, n=len(both), by_question=by_question),
         "data": TITLES[settings["data"]],
     }
 
@@ -124,16 +122,8 @@ def _doubt(document: dict[str, Any], chain: dict[str, Any], probability: float, 
     at = bisect_right(sentences, start)
     named = [abs(at - bisect_right(sentences, d["word"])) for d in chain["described"]]
     hinge = 0.0 if chain["with_link"] is None else chain["with_link"] - chain["without_link"]
-    return Doubt(
-        chain["id"],
-        chain["actor"],
-        probability,
-        agent in PRONOUNS,
-        len(chain["links"]),
-        hinge,
-        min(named, default=0),
-        rivals,
-    )
+    numbers = len(chain["links"]), hinge, min(named, default=0), rivals
+    return Doubt(chain["id"], chain["actor"], probability, agent in PRONOUNS, *numbers)
 
 
 def ranges(pairs: list[Pair]) -> list[Range]:
@@ -156,7 +146,7 @@ def near(d: Doubt) -> bool:
 
 
 def _kinds(doubted: list[Doubt]) -> Table:
-    close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
+    close, sure = _near_and_sure(doubted)
     rows = []
     for i, kind in enumerate(KINDS):
         counts = [sum(d.kinds[i] for d in group) for group in (close, sure)]
@@ -167,18 +157,9 @@ def _kinds(doubted: list[Doubt]) -> Table:
 
 
 def _errors(errors: dict[str, list[Range]]) -> Table:
-    rows = tuple(
-        (q, f"{r.low:g} – {r.high:g}", r.n, "–" if r.wrong is None else _share(r.wrong))
-        for q, rs in errors.items()
-        for r in rs
-    )
-    return Table(
-        "errors", "How often the one-best answer is wrong", ("question", "probability", "answers", "wrong [95%]"), rows
-    )
-
-
-def _share(e: Estimate) -> str:
-    return f"{e.value:.2f}" + ("" if e.low is None else f" [{e.low:.2f}, {e.high:.2f}]")
+    rows = tuple((q, f"{r.low:g} – {r.high:g}", r.n, shown(r.wrong, 2)) for q, rs in errors.items() for r in rs)
+    columns = ("question", "probability", "answers", "wrong [95%]")
+    return Table("errors", "How often the one-best answer is wrong", columns, rows)
 
 
 def _nearest(doubted: dict[str, list[Doubt]]) -> Table:
@@ -194,20 +175,14 @@ def _nearest(doubted: dict[str, list[Doubt]]) -> Table:
 
 def _figure(errors: dict[str, list[Range]]) -> Figure:
     caption = "How often the one-best answer is wrong, by the probability given"
-    records = [
-        {
-            "panel": q,
-            "range": f"{r.low:g} – {r.high:g}",
-            "share": r.wrong.value,
-            "low": r.wrong.value if r.wrong.low is None else r.wrong.low,
-            "high": r.wrong.value if r.wrong.high is None else r.wrong.high,
-            "label": f"n = {r.n}",
-        }
-        for q, rs in errors.items()
-        for r in rs
-        if r.wrong is not None
-    ]
-    return Figure("errors", caption + ", with 95% intervals over documents.", share_panels(records, title=caption, y_title="one-best is wrong"))  # fmt: skip
+    records = []
+    for q, r in ((q, r) for q, rs in errors.items() for r in rs):
+        if r.wrong is not None:
+            low, high = (r.wrong.value if end is None else end for end in (r.wrong.low, r.wrong.high))
+            at = {"panel": q, "range": f"{r.low:g} – {r.high:g}", "share": r.wrong.value, "low": low, "high": high}
+            records.append({**at, "label": f"n = {r.n}"})
+    drawn = share_panels(records, title=caption, y_title="one-best is wrong")
+    return Figure("errors", caption + ", with 95% intervals over documents.", drawn)
 
 
 def findings(doubted: list[Doubt], errors: dict[str, list[Range]]) -> tuple[Finding, ...]:
@@ -220,37 +195,24 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     claim = "section-6-2/wrong-where-unsure"
     if not errors:
         why = "There are no labels to tell: MUC's keys are not below HOWSURE_DATA."
-        return replace(finding_on(claim, "not tested", why, {}, "–"), paper="–")
+        return replace(untested(claim, why), paper="–")
     rs = errors["violence" if "violence" in errors else "attack"]
-    middle, yes, no = rs[2], rs[-1], rs[0]
-    shares = [0.0 if r.wrong is None else r.wrong.value for r in (middle, yes, no)]
+    asked = {"near ½": rs[2], "sure of an event (q ≥ 0.95)": rs[-1], "sure of none (q < 0.05)": rs[0]}
+    middle, yes, no = asked.values()
+    shares = [0.0 if r.wrong is None else r.wrong.value for r in asked.values()]
     doubted = ", ".join(
         f"{name} {s:.0%} of {r.n}"
         + ("" if r.wrong is None or r.wrong.low is None else f" [{r.wrong.low:.0%}, {r.wrong.high:.0%}]")
-        for name, r, s in zip(
-            ("near ½", "sure of an event (q ≥ 0.95)", "sure of none (q < 0.05)"), (middle, yes, no), shares, strict=True
-        )
+        for (name, r), s in zip(asked.items(), shares, strict=True)
     )
-    apart = [_above(middle, r) for r in (yes, no)]
-    return finding_on(
-        claim,
-        "extended",
-        f"The one-best answer is wrong: {doubted} (MUC's keys). "
-        + (
-            "Near ½ it is wrong more often than on either side."
-            if all(apart)
-            else f"Near ½ it is wrong {'more often than' if apart[1] else 'no more often, clearly, than'} where there is surely no event, and "
-            f"{'more often than' if apart[0] else 'not clearly more often than'} where there surely is one. A probability of 0.95 and more should be wrong "
+    near = "more often than on either side."
+    if not (_above(middle, yes) and _above(middle, no)):
+        near = (
+            f"{'more often than' if _above(middle, no) else 'no more often, clearly, than'} where there is surely no event, and "
+            f"{'more often than' if _above(middle, yes) else 'not clearly more often than'} where there surely is one. A probability of 0.95 and more should be wrong "
             "in 5% at most: that doubt is not about coreference, and this posterior does not know of it. What it is was not studied."
-        ),
-        {
-            "wrong_near_half": shares[0],
-            "wrong_sure_yes": shares[1],
-            "wrong_sure_no": shares[2],
-            "n_near_half": middle.n,
-        },
-        f"wrong near ½ {shares[0]:.0%}; sure of an event {shares[1]:.0%}; sure of none {shares[2]:.0%}",
-    )
+        )
+    return finding_on(claim, "extended", doubted=doubted, near=near, shares=shares, n=middle.n)
 
 
 def _above(a: Range, b: Range) -> bool:
@@ -260,46 +222,33 @@ def _above(a: Range, b: Range) -> bool:
     return a.wrong.low > b.wrong.high
 
 
+def _near_and_sure(doubted: list[Doubt]) -> tuple[list[Doubt], list[Doubt]]:
+    return [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
+
+
 def hangs_on_links(doubted: list[Doubt]) -> Finding:
     """Does a single link decide?"""
-    close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
-    linked, decided = sum(d.links > 0 for d in close), sum(d.hinge >= HINGE for d in close)
-    pronouns = sum(d.pronoun for d in close)
-    easy = sum(d.links > 0 for d in sure)
-    n = len(close)
-    share = decided / n if n else 0.0
+    close, sure = _near_and_sure(doubted)
+    n, linked = len(close), sum(d.links > 0 for d in close)
+    decided = sum(d.hinge >= HINGE for d in close)
+    named = (
+        f" In {n - linked} the agent itself is named, and doubted because it may be one entity with another actor, which the rule of a "
+        "unique actor then throws out."
+    )
     return finding_on(
         "section-6-2/hangs-on-links",
-        "not tested" if not n else "confirmed" if linked > n / 2 else "differs",
-        f"Of {n} answers near ½, {linked} need a link between the agent and a mention that names the actor ({easy} of {len(sure)} sure ones do); in {decided} one "
-        f"link decides (the probability with it and without it differ by ½ or more), and {pronouns} have a pronoun for an agent."
-        + (
-            f" In {n - linked} the agent itself is named, and doubted because it may be one entity with another actor, which the rule of a "
-            "unique actor then throws out."
-            if linked < n
-            else ""
-        ),
-        {
-            "near_half": n,
-            "linked": linked,
-            "one_link_decides": decided,
-            "pronouns": pronouns,
-            "sure": len(sure),
-            "sure_linked": easy,
-        },
-        f"{linked} of {n} need a link, {decided} ({share:.0%}) hang on one",
+        "not tested" if not n else held(linked > n / 2),
+        {"n": n, "linked": linked, "decided": decided, "share": decided / n if n else 0.0},
+        pronouns=sum(d.pronoun for d in close),
+        n_sure=len(sure),
+        easy=sum(d.links > 0 for d in sure),
+        named=named if linked < n else "",
     )
 
 
 def many_actors(doubted: list[Doubt]) -> Finding:
     """Do many actors in a document make doubt?"""
-    close, sure = [d for d in doubted if near(d)], [d for d in doubted if d.probability >= SURE]
+    close, sure = _near_and_sure(doubted)
     shares = [sum(d.rivals > 0 for d in g) / len(g) if g else 0.0 for g in (close, sure)]
-    return finding_on(
-        "section-6-2/many-actors",
-        "not tested" if not close or not sure else "confirmed" if shares[0] > shares[1] else "differs",
-        f"Another actor has a probability above 0 of being the agent in the same document for {shares[0]:.0%} of the {len(close)} answers near ½ and for "
-        f"{shares[1]:.0%} of the {len(sure)} sure ones.",
-        {"near_half": shares[0], "sure": shares[1]},
-        f"rivals in {shares[0]:.0%} near ½, {shares[1]:.0%} of the sure",
-    )
+    verdict: Verdict = "not tested" if not close or not sure else held(shares[0] > shares[1])
+    return finding_on("section-6-2/many-actors", verdict, shares=shares, n=len(close), n_sure=len(sure))

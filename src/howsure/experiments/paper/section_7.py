@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, calibrated, finding_on, shown
+from howsure.experiments.result import Finding, Table, calibrated, finding_on, held, notes_on, shown
 from howsure.experiments.tagging import Text, splits
 from howsure.kernels.cells import Floats
 from howsure.kernels.chains import crf_compiled
 from howsure.kernels.losses import soft_calibration_error
 from howsure.models.taggers.crf import Crf, state_scores
-from howsure.models.taggers.objective import CrfObjective
 from howsure.models.taggers.temperature import fit_temperature
-from howsure.models.taggers.training import CrfTrainer, lbfgs
+from howsure.models.taggers.training import CrfObjective, CrfTrainer, lbfgs
 from howsure.posteriors.chain import ChainPosterior
 
 LEAST = 1e-3  # marginals below are left out of the penalty
@@ -146,9 +145,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     for strength in settings["on_training"]:
         work(f"training with a penalty on the training text, strength {strength:g}")
         aim = Penalised(objective, whole, train, strength)
-        add(
-            f"training {strength:g}", f"penalty {strength:g} on the training text", fitted(whole, aim, objective), train
-        )
+        name = f"penalty {strength:g} on the training text"
+        add(f"training {strength:g}", name, fitted(whole, aim, objective), train)
     part = CrfTrainer(rest.words, rest.starts, rest.tags, settings["features"])
     smaller = part.objective(settings["l2"])
     plain = fitted(part, smaller, smaller)
@@ -160,43 +158,29 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         add(f"held-out {strength:g}", f"{share}, penalty {strength:g} on the rest", fitted(part, aim, smaller), held)
     posterior = plain.posterior(held.words, held.starts)
     found = fit_temperature(posterior, posterior.codes(held.tags)).temperature
-    add(
-        "temperature",
-        f"{share}, one temperature ({found:.3f}) from the rest",
-        plain.with_settings(temperature=found),
-        held,
-    )
+    name = f"{share}, one temperature ({found:.3f}) from the rest"
+    add("temperature", name, plain.with_settings(temperature=found), held)
     columns = ("CRF", "accuracy", "RMS error [95%]", "confidence less accuracy [95%]", "the same on its own text")
     caption = "The predicted tag on the test text; its own text is what the penalty or temperature was fitted to"
     table = Table("penalties", caption, columns, tuple(m.row for m in made.values()))
-    return {"findings": (finding(made),), "tables": (table,), "notes": NOTES}
-
-
-NOTES = (
-    "The penalty is N times the soft calibration error of all marginals above 0.001 (15 bins that share each probability between the two nearest "
-    "centres), which has a gradient; λ multiplies it. Sentences are what is independent.",
-)
+    return {"findings": (finding(made),), "tables": (table,), "notes": notes_on("section-7")}
 
 
 def finding(made: dict[str, Measured]) -> Finding:
     """Does any penalty lower the error clearly?"""
     none, part, warm = made["none"], made["part"], made["temperature"]
     trained = [m for k, m in made.items() if k.startswith("training")]
-    held = [m for k, m in made.items() if k.startswith("held-out")]
-    best = min((*trained, *held), key=lambda m: m.error.value)
+    folded = [m for k, m in made.items() if k.startswith("held-out")]
+    best = min((*trained, *folded), key=lambda m: m.error.value)
     base = none if best in trained else part
     helps = best.error.high is not None and best.error.high < base.error.value
     return finding_on(
         "section-7/penalty",
-        "confirmed" if helps else "differs",
-        f"On the training text the CRF is right in nearly all it says and not sure enough (confidence less accuracy {none.own_gap:+.3f}), on new "
-        f"text too sure ({none.gap.value:+.3f}). A penalty there pushes the wrong way: the error goes from {shown(none.error)} to "
-        + ", ".join(shown(m.error) for m in trained)
-        + f". On a held-out fold it knows the right direction, but the weights are many enough to fit that fold as well: from {shown(part.error)} to "
-        + ", ".join(shown(m.error) for m in held)
-        + f". One temperature from the same fold has one parameter and no such freedom: {shown(warm.error)}. The options that added such a penalty "
-        "to taggers and classifiers are therefore withdrawn; `--fit-temperature` and `howsure recalibrate` are what helps.",
-        {m.name: m.error.value for m in made.values()},
-        f"error {none.error.value:.3f} without; with a penalty on training text {', '.join(f'{m.error.value:.3f}' for m in trained)}; on a held-out fold "
-        f"{part.error.value:.3f} becomes {', '.join(f'{m.error.value:.3f}' for m in held)}; one temperature {warm.error.value:.3f}",
+        held(helps),
+        {"none": none, "part": part, "warm": warm},
+        numbers={m.name: m.error.value for m in made.values()},
+        trained=", ".join(shown(m.error) for m in trained),
+        held=", ".join(shown(m.error) for m in folded),
+        trained_errors=", ".join(f"{m.error.value:.3f}" for m in trained),
+        held_errors=", ".join(f"{m.error.value:.3f}" for m in folded),
     )

@@ -18,7 +18,17 @@ from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Finding, Table, calibrated, finding_on, judged, shown
+from howsure.experiments.result import (
+    CONFIDENCE_LEVEL,
+    Figure,
+    Finding,
+    Table,
+    calibrated,
+    finding_on,
+    judged,
+    notes_on,
+    shown,
+)
 from howsure.experiments.tagging import Workshop
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
@@ -116,11 +126,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         "findings": findings(named, by, accuracies, whole),
         "figures": (Figure("ner", f"{title} {len(whole.y):,} spans.", curve_panels(named, title=title)),),
         "tables": (_models(taggers, accuracies, named, whole, settings), _kinds(questions)),
-        "notes": (
-            f"{n:,} training sentences of GUM spread evenly, {test.n_sentences:,} for testing; entities are the outermost mentions with their "
-            "types, named or not. Spans asked about: those of probability 0.001 and more by any tagger, and the gold ones; sentences are independent.",
-            "A span is right if both ends and the kind are. Its probability is exact: the sum over all tag sequences in which it is one.",
-        ),
+        "notes": notes_on("thesis-ner", trained=n, tested=test.n_sentences),
     }
 
 
@@ -142,26 +148,10 @@ def _models(
         raw = calibration_error(whole.y, whole.q[name], settings["bin_size"])
         trained = f"{setting} {model.settings[setting]:g}"
         expected = float(whole.q[name].sum())
-        rows.append(
-            (
-                name,
-                trained,
-                accuracies[name],
-                shown(c.error),
-                raw,
-                c.brier.value,
-                f"{expected:.0f} of {int(whole.y.sum())}",
-            )
-        )
-    columns = (
-        "model",
-        "by dev",
-        "tag accuracy",
-        "RMS error [95%]",
-        f"Alg. 1, β = {settings['bin_size']:,}",
-        "Brier",
-        "spans expected",
-    )
+        spans = f"{expected:.0f} of {int(whole.y.sum())}"
+        rows.append((name, trained, accuracies[name], shown(c.error), raw, c.brier.value, spans))
+    alg_1 = f"Alg. 1, β = {settings['bin_size']:,}"
+    columns = ("model", "by dev", "tag accuracy", "RMS error [95%]", alg_1, "Brier", "spans expected")
     return Table("taggers", "Spans of all kinds", columns, tuple(rows))
 
 
@@ -178,20 +168,17 @@ def findings(
     named: dict[str, Calibration], pairs: dict[tuple[str, str], Pair], accuracies: dict[str, float], whole: Asked
 ) -> tuple[Finding, ...]:
     """What the thesis expects of discriminative models and of better features, asked of entities."""
-    errors = {n: 0.0 if c.error is None else c.error.value for n, c in named.items()}
     made = []
-    for first, second, claim in ((HMM, BASIC, "entities/basic"), (BASIC, ADVANCED, "entities/advanced")):
-        d = -pairs[first, second].error_squared
-        briers = {n: named[n].brier.value or 0.0 for n in (first, second)}
-        made.append(
-            finding_on(
-                claim,
-                judged(d.low, d.high),
-                f"Over {len(whole.y):,} spans, {int(whole.y.sum()):,} of them entities: {first} {shown(named[first].error)}, {second} "
-                f"{shown(named[second].error)}; difference of squared calibration errors {d!r}. Brier score {briers[first]:.4f} and {briers[second]:.4f}; tag "
-                f"accuracy {accuracies[first]:.4f} and {accuracies[second]:.4f}.",
-                {first: errors[first], second: errors[second], "difference of squares": d.value},
-                f"{errors[first]:.3f} against {errors[second]:.3f}; Brier {briers[first]:.3f} against {briers[second]:.3f}",
-            )
+    for names, claim in (((HMM, BASIC), "entities/basic"), ((BASIC, ADVANCED), "entities/advanced")):
+        d = -pairs[names].error_squared
+        a, b = (named[n] for n in names)
+        errors = {n: 0.0 if c.error is None else c.error.value for n, c in zip(names, (a, b), strict=True)}
+        found = finding_on(
+            claim,
+            judged(d.low, d.high),
+            {"names": names, "a": a, "b": b, "d": d, "n": len(whole.y), "true": int(whole.y.sum())},
+            numbers={**errors, "difference of squares": d.value},
+            accuracy=[accuracies[n] for n in names],
         )
+        made.append(found)
     return tuple(made)

@@ -18,19 +18,21 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.intervals import Estimate, squared_error_interval
 from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Table, short
-from howsure.experiments.thesis.synthetic_findings import findings
+from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, notes_on, short, shown
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 from howsure.plots.panels import score_panels
 
 CONFIDENCE_LEVEL = 0.95
+ROUNDING = 1e-12  # of a score, relative: sums in another order are not a rise
+END = 5  # points at either end of the sample sizes that are averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, progress: Work) -> d
         "findings": findings(doubled, stepped, grown),
         "figures": _figures(doubled, stepped, grown, n),
         "tables": (_table(stepped, n),),
-        "notes": _notes(settings),
+        "notes": notes_on("synthetic", k=settings["k"], rng=settings["rng"]),
     }
 
 
@@ -222,43 +224,170 @@ def _figures(doubled: list[Curve], stepped: list[Curve], grown: list[Curve], n: 
     for name, x_title, curves, uncalibrated, caption in plans:
         chosen = [c for c in curves if (c.population.k > 0) == uncalibrated]
         of = f"UNCALIB, k = {chosen[0].population.k:g}" if uncalibrated else "PERFECT"
-        specification = score_panels(
-            [r for c in chosen for r in c.records()],
-            title=f"{caption}: {of}",
-            x_title=x_title,
-            log_scales=name == "4.7",
-            separate=x_title == "sample size",
-        )
-        made.append(Figure(name, f"{caption}: {of}.", specification))
+        records, title = [r for c in chosen for r in c.records()], f"{caption}: {of}"
+        scales = {"log_scales": name == "4.7", "separate": x_title == "sample size"}
+        made.append(Figure(name, f"{title}.", score_panels(records, title=title, x_title=x_title, **scales)))
     return tuple(made)
 
 
 def _table(stepped: list[Curve], n: int) -> Table:
-    rows = tuple(
-        (
-            str(c.population),
-            "UNCALIB" if c.population.k else "PERFECT",
-            c.population.squared_error,
-            f"{c.ours[0].value:.5f} [{c.ours[0].low:.5f}, {c.ours[0].high:.5f}]",
-            float(c.score[0]),
-            float(c.score.min()),
-            float(c.score.max()),
-            c.population.noise,
-        )
-        for c in stepped
-    )
+    rows = []
+    for c in stepped:
+        of, scores = c.population, map(float, (c.score[0], c.score.min(), c.score.max()))
+        truth = str(of), "UNCALIB" if of.k else "PERFECT", of.squared_error
+        rows.append((*truth, shown(c.ours[0], 5), *scores, of.noise))
     small = int(stepped[0].x[0])
     columns = ("q", "truth", "θ²", "debiased [95%]", f"score, β = {small:,}", "least score", "largest", "E[t(1-t)]")
-    return Table("summary", f"The populations at n = {n:,}", columns, rows)
+    return Table("summary", f"The populations at n = {n:,}", columns, tuple(rows))
 
 
-def _notes(settings: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        "The thesis names no parameters of its beta distributions; these five go from two heaps at 0 and 1, as of a tagger, "
-        "over uniform, to one heap at 0, as of mention pairs.",
-        f"k = {settings['k']:g}, seed {settings['rng']}. PERFECT and UNCALIB share q and the uniforms that labels are drawn by. "
-        "Sample sizes have new pairs each.",
-        "The debiased estimate of θ² is drawn as it is, unbiased and so at times below 0; `howsure check` reports its root, 0 "
-        "at least. On the log axes of figure 4.7 what is below 1e-5 is drawn on a linear scale.",
-        "The thesis speaks of three sets of predictions and names two; of its CALIB and PERFECT one is meant.",
+def findings(doubled: list[Curve], stepped: list[Curve], grown: list[Curve]) -> tuple[Finding, ...]:
+    """The claims in the thesis's order."""
+    by_size = misprint(stepped), doubling(doubled, stepped), decreasing(doubled, stepped), unpredictable(stepped)
+    return *by_size, vanishing(grown), converging(grown), needs_bins(stepped, grown)
+
+
+def misprint(stepped: list[Curve]) -> Finding:
+    """t(p) above ½."""
+    of = [c.population for c in _uncalibrated(stepped)]
+    printed, clipped = (np.array([getattr(p, n) for p in of]) for n in ("squared_error_as_printed", "squared_error"))
+    ratio = float(np.max(printed / clipped))
+    return finding_on("synthetic/misprint", _verdict(ratio < 1.01), printed=printed, ratio=ratio, clipped=clipped)
+
+
+def doubling(doubled: list[Curve], stepped: list[Curve]) -> Finding:
+    """Jensen's inequality, and where it ends."""
+    rises = sum(int(_rose(c.score[:-1], c.score[1:]).sum()) for c in doubled)
+    tried = sum(len(c.score) - 1 for c in doubled)
+    multiples = multiple_rises = 0
+    for c in stepped:
+        for i, size in enumerate(c.x):
+            times = np.flatnonzero((c.x % size == 0) & (c.x > size))
+            multiples += len(times)
+            multiple_rises += int(_rose(c.score[i], c.score[times]).sum())
+    neighbours = sum(len(c.score) - 1 for c in stepped)
+    neighbour_rises = sum(int(_rose(c.score[:-1], c.score[1:]).sum()) for c in stepped)
+    counts = {"rises": rises, "tried": tried, "multiple_rises": multiple_rises, "multiples": multiples}
+    counts |= {"neighbour_rises": neighbour_rises, "neighbours": neighbours}
+    return finding_on("synthetic/doubling", _verdict(rises == 0), counts)
+
+
+def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
+    """PERFECT: the score against bin size is noise over β."""
+    perfect = _perfect(doubled)
+    many = [c.x <= np.sqrt(c.x[-1]) for c in perfect]  # where there are bins enough for an average
+    slopes = np.array([_slope(c.x[m], c.score[m]) for c, m in zip(perfect, many, strict=True)])
+    ratio = np.concatenate([(c.score / c.expected)[m] for c, m in zip(perfect, many, strict=True)])
+    line = _perfect(stepped)
+    rank = np.array([_rank_correlation(c.score) for c in line])
+    rising = np.mean(np.concatenate([_rose(c.score[:-1], c.score[1:]) for c in line]))
+    held = sum((c.ours[0].low or 0.0) <= 0.0 for c in perfect)
+    verdict, last = _verdict(slopes.max() < -0.9 and rank.max() < 0), int(perfect[0].x[many[0]][-1])
+    numbers = {"slopes": slopes, "ratio": ratio, "rank": rank, "rising": rising}
+    return finding_on("synthetic/decreasing", verdict, numbers, last=last, held=held, n=len(perfect))
+
+
+def unpredictable(stepped: list[Curve]) -> Finding:
+    """UNCALIB: a saw-tooth of the bin across ½, not chance."""
+    off, perfect = _uncalibrated(stepped), _perfect(stepped)
+    explained = np.array(
+        [1 - np.sum((c.score - c.expected) ** 2) / np.sum((c.score - c.score.mean()) ** 2) for c in off]
     )
+    chance_off, chance_perfect = (np.array([_relative_spread(c) for c in group]) for group in (off, perfect))
+    absolute, absolute_perfect = (float(np.mean([c.spread for c in group])) for group in (off, perfect))
+    least = np.array([c.expected.min() / c.population.squared_error for c in off])
+    median, worst = float(np.median(explained)), off[int(np.argmin(least))]
+    size = int(worst.x[np.argmin(worst.expected)])
+    verdict = _verdict(median < 0.5 or chance_off.mean() > chance_perfect.mean())
+    numbers = {"explained": explained, "median": median, "least": least, "worst": worst, "size": size}
+    numbers |= {"chance_off": chance_off, "chance_perfect": chance_perfect}
+    numbers |= {"absolute": absolute, "absolute_perfect": absolute_perfect}
+    return finding_on("synthetic/unpredictable", verdict, numbers)
+
+
+def vanishing(grown: list[Curve]) -> Finding:
+    """PERFECT with bins of √n."""
+    perfect = _perfect(grown)
+    slopes = np.array([_slope(c.x, c.score) for c in perfect])
+    ratio = np.array([np.mean(c.score / c.expected) for c in perfect])
+    last = max(perfect, key=lambda c: float(c.score[-1]))
+    verdict, score = _verdict(abs(slopes.mean() + 0.5) < 0.15), last.score[-1]
+    numbers = {"slopes": slopes, "ratio": ratio, "population": last.population, "n": int(last.x[-1])}
+    return finding_on("synthetic/vanishing", verdict, numbers, score=score, rms=np.sqrt(score))
+
+
+def converging(grown: list[Curve]) -> Finding:
+    """UNCALIB with bins of √n: θ² plus the noise."""
+    off, perfect = _uncalibrated(grown), _perfect(grown)
+    above = np.concatenate([c.score - c.population.squared_error for c in off])
+    noise = np.concatenate([c.population.noise / np.floor(np.sqrt(c.x)) for c in off])
+    expected = np.concatenate([c.expected - c.population.squared_error for c in off])
+    share, share_expected = (float(v @ noise / (noise @ noise)) for v in (above, expected))
+    first = np.mean([np.mean(c.score[:END]) / c.population.squared_error for c in off]) - 1
+    last = np.mean([np.mean(c.score[-END:]) / c.population.squared_error for c in off]) - 1
+    scatter, scatter_perfect = (float(np.mean([_scatter(c) for c in group])) for group in (off, perfect))
+    verdict = _verdict(abs(share - 1) < 0.25 and scatter > scatter_perfect)
+    numbers = {"share": share, "share_expected": share_expected, "first": first, "last": last}
+    return finding_on("synthetic/converging", verdict, numbers, scatter=scatter, scatter_perfect=scatter_perfect)
+
+
+def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
+    """The debiased estimate: flat in n, and no bin size to choose."""
+    off, perfect = _uncalibrated(grown), _perfect(grown)
+    ratios = [np.array([o.value for o in c.ours]) / c.population.squared_error for c in off]
+    first, last = (float(np.mean([r[part].mean() for r in ratios])) for part in (slice(END), slice(-END, None)))
+    pooled = np.concatenate(ratios)
+    error = float(np.std(pooled) / np.sqrt(len(pooled)))
+    flat = abs(first - last) < 4 * float(np.std(pooled)) * np.sqrt(2 / (END * len(ratios)))
+    values = np.concatenate([[o.value for o in c.ours] for c in perfect])
+    score = np.concatenate([c.score for c in perfect])
+    held = [_holds(c) for c in (*off, *perfect)]
+    coverage, n_intervals = float(np.mean(np.concatenate(held))), sum(map(len, held))
+    swing = np.array([c.score.max() / c.score.min() for c in _uncalibrated(stepped)])
+    good = flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error
+    numbers = {"first": first, "last": last, "coverage": coverage, "n_intervals": n_intervals, "error": error}
+    numbers |= {"swing": swing, "pooled": pooled, "half": 1.96 * error, "values": values, "score": score}
+    return finding_on("synthetic/needs-bins", "extended" if good else "confirmed", numbers)
+
+
+def _verdict(holds: bool | np.bool_) -> Verdict:
+    return "confirmed" if holds else "corrected"
+
+
+def _perfect(curves: list[Curve]) -> list[Curve]:
+    return [c for c in curves if c.population.k == 0]
+
+
+def _uncalibrated(curves: list[Curve]) -> list[Curve]:
+    return [c for c in curves if c.population.k > 0]
+
+
+def _rose(before: Floats, after: Floats) -> NDArray[np.bool_]:
+    return np.asarray(after > before * (1 + ROUNDING))
+
+
+def _slope(x: Ints, y: Floats) -> float:
+    """Of log y on log x."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def _rank_correlation(values: Floats) -> float:
+    """Spearman's, with the order the values stand in."""
+    return float(np.corrcoef(np.argsort(np.argsort(values)), np.arange(len(values)))[0, 1])
+
+
+def _relative_spread(c: Curve) -> float:
+    assert c.spread is not None
+    return float(np.mean(c.spread / c.expected))
+
+
+def _scatter(c: Curve) -> float:
+    """RMS distance of a point from its expectation, as a share of the expectation's fall from first to last x."""
+    away = float(np.sqrt(np.mean((c.score - c.expected) ** 2)))
+    noise = c.population.noise / np.sqrt(c.x[[0, -1]])
+    return away / float(noise[0] - noise[1])
+
+
+def _holds(c: Curve) -> NDArray[np.bool_]:
+    truth = c.population.squared_error
+    return np.array([(o.low or 0.0) <= truth <= (1.0 if o.high is None else o.high) for o in c.ours])

@@ -28,6 +28,13 @@ def inside(lengths: Ints) -> NDArray[np.bool_]:
     return np.arange(int(lengths.max(initial=0)))[None, :] < lengths[:, None]
 
 
+def not_last(starts: Ints) -> Ints:
+    """The tokens that are not the last of their chain."""
+    inner = np.ones(starts[-1], bool)
+    inner[starts[1:] - 1] = False
+    return np.flatnonzero(inner)
+
+
 def log_sum(x: Floats, axis: int) -> Floats:
     """log Σ exp along an axis; -inf where all are."""
     top = x.max(axis=axis, keepdims=True, initial=-np.inf)

@@ -67,31 +67,19 @@ def dense(a: Any) -> Floats:
 
 def tempered_rows(values: Floats, new: Floats, starts: Ints, counts: Ints, t: float) -> tuple[Floats, Floats]:
     """Each row's probabilities to the power 1/t, summing to one again. Rows are runs of `values`."""
-    rows = np.repeat(np.arange(len(new)), counts)
-    largest = np.maximum(new, _row_reduce(np.maximum, values, starts, counts))
     with np.errstate(divide="ignore"):
-        log_top = np.log(largest)
-        log_new, log_values = (np.log(new) - log_top) / t, (np.log(values) - log_top[rows]) / t
-    new_power, power = np.exp(log_new), np.exp(log_values)
-    total = new_power + np.bincount(rows, power, len(new))
-    return power / total[rows], new_power / total
+        return softmax_rows(np.log(values) / t, np.log(new) / t, starts, counts)
 
 
 def softmax_rows(values: Floats, new: Floats, starts: Ints, counts: Ints) -> tuple[Floats, Floats]:
     """Scores to probabilities, row by row; -inf is a score too."""
     rows = np.repeat(np.arange(len(new)), counts)
-    largest = np.maximum(new, _row_reduce(np.maximum, values, starts, counts))
+    largest, some = new.copy(), counts > 0
+    if some.any():
+        largest[some] = np.maximum(new[some], np.maximum.reduceat(values, starts[some]))
     power, new_power = np.exp(values - largest[rows]), np.exp(new - largest)
     total = new_power + np.bincount(rows, power, len(new))
     return power / total[rows], new_power / total
-
-
-def _row_reduce(reduce: Any, values: Floats, starts: Ints, counts: Ints) -> Floats:
-    made = np.full(len(starts), -np.inf)
-    some = counts > 0
-    if some.any():
-        made[some] = reduce.reduceat(values, starts[some])
-    return made
 
 
 def uniforms(key: int, samples: Ints, mention: int) -> Floats:
@@ -141,15 +129,6 @@ def picks(u: Floats, row: Floats, new: float) -> Ints:
     # Rounding may leave the sum below u: the last entry with any probability then takes it.
     last = int(np.flatnonzero(row)[-1]) if row.any() else -1
     return np.minimum(found, last)
-
-
-def pair_frequencies(roots: NDArray[np.int32]) -> Floats:
-    """The share of samples in which each two mentions are together."""
-    n, size = roots.shape
-    together = np.zeros((size, size))
-    for sample in roots:
-        together += sample[:, None] == sample[None, :]
-    return together / n
 
 
 ROUNDS = 20

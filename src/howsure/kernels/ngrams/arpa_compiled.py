@@ -128,12 +128,14 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                     pos += 1
                 power = 0
                 while pos < n and 48 <= data[pos] <= 57:
-                    power = power * 10 + np.int64(data[pos]) - 48
+                    power = min(power * 10 + np.int64(data[pos]) - 48, 100_000)
                     pos += 1
                 scale += power if down else -power
-            if digits == 0:
+            if digits == 0 or scale < -300:
                 return pos, -made - 1, filled
-            value = sign * mantissa / 10.0**scale
+            value = sign * mantissa / 10.0 ** min(scale, 300)
+            if not np.isfinite(value):
+                return pos, -made - 1, filled
             if part == 1:
                 log_b[made] = value
                 break

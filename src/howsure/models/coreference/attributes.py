@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ DETERMINERS = {
 }
 IGNORED = word_list("ignored")
 ROLES = ("subject", "object", "oblique", "possessor", "other")
+ROLE_OF = {"nsubj": 0, "csubj": 0, "obj": 1, "iobj": 1, "obl": 2}  # by relation; nmod:poss is a possessor
+NUMBERS = {"governor_at": np.int64, "kind": np.uint8, "role": np.uint8}  # columns that are arrays
+MODIFIERS, EXTENDING = {"amod", "compound", "nummod", "flat"}, {"acl", "appos", "conj", "nmod", "advcl"}
 EDGE = "<edge>"
 DEEP = 12  # tokens above a head that are looked at
 
@@ -77,6 +81,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     words = document.words
     lower, empty, upos, xpos = tag_columns(document)
     lemmas = document.columns.get("lemma") or tuple(lower)
+    base = [x.lower() if x != "_" else w for x, w in zip(lemmas, lower, strict=True)]
     relations = document.columns.get("relation") or empty
     features = document.columns.get("features") or empty
     heads = document.heads
@@ -89,12 +94,12 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     facts = known(document, mentions, at.tolist(), [k[0] in KINDS[:3] for k in kinds])
     made: dict[str, list[object]] = {f.name: [] for f in fields(Attributes)[4:]}  # after start, end, head, sentence
     for m, h, (kind, gender, number, person), fact in zip(mentions, at.tolist(), kinds, facts, strict=True):
-        span = lower[m.start : m.end]
-        word = lower[h]
+        span, mine = lower[m.start : m.end], [c for c in children[h] if m.start <= c < m.end]
+        bases = [relations[c].split(":")[0] for c in mine]
         gender = gender or fact.gender
         if number == "s" and fact.noun == "group":
             number = "g"
-        if kind in KINDS[:2] and any(relations[c].startswith("conj") for c in children[h] if m.start <= c < m.end):
+        if kind in KINDS[:2] and any(relations[c].startswith("conj") for c in mine):
             number, gender = "p", "a" if fact.noun == "person" else ""
         governor = -1 if heads is None else int(heads[h])
         s = int(sentences[h])
@@ -102,12 +107,11 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
         det = DETERMINERS.get(span[0], "")
         if not det:
             det = "possessed" if any(w in ("'s", "’s") for w in span[:-1]) else "none"
-        bases = [relations[c].split(":")[0] for c in children[h] if m.start <= c < m.end]
         capital = [w for w in words[m.start : m.end] if w[:1].isupper()]
         row = {
             "kind": KINDS.index(kind),
-            "word": word,
-            "lemma": lemmas[h].lower() if lemmas[h] != "_" else word,
+            "word": lower[h],
+            "lemma": base[h],
             "tag": xpos[h],
             "first": span[0],
             "last": span[-1],
@@ -120,20 +124,12 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             "gender": gender,
             "number": number,
             "person": person,
-            "role": _role(relations[h]),
+            "role": 3 if relations[h] == "nmod:poss" else ROLE_OF.get(relations[h].split(":")[0], 4),
             "text": " ".join(span[1:] if len(span) > 1 and span[0] in DETERMINERS else span),
             "full": " ".join(span),
-            "content": frozenset(
-                lemmas[k].lower() if lemmas[k] != "_" else lower[k]
-                for k in range(m.start, m.end)
-                if lower[k] not in IGNORED
-            ),
-            "modifiers": frozenset(
-                lower[c]
-                for c in children[h]
-                if m.start <= c < m.end and relations[c].split(":")[0] in ("amod", "compound", "nummod", "flat")
-            ),
-            "inside": "+".join(sorted({b for b in bases if b in ("acl", "appos", "conj", "nmod", "advcl")})) or "none",
+            "content": frozenset(base[k] for k in range(m.start, m.end) if lower[k] not in IGNORED),
+            "modifiers": frozenset(lower[c] for c, b in zip(mine, bases, strict=True) if b in MODIFIERS),
+            "inside": "+".join(sorted(EXTENDING.intersection(bases))) or "none",
             "speaker": said[s].lower(),
             "addressee": addressees[s].lower(),
             "names": frozenset(w.lower() for w in capital if w.lower() not in IGNORED and w.lower() not in TITLES),
@@ -146,16 +142,9 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
         }
         for name, value in row.items():
             made[name].append(value)
-    return Attributes(
-        start=np.array([m.start for m in mentions], dtype=np.int64),
-        end=np.array([m.end for m in mentions], dtype=np.int64),
-        head=at,
-        sentence=sentences[at] if len(at) else np.zeros(0, np.int64),
-        governor_at=np.array(made.pop("governor_at"), dtype=np.int64),
-        kind=np.array(made.pop("kind"), dtype=np.uint8),
-        role=np.array(made.pop("role"), dtype=np.uint8),
-        **made,  # type: ignore[arg-type]
-    )
+    kept: dict[str, Any] = made | {k: np.array(made[k], dtype=kind) for k, kind in NUMBERS.items()}
+    start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
+    return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)
 
 
 def _kind(
@@ -196,14 +185,3 @@ def _above(h: int, heads: Ints | None) -> tuple[int, ...]:
     while heads is not None and (h := int(heads[h])) >= 0 and len(made) < DEEP:
         made.append(h)
     return tuple(made)
-
-
-def _role(relation: str) -> int:
-    base = relation.split(":")[0]
-    if base in ("nsubj", "csubj"):
-        return 0
-    if base in ("obj", "iobj"):
-        return 1
-    if base == "obl":
-        return 2
-    return 3 if relation == "nmod:poss" else 4

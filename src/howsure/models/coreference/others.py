@@ -11,7 +11,6 @@ Words need not be cut alike: characters other than white space are counted on bo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.corpora.document import Document, Mention
-from howsure.corpora.reading import numbered_lines
+from howsure.corpora.reading import json_documents
 from howsure.errors import InputError
 from howsure.posteriors.antecedents import AntecedentPosterior
 
@@ -103,18 +102,7 @@ class SystemScores:
 
 def read_system(path: str | Path) -> SystemScores:
     """The documents of a file of JSON lines; the forms are those named above. An error names file and line."""
-    made = []
-    for number, line in numbered_lines(path):
-        where = f"{path}, line {number}"
-        if line.strip():
-            try:
-                made.append(_document(json.loads(line), where))
-            except json.JSONDecodeError as error:
-                raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno}).") from None
-            except (TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
-                if isinstance(error, InputError):
-                    raise
-                raise InputError(f"{where}: the document cannot be read ({type(error).__name__}: {error}).") from None
+    made = list(json_documents(path, _document))
     if not made:
         raise InputError(f"{path} holds no documents.")
     return SystemScores(str(path), made)

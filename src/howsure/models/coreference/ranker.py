@@ -5,7 +5,8 @@ Scores of antecedents are the mean of the log-linear model's and the network's, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -39,11 +40,8 @@ ARRAYS: dict[str, Array | Names] = {
 }
 MENTIONS = ("gold", "predicted")
 NO_COSTS = (0.0, 0.0, 0.0)
-ERROR_COSTS = (
-    3.0,
-    1.0,
-    0.1,
-)  # of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein)
+# Of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein).
+ERROR_COSTS = (3.0, 1.0, 0.1)
 COMPILED_FROM = 20_000  # pairs
 NETWORK_RATE, NETWORK_DECAY, DROPPED = 0.002, 0.01, 0.2
 ASKED_AT_ONCE = 28
@@ -103,7 +101,7 @@ class CorefModel:
         if len(self.network.out):
             beside, beside_new = self.network.scores(made.vectors, made.rows, made.codes)
             pair, new = (pair + beside) / 2.0, (new + beside_new) / 2.0
-        return _posterior(pair / temperature, new / temperature, name)
+        return pair_posterior(pair / temperature, new / temperature, name)
 
     def with_temperature(self, temperature: float) -> CorefModel:
         """The same weights, their scores divided by `temperature`."""
@@ -115,16 +113,10 @@ class CorefModel:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz of plain arrays."""
-        settings = {
-            "mention_templates": self.used.mention,
-            "relation_templates": self.used.relation,
-            "crosses": self.used.cross,
-            "mentions": self.mentions,
-            "keeps_singletons": self.keeps_singletons,
-            "temperature": self.temperature,
-            "cut": self.cut,
-            "training": self.settings or {},
-        }
+        used = (self.used.mention, self.used.relation, self.used.cross)
+        settings: dict[str, Any] = dict(zip(("mention_templates", "relation_templates", "crosses"), used, strict=True))
+        settings |= {k: getattr(self, k) for k in ("mentions", "keeps_singletons", "temperature", "cut")}
+        settings["training"] = self.settings or {}
         halved = {k: w.astype(np.float16) for k, w in {"weights": self.weights, **self.network.arrays()}.items()}
         arrays = {**halved, "known": packed_names(sorted(self.known))}
         save_model(path, KIND, VERSION, settings, arrays)
@@ -141,17 +133,10 @@ class CorefModel:
         if size & (size - 1) or size < 2 or not used.known or not whole or settings.get("mentions") not in MENTIONS:
             raise InputError(f"{path} is damaged: its weights are not of the features that it names.")
         try:
-            return cls(
-                arrays["weights"].astype(np.float32, copy=False),
-                network,
-                frozenset(arrays["known"]),
-                used,
-                settings["mentions"],
-                settings["keeps_singletons"],
-                settings["temperature"],
-                None if settings["cut"] is None else float(settings["cut"]),
-                settings["training"],
-            )
+            weights, known = arrays["weights"].astype(np.float32, copy=False), frozenset(arrays["known"])
+            kept = (settings["mentions"], settings["keeps_singletons"], settings["temperature"])
+            cut = None if settings["cut"] is None else float(settings["cut"])
+            return cls(weights, network, known, used, *kept, cut, settings["training"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} is damaged: it has no {error}.") from None
 
@@ -169,7 +154,8 @@ def linear_scores(made: Features, used: Templates, weights: NDArray[np.float32])
     return pair, new
 
 
-def _posterior(pair: Floats, new: Floats, name: str) -> AntecedentPosterior:
+def pair_posterior(pair: Floats, new: Floats, name: str) -> AntecedentPosterior:
+    """The posterior of the scores of pairs j < i (row i(i-1)/2 + j) and of starting an entity."""
     square = np.full((len(new), len(new)), -np.inf)
     square[np.tril_indices(len(new), -1)] = pair
     return AntecedentPosterior.from_scores(square, new, name=name)
@@ -205,65 +191,16 @@ def gold_clusters(document: Document, mentions: Sequence[Mention]) -> NDArray[np
     return np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A document of which only this is known: whether one mention is the same entity as each of some others.
-
-    `answers` maps a mention's number to yes or no; a tuple of numbers stands for mentions of which any may be meant.
-    """
-
-    document: Document
-    mentions: tuple[Mention, ...]
-    mention: int
-    answers: tuple[tuple[tuple[int, ...], bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Lesson:
-    """A document's features and what is known: the gold entity of each mention, or a few answers."""
-
-    made: Features
-    gold: NDArray[np.int64] | Asked
-
-    def difference(self, pair: Floats, new: Floats, costs: Floats) -> tuple[Floats, Floats, float]:
-        """The loss's derivatives by the scores of pairs and of NEW, and the loss: minus the log-likelihood."""
-        from howsure.kernels.coreference.ranking_compiled import differences
-
-        if not isinstance(self.gold, Asked):
-            made: tuple[Floats, Floats, float] = differences(pair, new, self.gold, costs)
-            return made
-        return _asked_differences(self.gold, pair, new)
-
-
-def _asked_differences(asked: Asked, pair: Floats, new: Floats) -> tuple[Floats, Floats, float]:
-    """Derivatives of -Σ log P(answer) by the scores of the later mention of each two.
-
-    P(i and j are together) is Σ_k P(a_i = k) Q[k, j]; Q is taken as given. Of several mentions that may be meant, the most
-    probable is asked about.
-    """
-    p = _posterior(pair, new, "asked")
-    q = p.pairs()
-    good: dict[int, tuple[Floats, float]] = {}  # of each row: weights of its antecedents, and of NEW
-    for others, yes in asked.answers:
-        other = max(others, key=lambda k: q[asked.mention, k])
-        i, j = max(asked.mention, other), min(asked.mention, other)
-        weight, fresh = good.get(i, (np.ones(i), 1.0))
-        good[i] = (weight * (q[:i, j] if yes else 1.0 - q[:i, j]), 0.0 if yes else fresh)
-    d_pair, d_new, loss = np.zeros(len(pair)), np.zeros(len(new)), 0.0
-    for i, (weight, fresh) in good.items():
-        row, start = p.antecedents[i, :i], i * (i - 1) // 2
-        share = max(float(row @ weight + p.new[i] * fresh), 1e-300)
-        d_pair[start : start + i] = row - row * weight / share
-        d_new[i] = p.new[i] - p.new[i] * fresh / share
-        loss -= float(np.log(share))
-    return d_pair, d_new, loss
+# Of the scores of pairs and of NEW: the loss's derivatives by them, and the loss.
+Difference = Callable[[Floats, Floats], tuple[Floats, Floats, float]]
+Lesson = tuple[Document, Sequence[Mention], Difference]
 
 
 def fit_coref(
     documents: Sequence[Document],
     *,
     mentions: str = "gold",
-    asked: Sequence[Asked] = (),
+    asked: Sequence[Lesson] = (),
     epochs: int = 4,
     rate: float = 0.05,
     decay: float = 0.05,
@@ -287,14 +224,14 @@ def fit_coref(
     mentions : "gold" or "predicted"
         Train on the given mentions, or on those found in the parses; the ones gold lacks then start entities of
         their own.
-    asked : documents of which only a few answers are known; their likelihood is added.
+    asked : documents of which only a few answers are known, each with its mentions and its part of the loss.
     hidden, network_epochs : hidden units of the network (0 for none), and passes over the documents.
     costs : bool
         Raise the scores of wrong choices by error costs in training. Usual, and bad for calibration.
     without : names of feature templates to leave out.
     progress : called with the number of steps done and to do.
     """
-    from howsure.kernels.coreference.ranking_compiled import Trainer
+    from howsure.kernels.coreference.ranking_compiled import Trainer, differences
 
     generator = _validate.generator(rng)
     epochs, bits = _validate.count(epochs, "epochs"), _validate.count(bits, "bits")
@@ -302,19 +239,20 @@ def fit_coref(
         raise InputError(f"`bits` may be 28 at most; got {bits}.")
     used = templates(without)
     known = vocabulary(documents, least_count)
-    lessons = []
+    crossed, raised = used.crossed, np.array(ERROR_COSTS if costs else NO_COSTS)
+    lessons: list[tuple[Features, Difference]] = []
     for document in documents:
         if document.mentions is None:
             raise InputError(f'document "{document.name}" has no gold mentions to learn from.')
         given = candidate_mentions(document, mentions)
         if len(given):
-            lessons.append(_Lesson(features(document, given, known, used), gold_clusters(document, given)))
+            learnt = partial(differences, gold=gold_clusters(document, given), costs=raised)
+            lessons.append((features(document, given, known, used), learnt))
     if not lessons:
         raise InputError("no document has mentions to learn from.")
     n_documents = len(lessons)
-    lessons += [_Lesson(features(a.document, a.mentions, known, used), a) for a in asked]
+    lessons += [(features(document, given, known, used), learnt) for document, given, learnt in asked]
     trainer = Trainer(bits)
-    crossed, raised = used.crossed, np.array(ERROR_COSTS if costs else NO_COSTS)
     network = Network.started(DIMENSIONS, len(used.relation), hidden, generator)
     by_network = NetworkTrainer(network, decay=NETWORK_DECAY, dropped=DROPPED, rng=generator)
     passes = network_epochs if hidden else 0
@@ -325,16 +263,17 @@ def fit_coref(
         for batch in _batches(lessons, n_documents, linear, generator):
             if linear:
                 ((made, difference),) = batch
-                d_pair, d_new, _ = difference(*linear_scores(made, used, trainer.w), raised)
+                d_pair, d_new, _ = difference(*linear_scores(made, used, trainer.w))
                 slower = rate * (1.0 - 0.8 * through)
                 trainer.step(made.kind, made.values, made.codes, crossed, d_pair, d_new, slower, decay)
             else:
-                chosen = [(m.vectors, m.rows, m.codes, partial(d, costs=raised)) for m, d in batch]
+                chosen = [(m.vectors, m.rows, m.codes, d) for m, d in batch]
                 by_network.step(chosen, NETWORK_RATE * (1.0 - 0.95 * through))
             done += len(batch)
             if progress is not None:
                 progress(done, to_do)
-    singletons = _singleton_share(documents) > FEW_SINGLETONS
+    sizes = [n for d in documents for n in Counter(m.entity for m in d.mentions or ()).values()]
+    singletons = sizes.count(1) > FEW_SINGLETONS * len(sizes)
     settings = {"documents": n_documents, "asked": len(asked), "epochs": epochs, "rate": rate, "decay": decay}
     settings |= {"hidden": hidden, "network_epochs": passes, "costs": bool(costs), "least_count": least_count}
     weights = trainer.w.astype(np.float16).astype(np.float32)
@@ -342,20 +281,13 @@ def fit_coref(
 
 
 def _batches(
-    lessons: Sequence[_Lesson], n_documents: int, single: bool, rng: np.random.Generator
-) -> list[list[tuple[Features, Any]]]:
+    lessons: list[tuple[Features, Difference]], n_documents: int, single: bool, rng: np.random.Generator
+) -> list[list[tuple[Features, Difference]]]:
     """Lessons in random order: documents one by one, and, unless `single`, those of a few answers some at a time."""
     asked = n_documents + rng.permutation(len(lessons) - n_documents)
     size = 1 if single else ASKED_AT_ONCE
     groups = [[k] for k in range(n_documents)] + [list(asked[a : a + size]) for a in range(0, len(asked), size)]
-    return [[(lessons[k].made, lessons[k].difference) for k in groups[g]] for g in rng.permutation(len(groups))]
-
-
-def _singleton_share(documents: Sequence[Document]) -> float:
-    """The share of gold entities that have one mention."""
-    sizes = [np.unique([m.entity for m in d.mentions], return_counts=True)[1] for d in documents if d.mentions]
-    counts = np.concatenate(sizes) if sizes else np.zeros(0)
-    return float((counts == 1).mean()) if len(counts) else 0.0
+    return [[lessons[k] for k in groups[g]] for g in rng.permutation(len(groups))]
 
 
 OBJECTIVES = ("likelihood", "brier")
@@ -374,14 +306,15 @@ def fit_temperature(
 
     if objective not in OBJECTIVES:
         raise InputError(f"a temperature is fitted for likelihood or brier; got {objective!r}.")
-    loss = _minus_log_likelihood if objective == "likelihood" else pair_brier
-    low, high = np.log(RANGE)
-    found = minimize_scalar(
-        lambda x: loss([p.tempered(float(np.exp(x))) for p in posteriors], gold),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
+
+    def loss(log_t: float) -> float:
+        tempered = [p.tempered(float(np.exp(log_t))) for p in posteriors]
+        if objective == "brier":
+            return pair_brier(tempered, gold)
+        # A clustering whose probability underflows counts as the smallest number there is.
+        return -sum(max(p.log_probability(e), -1e6) for p, e in zip(tempered, gold, strict=True))
+
+    found = minimize_scalar(loss, bounds=tuple(np.log(RANGE)), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 
@@ -390,19 +323,14 @@ def fit_cut(
 ) -> float | None:
     """The cut of average linkage whose B³ F1 is best on documents whose clusterings are known; None where the clustering of
     large expected F is better. With `documents`, their gold mentions that were not found count as missed."""
-    missed = sum(len(d.mentions or ()) for d in documents) - sum(int(_linked(e).sum()) for e in gold)
+    linked = [np.unique(e, return_counts=True)[1] for e in gold]  # sizes of entities; those of one mention are left out
+    missed = sum(len(d.mentions or ()) for d in documents) - sum(int(n[n > 1].sum()) for n in linked)
     best, top = None, b_cubed([p.minimum_risk() for p in posteriors], gold, max(missed, 0))
     for cut in CUTS:
         value = b_cubed([p.linked(cut) for p in posteriors], gold, max(missed, 0))
         if value > top:
             best, top = cut, value
     return best
-
-
-def _linked(clusters: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each mention shares its cluster."""
-    _, which, counts = np.unique(clusters, return_inverse=True, return_counts=True)
-    return counts[which] > 1
 
 
 def b_cubed(found: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]], missed: int = 0) -> float:
@@ -417,11 +345,6 @@ def b_cubed(found: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]
         n += [(size > 1).sum() for size in sizes]
     precision, recall = share / np.maximum(n, 1)
     return float(2.0 * precision * recall / max(precision + recall, 1e-300))
-
-
-def _minus_log_likelihood(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float:
-    # A clustering whose probability underflows counts as the smallest number there is.
-    return -sum(max(p.log_probability(e), -1e6) for p, e in zip(posteriors, gold, strict=True))
 
 
 def pair_brier(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float:

@@ -75,7 +75,12 @@ def read_arpa(path: str | Path) -> LanguageModel:
         if made != n:
             line = raw.count(b"\n", 0, mark.end()) + abs(made) + (made >= 0)
             raise InputError(f"{path}, line {line}: not a line of a {order}-gram ({n:,} were announced).")
-        ids = vocabulary.read(words[:filled], 0, -1, grow=order == 1).astype(np.int64).reshape(n, order)
+        if n and log_p.max() > 1e-4:
+            raise InputError(f"{path}: a {order}-gram has a log probability above 0 ({log_p.max():g}).")
+        ids = vocabulary.read(words[:filled], 0, -1, grow=order == 1).astype(np.int64)
+        if ids.size != n * order:
+            raise InputError(f"{path}: a word of its {order}-grams holds white space.")
+        ids = ids.reshape(n, order)
         levels.append((ids, log_p * LN10, log_b * LN10))
     return _assembled(path, vocabulary, levels)
 
@@ -115,15 +120,9 @@ def _assembled(path: Any, vocabulary: Vocabulary, levels: list[Any]) -> Language
     log_b[log_b <= LOWEST * LN10 + 1e-6] = -np.inf
     log_p[1] = -np.inf
     characters = "▁" in set(vocabulary.words)
-    settings = {
-        "smoothing": "arpa",
-        "units": "words",
-        "sentences": bool(np.isfinite(log_p[2])),
-        "padding": 1,
-        "lowercase": False,
-        "closed": not np.isfinite(log_p[0]),
-        "notes": ["Its words were separated by ▁: give characters separated by spaces."] if characters else [],
-    }
+    settings: dict[str, Any] = {"smoothing": "arpa", "units": "words", "sentences": bool(np.isfinite(log_p[2]))}
+    settings |= {"padding": 1, "lowercase": False, "closed": not np.isfinite(log_p[0])}
+    settings["notes"] = ["Its words were separated by ▁: give characters separated by spaces."] if characters else []
     return LanguageModel(vocabulary, trie, log_p, log_b, settings)
 
 

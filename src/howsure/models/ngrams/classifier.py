@@ -114,9 +114,8 @@ def fit_ngrams(
         if progress is not None:
             progress(number + 1, len(classes))
     settings = {"method": "ngrams", "order": order, "units": units, "smoothing": smoothing, "min_count": min_count}
-    made = NgramClassifier(
-        classes, tuple(models), np.log(np.array(sizes) / sum(sizes)), {**settings, "texts": len(texts), "dev": []}
-    )
+    settings |= {"texts": len(texts), "dev": []}
+    made = NgramClassifier(classes, tuple(models), np.log(np.array(sizes) / sum(sizes)), settings)
     return made if dev is None else _tempered(made, *dev)
 
 
@@ -146,10 +145,8 @@ def _tempered(model: NgramClassifier, texts: Sequence[str], labels: Sequence[str
         by_z = q / total
         by_z[np.arange(n), gold] -= 1.0
         off = prior - model.log_prior
-        by_prior = by_z.mean(axis=0) + off / (9.0 * n)
-        return value + float(off @ off) / (18.0 * n), np.concatenate(
-            [[-scale * float((by_z * log_p).sum()) / n], by_prior]
-        )
+        by_x = [[-scale * float((by_z * log_p).sum()) / n], by_z.mean(axis=0) + off / (9.0 * n)]
+        return value + float(off @ off) / (18.0 * n), np.concatenate(by_x)
 
     start = np.concatenate([[0.0], model.log_prior])
     warmest = float(np.log(WARMEST))

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Result, drawn_by
+from howsure._result import Result, drawn_by, finite
 from howsure.errors import InputError
 from howsure.models.ngrams.evaluation import LN2, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
-from howsure.models.ngrams.vocabulary import BOS, UNK
+from howsure.models.ngrams.vocabulary import BOS, UNK, blocks
 
 MUST_AGREE = ("units", "sentences", "lowercase")
 PERMUTATIONS = 9_999
@@ -57,27 +57,15 @@ class ModelComparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data; None for infinite."""
-
-        def finite(x: float | None) -> float | None:
-            return x if x is not None and math.isfinite(x) else None
-
-        def power(bits: float) -> float | None:
-            return 2.0**bits if math.isfinite(bits) and bits < 1000 else None
-
+        bits = [finite(self.bits_a), finite(self.bits_b)]
         return {
             "verdict": self.verdict,
             "models": [self.a, self.b],
-            "words": self.words,
-            "sentences": self.sentences,
-            "left_out": self.left_out,
-            "cross_entropy": [finite(self.bits_a), finite(self.bits_b)],
-            "perplexity": [power(self.bits_a), power(self.bits_b)],
-            "difference": finite(self.difference),
-            "low": finite(self.low),
-            "high": finite(self.high),
-            "p_value": self.p_value,
-            "better_sentences": self.better_sentences,
-            "confidence_level": self.confidence_level,
+            **{name: getattr(self, name) for name in ("words", "sentences", "left_out")},
+            "cross_entropy": bits,
+            "perplexity": [2.0**b if b is not None and b < 1000 else None for b in bits],
+            **{name: finite(getattr(self, name)) for name in ("difference", "low", "high")},
+            **{name: getattr(self, name) for name in ("p_value", "better_sentences", "confidence_level")},
         }
 
     to_text = drawn_by("howsure.report.text.models.language_comparison_text")
@@ -100,10 +88,7 @@ def compared(
     for key in MUST_AGREE:
         if a.settings.get(key) != b.settings.get(key):
             raise InputError(f"the models read text differently ({key}): {a.settings.get(key)}, {b.settings.get(key)}.")
-    if not isinstance(source, bytes):
-        from howsure.models.ngrams.vocabulary import blocks
-
-        source = b"".join(blocks(source))
+    source = source if isinstance(source, bytes) else b"".join(blocks(source))
     pairs = []
     for model in (a, b):
         ids = model.ids(source)
@@ -121,26 +106,14 @@ def compared(
     with np.errstate(invalid="ignore"):
         d = sum_b - sum_a
     d = np.where(np.isnan(d), 0.0, d)  # impossible under both
-    value = (
-        float(sum_b.sum() / n - sum_a.sum() / n)
-        if np.isfinite(d).all()
-        else float(np.sign(np.sum(np.sign(d)))) * math.inf
-    )
-    half = ratio_half_width(d, sizes, confidence_level) if np.isfinite(d).all() else None
-    return ModelComparison(
-        *names,
-        words=n,
-        sentences=len(d),
-        left_out=int((~kept).sum()),
-        bits_a=float(sum_a.sum() / n),
-        bits_b=float(sum_b.sum() / n),
-        difference=value,
-        low=None if half is None else value - half,
-        high=None if half is None else value + half,
-        p_value=sign_flip_p_value(np.clip(d, -1e6, 1e6), rng),
-        better_sentences=int((d > 0).sum()),
-        confidence_level=confidence_level,
-    )
+    a_bits, b_bits, half = float(sum_a.sum() / n), float(sum_b.sum() / n), None
+    value = float(np.sign(np.sum(np.sign(d)))) * math.inf
+    if np.isfinite(d).all():
+        value, half = b_bits - a_bits, ratio_half_width(d, sizes, confidence_level)
+    limits = (None, None) if half is None else (value - half, value + half)
+    p, better = sign_flip_p_value(np.clip(d, -1e6, 1e6), rng), int((d > 0).sum())
+    found = (a_bits, b_bits, value, *limits, p, better, confidence_level)
+    return ModelComparison(*names, n, len(d), int((~kept).sum()), *found)
 
 
 def sign_flip_p_value(d: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS) -> float:

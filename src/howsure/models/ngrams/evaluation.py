@@ -25,14 +25,6 @@ def entropy(probs: Any) -> float:
     return float(-np.sum(p[p > 0] * np.log2(p[p > 0]))) + 0.0
 
 
-def cross_entropy(true: Any, model: Any) -> float:
-    """-Σ p log2 q, in bits; infinite where the model rules out what can happen."""
-    p, q = np.asarray(true, np.float64), np.asarray(model, np.float64)
-    if np.any((p > 0) & (q == 0)):
-        return math.inf
-    return float(-np.sum(p[p > 0] * np.log2(q[p > 0])))
-
-
 def perplexity_of(log2_probs: Any) -> float:
     """2 to the mean of -log2 p."""
     return float(2.0 ** -np.mean(np.asarray(log2_probs, np.float64)))
@@ -63,14 +55,8 @@ class Surprise:
     def to_dict(self) -> dict[str, Any]:
         """Words, bits, cross-entropy and perplexity with limits; None for infinite or missing."""
         low, high = (None if x is None else _power(x) for x in (self.low, self.high))
-        return {
-            "words": self.words,
-            "bits": _finite(self.bits),
-            "cross_entropy": _finite(self.per_word),
-            "perplexity": _finite(self.perplexity),
-            "low": low,
-            "high": high,
-        }
+        found = {"bits": self.bits, "cross_entropy": self.per_word, "perplexity": self.perplexity}
+        return {"words": self.words, **{k: finite(v) for k, v in found.items()}, "low": low, "high": high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +95,21 @@ class Evaluation(Result):
         """The answer in words."""
         a = self.all_words
         if not math.isfinite(a.bits):
-            smooth = (
-                ""
-                if self.smoothing != "mle"
-                else (
+            said = f"The perplexity is infinite: {self.impossible:,} of {a.words:,} words have probability 0."
+            if self.smoothing == "mle":
+                said += (
                     " Maximum likelihood gives nothing to what it has not seen: train with another `smoothing=`, such as "
                     "modified-kneser-ney, witten-bell, katz, interpolated or lidstone."
                 )
-            )
-            closed = " Words not in the closed vocabulary have none." if self.out_of_vocabulary else ""
-            return (
-                f"The perplexity is infinite: {self.impossible:,} of {a.words:,} words have probability 0.{smooth}"
-                f"{closed}"
-            )
+            return said + (" Words not in the closed vocabulary have none." if self.out_of_vocabulary else "")
         limits = "" if a.low is None or a.high is None else f" [{_power(a.low):.1f}, {_power(a.high):.1f}]"
+        ends, unknown = (
+            " with </s>" if self.sentences else "",
+            " and counted as <UNK>" if self.out_of_vocabulary else "",
+        )
         return (
-            f"Perplexity {a.perplexity:.1f}{limits}: {a.per_word:.3f} bits a word, over {a.words:,} words"
-            + (" with </s>" if self.sentences else "")
-            + f"; {self.out_of_vocabulary:,} of them are not in the vocabulary"
-            + (" and counted as <UNK>." if self.out_of_vocabulary else ".")
+            f"Perplexity {a.perplexity:.1f}{limits}: {a.per_word:.3f} bits a word, over {a.words:,} words{ends}; "
+            f"{self.out_of_vocabulary:,} of them are not in the vocabulary{unknown}."
         )
 
     @property
@@ -165,28 +147,16 @@ def evaluated(
         number = np.asarray(groups, np.int64)[number]
     bits, number, word = -log_prob[event] / LN2, number[event], ids[event]
     oov, end = word == UNK, word == EOS if model.frame else np.zeros(len(word), bool)
-
-    def surprise(kept: NDArray[np.bool_]) -> Surprise:
-        return _surprise(bits[kept], number[kept], confidence_level)
-
+    kept = (np.ones(len(bits), bool), ~oov, ~end, ~oov & ~end)
+    whole, known, no_ends, neither = (_surprise(bits[k], number[k], confidence_level) for k in kept)
+    asked = ~oov | model.has_unknown
+    accuracy = float((guess[event] == word)[asked].mean()) if asked.any() else 0.0
     orders = np.bincount(matched[event], minlength=model.order + 1)[1:]
-    lengths = np.diff(model.vocabulary.packed[1], prepend=0)
-    return Evaluation(
-        name,
-        text,
-        int((ids == EOS).sum()) if model.frame else 0,
-        surprise(np.ones(len(bits), bool)),
-        surprise(~oov),
-        surprise(~end),
-        surprise(~oov & ~end),
-        int(oov.sum()),
-        int(np.isinf(bits).sum()),
-        float((guess[event] == word)[~oov | model.has_unknown].mean()) if (~oov | model.has_unknown).any() else 0.0,
-        int(np.where(end, 1, lengths[word] + int(model.settings["units"] == "words")).sum()),
-        tuple(orders.tolist()),
-        confidence_level,
-        str(model.settings["smoothing"]),
-    )
+    lengths = np.diff(model.vocabulary.packed[1], prepend=0) + int(model.settings["units"] == "words")
+    characters, sentences = int(np.where(end, 1, lengths[word]).sum()), int((ids == EOS).sum()) if model.frame else 0
+    unknown, impossible, smoothing = int(oov.sum()), int(np.isinf(bits).sum()), str(model.settings["smoothing"])
+    found = (unknown, impossible, accuracy, characters, tuple(orders.tolist()), confidence_level, smoothing)
+    return Evaluation(name, text, sentences, whole, known, no_ends, neither, *found)
 
 
 def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:
@@ -210,10 +180,6 @@ def ratio_half_width(sums: NDArray[Any], sizes: NDArray[Any], level: float) -> f
     ratio = sums.sum() / sizes.sum()
     spread = np.sqrt(g / (g - 1) * np.sum((sums - ratio * sizes) ** 2)) / sizes.sum()
     return float(special.stdtrit(g - 1, 0.5 + level / 2) * spread)
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
 
 
 def _power(bits: float) -> float:

@@ -56,9 +56,9 @@ class Counts:
         return np.where(self.can_follow, 1.0 / self.n_events, 0.0)
 
     def events(self, order: int) -> Floats:
-        """Counts of the n-grams of an order, 0 for those that end in <s>."""
-        level = self.trie.level(order)
-        return np.where(self.trie.is_event[level], self.trie.count[level], 0).astype(np.float64)
+        """Counts of the n-grams of an order, 0 for those that end in <s>, and of words that cannot be predicted."""
+        made = self.trie.events(order)
+        return np.where(self.can_follow, made, 0.0) if order == 1 else made
 
     @cached_property
     def adjusted(self) -> NDArray[np.uint32]:

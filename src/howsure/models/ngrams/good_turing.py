@@ -110,12 +110,8 @@ def _turned(counts: Counts, turn: Any, parameters: dict[str, Any]) -> Estimate:
     notes: list[str] = []
     unseen = []
     p[trie.level(1)] = counts.uniform
-    for order in range(1, trie.order + 1):
-        if order == 1 and trie.order > 1:
-            continue
+    for order in range(min(2, trie.order), trie.order + 1):
         c = counts.events(order).astype(np.int64)
-        if order == 1:
-            c = np.where(counts.can_follow, c, 0)
         used = c if order == trie.order else c[trie.anchored(order, counts.padding)]
         if not used.any():  # no context of this order is whole: uniform steps on the way down
             flat_children(counts, p, b, order, c.astype(np.float64), 0.0)

@@ -175,16 +175,8 @@ class LanguageModel:
     def saved_arrays(self) -> dict[str, np.ndarray]:
         """The arrays of a model file."""
         text, ends = self.vocabulary.packed
-        return {
-            "vocabulary": text,
-            "ends": ends,
-            "bases": self.trie.bases,
-            "word": self.trie.word,
-            "start": self.trie.start,
-            "count": self.trie.count,
-            "log_p": self.log_p,
-            "log_b": self.log_b,
-        }
+        trie = {name: getattr(self.trie, name) for name in ("bases", "word", "start", "count")}
+        return {"vocabulary": text, "ends": ends, **trie, "log_p": self.log_p, "log_b": self.log_b}
 
     def save(self, path: str | Path) -> None:
         """Write a `.npz` file that is mapped, not read, when opened; no pickle. Or ARPA, if the name ends in `.arpa`."""

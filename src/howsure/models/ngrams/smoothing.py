@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ def maximum_likelihood(counts: Counts) -> Estimate:
     for order in range(1, trie.order + 1):
         c = counts.events(order)
         if order == 1:
-            c = np.where(counts.can_follow, c, 0.0)
             p[trie.level(1)] = c / c.sum()
             continue
         totals = trie.child_sums(c, order)
@@ -78,7 +76,7 @@ def longest(held_out: HeldOut) -> HeldOut:
 
 def _added(counts: Counts, alpha: float) -> Estimate:
     p, b = empty(counts)
-    trie, _v = counts.trie, counts.n_events
+    trie = counts.trie
     for order in range(1, trie.order + 1):
         c = counts.events(order)
         level = trie.level(order)
@@ -146,17 +144,9 @@ def _interpolated(
         if order == 1:
             p[level] = _words(counts, a[level], steps_of, uniform_base)
         else:
-            above = trie.level(order - 1)
-            fill = partial(_fill, counts, a, steps_of, p, b)
-            in_parallel(fill, above.start, above.stop)
+            tables = (trie.start, trie.word, trie.link, a)
+            in_parallel(kernel("discounted", len(trie)), tables, trie.level(order - 1), (steps_of, p, b))
     return Estimate(p, b, {"discounts": chosen}, tuple(notes))
-
-
-def _fill(
-    counts: Counts, a: NDArray[np.uint32], discounts: Floats, p: Floats, b: Floats, first: int, last: int
-) -> None:
-    trie = counts.trie
-    kernel("discounted", len(trie))(trie.start, trie.word, trie.link, a, first, last, discounts, p, b)
 
 
 def _words(counts: Counts, a: NDArray[np.uint32], discounts: Floats, uniform_base: bool) -> Floats:
@@ -191,8 +181,6 @@ def katz(counts: Counts, *, cut_off: int = CUT_OFF) -> Estimate:
     for order in range(1, trie.order + 1):
         level = trie.level(order)
         c = counts.events(order)
-        if order == 1:
-            c = np.where(counts.can_follow, c, 0.0)
         found = katz_ratios(count_of_counts(c, cut_off + 1), cut_off)
         if found is None:
             notes.append(f"Too few {order}-grams of each small count for Katz's ratios: 1/2 is taken from each count.")
@@ -233,7 +221,6 @@ def witten_bell(counts: Counts, *, uniform_base: bool = True) -> Estimate:
         level = trie.level(order)
         c = counts.events(order)
         if order == 1:
-            c = np.where(counts.can_follow, c, 0.0)
             kinds = float((c > 0).sum()) if uniform_base else 0.0
             p[level] = (c + kinds * counts.uniform) / (c.sum() + kinds)
             continue
@@ -261,7 +248,6 @@ def interpolated(counts: Counts, *, weights: list[float] | None = None) -> Estim
         level, share = trie.level(order), weights[order - 1]
         c = counts.events(order)
         if order == 1:
-            c = np.where(counts.can_follow, c, 0.0)
             p[level] = share * c / c.sum() + (1.0 - share) * counts.uniform
             continue
         above, parents = trie.level(order - 1), trie.parents(order)

@@ -26,12 +26,8 @@ from howsure.models.ngrams.vocabulary import BOS, EOS, RESERVED, UNK
 
 N_CODES = 28  # a-z, any other character, the start of the word
 SMOOTHING, COPIES = 0.5, 20.0  # occurrences added to each step, and to each copy: letters are mostly typed right
-STEPS = (
-    "change",
-    "drop",
-    "put",
-    "swap",
-)  # change[meant, typed], drop[before, meant], put[before, typed], swap[first, second]
+# change[meant, typed], drop[before, meant], put[before, typed], swap[first, second]
+STEPS = ("change", "drop", "put", "swap")
 LETTERS = "abcdefghijklmnopqrstuvwxyz?^"  # names of the codes in data/edits.csv
 MOST_CANDIDATES, MOST_STATES = 40, 150  # of a word; of histories at a place
 FAR = 25.0  # what is less likely than the best by more than exp of this is left out

@@ -79,8 +79,12 @@ class SmoothingStudy(Result):
         """One row a smoothing, one column an order: the test text's perplexity."""
         found = {(m.smoothing, m.order): m for m in self.models}
         orders = sorted({m.order for m in self.models})
+
+        def perplexity(m: StudiedModel | None) -> float | None:
+            return None if m is None else m.test.perplexity if math.isfinite(m.test.bits) else math.inf
+
         return [
-            {"smoothing": name} | {f"order {k}": _perplexity(found.get((name, k))) for k in orders}
+            {"smoothing": name} | {f"order {k}": perplexity(found.get((name, k))) for k in orders}
             for name in dict.fromkeys(m.smoothing for m in self.models)
         ]
 
@@ -92,14 +96,10 @@ class SmoothingStudy(Result):
             if math.isfinite(m.test.bits)
         ]
         marks: list[Any] = ["line", {"type": "point", "filled": True, "size": 45}]
+        log_scale = {"scale": {"type": "log"}, "title": "perplexity (log scale)"}
         encoding = {
             "x": {"field": "order", "type": "ordinal", "axis": {"labelAngle": 0}},
-            "y": {
-                "field": "perplexity",
-                "type": "quantitative",
-                "scale": {"type": "log"},
-                "title": "perplexity (log scale)",
-            },
+            "y": {"field": "perplexity", "type": "quantitative", **log_scale},
             "color": {"field": "smoothing", "type": "nominal", "sort": None, "scale": {"scheme": "tableau20"}},
             "tooltip": [{"field": f} for f in ("smoothing", "order", "perplexity")],
         }
@@ -107,10 +107,6 @@ class SmoothingStudy(Result):
 
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
     to_html = drawn_by("howsure.report.pages.table_page")
-
-
-def _perplexity(m: StudiedModel | None) -> float | None:
-    return None if m is None else m.test.perplexity if math.isfinite(m.test.bits) else math.inf
 
 
 def studied(
@@ -130,7 +126,7 @@ def studied(
     smoothings = [known(s) for s in smoothings or SMOOTHINGS]
     train, dev, test = _parts(list(sentences), dev, test)
     models: list[StudiedModel] = []
-    kept: list[tuple[float, str, int, Any]] = []  # the best two of different smoothings, on dev
+    kept: list[tuple[float, str, int, Any]] = []  # the best two, on dev
     notes = []
     steps, done = most_order * len(smoothings), 0
     vocabulary = 0
@@ -147,19 +143,11 @@ def studied(
                 notes.append(f"{name} of order {order}: {error}")
                 continue
             on_dev, on_test = evaluated(model, dev), evaluated(model, test, confidence_level=confidence_level)
-            parameters = model.settings["parameters"]
-            models.append(
-                StudiedModel(
-                    name,
-                    order,
-                    on_dev.perplexity,
-                    on_test.all_words,
-                    on_test.next_word_accuracy,
-                    on_test.impossible,
-                    parameters,
-                )
-            )
-            kept = _best_two([*kept, (on_dev.perplexity, name, order, model)])
+            found = (on_test.all_words, on_test.next_word_accuracy, on_test.impossible, model.settings["parameters"])
+            models.append(StudiedModel(name, order, on_dev.perplexity, *found))
+            if math.isfinite(on_dev.perplexity):  # the best model, and the best of any other smoothing
+                ranked = sorted([*kept, (on_dev.perplexity, name, order, model)], key=lambda f: f[0])
+                kept = ranked[:1] + [f for f in ranked[1:] if f[1] != ranked[0][1]][:1]
     if not models:
         raise InputError("no smoothing could be trained on this text. " + notes[0])
     never = [m for m in models if m.impossible]
@@ -189,9 +177,3 @@ def _parts(
     if dev is None:
         sentences, dev = sentences[:-size], sentences[-size:]
     return sentences, list(dev), list(test)
-
-
-def _best_two(found: list[tuple[float, str, int, Any]]) -> list[tuple[float, str, int, Any]]:
-    """The best model, and the best of any other smoothing."""
-    order = sorted((f for f in found if math.isfinite(f[0])), key=lambda f: f[0])
-    return order[:1] + [f for f in order[1:] if f[1] != order[0][1]][:1]

@@ -139,14 +139,10 @@ def _all_ids(
             held.append(ids)
             n += len(ids)
             n_held += len(ids)
-            if n_held * 4 > memory // 2:
+            if n_held * 4 > memory // 2 or n > n_held:  # once some are in the file, all are
                 for part in held:
                     part.tofile(file)
                 held, n_held = [], 0
-        if n > n_held:
-            for part in held:
-                part.tofile(file)
-            held = []
     if n == 0 or units is None:
         raise InputError("the text is empty: there is nothing to train on.")
     if not held:
@@ -188,12 +184,11 @@ def _sliding_counts(trie: Trie, ids: Ids, has_sentences: bool) -> tuple[NDArray[
     words = ids.astype(np.int64)
     c[:, 0] = trie.count[words]
     context[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS])
-    node = np.where(np.ones(n, bool), words, -1)  # of the k words that end here
-    inside = np.ones(n, bool)
+    node, place = words, np.arange(n)  # of the k words that end here; in the sentence
     if has_sentences:
-        place = np.arange(n) - np.maximum.accumulate(np.where(_begins(ids), np.arange(n), 0))
-    else:
-        place = np.arange(n)
+        bos = ids == BOS
+        begins = bos & ~np.concatenate([[False], bos[:-1]])
+        place = place - np.maximum.accumulate(np.where(begins, place, 0))
     for k in range(2, order + 1):
         before = np.concatenate([[-1], node[:-1]])  # node of the k-1 words before
         inside = place >= k - 1
@@ -209,34 +204,22 @@ def _sliding_counts(trie: Trie, ids: Ids, has_sentences: bool) -> tuple[NDArray[
     return c, context
 
 
-def _begins(ids: Ids) -> NDArray[np.bool_]:
-    bos = ids == BOS
-    return bos & ~np.concatenate([[False], bos[:-1]])
-
-
 def context_totals(trie: Trie) -> NDArray[np.float64]:
     """For every context, how many words followed it."""
     made = np.zeros(int(trie.bases[-2]))
     for order in range(2, trie.order + 1):
-        level = trie.level(order)
-        c = np.where(trie.is_event[level], trie.count[level], 0).astype(np.float64)
-        made[trie.level(order - 1)] = trie.child_sums(c, order)
+        made[trie.level(order - 1)] = trie.child_sums(trie.events(order), order)
     return made
 
 
 def find_children(trie: Trie, nodes: NDArray[np.int64], words: NDArray[np.int64]) -> NDArray[np.int64]:
     """The child of each node by each word, -1 where there is none: binary searches in step."""
     low, high = trie.start[nodes].astype(np.int64), trie.start[nodes + 1].astype(np.int64)
-    end = high.copy()
-    last = len(trie.word) - 1
-    while True:
-        open_ = low < high
-        if not open_.any():
-            break
+    end, last = high, len(trie.word) - 1
+    while (open_ := low < high).any():
         middle = (low + high) >> 1
         less = open_ & (trie.word[np.minimum(middle, last)] < words)
-        low = np.where(less, middle + 1, low)
-        high = np.where(open_ & ~less, middle, high)
+        low, high = np.where(less, middle + 1, low), np.where(open_ & ~less, middle, high)
     found = (low < end) & (trie.word[np.minimum(low, last)] == words)
     return np.where(found, low, -1)
 

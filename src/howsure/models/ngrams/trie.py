@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,14 +86,18 @@ class Trie:
             made[self.level(2)] = self.word[self.level(2)]
         run = kernel("suffix_links", len(self))
         for order in range(2, self.order):
-            level = self.level(order)
-            in_parallel(lambda a, b: run(self.start, self.word, a, b, made), level.start, level.stop)
+            in_parallel(run, (self.start, self.word), self.level(order), (made,))
         return made
 
     @cached_property
     def is_event(self) -> NDArray[np.bool_]:
         """Whether the last word of a node can be predicted: all but <s>."""
         return self.word != BOS
+
+    def events(self, order: int) -> Floats:
+        """Counts of the n-grams of an order, 0 for those that end in <s>."""
+        level = self.level(order)
+        return np.where(self.is_event[level], self.count[level], 0).astype(np.float64)
 
     def parents(self, order: int) -> NDArray[np.int64]:
         """For each node of an order (2 or more) the number of its parent within the order below."""
@@ -129,15 +132,13 @@ class Trie:
         return node
 
 
-def in_parallel(run, begin: int, end: int) -> None:  # type: ignore[no-untyped-def]
-    """Call run(a, b) on stretches of begin … end, on all cores when there is much to do."""
+def in_parallel(run: Any, given: tuple[Any, ...], nodes: slice, made: tuple[Any, ...]) -> None:
+    """Call run(*given, a, b, *made) on stretches a … b of nodes, on all cores when there is much to do."""
     workers = cores()
-    if end - begin < 1 << 16 or workers == 1:
-        run(begin, end)
-        return
-    cuts = np.linspace(begin, end, 4 * workers + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(run, cuts[:-1], cuts[1:]))
+    few = nodes.stop - nodes.start < 1 << 16
+    cuts = np.linspace(nodes.start, nodes.stop, 2 if few else 4 * workers + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(1 if few else workers) as pool:
+        list(pool.map(lambda a, b: run(*given, a, b, *made), cuts[:-1], cuts[1:]))
 
 
 # N-grams of all orders of a text, counted by sorting integer keys; what does not fit in memory is spilled and merged.
@@ -208,23 +209,15 @@ def _counted(
     n = len(ids)
     workers = cores()
     piece = min(chunk, max(1 << 16, -(-n // workers)))
-    begins = list(range(0, n, piece))
-    fill: Callable[[int, int, Any], int]
-    if length == 1:
-
-        def fill(begin: int, end: int, keys: Any) -> int:
-            kernel("first_keys", n)(ids, begin, end, bits, further, int(has_sentences), keys)
-            return end - begin
-    else:
-
-        def fill(begin: int, end: int, keys: Any) -> int:
-            args = (ids, begin, end, bits, length, further, int(has_sentences), trie.start, trie.word, keys)
-            return int(kernel("next_keys", n)(*args))
 
     def work(begin: int) -> Run:
         end = min(begin + piece, n)
         keys = np.empty(end - begin, np.int64)
-        keys = keys[: fill(begin, end, keys)]
+        if length == 1:
+            kernel("first_keys", n)(ids, begin, end, bits, further, int(has_sentences), keys)
+        else:
+            args = (ids, begin, end, bits, length, further, int(has_sentences), trie.start, trie.word, keys)
+            keys = keys[: int(kernel("next_keys", n)(*args))]
         keys.sort()
         counts = np.empty(len(keys), np.uint32)
         made = int(kernel("run_lengths", n)(keys, counts))
@@ -236,7 +229,7 @@ def _counted(
 
     at_once = 1 if piece * workers > chunk else workers
     with ThreadPoolExecutor(at_once) as pool:
-        runs = list(pool.map(work, begins))
+        runs = list(pool.map(work, range(0, n, piece)))
         while len(runs) > 1:
             pairs = [runs[i : i + 2] for i in range(0, len(runs), 2)]
             runs = list(pool.map(lambda pair: _merged(pair, spill), pairs))

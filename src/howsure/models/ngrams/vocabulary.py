@@ -69,6 +69,12 @@ class Vocabulary:
         made._rehash(len(ends))
         return made
 
+    def view(self) -> Vocabulary:
+        """The same tables with a reading position of its own."""
+        made = Vocabulary.__new__(Vocabulary)
+        made._text, made._ends, made._slots, made._state = self._text, self._ends, self._slots, self._state.copy()
+        return made
+
     @cached_property
     def words(self) -> list[str]:
         """The words in order; take it only once the vocabulary no longer grows."""
@@ -280,7 +286,7 @@ def block_ids(block: bytes, vocabulary: Vocabulary, units: int, frame: int, *, g
 
     def work(i: int) -> tuple[Vocabulary, Ids]:
         part = data[cuts[i] : cuts[i + 1]]
-        own = Vocabulary(1 << 16) if grow else _view(vocabulary)
+        own = Vocabulary(1 << 16) if grow else vocabulary.view()
         return own, own.read(part, units, frame, grow=grow)
 
     with ThreadPoolExecutor(workers) as pool:
@@ -288,19 +294,4 @@ def block_ids(block: bytes, vocabulary: Vocabulary, units: int, frame: int, *, g
         if not grow:
             return np.concatenate([ids for _, ids in made])
         numbers = [vocabulary.merge(own) for own, _ in made]
-        out = np.empty(sum(len(ids) for _, ids in made), np.int32)
-        ends = np.cumsum([0, *(len(ids) for _, ids in made)])
-        list(
-            pool.map(
-                lambda i: np.take(numbers[i], made[i][1], out=out[ends[i] : ends[i + 1]], mode="clip"), range(workers)
-            )
-        )
-    return out
-
-
-def _view(vocabulary: Vocabulary) -> Vocabulary:
-    """The same tables with a reading position of its own."""
-    made = Vocabulary.__new__(Vocabulary)
-    made._text, made._ends, made._slots = vocabulary._text, vocabulary._ends, vocabulary._slots
-    made._state = vocabulary._state.copy()
-    return made
+        return np.concatenate(list(pool.map(lambda i: np.take(numbers[i], made[i][1], mode="clip"), range(workers))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,50 +107,48 @@ class Crf:
 
     def with_settings(self, **changes: Any) -> Crf:
         """A copy with some settings changed: `temperature` divides every score."""
-        from dataclasses import replace
-
         return replace(self, settings=self.settings | changes)
 
     def save(self, path: str | Path) -> None:
         """Write the model: weights that single precision holds are stored so."""
         small = self.weights.astype(np.float32)
         kept = self.rows.seen
-        save_model(
-            path,
-            "crf",
-            VERSION,
-            self.settings | {"tags": list(self.tags), "templates": list(self.templates)},
-            {
-                "features": packed_names(self.features.names),
-                "lexicon_words": packed_names(list(self.features.lexicon)),
-                "lexicon_classes": packed_names(list(self.features.lexicon.values())),
-                "pair_feature": self.rows.feature[kept].astype(np.int32),
-                "pair_tag": self.rows.row_tag[kept],
-                "weights": (small if np.array_equal(small, self.weights) else self.weights)[kept],
-                "transitions": self.transitions,
-            },
-        )
+        arrays = {
+            "features": packed_names(self.features.names),
+            "lexicon_words": packed_names(list(self.features.lexicon)),
+            "lexicon_classes": packed_names(list(self.features.lexicon.values())),
+            "pair_feature": self.rows.feature[kept].astype(np.int32),
+            "pair_tag": self.rows.row_tag[kept],
+            "weights": (small if np.array_equal(small, self.weights) else self.weights)[kept],
+            "transitions": self.transitions,
+        }
+        settings = self.settings | {"tags": list(self.tags), "templates": list(self.templates)}
+        save_model(path, "crf", VERSION, settings, arrays)
 
     @staticmethod
     def load(path: str | Path) -> Crf:
         """Read what `save` wrote."""
         settings, arrays = load_model(path, "crf", VERSION, ARRAYS, lists={"tags": "tag", "templates": "template"})
         tags, templates = tuple(settings.pop("tags")), tuple(settings.pop("templates"))
-        features = FeatureTable(
-            arrays["features"], dict(zip(arrays["lexicon_words"], arrays["lexicon_classes"], strict=True))
-        )
-        pairs = arrays["pair_feature"].astype(np.int64), arrays["pair_tag"].astype(np.int64)
-        if not set(templates) <= set(TEMPLATES) or not are_pairs(*pairs, len(tags)):
+        lexicon = dict(zip(arrays["lexicon_words"], arrays["lexicon_classes"], strict=True))
+        features = FeatureTable(arrays["features"], lexicon)
+        pairs = (arrays["pair_feature"].astype(np.int64), arrays["pair_tag"].astype(np.int64), arrays["weights"])
+        rows = weight_rows(*pairs, len(features), len(tags)) if set(templates) <= set(TEMPLATES) else None
+        if rows is None:
             raise InputError(f"{path} is damaged: its weights are not of its features and tags.")
-        rows = WeightRows.of_pairs(*pairs, len(features), len(tags))
-        weights = np.zeros(len(rows.row_tag))
-        weights[rows.seen] = arrays["weights"]
-        return Crf(tags, templates, features, rows, weights, arrays["transitions"], settings)
+        return Crf(tags, templates, features, *rows, arrays["transitions"], settings)
 
 
-def are_pairs(feature: Ints, tag: Ints, n_tags: int) -> bool:
-    """Whether pairs of a feature and a tag are in order, each there once, and the tags as many as a row holds."""
-    return 0 < n_tags <= np.iinfo(np.int16).max and bool(np.all(np.diff(feature * n_tags + tag) > 0))
+def weight_rows(
+    feature: Ints, tag: Ints, given: Floats, n_features: int, n_tags: int
+) -> tuple[WeightRows, Floats] | None:
+    """Rows and their weights from pairs of a feature and a tag; None unless these are in order, each once, and the tags few enough."""
+    if not 0 < n_tags <= np.iinfo(np.int16).max or not np.all(np.diff(feature * n_tags + tag) > 0):
+        return None
+    rows = WeightRows.of_pairs(feature, tag, n_features, n_tags)
+    weights = np.zeros(len(rows.row_tag))
+    weights[rows.seen] = given
+    return rows, weights
 
 
 def state_scores(features: TokenFeatures, rows: WeightRows, weights: Floats, n_tags: int) -> Floats:
@@ -168,12 +166,8 @@ def state_scores(features: TokenFeatures, rows: WeightRows, weights: Floats, n_t
     from howsure.kernels.chains import crf_compiled
 
     crf_compiled.compile_all()
-    scores = np.empty((n, n_tags))
-
-    def work(first: int, after: int) -> None:
-        crf_compiled.state_scores(features.ptr, features.ids, rows.row_ptr, rows.row_tag, weights, first, after, scores)
-
-    for_each(work, np.arange(n + 1))
+    scores, given = np.empty((n, n_tags)), (features.ptr, features.ids, rows.row_ptr, rows.row_tag, weights)
+    for_each(lambda first, after: crf_compiled.state_scores(*given, first, after, scores), np.arange(n + 1))
     return scores
 
 
@@ -214,12 +208,11 @@ def _parsed(raw: bytes, path: str | Path) -> Crf:
     states = table[table["kind"] == 0]
     states = states[np.lexsort((states["target"], states["source"]))]
     feature, tag = states["source"].astype(np.int64), states["target"].astype(np.int64)
-    if len(feature) and (feature.max() >= n_attributes or not are_pairs(feature, tag, n_labels)):
+    there = not len(feature) or feature.max() < n_attributes
+    rows = weight_rows(feature, tag, states["weight"], n_attributes, n_labels) if there else None
+    if rows is None:
         raise InputError(f"{path} is damaged: its weights are not of its attributes and labels.")
-    rows = WeightRows.of_pairs(feature, tag, n_attributes, n_labels)
-    weights = np.zeros(len(rows.row_tag))
-    weights[rows.seen] = states["weight"]
-    return Crf(tuple(labels), (), FeatureTable(attributes), rows, weights, transitions, {"from": "crfsuite"})
+    return Crf(tuple(labels), (), FeatureTable(attributes), *rows, transitions, {"from": "crfsuite"})
 
 
 def _names(raw: bytes, at: int, n: int) -> list[str]:

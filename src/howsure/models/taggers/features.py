@@ -107,14 +107,6 @@ def vector_class(word: str) -> str:
 Form = Callable[[str], str]  # "" is no feature
 
 
-def _prefix(n: int) -> Form:
-    return lambda w: w[:n].lower() if len(w) > n else ""
-
-
-def _suffix(n: int) -> Form:
-    return lambda w: w[-n:].lower() if len(w) > n else ""
-
-
 FORMS: dict[str, Form] = {
     "word": lambda w: w,
     "lower": lambda w: w.lower(),
@@ -127,57 +119,38 @@ FORMS: dict[str, Form] = {
     "capital": lambda w: "1" if w[:1].isupper() else "0",
     "hyphen": lambda w: "1" if "-" in w[1:-1] else "",
     "always": lambda w: "1",
-    **{f"prefix{n}": _prefix(n) for n in range(1, 6)},
-    **{f"suffix{n}": _suffix(n) for n in range(1, 6)},
+    **{f"prefix{n}": lambda w, n=n: w[:n].lower() if len(w) > n else "" for n in range(1, 6)},  # type: ignore[misc]
+    **{f"suffix{n}": lambda w, n=n: w[-n:].lower() if len(w) > n else "" for n in range(1, 6)},  # type: ignore[misc]
     **{f"vector{n}": lambda w, n=n: vector_class(w)[:n] for n in range(4, 13, 2)},  # type: ignore[misc]
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Forms at offsets, joined: `(("lower", -1), ("lower", 0))` is the word before and the word."""
+    """Forms at offsets, joined: `lower[-1]|lower` is the word before and the word. Its features' names begin so."""
 
-    parts: tuple[tuple[str, int], ...]
+    name: str
 
     @property
-    def name(self) -> str:
-        """How its features begin."""
-        return "|".join(f"{form}[{offset:+d}]" if offset else form for form, offset in self.parts)
+    def parts(self) -> list[tuple[str, int]]:
+        """Each form with its offset."""
+        return [(form, int(offset or 0)) for form, offset in re.findall(r"(\w+)(?:\[(.\d)\])?", self.name)]
 
 
-def _columns(*parts: tuple[tuple[str, int], ...]) -> tuple[Column, ...]:
-    return tuple(Column(p) for p in parts)
-
-
-TEMPLATES: dict[str, tuple[Column, ...]] = {
-    "word": _columns((("word", 0),)),
-    "lower": _columns((("lower", 0),), (("plain", 0),)),
-    "around": _columns(
-        (("lower", -2),),
-        (("lower", -1),),
-        (("lower", 1),),
-        (("lower", 2),),
-        (("lower", -1), ("lower", 0)),
-        (("lower", 0), ("lower", 1)),
-        (("lower", -1), ("lower", 1)),
-    ),
-    "shape": _columns(
-        (("shape", 0),), (("short", 0),), (("short", -1),), (("short", 1),), (("mark", 0),), (("capital", 0), ("capital", -1)),
-        (("hyphen", 0),), (("mark", -1),), (("mark", 1),),
-    ),
-    "length": _columns((("length", 0),)),
-    "prefixes": _columns(*((((f"prefix{n}", 0),)) for n in range(1, 5))),
-    "suffixes": _columns(
-        *((((f"suffix{n}", 0),)) for n in range(1, 6)), (("suffix3", -1),), (("suffix3", 1),), (("suffix2", 0), ("capital", 0))
-    ),
-    "bias": _columns((("always", 0),)),
-    "class": _columns((("class", 0),)),
-    "lexicon": _columns(
-        (("lexicon", 0),), (("lexicon", -1),), (("lexicon", 1),), (("lexicon", 0), ("capital", 0)),
-        (("lexicon", -1), ("lexicon", 0)), (("lexicon", 0), ("lexicon", 1)),
-    ),
-    "vectors": _columns(*((((f"vector{n}", 0),)) for n in range(4, 13, 2))),
-}  # fmt: skip
+_TEMPLATES = {
+    "word": "word",
+    "lower": "lower plain",
+    "around": "lower[-2] lower[-1] lower[+1] lower[+2] lower[-1]|lower lower|lower[+1] lower[-1]|lower[+1]",
+    "shape": "shape short short[-1] short[+1] mark capital|capital[-1] hyphen mark[-1] mark[+1]",
+    "length": "length",
+    "prefixes": "prefix1 prefix2 prefix3 prefix4",
+    "suffixes": "suffix1 suffix2 suffix3 suffix4 suffix5 suffix3[-1] suffix3[+1] suffix2|capital",
+    "bias": "always",
+    "class": "class",
+    "lexicon": "lexicon lexicon[-1] lexicon[+1] lexicon|capital lexicon[-1]|lexicon lexicon|lexicon[+1]",
+    "vectors": "vector4 vector6 vector8 vector10 vector12",
+}
+TEMPLATES = {name: tuple(map(Column, columns.split())) for name, columns in _TEMPLATES.items()}
 
 SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in ("class", "lexicon", "vectors"))}
 
@@ -253,9 +226,9 @@ class FeatureTable:
         return TokenFeatures.of_columns(made)
 
     def _numbers(self, forms: _Forms, column: Column, learn: bool) -> NDArray[np.int32]:
-        code = forms.codes(*column.parts[0])
-        values = forms.values(column.parts[0][0])
-        for form, offset in column.parts[1:]:
+        first_part, *parts = column.parts
+        code, values = forms.codes(*first_part), forms.values(first_part[0])
+        for form, offset in parts:
             other, more = forms.codes(form, offset), forms.values(form)
             joined = np.where((code < 0) | (other < 0), -1, code * len(more) + other)
             distinct, code = np.unique(joined, return_inverse=True)
@@ -265,12 +238,10 @@ class FeatureTable:
             ]
         head = column.name + "="
         numbers = np.full(len(values) + 1, -1, np.int32)  # the last is that of code -1
-        used = np.unique(code[code >= 0])
-        index = self.index
-        for v in used.tolist():
+        for v in np.unique(code[code >= 0]).tolist():
             if values[v]:
                 name = head + values[v]
-                numbers[v] = index.setdefault(name, len(index)) if learn else index.get(name, -1)
+                numbers[v] = self.index.setdefault(name, len(self.index)) if learn else self.index.get(name, -1)
         return numbers[code]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains.log_space import not_last
 from howsure.models.saved import Array, Names, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
@@ -49,45 +50,22 @@ class Hmm:
 
     def posterior(self, words: Sequence[str], starts: Any) -> ChainPosterior:
         """The posterior over tag sequences of sentences, their words one after another."""
-        codes = np.array([self._symbol(w) for w in words], np.int64)
-        made = ChainPosterior(
-            self.log_emission[codes],
-            self.log_transition,
-            starts=np.asarray(starts, np.int64),
-            initial=self.log_initial,
-            final=self.log_final,
-            tags=self.tags,
-        )
+        known, rare = self.symbols, self.symbols[RARE]
+        codes = [known[w] if w in known else known.get("\x00" + unknown_class(w), rare) for w in words]
+        scores, ends = self.log_emission[np.array(codes, np.int64)], (self.log_initial, self.log_final)
+        at = np.asarray(starts, np.int64)
+        made = ChainPosterior(scores, self.log_transition, starts=at, initial=ends[0], final=ends[1], tags=self.tags)
         temperature = float(self.settings.get("temperature", 1.0))
         return made if temperature == 1.0 else made.tempered(temperature)
 
-    def _symbol(self, word: str) -> int:
-        found = self.symbols.get(word)
-        if found is None:
-            found = self.symbols.get("\x00" + unknown_class(word))
-        return self.symbols[RARE] if found is None else found
-
     def with_settings(self, **changes: Any) -> Hmm:
         """A copy with some settings changed: `temperature` divides every score."""
-        from dataclasses import replace
-
         return replace(self, settings=self.settings | changes)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""
-        save_model(
-            path,
-            "hmm",
-            VERSION,
-            self.settings | {"tags": list(self.tags)},
-            {
-                "symbols": packed_names(list(self.symbols)),
-                "log_emission": self.log_emission,
-                "log_transition": self.log_transition,
-                "log_initial": self.log_initial,
-                "log_final": self.log_final,
-            },
-        )
+        arrays = {name: getattr(self, name) for name in ARRAYS} | {"symbols": packed_names(list(self.symbols))}
+        save_model(path, "hmm", VERSION, self.settings | {"tags": list(self.tags)}, arrays)
 
     @staticmethod
     def load(path: str | Path) -> Hmm:
@@ -100,6 +78,22 @@ class Hmm:
         return Hmm(tags, symbols, settings=settings, **arrays)
 
 
+def numbered_tags(words: Sequence[str], starts: Any, tags: Sequence[str]) -> tuple[tuple[str, ...], Ints, Ints]:
+    """The tags in order of appearance, their number at each training token, and where sentences start."""
+    if not len(words):
+        raise InputError("there is no training data.")
+    if len(words) != len(tags):
+        raise InputError(f"each of {len(words):,} words needs its tag; there are {len(tags):,}.")
+    place = {t: i for i, t in enumerate(dict.fromkeys(tags))}
+    return tuple(place), np.array([place[t] for t in tags], np.int64), np.asarray(starts, np.int64)
+
+
+def pair_counts(gold: Ints, starts: Ints, n_tags: int) -> Ints:
+    """How often each tag (row) is followed by each, shape (T²,)."""
+    t = not_last(starts)
+    return np.bincount(gold[t] * n_tags + gold[t + 1], minlength=n_tags**2)
+
+
 class HmmCounts:
     """What training sentences count to; `fit` may be called with several pseudocounts.
 
@@ -107,29 +101,17 @@ class HmmCounts:
     """
 
     def __init__(self, words: Sequence[str], starts: Ints, tags: Sequence[str], *, rare: int = 1) -> None:
-        if not len(words):
-            raise InputError("there is no training data.")
-        if len(words) != len(tags):
-            raise InputError(f"each of {len(words):,} words needs its tag; there are {len(tags):,}.")
-        self.rare = rare
-        self.tags = tuple(dict.fromkeys(tags))
-        n_tags = len(self.tags)
-        place = {t: i for i, t in enumerate(self.tags)}
-        gold = np.array([place[t] for t in tags], np.int64)
-        often = Counter(words)
+        self.tags, gold, at = numbered_tags(words, starts, tags)
+        self.rare, n_tags, often = rare, len(self.tags), Counter(words)
         self.symbols: dict[str, int] = {RARE: 0}
         of_type = {
             w: self.symbols.setdefault(w if c > rare else "\x00" + unknown_class(w), len(self.symbols))
             for w, c in often.items()
         }
         symbol = np.array([of_type[w] for w in words], np.int64)
-        at = np.asarray(starts, np.int64)
         self.emission = np.zeros((len(self.symbols), n_tags))
         np.add.at(self.emission, (symbol, gold), 1.0)
-        inner = np.ones(len(gold), bool)
-        inner[at[1:] - 1] = False
-        t = np.flatnonzero(inner)
-        self.transition = np.bincount(gold[t] * n_tags + gold[t + 1], minlength=n_tags**2).reshape(n_tags, n_tags)
+        self.transition = pair_counts(gold, at, n_tags).reshape(n_tags, n_tags)
         self.first = np.bincount(gold[at[:-1]], minlength=n_tags)
         self.last = np.bincount(gold[at[1:] - 1], minlength=n_tags)
 

@@ -1,8 +1,10 @@
-"""Training a CRF: L-BFGS on the whole likelihood, or AdaGrad on batches of 100 sentences."""
+"""Training a CRF: its loss, Σ -log P(gold) + c₂ |w|², the same as CRFsuite's; L-BFGS on all of it, or AdaGrad on batches of 100 sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,101 @@ import numpy as np
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.chains import crf_compiled
+from howsure.kernels.threads import cores
 from howsure.models.lbfgs import minimise
-from howsure.models.taggers.crf import Crf
+from howsure.models.taggers.crf import Crf, WeightRows
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
-from howsure.models.taggers.objective import CrfObjective
+from howsure.models.taggers.hmm import numbered_tags, pair_counts
 from howsure.processes import Progress
 
 After = Callable[[int, float, Floats], bool]  # of each iteration: number, loss and weights; whether to end there
 
 METHODS = ("lbfgs", "adagrad")
 FREQUENT = 20
+SHARES = 4  # fixed, so that the sums are the same on any number of threads
+
+
+class CrfObjective:
+    """Loss and gradient over training sentences. A parameter vector is the weights of `rows`, then T × T transitions.
+
+    Weights exist for (feature, tag) and (tag, tag) pairs seen in training, as in CRFsuite by default.
+    """
+
+    def __init__(
+        self, features: TokenFeatures, starts: Ints, gold: Ints, n_features: int, n_tags: int, l2: float
+    ) -> None:
+        self.features, self.starts, self.gold, self.n_tags, self.l2 = features, starts, gold, n_tags, l2
+        code = features.ids.astype(np.int64) * n_tags + np.repeat(gold, np.diff(features.ptr))
+        pairs, count = np.unique(code, return_counts=True)
+        self.rows = WeightRows.of_pairs(pairs // n_tags, pairs % n_tags, n_features, n_tags)
+        self.n_states = len(self.rows.row_tag)
+        observed = np.zeros(self.n_states)
+        observed[self.rows.seen] = count
+        moves = pair_counts(gold, starts, n_tags).astype(np.float64)
+        self.observed = np.concatenate([observed, moves])
+        self.movable = np.concatenate([self.rows.seen, moves > 0])
+        order = np.arange(len(starts) - 1)
+        self._shares = [np.ascontiguousarray(order[i::SHARES]) for i in range(SHARES)]
+        crf_compiled.compile_all()
+
+    @property
+    def n_sentences(self) -> int:
+        """Number of training sentences."""
+        return len(self.starts) - 1
+
+    def split(self, w: Floats) -> tuple[Floats, Floats]:
+        """State weights and (T, T) transitions."""
+        return w[: self.n_states], w[self.n_states :].reshape(self.n_tags, self.n_tags)
+
+    def value_and_gradient(self, w: Floats, threads: int | None = None) -> tuple[float, Floats]:
+        """The whole loss, regularised, and its gradient."""
+        threads = min(cores(), SHARES) if threads is None else threads
+        if threads == 1:
+            parts = [self.part(w, s) for s in self._shares]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                parts = list(pool.map(lambda s: self.part(w, s), self._shares))
+        gradient = parts[0][1]
+        for _, more in parts[1:]:
+            gradient += more
+        square = crf_compiled.regularised(gradient, self.observed, w, self.l2, self.movable)
+        return sum(p[0] for p in parts) + self.l2 * square, gradient
+
+    def part(self, w: Floats, sentences: Ints) -> tuple[float, Floats]:
+        """Negative log-likelihood of some sentences and the expected counts of every parameter."""
+        states, transitions = self.split(w)
+        e = np.exp(transitions - transitions.max())
+        expected = np.zeros(len(w))
+        pairs = np.zeros((self.n_tags, self.n_tags))
+        rows = (self.features.ptr, self.features.ids, self.rows.row_ptr, self.rows.row_tag)
+        given = (states, transitions, e, np.ascontiguousarray(e.T), self.starts, self.gold, sentences)
+        loss = crf_compiled.loss_and_expectations(*rows, *given, expected[: self.n_states], pairs)
+        expected[self.n_states :] = (pairs * e).ravel()
+        return float(loss), expected
+
+    def observed_in(self, sentences: Ints) -> Floats:
+        """Observed counts of every parameter in some sentences."""
+        features, starts = self.features.sentences(self.starts, sentences)
+        lengths = np.diff(starts)
+        tokens = np.arange(starts[-1]) + np.repeat(self.starts[:-1][sentences] - starts[:-1], lengths)
+        gold = self.gold[tokens]
+        tag = np.repeat(gold, np.diff(features.ptr))
+        rows = self.rows
+        begin, size = rows.row_ptr[features.ids], rows.row_ptr[features.ids + 1] - rows.row_ptr[features.ids]
+        at = np.where(size == self.n_tags, begin + tag, -1)
+        short = np.flatnonzero(at < 0)
+        keys, places = self._sparse_keys
+        at[short] = places[np.searchsorted(keys, features.ids[short].astype(np.int64) * self.n_tags + tag[short])]
+        made = np.zeros(len(self.observed))
+        np.add.at(made, at, 1.0)
+        made[self.n_states :] = pair_counts(gold, starts, self.n_tags)
+        return made
+
+    @cached_property
+    def _sparse_keys(self) -> tuple[Ints, Ints]:
+        places = np.flatnonzero(self.rows.seen)
+        return self.rows.feature[places] * self.n_tags + self.rows.row_tag[places], places
 
 
 class CrfTrainer:
@@ -33,22 +120,15 @@ class CrfTrainer:
         features: str | Sequence[str] = "advanced",
         lexicon: dict[str, str] | None = None,
     ) -> None:
-        if not len(words):
-            raise InputError("there is no training data.")
-        if len(words) != len(tags):
-            raise InputError(f"each of {len(words):,} words needs its tag; there are {len(tags):,}.")
+        self.tags, self.gold, self.starts = numbered_tags(words, starts, tags)
         self.templates = chosen_templates(features)
         if lexicon and "lexicon" not in self.templates:
             self.templates += ("lexicon",)
         if "lexicon" in self.templates and not lexicon:
             raise InputError("the features `lexicon` need a lexicon.")
-        self.tags = tuple(dict.fromkeys(tags))
-        place = {t: i for i, t in enumerate(self.tags)}
         table = FeatureTable(lexicon=lexicon)
-        found = table.extract(words, np.asarray(starts, np.int64), self.templates, learn=True)
+        found = table.extract(words, self.starts, self.templates, learn=True)
         self.table, self.features = in_order_of_use(table, found)
-        self.starts = np.asarray(starts, np.int64)
-        self.gold = np.array([place[t] for t in tags], np.int64)
 
     def objective(self, l2: float) -> CrfObjective:
         """The loss with this regulariser."""
@@ -110,9 +190,8 @@ def in_order_of_use(table: FeatureTable, features: TokenFeatures) -> tuple[Featu
     new = np.empty(n, np.int32)
     new[order] = np.arange(n)
     names = table.names
-    return FeatureTable((names[i] for i in order.tolist()), table.lexicon), TokenFeatures(
-        features.ptr, new[features.ids]
-    )
+    renumbered = FeatureTable((names[i] for i in order.tolist()), table.lexicon)
+    return renumbered, TokenFeatures(features.ptr, new[features.ids])
 
 
 def lbfgs(

@@ -16,6 +16,7 @@ from howsure.report.text.layout import (
     notes,
     p_text,
     printable,
+    shortened,
 )
 
 if TYPE_CHECKING:
@@ -58,10 +59,8 @@ def abstention_text(a: Abstention) -> str:
     rows = [f"  {'at least':>10}  {'answered':>8}  {'wrong':>7}  {level:<18}  {'precision':>9}  {'recall':>6}"]
     for k in a.cut_offs:
         mark = "  chosen" if any(k.threshold == c.threshold for c in a.certificates) else ""
-        ends = limits(k.risk)
-        rows.append(
-            f"  {k.threshold:>10.4g}  {k.answered:>8.1%}  {k.risk.value:>7.2%}  {ends:<18}  {k.precision:>9.4f}  {k.recall:>6.3f}{mark}"
-        )
+        risk = f"{k.risk.value:>7.2%}  {limits(k.risk):<18}"
+        rows.append(f"  {k.threshold:>10.4g}  {k.answered:>8.1%}  {risk}  {k.precision:>9.4f}  {k.recall:>6.3f}{mark}")
     costs = [f"  {'a wrong one costs':>17}  {'at least':>10}  {'answered':>8}  cost of 1,000"]
     for c in a.costs:
         least = "never" if c.threshold is None else f"{c.threshold:.4g}"
@@ -106,14 +105,8 @@ def _numbers(c: Calibration) -> str:
         if score.value is None:
             rows.append((name, "infinite", f"{score.infinite_rows:,} impossible rows"))
         else:
-            rows.append(
-                (
-                    name,
-                    f"{score.value:.4f}",
-                    f"= {score.miscalibration:.4f} miscalibration - {score.discrimination:.4f} discrimination "
-                    f"+ {score.uncertainty:.4f} uncertainty",
-                )
-            )
+            gained = f"{score.miscalibration:.4f} miscalibration - {score.discrimination:.4f} discrimination"
+            rows.append((name, f"{score.value:.4f}", f"= {gained} + {score.uncertainty:.4f} uncertainty"))
     if c.auc is not None:
         rows.append(("AUC", f"{c.auc:.4f}", ""))
     for test in c.tests[:1]:
@@ -140,20 +133,13 @@ def _limits(e: Estimate, said: str = "") -> str:
 def bins_table(c: Calibration) -> str:
     b = c.bins
     head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{100 * c.confidence_level:g}% interval':<17}"
-    lines = [filled(f"Bins of the probability q: {b.rule}."), head.rstrip()]
-    shown = (
-        range(len(b)) if len(b) <= MOST_BINS else [*range(MOST_BINS // 2), -1, *range(len(b) - MOST_BINS // 2, len(b))]
-    )
-    for i in shown:
-        if i < 0:
-            lines.append(f"  … {len(b) - 2 * (MOST_BINS // 2):,} more bins (--json lists all) …")
-            continue
+    lines = []
+    for i in range(len(b)):
         mark = "too high" if b.mean_prob[i] > b.high[i] else "too low" if b.mean_prob[i] < b.low[i] else ""
-        lines.append(
-            f"  {_q(b.from_prob[i]):>9} {_q(b.to_prob[i]):>9} {b.n[i]:>11,} {_q(b.mean_prob[i]):>8} {b.mean_true[i]:>9.4f}"
-            f"  {b.low[i]:.4f} – {b.high[i]:.4f}  {mark}".rstrip()
-        )
-    return "\n".join(lines)
+        q = f"{_q(b.from_prob[i]):>9} {_q(b.to_prob[i]):>9} {b.n[i]:>11,} {_q(b.mean_prob[i]):>8}"
+        lines.append(f"  {q} {b.mean_true[i]:>9.4f}  {b.low[i]:.4f} – {b.high[i]:.4f}  {mark}".rstrip())
+    first = filled(f"Bins of the probability q: {b.rule}.")
+    return "\n".join([first, head.rstrip(), *shortened(lines, MOST_BINS, "bins")])
 
 
 def slice_rows(slices: Sequence[Slice], most: int, *, with_rows: bool = True) -> str:
@@ -259,15 +245,8 @@ def language_text(m: LanguageCalibration) -> str:
         mass = (k.base_rate + k.bias.gap.value) * k.n / m.sampled_places
         ratio = f"{mass / share:.2f}" if share > 0 else "–"
         lines.append(f"  {s.name:<24} {k.n:>11,} {mass:>11.4f} {share:>11.4f} {ratio:>6}")
-    parts = [
-        filled(m.verdict),
-        aligned(rows),
-        "The predicted word, by its frequency in training:\n" + slice_rows(c.slices, 10),
-        bins_table(c),
-        "\n".join(lines),
-        curve(c),
-    ]
-    return joined(parts)
+    by = "The predicted word, by its frequency in training:\n" + slice_rows(c.slices, 10)
+    return joined([filled(m.verdict), aligned(rows), by, bins_table(c), "\n".join(lines), curve(c)])
 
 
 def recalibration_text(r: Recalibration) -> str:
@@ -279,11 +258,9 @@ def recalibration_text(r: Recalibration) -> str:
         f"  {'none':<15} {r.before.log_loss:>9.4f} {r.before.brier:>9.4f}",
     ]
     for m in r.methods:
-        interval = limits(m.gain, "+.4f")
-        mark = "" if m.method != r.best else "  best" if r.declined or len(r.methods) > 1 else ""
-        lines.append(
-            f"  {m.method:<15} {m.log_loss:>9.4f} {m.brier:>9.4f} {m.gain.value:>+9.4f}  {interval:<20}{mark}".rstrip()
-        )
+        gain = f"{m.gain.value:>+9.4f}  {limits(m.gain, '+.4f'):<20}"
+        mark = "  best" if m.method == r.best and (r.declined or len(r.methods) > 1) else ""
+        lines.append(f"  {m.method:<15} {m.log_loss:>9.4f} {m.brier:>9.4f} {gain}{mark}".rstrip())
     lines[1] = lines[1].rstrip()
     fitted = filled(f"Fitted to all rows (probability q): {r.recalibrator!r}", hanging="  ")
     return joined([filled(r.verdict), "\n".join(lines), fitted, "\n".join(notes(r.notes))])
@@ -294,13 +271,8 @@ def explanation(c: Calibration) -> str:
     said = ["\nWhat the numbers mean\n"]
     for number in table("meanings"):
         said += [f"  {number['name']}", filled(number["words"], "    "), filled(number["formula"], "      ")]
-    said.append(
-        filled(
-            f"Intervals hold the true value in {100 * c.confidence_level:g}% of samples; derivations and simulations are in "
-            "docs/evidence/theory.md.",
-            "  ",
-        )
-    )
+    hold = f"Intervals hold the true value in {100 * c.confidence_level:g}% of samples"
+    said.append(filled(f"{hold}; derivations and simulations are in docs/evidence/theory.md.", "  "))
     return "\n".join(said) + "\n"
 
 
@@ -345,11 +317,8 @@ def _coverage(c: ContinuousCalibration) -> str:
 def _pit_histogram(c: ContinuousCalibration) -> str:
     h = c.histogram
     scale = BAR / max(float(h.density.max()), float(h.high.max()))
-    lines = [
-        "PIT, where y falls in its forecast:   █ observed density  ┊ 1, if calibrated",
-        "    from      to     rows",
-    ]
-    one = round(scale)
+    head = "PIT, where y falls in its forecast:   █ observed density  ┊ 1, if calibrated"
+    lines, one = [head, "    from      to     rows"], round(scale)
     for i in range(len(h)):
         bar = list("█" * round(float(h.density[i]) * scale) + " " * (BAR + 1))[: BAR + 1]
         if bar[one] == " ":
@@ -362,12 +331,9 @@ def _pit_histogram(c: ContinuousCalibration) -> str:
 def paper_text(c: PaperCalibration) -> str:
     """Verdict first, then Algorithms 1 and 2 and Eq. 1, the same with ties shared, the bins and the curve."""
     loss = "infinite" if c.log_loss is None else f"{c.log_loss:.4f}"
+    bins = f"in {c.to_the_letter.n_bins:,} bins of the probability, β = {c.bin_size:,}; S = {c.n_samples:,}"
     letter = [
-        (
-            "rows",
-            f"{c.n:,}",
-            f"in {c.to_the_letter.n_bins:,} bins of the probability, β = {c.bin_size:,}; S = {c.n_samples:,}",
-        ),
+        ("rows", f"{c.n:,}", bins),
         *_paper_numbers(c.to_the_letter, "Algorithm 1", "Algorithm 2"),
         ("Brier score", f"{c.brier:.4f}", "L2"),
         ("log loss", loss, "Lℓ, in nats"),
@@ -393,19 +359,10 @@ def _paper_numbers(x: PaperNumbers, first: str, second: str) -> list[tuple[str, 
 
 
 def _paper_table(c: PaperCalibration) -> str:
-    records = c.bins.to_dict()
-    half = MOST_BINS // 2
     lines = [
-        "Bins: q̂ the mean probability, p̂ how often it came true",
-        f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se",
+        f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {r['low']:.4f} – {r['high']:.4f}  {r['side'] or ''}".rstrip()
+        for r in c.bins.to_dict()
     ]
-    for i, r in enumerate(records):
-        if len(records) > MOST_BINS and half <= i < len(records) - half:
-            if i == half:
-                lines.append(f"  … {len(records) - MOST_BINS:,} more bins (--json lists all) …")
-            continue
-        side = r["side"] or ""
-        lines.append(
-            f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {r['low']:.4f} – {r['high']:.4f}  {side}".rstrip()
-        )
-    return "\n".join(lines)
+    head = "Bins: q̂ the mean probability, p̂ how often it came true"
+    columns = f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"
+    return "\n".join([head, columns, *shortened(lines, MOST_BINS, "bins")])

@@ -43,15 +43,11 @@ def _headline(c: Counts) -> str:
         return f"  {name:<22} {share:>24} {count:>12}  {remark}".rstrip()
 
     scale = max(c.share.value, (c.share.high or 0) / 2)
+    between = f"{c.count.low:,.0f} to {c.count.high:,.0f}"
     rows = [
         f"{c.n_items:,} items, {c.n_labels:,} labelled ({c.n_positive:,} positive); design: {c.design}",
         line("", f"share ({100 * c.confidence_level:g}%)", "count"),
-        line(
-            "labels and model",
-            percent_range(c.share),
-            f"{c.count.value:,.0f}",
-            f"{c.count.low:,.0f} to {c.count.high:,.0f}",
-        ),
+        line("labels and model", percent_range(c.share), f"{c.count.value:,.0f}", between),
         line("labels only", percent_range(c.labels_only), f"{c.labels_only.value * c.n_items:,.0f}"),
         line("sum of probabilities", f"{percent(c.raw_share, scale)}%", f"{c.raw:,.0f}", "not corrected"),
     ]
@@ -63,15 +59,12 @@ def _limits(e: Estimate | None) -> str:
 
 
 def _cells(c: Counts) -> str:
-    sections = []
-    for title, chosen in (
-        (f"Each {c.every or 'step'}", [x for x in c.cells if x.period and not x.group]),
-        (f"Each {c.by}", [x for x in c.cells if x.group and not x.period]),
-        (f"Each {c.every} and {c.by}", [x for x in c.cells if x.group and x.period]),
-    ):
-        if chosen:
-            sections.append(_section(printable(title), chosen))
-    return "\n\n".join(sections)
+    titles = {
+        f"Each {c.every or 'step'}": [x for x in c.cells if x.period and not x.group],
+        f"Each {c.by}": [x for x in c.cells if x.group and not x.period],
+        f"Each {c.every} and {c.by}": [x for x in c.cells if x.group and x.period],
+    }
+    return "\n\n".join(_section(printable(title), chosen) for title, chosen in titles.items() if chosen)
 
 
 def _section(title: str, cells: list[CellCount]) -> str:

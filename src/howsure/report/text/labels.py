@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from howsure.evaluation.annotation.agreement import Coefficient
     from howsure.evaluation.annotation.result import Agreement, Crowd
     from howsure.evaluation.contests.result import Contest, Duel
-    from howsure.evaluation.scores.result import Averages, Confusion, Score
+    from howsure.evaluation.scores.result import Confusion, Score
     from howsure.evaluation.splits import Split
 
 MOST_CLASSES = 60
@@ -25,34 +25,28 @@ MOST_LABELS = 20
 
 def score_text(s: Score) -> str:
     """Verdict first, then the averages, the classes, the matrix and the bounds."""
-    groups = in_groups(s.n_groups)
-    kind = "tokens" if s.spans else "rows"
-    head = [
-        f"{s.n:,} {kind}{groups}",
-        f"  {'token accuracy' if s.spans else 'accuracy':<16} {_cell(s.accuracy)}".rstrip(),
-    ]
-    parts = [filled(printable(s.verdict)), "\n".join(head), _averages(s), _classes(s)]
+    rows = f"{s.n:,} {'tokens' if s.spans else 'rows'}{in_groups(s.n_groups)}"
+    right = f"  {'token accuracy' if s.spans else 'accuracy':<16} {_cell(s.accuracy)}".rstrip()
+    parts = [filled(printable(s.verdict)), f"{rows}\n{right}", _averages(s), _classes(s)]
     if s.confusion is not None:
         parts.append(matrix_text(s.confusion))
     if s.baselines:
         lines = [f"{'Bounds':<46} {'accuracy':>9} {'macro ' + s.f_name:>9}"]
-        lines += [f"  {cut(b.name, 44):<44} {b.accuracy:>9.4f} {b.macro_f:>9.4f}" for b in s.baselines]
-        lines.append(f"  {'this system':<44} {s.accuracy.value:>9.4f} {s.macro.f.value:>9.4f}")
+        bounds = [(b.name, b.accuracy, b.macro_f) for b in s.baselines]
+        bounds.append(("this system", s.accuracy.value, s.macro.f.value))
         if s.ceiling is not None:
-            top = s.ceiling
-            lines.append(f"  {'a second annotator (ceiling)':<44} {top.accuracy.value:>9.4f} {top.macro.f.value:>9.4f}")
-        parts.append("\n".join(lines))
+            bounds.append(("a second annotator (ceiling)", s.ceiling.accuracy.value, s.ceiling.macro.f.value))
+        parts.append("\n".join(lines + [f"  {cut(name, 44):<44} {a:>9.4f} {f:>9.4f}" for name, a, f in bounds]))
     elif s.ceiling is not None:
         parts.append(f"Ceiling, a second annotator: micro {s.f_name} {s.ceiling.micro.f!r}")
     return joined([*parts, *notes(s.notes)])
 
 
 def _averages(s: Score) -> str:
-    def line(name: str, a: Averages) -> str:
-        return f"  {name:<10} {_cell(a.precision)}  {_cell(a.recall)}  {_cell(a.f)}".rstrip()
-
-    heads = f"  {'':<10} {'precision':<22} {'recall':<22} {s.f_name:<22}".rstrip()
-    return "\n".join([heads, line("macro", s.macro), line("micro", s.micro), line("weighted", s.weighted)])
+    lines = [f"  {'':<10} {'precision':<22} {'recall':<22} {s.f_name:<22}".rstrip()]
+    for name, a in (("macro", s.macro), ("micro", s.micro), ("weighted", s.weighted)):
+        lines.append(f"  {name:<10} {_cell(a.precision)}  {_cell(a.recall)}  {_cell(a.f)}".rstrip())
+    return "\n".join(lines)
 
 
 def _cell(e: Estimate | None) -> str:
@@ -124,19 +118,21 @@ MOST_ANNOTATORS = 15
 def agreement_text(a: Agreement) -> str:
     """Verdict first, then the coefficients, pairs, confusions, items to look at, and the crowd."""
     parts = [filled(printable(a.verdict)), _coefficients(a)]
-    if len(a.ratings.annotators) > 2 or len(a.pairs[:1]):
+    if len(a.ratings.annotators) > 2 or a.pairs:
         parts.append(_pairs(a))
     if len(a.ratings.labels) > 2 and a.confused:
         parts.append(_confused(a))
     if a.disputed:
-        parts.append(_items(a))
+        lines = [
+            f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}" for d in a.disputed
+        ]
+        head = "Items with most disagreement: look at these to revise the guidelines"
+        parts.append("\n".join([head, *lines[:MOST_ITEMS]]))
     if a.crowd is not None:
         parts.append(_crowd(a, a.crowd))
     said = [f"Left out: {rows:,}, {reason}." for reason, rows in a.left_out.items()]
     said += [f"Note: {printable(note)}" for note in a.notes]
-    if said:
-        parts.append("\n".join(filled(line, hanging="  ") for line in said))
-    return joined(parts)
+    return joined([*parts, "\n".join(filled(line, hanging="  ") for line in said)])
 
 
 def _coefficients(a: Agreement) -> str:
@@ -195,20 +191,10 @@ def _one(c: Coefficient) -> str:
 
 
 def _confused(a: Agreement) -> str:
-    lines = [
-        "Labels taken for one another",
-        f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}",
-    ]
+    lines = ["Labels taken for one another", f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}"]
     for c in a.confused[:MOST_CONFUSED]:
         name = f"{cut(c.a, 18)} / {cut(c.b, 18)}"
         lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
-    return "\n".join(lines)
-
-
-def _items(a: Agreement) -> str:
-    lines = ["Items with most disagreement: look at these to revise the guidelines"]
-    for d in a.disputed[:MOST_ITEMS]:
-        lines.append(f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}")
     return "\n".join(lines)
 
 
@@ -221,10 +207,8 @@ def _crowd(a: Agreement, c: Crowd) -> str:
         for name, e in (("majority vote (ties are shared)", g.majority), ("Dawid-Skene", g.dawid_skene)):
             lines.append(f"  {name:<31} {e.value:>6.3f}  {limits(e, '.3f')}".rstrip())
         if g.calibration is not None and g.calibration.error is not None:
-            e = g.calibration.error
-            lines.append(
-                f"  {'calibration error of its P(label)':<33} {e.value:.3f} {limits(e, '.3f')}, see howsure check"
-            )
+            e, what = g.calibration.error, "calibration error of its P(label)"
+            lines.append(f"  {what:<33} {e.value:.3f} {limits(e, '.3f')}, see howsure check")
     for said, needed in (("labels an item", c.needed), ("without those to reject", c.needed_without)):
         if needed is not None:
             many = f"more than {len(needed.certainty)}" if needed.n is None else f"{needed.n}"
@@ -237,11 +221,9 @@ def _crowd(a: Agreement, c: Crowd) -> str:
     )
     lines += ["", head]
     for m in shown[:MOST_ANNOTATORS]:
-        interval = limits(m, ".3f")
         skill = "–" if m.skill is None else f"{m.skill:.3f}"
-        lines.append(
-            f"  {cut(m.name, 16):<16} {skill:>6} {interval:<17} {cut(m.evidence.removeprefix('agrees with the others on '), 36)}"
-        )
+        evidence = cut(m.evidence.removeprefix("agrees with the others on "), 36)
+        lines.append(f"  {cut(m.name, 16):<16} {skill:>6} {limits(m, '.3f'):<17} {evidence}")
     lines += and_more(shown, MOST_ANNOTATORS)
     if c.n_unclear:
         lines.append(f"  {c.n_unclear:,} more labelled too little to distinguish from chance")
@@ -339,10 +321,7 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
 def _probabilities(c: Contest) -> list[str]:
     assert c.calibration is not None
     what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
-    lines = [
-        f"Probabilities {what}",
-        f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}",
-    ]
+    lines = [f"Probabilities {what}", f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}"]
     for name, k in zip(c.calibration.models, c.calibration.calibrations, strict=True):
         error = "–" if k.error is None else repr(k.error)
         p = "–" if k.p_value is None else f"p {p_text(k.p_value)}"

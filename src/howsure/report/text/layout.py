@@ -5,24 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from howsure._result import printable
+from howsure._result import printable as printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sized
+    from collections.abc import Iterable, Sequence, Sized
 
-__all__ = [
-    "WIDTH",
-    "aligned",
-    "and_more",
-    "cut",
-    "filled",
-    "in_groups",
-    "joined",
-    "limits",
-    "notes",
-    "p_text",
-    "printable",
-]
 WIDTH = 80
 
 
@@ -58,9 +45,9 @@ def limits(e: Any, form: str = ".4f") -> str:
     return "" if e is None or e.low is None or e.high is None else f"[{e.low:{form}}, {e.high:{form}}]"
 
 
-def in_groups(n_groups: int | None, what: str = "groups") -> str:
+def in_groups(n_groups: int | None) -> str:
     """How many groups the rows are in, after their number."""
-    return "" if n_groups is None else f" in {n_groups:,} {what}"
+    return "" if n_groups is None else f" in {n_groups:,} groups"
 
 
 def p_text(p: float) -> str:
@@ -68,9 +55,16 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
-def and_more(rows: Sized, most: int, what: str = "more (--json lists all)") -> list[str]:
+def and_more(rows: Sized, most: int) -> list[str]:
     """A line about the rows beyond the first `most`, where there are any."""
-    return [f"  … {len(rows) - most:,} {what}"] if len(rows) > most else []
+    return [f"  … {len(rows) - most:,} more (--json lists all)"] if len(rows) > most else []
+
+
+def shortened(lines: Sequence[str], most: int, what: str) -> list[str]:
+    """The first and the last lines, with how many are left out between; all, if they are no more than `most`."""
+    half = most // 2
+    left_out = f"  … {len(lines) - 2 * half:,} more {what} (--json lists all) …"
+    return list(lines) if len(lines) <= most else [*lines[:half], left_out, *lines[-half:]]
 
 
 def joined(parts: Iterable[str]) -> str:

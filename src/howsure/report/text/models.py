@@ -106,23 +106,17 @@ def tagger_text(made: TaggerCheck, by: str = "tag") -> str:
     rows.append(("RMS error, tag-wise", f"{c.class_wise:.4f}", "root mean square over the tags"))
     rows.append(("log loss", f"{made.log_loss:.4f}", "of the gold sequence, per token"))
     shown = {"tag": made.per_tag, "pair": made.per_pair, "span": made.per_span}[by]
-    parts = [
-        filled(made.verdict),
-        aligned(rows),
-        f"By {by}, worst first ({made.n_groups:,} {made.groups}s are taken as independent):\n" + slice_rows(shown, 60, with_rows=by == "span"),
-        "The predicted tag's probability\n" + bins_table(c.top),
-        curve(c.top),
-    ]  # fmt: skip
-    return joined(parts)
+    head = f"By {by}, worst first ({made.n_groups:,} {made.groups}s are taken as independent):\n"
+    table, bins = slice_rows(shown, 60, with_rows=by == "span"), "The predicted tag's probability\n" + bins_table(c.top)
+    return joined([filled(made.verdict), aligned(rows), head + table, bins, curve(c.top)])
 
 
 def parser_text(made: ParserCheck) -> str:
     """Verdict first, then accuracy, the kinds of questions, and the calibration of the chosen arcs or spans."""
     rows = [("sentences", f"{made.n_sentences:,}", f"{made.n_words:,} words, {made.n_groups:,} {made.groups}s")]
     rows += [(name, f"{e.value:.4f}", limits(e)) for name, e in made.accuracy.items()]
-    rows.append(
-        ("log loss", f"{made.log_loss:.4f}", f"of the gold trees, per word; temperature {made.temperature:.3f}")
-    )
+    heat = f"of the gold trees, per word; temperature {made.temperature:.3f}"
+    rows.append(("log loss", f"{made.log_loss:.4f}", heat))
     said = [filled(f"Note: {note}") for note in made.notes]
     return joined([filled(made.verdict), aligned(rows), calibration_text(made.calibration).rstrip(), *said])
 
@@ -150,9 +144,8 @@ def coref_text(k: CorefCheck) -> str:
 
 def scores_table(s: CoreferenceScores) -> str:
     """A line for each metric, in percent."""
-    lines = [
-        f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {100 * s.confidence_level:g}% interval of F1"
-    ]
+    level = f"{100 * s.confidence_level:g}% interval of F1"
+    lines = [f"  {'metric':<10} {'recall':>7} {'precision':>10} {'F1':>7}  {level}"]
     for m in s.scores:
         recall, precision = (f"{100 * x.value:.2f}" if x is not None else "" for x in (m.recall, m.precision))
         interval = "" if m.f1.low is None or m.f1.high is None else f"[{100 * m.f1.low:.2f}, {100 * m.f1.high:.2f}]"

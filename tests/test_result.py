@@ -179,6 +179,7 @@ MAKERS = {
     "Agreement": lambda f: ratings(),
     "Recalibration": lambda f: howsure.recalibrate(rows(), prob="first", true="y", method="platt"),
     "Split": lambda f: howsure.split(rows(), stratify="gold"),
+    "RankedTexts": lambda f: howsure.lm.rank(language_model(f), ["the fox saw a hen", "the fax saw a hen"]),
     "Evaluation": lambda f: howsure.lm.perplexity(language_model(f), f / "train.txt"),
     "ModelComparison": lambda f: howsure.lm.compare(language_model(f), language_model(f, 1), f / "train.txt"),
     "SentenceProbabilities": lambda f: howsure.lm.prob(language_model(f), ["the dog", "a cat"]),
@@ -242,7 +243,64 @@ def made(folder):
 
 
 def test_every_result_class_is_tested():
-    assert {c.__name__ for c in result_classes()} == set(MAKERS)
+    found = {(c.__module__, c.__name__) for c in result_classes()}
+    assert sorted(name for _, name in found) == sorted(MAKERS)  # each once: no two classes of one name
+
+
+# Why some have no picture; all others draw what their verdict is about (a column of the main table, or layers of their own).
+UNDRAWN = {
+    "TaggerTraining": "gives a model",
+    "ParserTraining": "gives a model",
+    "ClassifierTraining": "gives a model",
+    "LanguageTraining": "gives a model",
+    "CorefTraining": "gives a model",
+    "CopiedError": "one number",
+    "Diagnosis": "lists what is installed",
+    "Reproduction": "files of their own",
+    "Applied": "each token",
+    "ParsedTexts": "parsed text",
+}
+
+
+@pytest.mark.parametrize("name", UNDRAWN)
+def test_why_there_is_no_picture(name, made, tmp_path):
+    why = f"there is no picture of a {name}: .*{UNDRAWN[name]}"
+    for draw in (made(name).figure, made(name).plot, lambda: made(name).save(tmp_path / "saved.svg")):
+        with pytest.raises(howsure.InputError, match=why):
+            draw()
+    assert not (tmp_path / "saved.svg").exists()
+    made(name).save(tmp_path / "saved.json")
+    again = howsure.load(tmp_path / "saved.json")
+    for draw in (again.figure, again.plot):
+        with pytest.raises(howsure.InputError, match=f"no picture of a {name}"):
+            draw()
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    {"Score": "F1", "CoreferenceScores": "F1", "Evaluation": "perplexity", "RankedTexts": "prob"}.items(),
+)
+def test_pictures_show_what_the_verdict_is_about(name, drawn, made):
+    from howsure.plots.tables import table_points
+
+    assert table_points(made(name))[0] == drawn
+
+
+def test_layers_on_axes_have_the_numbers_of_the_picture(made):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    try:
+        paper = made("PaperCalibration")
+        ax = paper.plot()
+        [curve] = [line for line in ax.get_lines() if len(line.get_xdata()) == len(paper.bins.to_dict()) > 2][:1]
+        assert list(curve.get_ydata()) == [b["mean_true"] for b in paper.bins.to_dict()]
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("prediction strength", "empirical frequency")
+        folds = made("CrossValidation").plot()
+        assert [t.get_text() for t in folds.get_legend().get_texts()] == ["HMM", "baseline"]
+        assert made("SmoothingStudy").plot().get_yscale() == "log"
+        wrong = made("Abstention").plot().get_lines()[0].get_ydata()
+        assert list(wrong) == [1 - point["accuracy"] for point in made("Abstention").risk_coverage.curve]
+    finally:
+        pyplot.close("all")
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -283,7 +341,8 @@ def test_a_saved_result_opens_with_all_its_forms(name, made, tmp_path):
     assert again.to_latex() == result.to_latex()
     assert again.to_text() == result.to_text()
     assert again.to_pandas().shape == result.to_pandas().shape
-    assert again.figure() == json.loads(json.dumps(result.figure()))
+    if name not in UNDRAWN:
+        assert again.figure() == json.loads(json.dumps(result.figure()))
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -295,11 +354,13 @@ def test_pages_and_pictures(name, made, tmp_path):
     else:
         result.save(tmp_path / "saved.html")
         assert (tmp_path / "saved.html").read_bytes()[:15].lower().startswith(b"<!doctype html>")
+    if name in UNDRAWN:
+        return
     result.save(tmp_path / "saved.svg")
     assert (tmp_path / "saved.svg").read_bytes().startswith(b"<svg")
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", sorted(MAKERS.keys() - UNDRAWN))
 def test_every_result_draws_itself_on_axes(name, made):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     _, ax = pyplot.subplots()
@@ -338,6 +399,13 @@ def test_one_word_for_one_thing(name, made):
         assert q is None or "robabilit" in text[: q.end()], text[max(0, q.start() - 60) : q.end() + 20]
     for line in re.findall(r"^.*= [\d.]+ miscalibration.*$", result.to_text(), re.M):
         assert "discrimination" in line
+
+
+@pytest.mark.parametrize("name", ["TaggerCheck", "ParserCheck", "CrossValidation", "LanguageCalibration"])
+def test_overconfident_is_said_of_every_predicted_answer(name, made):
+    result = made(name)
+    of = {"TaggerCheck": lambda r: r.classes.top, "LanguageCalibration": lambda r: r.top}
+    assert of.get(name, lambda r: r.calibration)(result).of_predicted
 
 
 def test_positive_favours_the_first_in_all_comparisons(folder):

@@ -30,7 +30,7 @@ SECTIONS = {
     "How to": ["for-engineers", "for-researchers", "for-social-scientists", "for-teachers", "pull-requests", "mistakes", "faq"],
     "Guides": [
         "check", "logs", "compare", "count", "score", "agree", "split", "recalibrate", "abstain", "classify", "tagger", "parser", "coref", "pipeline", "lm", "continuous",
-        "english", "explore", "bring-your-own", "page", "scale", "doctor", "reproduce",
+        "english", "explore", "bring-your-own", "page", "pages", "scale", "doctor", "reproduce",
     ],
     "Reference": ["commands/index", "reference/index", "glossary", "cite"],
     "Evidence": ["theory", "robustness", "reproduction", "synthetic", "taggers-study", "coref-study", "muc-study", "lm-study", "pipeline-study", "model-card"],

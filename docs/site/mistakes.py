@@ -55,6 +55,7 @@ def files() -> None:
     table("stars.csv", score=[1 + i % 5 for i in ids], label=y)
     table("percent.csv", prob=[f"{round(100 * v)}%" for v in p], label=y)
     table("comma.csv", ";", prob=[f"{v:.2f}".replace(".", ",") for v in p], label=y)
+    table("log.csv", logprob=[round(math.log(v), 6) for v in p], label=y)
     table("logits.csv", score=[round(math.log(v / (1 - v)), 4) for v in p], label=y)
     table("logprobs.csv", score=[round(math.log(v), 6) for v in p], label=y)
     table("slip.csv", prob=[1.3 if i == 16 else v for i, v in enumerate(p)], label=y)
@@ -73,6 +74,7 @@ def files() -> None:
     table("one.csv", prob=p, label=[1] * N)
     table("a.csv", id=ids, prob=p, label=y)
     table("b.csv", id=ids, prob=[round(v**1.2, 4) for v in p], label=y)
+    table("gaps.csv", id=ids, prob=["" if i in (3, 4) else round(v**1.2, 4) for i, v in enumerate(p)], label=y)
     table("twice.csv", id=[0, *ids[:-1]], prob=p, label=y)
     table("fewer.csv", id=ids[5:], prob=p[5:], label=y[5:])
     rng = random.Random(8)
@@ -82,6 +84,8 @@ def files() -> None:
     names = ["cat", "dog", "eel"]
     columns = {f"p_{name}": [row[i] for row in shares] for i, name in enumerate(names)}
     table("classes.csv", **columns, gold=[rng.choices(names, row)[0] for row in shares])
+    shown = [rng.choices(names, row)[0] for row in shares]
+    table("systems.csv", gold=shown, pred=[n.title() if i % 5 == 0 else n for i, n in enumerate(shown)])
     said = {who: [w if rng.random() < 0.8 else "yes" for w in words] for who in ("ann", "bob", "cy")}
     table("wide.csv", item=ids, **said)
     long = [(i, who, said[who][i]) for i in ids for who in said]
@@ -104,6 +108,7 @@ LINES = [
     ("… with the scale that it asked for", "check logits.csv --scale logit"),
     ("log-probabilities", "check logprobs.csv"),
     ("… with the scale that it asked for", "check logprobs.csv --scale logprob"),
+    ("a column of log-probabilities, called so", "check log.csv"),
     ("log-probabilities taken for logits", "check logprobs.csv --logits"),
     ("one 1.3 among probabilities", "check slip.csv"),
     ("`Y` and `N`", "check letters.csv"),
@@ -114,12 +119,16 @@ LINES = [
     ("labels with stray spaces and case", "check spaces.csv"),
     ("one class only", "check one.csv"),
     ("a list of columns", "check classes.csv --prob p_cat,p_dog,p_eel"),
+    ("… that is not named", "check classes.csv"),
     ("a column of class names with one probability", "check classes.csv --prob p_cat"),
+    ("two files, one of which lacks values", "compare a.csv gaps.csv --key id"),
+    ("the same file twice", "compare a.csv a.csv --key id"),
     ("a key that stands twice", "compare a.csv twice.csv --key id"),
     ("keys that one side lacks", "compare a.csv fewer.csv --key id"),
     ("two files without a key", "compare a.csv b.csv"),
     ("annotations in long form", "agree long.csv"),
     ("annotations in wide form", "agree wide.csv"),
+    ("labels of which some differ in case", "score systems.csv"),
     ("a list of labels for each sentence", "score sentences.jsonl --true gold --pred pred"),
     ("CoNLL columns, without names", "score tokens.txt"),
     ("an empty folder for a file", "check runs"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import os
 import random
@@ -17,14 +18,15 @@ import shlex
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 IMAGES = Path(__file__).resolve().parents[1] / "images" / "pages"
-WIDTH, HEIGHT = 1000, 1180
-COLOURS = 96  # of a picture: pages have few, and files stay small
+WIDTH, HEIGHT = 1000, 1250
+COLOURS = 128  # of a picture: pages have few, and files stay small
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
@@ -37,11 +39,21 @@ COMMANDS = {
     "score": ["score models.csv --true gold --pred second --groups doc"],
     "agree": ["agree ratings.csv --item item --annotator worker --label label"],
     "continuous": ["check forecasts.csv --draws d_* --true y"],
+    "abstain": ["abstain models.csv --prob tuned --true y --risk 0.1 --by language"],
     "paper": ["check --demo --paper --bins 500"],
     "tagger": ["tagger train hmm train.tsv -o hmm.npz --pseudocount 0.1", "tagger check hmm.npz test.tsv"],
     "cross-validation": ["tagger cv hmm train.tsv --folds 5"],
-    "lm": ["lm train menu.txt --order 2 --smoothing kneser-ney -o lm.npz", "lm check lm.npz menu_dev.txt"],
+    "classify": [
+        "classify train naive-bayes notes.csv --text text --true topic -o nb.npz",
+        "classify check nb.npz more.csv --text text --true topic",
+    ],
+    "parser": ["parser train trees.mrg -o grammar.npz", "parser check grammar.npz more.mrg --groups sentence"],
+    "coref": ["coref train told.conllu -o coref.npz --epochs 2", "coref check coref.npz untold.conllu"],
+    "lm": ["lm train told.txt --order 2 --smoothing kneser-ney -o lm.npz", "lm check lm.npz untold.txt"],
+    "lm-study": ["lm study told.txt --order 2 --smoothings laplace,witten-bell,kneser-ney"],
     "count": ["count posts.csv --prob p --true label --design random --date day --every month --by team"],
+    "label": ["label mail.csv --text text --key id --show sender -o answers.csv --web"],
+    "reproduce": ["reproduce synthetic --quick --out reproduction"],
     "explore": ["explore --every quarter --actor KES,VAL --out results", "page results -o page.html"],
 }
 
@@ -102,8 +114,25 @@ def inputs() -> None:
                 tags = ["D", "N", "V"] if rng.random() < 0.6 else rng.choices("DNV", k=rng.randint(2, 7))
                 file.writelines(f"{rng.choice(words[t])}\t{t}\n" for t in tags)
                 file.write("\n")
-    for name in ("menu.txt", "menu_dev.txt"):
-        Path(name).write_bytes((files("howsure.data") / "seeds" / name).read_bytes())
+    told = [json.loads(line) for line in (files("howsure.data") / "stories.jsonl").read_text("utf-8").splitlines()[1:]]
+    Path("told.txt").write_text("\n".join(s["text"] for s in told[:45]), encoding="utf-8")
+    Path("untold.txt").write_text("\n".join(s["text"] for s in told[45:]), encoding="utf-8")
+    table("mail.csv", ["id", "sender", "text"], [[s["id"], "desk", f"{s['title']}. {s['text']}"] for s in told])
+    topics = {"sport": ["match", "goal", "team", "coach"], "money": ["bank", "share", "price", "team"]}
+    for name, n in (("notes", 300), ("more", 400)):
+        rows = []
+        for _ in range(n):
+            topic = rng.choice(list(topics))
+            said = [rng.choice(topics[topic if rng.random() < 0.65 else rng.choice(list(topics))]) for _ in range(6)]
+            rows.append([" ".join(said), topic])
+        table(f"{name}.csv", ["text", "topic"], rows)
+    for name, n in (("trees", 300), ("more", 200)):
+        Path(f"{name}.mrg").write_text("\n".join(tree(rng) for _ in range(n)) + "\n", encoding="utf-8")
+    sys.path.insert(0, str(IMAGES.parents[2] / "tests" / "models"))
+    from coref_stories import as_conllu, story  # type: ignore[import-not-found]
+
+    Path("told.conllu").write_text("".join(as_conllu(story(i)) for i in range(30)), encoding="utf-8")
+    Path("untold.conllu").write_text("".join(as_conllu(story(i)) for i in range(30, 70)), encoding="utf-8")
     rows = []
     for _ in range(6000):
         month, team = rng.randint(1, 12), rng.choice(["north", "south", "west"])
@@ -114,25 +143,46 @@ def inputs() -> None:
     table("posts.csv", ["p", "label", "day", "team"], rows)
 
 
-def page(commands: list[str]) -> Path:
-    """Run the commands; where the page is."""
+def tree(rng: random.Random) -> str:
+    """A sentence with where its phrases begin and end; what a prepositional phrase belongs to is a matter of chance."""
+    noun = [f"(NP (DT the) (NN {rng.choice(['dog', 'man', 'star', 'telescope'])}))" for _ in range(3)]
+    place = f"(PP (IN with) {noun[2]})"
+    verb = f"(VB {rng.choice(['saw', 'met', 'liked'])})"
+    if rng.random() < 0.4:
+        return f"(S {noun[0]} (VP {verb} {noun[1]}))"
+    return f"(S {noun[0]} (VP {verb} " + (f"(NP {noun[1]} {place})))" if rng.random() < 0.5 else f"{noun[1]} {place}))")
+
+
+def page(commands: list[str]) -> str:
+    """Run the commands; the address of the page."""
     from howsure.cli.application import run
 
     for command in commands[:-1]:
         assert run(shlex.split(command)) == 0, command
     last = commands[-1]
     arguments = shlex.split(last)
-    assert run(arguments if " -o " in last else [*arguments, "--html", "page.html"]) == 0, last
-    return Path("page.html").resolve()
+    if arguments[0] == "label":
+        from howsure.verbs.label import Labelling, label_page
+
+        server = label_page(Labelling("mail.csv", text="text", key="id", show=["sender"], out="answers.csv"), port=0)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return str(server.address)
+    as_it_is = arguments[0] in ("page", "reproduce")
+    assert run(arguments if as_it_is else [*arguments, "--html", "page.html"]) == 0, last
+    made = next(Path("reproduction").glob("*.html")) if arguments[0] == "reproduce" else Path("page.html")
+    return made.resolve().as_uri()
 
 
-def picture(browser: Any, at: Path) -> bytes:
+def picture(browser: Any, at: str) -> bytes:
     """The top of a page as a small PNG."""
     from PIL import Image
 
     opened = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
-    opened.goto(at.as_uri())
-    opened.wait_for_selector("html[data-drawn=yes]", timeout=120_000)
+    opened.goto(at)
+    if at.endswith("page.html"):
+        opened.wait_for_selector("html[data-drawn=yes]", timeout=120_000)
+    else:
+        opened.wait_for_timeout(1_000)
     whole = opened.evaluate("document.documentElement.scrollHeight")
     shot = opened.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": min(HEIGHT, whole)}, full_page=True)
     opened.close()

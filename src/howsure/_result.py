@@ -59,9 +59,14 @@ def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
 
 
 class Result(Record):
-    """What a verb returns: a verdict in words, plain data, and the same as text, tables, pages and files."""
+    """What a verb returns: a verdict in words, plain data, and the same as text, tables, pages and files.
+
+    The picture is of `layers` (Vega-Lite), where a result has them, else of the main table's column `DRAWN`: without that,
+    the first with limits, else of shares or numbers. A `DRAWN` that begins with - says why there is no picture.
+    """
 
     __slots__ = ()
+    DRAWN: ClassVar[str] = ""
 
     @property
     def verdict(self) -> str:
@@ -106,16 +111,19 @@ class Result(Record):
         raise InputError(f"there is no page of a {type(self).__name__}.")
 
     def figure(self) -> dict[str, Any]:
-        """The picture of `--plot` as a Vega-Lite specification: by default the main table's numbers."""
+        """The picture of `--plot` as a Vega-Lite specification."""
         from howsure.plots.tables import table_figure
+        from howsure.plots.vega import picture
 
-        return table_figure(self)
+        drawn = getattr(self, "layers", None)
+        return picture(width=420, height=300, layer=drawn()) if drawn else table_figure(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw on Matplotlib axes and return them: by default the main table's numbers with their limits."""
-        from howsure.plots.tables import draw_table
+        """Draw on Matplotlib axes and return them."""
+        from howsure.plots.tables import draw_layers, draw_table
 
-        return draw_table(self, ax)
+        drawn = getattr(self, "layers", None)
+        return draw_layers(drawn(), ax) if drawn else draw_table(self, ax)
 
     def headline(self) -> dict[str, str]:
         """The few numbers that stand above the picture in a notebook."""
@@ -221,7 +229,14 @@ class SavedResult(Result):
 
     def figure(self) -> dict[str, Any]:
         """The picture as a Vega-Lite specification."""
-        return self.about["figure"] or Result.figure(self)
+        if self.about.get("figure") is None:
+            raise InputError(f"there is no picture of a {self.about['result']}.")
+        return dict(self.about["figure"])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the main table's numbers on Matplotlib axes and return them."""
+        self.figure()  # there is one
+        return Result.plot(self, ax)
 
     @property
     def level(self) -> float:
@@ -251,6 +266,7 @@ class Training(Result):
     """What training gives: a `model`, and how it was made."""
 
     __slots__ = ()
+    DRAWN = "-training gives a model and its settings; checking it on other text gives a picture"
     model: Any
 
     def save(self, path: str | Path) -> None:

@@ -458,6 +458,16 @@ def some(values: Sequence[Any], most: int = 5) -> str:
     return ", ".join(repr(v) for v in values[:most]) + (", …" if len(values) > most else "")
 
 
+def spelt_alike(labels: Iterable[str]) -> list[str]:
+    """A note on labels that differ only in case or in spaces around them, if there are any."""
+    by: dict[str, list[str]] = {}
+    for label in labels:
+        by.setdefault(label.strip().lower(), []).append(label)
+    twins = ["/".join(map(repr, found)) for found in by.values() if len(found) > 1]
+    listed = ", ".join(twins[:5]) + (", …" if len(twins) > 5 else "")
+    return [f"Counted as different labels, though only case or spaces differ: {listed}."] if twins else []
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A hint naming the valid names, nearest first."""
     import difflib

@@ -8,6 +8,7 @@ left by a run that was killed, and the next writer of the same target removes it
 from __future__ import annotations
 
 import errno
+import gc
 import glob
 import os
 import re
@@ -28,6 +29,7 @@ except ImportError:  # Windows
 from howsure.errors import InputError
 
 SUFFIX = ".part"
+_UNFINISHED: set[str] = set()  # what this process writes at the moment
 
 
 def standard_input() -> IO[bytes]:
@@ -200,6 +202,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     """
     target = Path(path)
     made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=SUFFIX))
+    _UNFINISHED.add(str(made))
     try:
         with _locked(made):
             yield made
@@ -211,6 +214,8 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
+    finally:
+        _UNFINISHED.discard(str(made))
 
 
 def remove_leftovers(folder: Path, name: str | None = None) -> None:
@@ -237,12 +242,26 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
                 (folder / piece).unlink(missing_ok=True)
 
 
+def remove_unfinished() -> None:
+    """Removes this process's own temporary files and folders, from another thread: before an end that no `finally` sees."""
+    for folder in [each for each in gc.get_objects() if type(each) is tempfile.TemporaryDirectory]:
+        with suppress(OSError):
+            folder.cleanup()
+    for name in list(_UNFINISHED):
+        if os.path.isdir(name):
+            shutil.rmtree(name, ignore_errors=True)
+        for path in (name, name + SUFFIX):
+            with suppress(OSError):
+                os.unlink(path)
+
+
 @contextmanager
 def _temporary_file(target: Path) -> Iterator[str]:
     """A new file beside the target, locked until the end; removed then unless it was renamed."""
     while True:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=SUFFIX)
         os.close(handle)
+        _UNFINISHED.add(name)
         try:
             with _locked(name):
                 if os.path.exists(name):  # else another process took it for a leftover before it was locked
@@ -251,6 +270,7 @@ def _temporary_file(target: Path) -> Iterator[str]:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(name)
+            _UNFINISHED.discard(name)
 
 
 @contextmanager

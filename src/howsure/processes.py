@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
@@ -27,6 +28,7 @@ class Progress(Protocol):
 
 # Ctrl-C is for the command alone; a worker ignores it, even while it starts.
 ENTRY = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from howsure.processes import serve; serve()"
+STARTED: weakref.WeakSet[subprocess.Popen[str]] = weakref.WeakSet()
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -108,6 +110,7 @@ class Pool:
             | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "utf-8"},
         )
         self.started.append(process)
+        STARTED.add(process)
         assert process.stdin is not None
         process.stdin.write(json.dumps([self.entry, self.setup]) + "\n")
         return process

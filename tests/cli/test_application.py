@@ -39,6 +39,22 @@ def test_an_interrupt_in_a_destructor_is_not_lost(kind, monkeypatch):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.parametrize(("said", "status"), [("Query interrupted", 130), ("another fault", None)])
+def test_an_interrupt_in_a_query_of_duckdb(said, status, monkeypatch, capsys):
+    """DuckDB makes a RuntimeError of a Ctrl-C; any other is a fault."""
+
+    def examine(**_):
+        raise RuntimeError(said)
+
+    monkeypatch.setattr("howsure.verbs.doctor.doctor", examine)
+    if status is None:
+        with pytest.raises(RuntimeError, match=said):
+            run(["doctor"])
+    else:
+        assert run(["doctor"]) == status
+        assert capsys.readouterr().err == "howsure: stopped\n"
+
+
 def test_standard_input_that_is_closed():
     code = "import sys; sys.stdin = None; from howsure.cli.application import run; sys.exit(run(sys.argv[1:]))"
     for command in (["check", "-", "--prob", "p"], ["lm", "train", "-", "-o", "x.npz"], ["parse", "-"]):

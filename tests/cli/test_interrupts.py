@@ -1,7 +1,9 @@
-"""Ctrl-C is answered in one line and leaves nothing half-written; how soon is measured by bench/robustness/interrupts.py."""
+"""Ctrl-C is answered within a second, in one line, and leaves nothing half-written: also while kernels are compiled for the first time."""
 
+import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,13 +22,47 @@ def folder(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("name", SOME)
-def test_ctrl_c(folder, name):
+def stopped(name, folder, monkeypatch, tmp_path, busy, cache=None):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = {p.name for p in folder.iterdir()}
-    found = interrupts.stopped(interrupts.COMMANDS[name], folder, 1.0)
+    found = interrupts.stopped(interrupts.COMMANDS[name], folder, busy, cache)
     if found is None or found[2] == -signal.SIGINT:
         pytest.skip("it had ended, or Python was on its way out")
-    _, _, status, last = found
+    clock, used, status, last = found
     assert status == 130
     assert last.endswith("howsure: stopped")
     assert {p.name for p in folder.iterdir()} - before <= {"results", "parts"}  # which a next run goes on with
+    assert not [p for p in tmp_path.iterdir() if p.name != "cache"]
+    assert used < 1.0
+    if os.getloadavg()[0] < (os.cpu_count() or 1):  # else the clock tells how busy the machine is
+        assert clock < 1.0
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_ctrl_c(folder, name, monkeypatch, tmp_path):
+    stopped(name, folder, monkeypatch, tmp_path, 1.0)
+
+
+@pytest.mark.parametrize("moment", [0.2, 1.5, 2.5])
+def test_ctrl_c_while_kernels_are_compiled(folder, moment, monkeypatch, tmp_path):
+    (tmp_path / "cache").mkdir()
+    stopped("lm train", folder, monkeypatch, tmp_path, moment, tmp_path / "cache")
+
+
+def test_an_end_that_no_finally_sees_removes_temporary_files(tmp_path):
+    from howsure.files import remove_unfinished, whole_file, whole_folder
+
+    def interrupted():
+        with (
+            tempfile.TemporaryDirectory(dir=tmp_path) as folder,
+            whole_file(tmp_path / "a.csv") as file,
+            whole_folder(tmp_path / "b") as made,
+        ):
+            file.write(b"half")
+            (made / "c").write_text("half")
+            remove_unfinished()
+            assert not os.path.exists(folder)
+            assert not list(tmp_path.iterdir())
+
+    with pytest.raises(FileNotFoundError):
+        interrupted()

@@ -132,6 +132,11 @@ def test_joined_files_on_spark(spark, frame, tmp_path, options):
         return howsure.compare(files, key="id", prob="q", true="y", **options, **k)
 
     same(do(engine="spark").to_dict(), do().to_dict(), 1e-10, least=1e-12)
+    with_holes = more.assign(q=more.q.mask(more.id.isin([5, 6])), y=more.y.astype(float).mask(more.id == 8))
+    pq.write_table(pa.table(with_holes), tmp_path / "a.parquet")
+    pq.write_table(pa.table(more.assign(q=(100 * more.q**1.3).mask(more.id == 9)).iloc[order]), tmp_path / "b.parquet")
+    same(do(engine="spark").to_dict(), do().to_dict(), 1e-10, least=1e-12)
+    assert do().calibrations[0].n == N - 4
 
 
 @pytest.mark.parametrize(
@@ -141,7 +146,7 @@ def test_joined_files_on_spark(spark, frame, tmp_path, options):
         (lambda f: f.iloc[3:], "3 of the items of .*a.parquet are not in .*b.parquet .the first is '0'"),
         (lambda f: f.assign(y=1 - f.y), "6,000 items have another label"),
         (lambda f: f.assign(id=f.id.where(f.id != 7)), "`id` is missing in a row"),
-        (lambda f: f.assign(q=f.q + 1), r"b.parquet: `q` must lie in \[0, 1\]"),
+        (lambda f: f.assign(q=f.q.where(f.id != 7, 1.5)), r"b.parquet: `q` must lie in \[0, 1\]"),
     ],
 )
 def test_items_that_do_not_match_on_spark(spark, frame, tmp_path, change, message):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import howsure
@@ -216,3 +217,13 @@ def test_wide_tables_are_found(tmp_path):
     assert found.notes[0] == "Read as a column per annotator: ann, bob; `annotators=` says otherwise."
     with pytest.raises(ValueError, match="named like an annotator"):
         howsure.agree({"item": [1, 2, 3], "score": [0.1, 0.2, 0.3], "x": ["a", "b", "c"]})
+
+
+def test_texts_as_items_and_labels_that_differ_in_case():
+    one = {"text": [f"t{i}" for i in range(12)], "ann": list("ABABABABABAB"), "bob": list("ABBBABABABAB")}
+    spelt = howsure.agree(pa.table({**one, "cy": ["a", "B "] * 6}))
+    assert "Counted as different labels, though only case or spaces differ: 'A'/'a', 'B'/'B '." in spelt.notes
+    long = pa.table({"text": ["x", "x", "y", "y"], "coder": ["1", "2"] * 2, "code": ["a", "a", "b", "a"]})
+    assert len(howsure.agree(long).ratings.items) == 2
+    with pytest.raises(howsure.InputError, match="name it with `item=`"):
+        howsure.agree(long.rename_columns(["x", "coder", "code"]))

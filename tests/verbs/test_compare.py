@@ -56,6 +56,40 @@ def test_files_joined_on_a_key(frame, tmp_path):
     assert joined.pairs[0].error_squared.p_value == pytest.approx(direct.pairs[0].error_squared.p_value, rel=1e-6)
 
 
+def holed(frame, column, rows):
+    return frame.assign(**{column: frame[column].astype(float).mask(frame.index.isin(rows))})
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_items_without_a_value_are_left_out_of_all_files(frame, tmp_path, order, capsys):
+    a = holed(holed(frame.rename(columns={"model_a": "q"}), "q", [3, 4]), "y", [9])[["id", "y", "q", "doc"]]
+    b = holed(frame.rename(columns={"model_b": "q"}), "q", [4, 200])[["id", "y", "q", "doc"]]
+    a.to_csv(tmp_path / "a.csv", index=False)
+    b.sample(frac=1, random_state=0).to_csv(tmp_path / "b.csv", index=False)
+    names = ["model_a", "model_b"]
+    files = [str(tmp_path / "ab"[i]) + ".csv" for i in order]
+    whole = frame.drop(index=[3, 4, 9, 200])
+    direct = howsure.compare(whole.y, {"ab"[i]: whole[names[i]] for i in order}, groups=whole.doc)
+    made = howsure.compare(files, key="id", groups="doc")
+    assert made.calibrations[0].n == 2996
+    assert made.pairs[0].brier.value == pytest.approx(direct.pairs[0].brier.value, rel=1e-9)
+    assert made.pairs[0].error_squared.p_value == pytest.approx(direct.pairs[0].error_squared.p_value, rel=1e-6)
+    said = {
+        "a.csv: 3 of 3,000 rows have no `y` (1) or no `q` (2): left out (`missing='error'` refuses instead).",
+        "b.csv: 2 of 3,000 rows have no `q`: left out (`missing='error'` refuses instead).",
+    }
+    assert set(made.notes[:2]) == said
+    assert made.notes[2] == "2,996 of 3,000 items are complete in every file."
+    assert run(["compare", *files, "--key", "id", "--missing", "error"]) == 2
+    assert "--missing drop leaves such rows out" in capsys.readouterr().err
+
+
+def test_nothing_is_left_of_two_files(tmp_path, capsys):
+    files = [write(tmp_path, "a.csv", "1,1,0.6\n2,0,\n"), write(tmp_path, "b.csv", "1,1,\n2,0,0.3\n")]
+    assert run(["compare", *files, "--key", "id"]) == 2
+    assert "no item has a label and a probability in every file" in capsys.readouterr().err
+
+
 def test_three_models_are_ranked(frame):
     made = howsure.compare(frame.y, {"a": frame.model_a, "b": frame.model_b, "half": np.full(len(frame), 0.5)})
     assert len(made.pairs) == 3
@@ -117,3 +151,37 @@ def test_page_and_plot(frame, tmp_path, capsys):
     assert "&lt;b&gt;" in html
     assert plot.read_bytes().startswith(b"<svg")
     assert "<svg" in howsure.compare(frame.y, {"a": frame.model_a, "b": frame.model_b})._repr_html_()
+
+
+def test_the_gate_of_a_pull_request(frame, tmp_path, capsys):
+    """0 where the last model is not shown to be worse than the first, 1 where it is; the reason is said."""
+    path = str(tmp_path / "p.csv")
+    frame.to_csv(path, index=False)
+    better = ["compare", path, "--true", "y", "--prob", "model_a,model_b", "--fail-if-worse"]
+    worse = ["compare", path, "--true", "y", "--prob", "model_b,model_a", "--fail-if-worse"]
+    assert run(better) == 0
+    assert "--fail-if-worse" in capsys.readouterr().out
+    assert run(worse) == 1
+    assert "model_a" in capsys.readouterr().err
+    assert run([*worse, "--json"]) == 1
+    assert any(r["fails"] for r in json.loads(capsys.readouterr().out)["gate"])
+    assert run([*worse, "--markdown"]) == 1
+    assert capsys.readouterr().out.count("|") > 8
+
+
+def test_types_that_depend_on_arguments_are_overloads():
+    import typing
+
+    for verb, kinds in ((howsure.compare, {"Contest", "Comparison"}), (howsure.check, {"MulticlassCalibration"})):
+        made = [str(f.__annotations__["return"]) for f in typing.get_overloads(verb)]
+        assert kinds <= set(made)
+
+
+def test_pages_made_in_the_shell_speak_shell(frame, tmp_path):
+    path, out = str(tmp_path / "p.csv"), tmp_path / "page.html"
+    frame.assign(model_a=frame.model_a.mask(frame.index == 3)).to_csv(path, index=False)
+    assert run(["compare", path, "--true", "y", "--prob", "model_a,model_b", "--html", str(out)]) == 0
+    said = out.read_text().partition('<script type="application/json"')[0]
+    assert "1 of 3,000 rows has no `model_a`: left out (--missing error refuses instead)." in said
+    assert "missing=" not in said
+    assert '"id": ' not in said  # nothing but the text was touched

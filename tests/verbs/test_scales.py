@@ -250,3 +250,29 @@ def test_a_list_of_columns_is_many_classes():
         assert howsure.check(pa.table(columns), prob=prob).to_dict() == wide.to_dict()
     with pytest.raises(ValueError, match="two columns at least, each named once"):
         howsure.check(pa.table(columns), prob=["p_cat"])
+
+
+@pytest.mark.parametrize(("name", "scale"), [("logit", "logit"), ("Log-Prob", "logprob")])
+def test_columns_named_for_their_scale_are_found(rows, name, scale):
+    y, p = rows
+    p = np.clip(p, 0.01, 0.99)
+    values = np.log(p / (1 - p)) if scale == "logit" else np.log(p)
+    with pytest.raises(howsure.InputError, match=f"`scale='{scale}'`"):
+        howsure.check(pa.table({name: values, "y": y}))
+    assert howsure.check(pa.table({name: values, "y": y}), scale=scale).n == len(y)
+    assert howsure.check(pa.table({name: values, "prob": p, "y": y})).error == howsure.check(y, p).error
+
+
+def test_classes_in_columns_that_begin_alike_are_named(tmp_path):
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet([1, 1], 60).round(3)
+    gold = [["cat", "dog"][rng.choice(2, p=row / row.sum())] for row in p]
+    table = pa.table({"prob_cat": p[:, 0], "prob_dog": 1 - p[:, 0], "gold": gold})
+    with pytest.raises(howsure.InputError, match=r"many classes: `prob='prob_\*'`"):
+        howsure.check(table)
+    plain = howsure.check(table, prob="prob_*")
+    percent = {c: [f"{100 * v.as_py():.1f}%" for v in table[c]] for c in ("prob_cat", "prob_dog")}
+    written = howsure.check(pa.table({**percent, "gold": gold}), prob="prob_*")
+    assert written.top.error.value == pytest.approx(plain.top.error.value, abs=1e-12)
+    with pytest.raises(howsure.InputError, match=r"Several models' probabilities of one outcome: `howsure.compare`"):
+        howsure.check(pa.table({"p_a": p[:, 0], "p_b": 1 - p[:, 0], "gold": [0, 1] * 30}), prob="p_*")

@@ -171,3 +171,12 @@ def test_one_class_only():
     both = howsure.compare(["a", "a"], y_preds={"x": ["a", "a"], "y": ["a", "b"]})
     assert "single class" in " ".join(both.notes)
     json.dumps([made.to_dict(), both.to_dict()], allow_nan=False)
+
+
+def test_labels_that_differ_only_in_case_or_spaces_are_pointed_out():
+    gold = ["cat", "dog", "cat", "dog"]
+    note = "Counted as different labels, though only case or spaces differ: 'Cat'/'cat'."
+    assert note in howsure.score(gold, ["Cat", "dog", "cat", "dog"]).notes
+    assert note in howsure.compare(gold, y_preds={"a": ["Cat", "dog", "cat", "dog"], "b": gold}, samples=50).notes
+    with pytest.raises(howsure.InputError, match=r"no label in common.*Only case or spaces differ"):
+        howsure.score(gold, ["Cat", "Dog ", "Cat", "Dog "])

@@ -262,6 +262,7 @@ class PaperCalibration(Result):
         return self.bins.to_dict()
 
     figure = drawn_by("howsure.plots.curves.paper_figure")
+    layers = drawn_by("howsure.plots.curves.paper_layers")
     to_text = drawn_by("howsure.report.text.calibration.paper_text")
     to_html = drawn_by("howsure.report.pages.paper_page")
 

@@ -8,15 +8,15 @@ import sys
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     try:
-        from howsure.cli.application import run
-    except ModuleNotFoundError as error:  # a broken installation: not even the parser of options is there
-        from howsure.verbs.doctor import doctor
+        try:
+            from howsure.cli.application import run
+        except ModuleNotFoundError as error:  # a broken installation: not even the parser of options is there
+            from howsure.verbs.doctor import doctor
 
-        print(f"howsure: there is no module {error.name}. {doctor().verdict}", file=sys.stderr)
-        sys.exit(1)
-    try:
+            print(f"howsure: there is no module {error.name}. {doctor().verdict}", file=sys.stderr)
+            sys.exit(1)
         status = run(arguments)
-    except KeyboardInterrupt:  # between two steps of `run`, which answers it otherwise
+    except KeyboardInterrupt:  # while it starts, or between two steps of `run`, which answers it otherwise
         print("howsure: stopped", file=sys.stderr)
         status = 130
     sys.exit(status)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import _thread
+import os
+import re
+import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -14,6 +17,7 @@ from howsure._result import harmless
 from howsure._version import __version__
 from howsure.cli.parser import Family
 from howsure.errors import HowsureError
+from howsure.files import remove_unfinished
 
 # The commands in groups, each with the module where it stands.
 GROUPS = {
@@ -85,11 +89,13 @@ def run(arguments: list[str] | None = None) -> int:
         if meant and first not in COMMANDS:
             return _complain(f"{first} belongs to howsure {meant[0]}. Try 'howsure {meant[0]} --help'.")
         known = [first] if first in COMMANDS else COMMANDS
-        with _interrupts_kept():
+        with _interrupts_kept(), _ends_soon():
             return application(known).run("", arguments)
     except HowsureError as error:
         return _complain(str(error))
-    except (KeyboardInterrupt, EOFError):
+    except (KeyboardInterrupt, EOFError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and INTERRUPTED not in str(error):
+            raise
         print("howsure: stopped", file=sys.stderr)
         return 130
     except (OSError, UnicodeError) as error:
@@ -114,6 +120,69 @@ def _interrupts_kept() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
+
+
+INTERRUPTED = "Query interrupted"  # what DuckDB makes of a Ctrl-C
+PATIENCE = 0.5  # seconds that a Ctrl-C may take
+MORE_PATIENCE = 10.0  # where Spark has jobs to cancel
+
+
+@contextmanager
+def _ends_soon() -> Iterator[None]:
+    """Where Ctrl-C has to wait for compiled code (a first compile, threads that sum up), the process ends without waiting.
+
+    Python hears a signal only between two steps of its own, and then waits for its threads. The system tells a thread
+    at once, through a pipe.
+    """
+    main = threading.current_thread()
+    is_main = main is threading.main_thread() and sys.platform != "win32"
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    heard, done, (told, tell) = threading.Event(), threading.Event(), os.pipe()
+    os.set_blocking(tell, False)
+
+    def hear(number: int, frame: Any) -> None:
+        heard.set()
+        signal.default_int_handler(number, frame)
+
+    def watch() -> None:
+        while (said := os.read(told, 1)) != b"\0":
+            patience = MORE_PATIENCE if "pyspark" in sys.modules else PATIENCE
+            for seconds in (patience, *[0.1] * 20) if said == bytes([signal.SIGINT]) else ():
+                if done.wait(seconds):
+                    break
+                handled = sys._current_exceptions().get(main.ident or 0)
+                if not heard.is_set() or re.search(f"KeyboardInterrupt|{INTERRUPTED}", repr(handled)):
+                    _end()
+
+    watcher = threading.Thread(target=watch, name="howsure-interrupts", daemon=True)
+    watcher.start()
+    before = signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        done.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.set_wakeup_fd(before)
+        os.write(tell, b"\0")
+        watcher.join()
+        os.close(tell)
+        os.close(told)
+
+
+def _end() -> None:
+    """Ends the process from a thread: its workers, its temporary files, one line, no more."""
+    try:
+        if workers := sys.modules.get("howsure.processes"):
+            for process in list(workers.STARTED):
+                process.kill()
+        remove_unfinished()
+        shown = "\x1b[?25h\r" if os.isatty(2) else ""  # a progress bar hides the cursor
+        os.write(2, f"{shown}howsure: stopped\n".encode())
+    finally:
+        os._exit(130)
 
 
 def _complain(message: str) -> int:

@@ -75,7 +75,9 @@ class Delivery:
             said = result.to_text() if text is None else text
             said = in_shell(said + (f"\n{textwrap.fill(more, 80)}\n" if more else ""), self.flags)
         if self.html is not None:
-            write_whole(self.html, result.to_html())
+            said_of, mark, drawn = result.to_html().decode().partition('<script type="application/json"')
+            said_of = in_shell(said_of.replace("&#39;", "'"), self.flags)  # attributes stand in double quotes
+            write_whole(self.html, f"{said_of}{mark}{drawn}".encode())
         if self.plot is not None:
             write_whole(self.plot, result.as_file(Path(self.plot).suffix.lower()))
         quiet = self.as_json or self.markdown or self.latex

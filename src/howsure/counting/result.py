@@ -86,6 +86,7 @@ class Labelled(Result):
     labelled the same items; `counts`, of an exploration, the `Counts` that the answers give.
     """
 
+    DRAWN = "yes"
     SHOWN = "verdict n_items n_labelled n_yes n_undecided people=table agreement? counts?"
 
     n_items: int
@@ -133,6 +134,7 @@ class DrawnStratum(Record):
 class Drawn(Result):
     """Items to label, drawn with known probabilities. Made by `howsure.to_label`."""
 
+    DRAWN = "n_drawn"
     SHOWN = "verdict n_items n_labels n_drawn n_groups? half_width out? strata apart?"
 
     n_items: int

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.engines.columns import class_columns, group_sql, is_classes, label_column, number_sql
+from howsure.engines.columns import class_columns, group_sql, is_classes, label_column, probability_sql
 from howsure.engines.files import Selection
 from howsure.engines.items import ItemRows, Items, arrow_values, group_numbers, rows_without, table_rows
 from howsure.engines.rows import Chunk
@@ -100,7 +100,7 @@ def classes_from_table(
         sql["groups"] = group_sql(groups)
     if by is not None:
         sql["by"] = f"CAST({quoted(table.column(by).name)} AS VARCHAR)"
-    sql |= {f"q{i}": number_sql(c.name) for i, c in enumerate(wide.values())}
+    sql |= {f"q{i}": probability_sql(table, c, scale, where) for i, c in enumerate(wide.values())}
     if not wide:
         sql["q"] = quoted(table.column(named).name)
     items = Items(label.name, (named,), groups=groups, from_file=True)
@@ -181,6 +181,8 @@ def _class_numbers(gold: list[str], names: tuple[str, ...], origin: Origin) -> I
         return np.array([place[g] for g in gold], np.int64)
     except KeyError:
         i = next(i for i, g in enumerate(gold) if g not in place)
+        models = " Several models' probabilities of one outcome: `howsure.compare`." if gold[i] in ("0", "1") else ""
+        near = _validate.nearest(gold[i], names)
         raise InputError(
-            f"`{origin.true}` is {gold[i]!r} in {origin.at(i)}, which is none of the classes.{_validate.nearest(gold[i], names)}"
+            f"`{origin.true}` is {gold[i]!r} in {origin.at(i)}, which is none of the classes.{near}{models}"
         ) from None

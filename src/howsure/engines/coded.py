@@ -35,7 +35,8 @@ def long_ratings(table: Table, roles: Roles, where: str | None, order: Sequence[
     taken, columns = list(roles.values()), {}
     for what, known in (("item", ITEM_NAMES), ("annotator", ANNOTATOR_NAMES), ("label", LABEL_NAMES)):
         name = roles[what]
-        found = table.column(name) if name else guessed_column(table, known, what, f"--{what}", skip=taken)
+        texts = TEXT_NAMES if what == "item" else ()
+        found = table.column(name) if name else guessed_column(table, known, what, f"`{what}=`", taken, texts)
         taken.append(found.name)
         columns[what] = found
     if len({c.name for c in columns.values()}) < 3:
@@ -71,7 +72,8 @@ def annotators_columns(table: Table, taken: Collection[str | None], where: str |
             or c.type.startswith(("DATE", "TIME", "DOUBLE"))
         ):
             continue
-        values = {str(v) for v in table.values(value_sql(c.name), where, MOST_LABELS + 1)} - {"None"}
+        told = table.values(value_sql(c.name), where, MOST_LABELS + 1)
+        values = {v.strip().lower() for v in told if v is not None}
         if values and len(values) <= MOST_LABELS:
             found[c.name] = values
     common = set.intersection(*found.values()) if found else set()

@@ -17,11 +17,12 @@ from howsure.errors import InputError
 _NAMED = {
     "prob": """prob probs probability probabilities proba p q yprob yproba probtrue phat predprob predproba predictedprob
     predictedprobability predictionprob predictionprobability probpositive confidence conf score scores yscore""",
+    "log": "logit logits logodds logprob logprobs logprobability logproba",
     "true": """label labels true ytrue y target targets gold truth groundtruth correct iscorrect actual outcome outcomes
     class istrue goldlabel truelabel human humanlabel judgment judgement annotation""",
     "text": "text texts body tweet sentence content document",
 }
-PROB_NAMES, TRUE_NAMES, TEXT_NAMES = (_NAMED[role].split() for role in ("prob", "true", "text"))
+PROB_NAMES, LOG_NAMES, TRUE_NAMES, TEXT_NAMES = (names.split() for names in _NAMED.values())
 MOST_WORDS = 40  # spellings of yes and no in one column
 
 
@@ -37,7 +38,7 @@ def tells_right(true: str) -> bool:
 
 def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Column, Column]:
     """The columns of the label and of its probability, named or guessed."""
-    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "`prob=`", skip={true})
+    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "`prob=`", {true}, LOG_NAMES)
     t = label_column(table, true, skip={p.name})
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
@@ -56,9 +57,17 @@ def text_column(table: Table, text: str | None) -> str:
     return table.column(text).name if text else guessed_column(table, TEXT_NAMES, "text", "`text=`", ()).name
 
 
-def guessed_column(table: Table, names: list[str], what: str, option: str, skip: Collection[str | None]) -> Column:
-    """The one column named like that; none or several are an error that names the option to use."""
-    found = [c for c in table.columns if plain_name(c.name) in names and c.name not in skip]
+def guessed_column(
+    table: Table,
+    names: list[str],
+    what: str,
+    option: str,
+    skip: Collection[str | None],
+    or_else: Sequence[str] = (),
+) -> Column:
+    """The one column named like that (or, without any, as `or_else` says); none or several are an error with the option."""
+    named = [[c for c in table.columns if plain_name(c.name) in of and c.name not in skip] for of in (names, or_else)]
+    found = named[0] or named[1]
     if len(found) == 1:
         return found[0]
     there = ", ".join(f"`{c.name}`" for c in table.columns[:20]) + (", …" if len(table.columns) > 20 else "")
@@ -68,8 +77,11 @@ def guessed_column(table: Table, names: list[str], what: str, option: str, skip:
             f"the {what} column could be {could}: name it with {option}. Columns of {table.name}: {there}."
         )
     article = "an" if what[0] in "aeiou" else "a"
+    begin = [m[0] for c in table.columns if (m := re.match(r"[A-Za-z]+[^A-Za-z0-9]", c.name))]
+    several = [b for b in begin if begin.count(b) > 1 and plain_name(b) in names and option == "`prob=`"]
+    classes = f" (many classes: `prob='{several[0]}*'`)" if several else ""
     raise InputError(
-        f"no column of {table.name} is named like {article} {what}: name it with {option}. Columns: {there}."
+        f"no column of {table.name} is named like {article} {what}: name it with {option}{classes}. Columns: {there}."
     )
 
 

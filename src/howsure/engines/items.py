@@ -64,7 +64,7 @@ class Items:
     sentence: str | None = None
     scale: str | None = None  # of the probabilities, as asked for; None: as probabilities, until a survey tells
     scales: tuple[str, ...] = ()  # of each column, as a survey found them
-    missing: str = "drop"  # what becomes of rows without a probability or a label; "joined": an error, of joined files
+    missing: str = "drop"  # what becomes of rows without a probability or a label
     leaves_out: bool = False  # there are such rows, and they are left out
     from_file: bool = False
     judged: bool = False  # y is whether a predicted label is right or, with `positive`, the gold one that
@@ -111,15 +111,20 @@ class Items:
         w = None if weight is None else _validate.weights(numbers(weight), self.origin(chunk))
         groups = None if self.groups is None else self.group_ids(chunk, "group")
         if self.leaves_out:
-            roles = ["y", *(f"q{i}" for i in range(len(self.probs)))]
-            held = {role: numbers(chunk[role]) for role in roles}
-            keep = ~np.any([np.isnan(v) for v in held.values() if v.dtype.kind == "f"] or [[False]], axis=0)
+            keep, held = self.complete(chunk)
             if not keep.all():
                 chunk = Chunk({role: values[keep] for role, values in held.items()})
-                w, groups = (None if c is None else c[keep] for c in (w, groups))
+                w = None if w is None else w[keep]
+                groups = None if groups is None else groups[keep]
                 by = None if by is None else by.filter(as_arrow(keep))
         y = _validate.labels(numbers(chunk["y"]), self.origin(chunk))
         return Batch((y,) * len(self.probs), self.probabilities(chunk), w, by, groups)
+
+    def complete(self, chunk: Chunk) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
+        """Which rows have a label and all probabilities; and those columns."""
+        held = {role: numbers(chunk[role]) for role in ("y", *(f"q{i}" for i in range(len(self.probs))))}
+        lacking = [np.isnan(v) for v in held.values() if v.dtype.kind == "f"]
+        return ~np.any([*lacking, np.zeros(len(held["y"]), np.bool_)], axis=0), held
 
     def probabilities(self, chunk: Chunk) -> tuple[Floats, ...]:
         """The columns of probabilities, checked."""
@@ -134,9 +139,8 @@ class Items:
         lost = survey.lost(self)
         if lost and self.missing != "drop":
             first = min(s.first_missing for s in survey.columns.values() if s.first_missing is not None)
-            joined = self.missing == "joined"
-            way = "take such items out of all files first" if joined else "`missing='drop'` leaves such rows out"
-            raise BadRow(f"{lost}, the first of them {origin.at(first)}; {way}.", first)
+            way = "`missing='drop'` leaves such rows out."
+            raise BadRow(f"{lost}, the first of them {origin.at(first)}; {way}", first)
         if survey.incomplete == survey.columns["y"].n:
             raise BadRow(f"{lost}: nothing is left.", 0)
         label, scales, said = survey.columns["y"], [], []

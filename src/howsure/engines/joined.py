@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +32,7 @@ from howsure.engines.columns import (
 from howsure.engines.connection import connect, literal
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
-from howsure.engines.items import Batch, ItemRows, Items, is_spark_frame
+from howsure.engines.items import ItemRows, Items, is_spark_frame
 from howsure.engines.labelled import ONE_GROUP, LabelSequences, as_appearing
 from howsure.engines.logs.table import Log
 from howsure.engines.rows import Chunk
@@ -52,6 +53,7 @@ class Join:
     groups: str | None = None
     by: str | None = None
     scale: str | None = None
+    missing: str = "drop"
 
     def of(self, table: Table, *, first: bool) -> tuple[Selection, Items]:
         """What to read from one of the tables."""
@@ -63,15 +65,21 @@ class Join:
         if first and self.by:
             sql["by"] = value_sql(table.column(self.by).name)
         groups = self.groups if "groups" in sql else None
-        items = Items(true.name, (prob.name,), groups=groups, scale=self.scale, missing="joined", from_file=True)
+        items = Items(true.name, (prob.name,), groups=groups, scale=self.scale, missing=self.missing, from_file=True)
         return Selection(sql, None, {"q0": prob.name}), items
 
-    def checked(self, chunk: Chunk, items: Items) -> Batch:
-        """The rows of a table, each of them valid and with a key."""
+    def checked(self, chunk: Chunk, items: Items) -> dict[str, Any]:
+        """The columns of a table, each row valid and with a key; `y` and `q0` are null in rows that are left out."""
         if chunk["key"].null_count:
             at = items.origin(chunk).at(first_missing(chunk["key"]))
             raise BadRow(f"`{self.key}` is missing in {at}.", chunk.first or 0)
-        return items.batch(chunk)
+        batch = items.batch(chunk)
+        made = {"y": as_arrow(batch.ys[0]), "q0": as_arrow(batch.qs[0])}
+        if items.leaves_out:
+            keep, _ = items.complete(chunk)
+            at = pa.array(np.cumsum(keep) - 1, mask=~keep)
+            made = {role: column.take(at) for role, column in made.items()}
+        return dict(chunk.columns) | made
 
     def items(self, n_models: int) -> Items:
         """Of the joined rows."""
@@ -95,6 +103,7 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
             for source in sources:
                 database.add(source)
             path = database.written()
+            database.notes += complete_items(*database.complete, database.leave_out)
             names, notes = model_names(database.names), tuple(database.notes)
         columns = join.columns(len(names))
         plain = {c: c for c in columns} if len(columns) == len(names) + 1 else None
@@ -109,6 +118,8 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
 
 def model_names(paths: list[str]) -> tuple[str, ...]:
     """File names without endings; whole paths where those would clash."""
+    if len(set(paths)) < len(paths) and all(map(os.path.exists, paths)):
+        raise InputError("each file may be named once: a model is compared with another one.")
     short = [Path(p).name.split(".")[0] for p in paths]
     return tuple(short if len(set(short)) == len(short) else paths)
 
@@ -126,6 +137,13 @@ def unlike_labels(n: int, here: str, there: str, first: Any) -> InputError:
     return InputError(f"{n:,} items have another label in {here} than in {there} (the first is {first!r}).")
 
 
+def complete_items(n: int, of: int, leave_out: int) -> list[str]:
+    """What to say of the items that are left where several tables leave some out; an error if there are none."""
+    if not n:
+        raise InputError("no item has a label and a probability in every file: nothing is left.")
+    return [f"{n:,} of {of:,} items are complete in every file."] if leave_out > 1 else []
+
+
 def repeated_key(name: str, key: str, value: Any, n: int) -> InputError:
     """A key that several rows have."""
     return InputError(f"{name}: the key {value!r} stands in {n:,} rows; `{key}` must be unique.")
@@ -138,6 +156,8 @@ class _Database:
         self._folder, self._join, self._engine = folder, join, engine
         self.names: list[str] = []
         self.notes: list[str] = []
+        self.leave_out = 0  # tables that leave rows out
+        self.complete = (0, 0)  # items that are left, and all
         limit = None if engine.limit is None else engine.limit // 4
         self._connection = connect(folder / "join.db", folder=folder, memory=limit)
 
@@ -157,31 +177,30 @@ class _Database:
             kinds = {"key": "VARCHAR", "y": "UTINYINT", "q0": "DOUBLE", "groups": "UBIGINT", "by": "VARCHAR"}
             columns = ", ".join(f'"{c}" {kinds[c]}' for c in selection.columns)
 
-            def filled(found: ItemRows) -> tuple[int, tuple[str, ...]]:
+            def filled(found: ItemRows) -> tuple[int, ItemRows]:
                 self._run(f"CREATE OR REPLACE TABLE t{number} (row BIGINT, {columns})")
                 assert isinstance(found.rows, TableRows)
                 chunks = found.rows.chunks()
-                return sum(self._insert(number, c, self._join.checked(c, found.items)) for c in chunks), found.notes
+                return sum(
+                    self._insert(number, c.first or 0, self._join.checked(c, found.items)) for c in chunks
+                ), found
 
             try:
-                n, notes = ItemRows(rows, items, table).analysed(filled)
+                n, read = ItemRows(rows, items, table).analysed(filled)
             except BadRow as bad:
                 raise InputError(f"{table.name}: {bad}") from None
             if not n:
                 raise InputError(f"{table.name} has no rows.")
-            self.notes += notes
+            self.notes += [f"{Path(table.name).name}: {note}" for note in read.notes]
+            self.leave_out += read.items.leaves_out
         self._check(number)
 
-    def _insert(self, number: int, chunk: Chunk, batch: Batch) -> int:
-        made = {"y": as_arrow(batch.ys[0]), "q0": as_arrow(batch.qs[0])}
-        self._append(number, chunk.first or 0, dict(chunk.columns) | made)
-        return len(batch.qs[0])
-
-    def _append(self, number: int, first: int, columns: dict[str, pa.Array]) -> None:
-        rows = as_arrow(np.arange(first, first + len(columns["key"])))
-        self._connection.register("incoming", pa.table({"row": rows} | columns))
+    def _insert(self, number: int, first: int, columns: dict[str, Any]) -> int:
+        n = len(columns["key"])
+        self._connection.register("incoming", pa.table({"row": as_arrow(np.arange(first, first + n))} | columns))
         self._run(f"INSERT INTO t{number} SELECT * FROM incoming")
         self._connection.unregister("incoming")
+        return n
 
     def _check(self, number: int) -> None:
         name, first_name = self.names[number], self.names[0]
@@ -209,11 +228,13 @@ class _Database:
         columns = ", ".join([*(f't0."{c}"' for c in names), *(f"t{i}.q0 AS q{i}" for i in every)])
         joins = " ".join(f"JOIN t{i} USING (key)" for i in every if i)
         path = self._folder / "joined.parquet"
+        whole = " AND ".join(f"t{i}.y IS NOT NULL" for i in every)
         # Uncompressed: probabilities hardly shrink, and it is read several times.
-        self._run(
-            f"COPY (SELECT {columns} FROM t0 {joins} ORDER BY t0.row) TO {literal(str(path))} "
+        copied = self._asked(
+            f"COPY (SELECT {columns} FROM t0 {joins} WHERE {whole} ORDER BY t0.row) TO {literal(str(path))} "
             "(FORMAT parquet, COMPRESSION uncompressed)"
         )
+        self.complete = (copied[0], self._asked("SELECT count(*) FROM t0")[0])
         for i in every:
             self._run(f"DROP TABLE t{i}")
         return path
@@ -283,8 +304,7 @@ class _LabelDatabase(_Database):
             self._run(f"CREATE TABLE t{number} (row BIGINT, {columns})")
             first = 0
             for batch in table.batches(list(sql.values())):
-                self._append(number, first, dict(zip(sql, batch.columns, strict=True)))
-                first += batch.num_rows
+                first += self._insert(number, first, dict(zip(sql, batch.columns, strict=True)))
         if not first:
             raise InputError(f"{self.names[-1]} has no rows.")
         empty = self._asked(f"SELECT min(row) FROM t{number} WHERE key IS NULL")[0]

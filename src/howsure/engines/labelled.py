@@ -263,7 +263,9 @@ def numbered_labels(
         here, there = np.unique(renumbered["gold"]), np.unique(renumbered[k])
         if not len(np.intersect1d(here, there)):
             one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
-            raise InputError(f"`{named['gold']}` and `{named[k]}` have no label in common: {one} against {two}.")
+            alike = " Only case or spaces differ." if _validate.spelt_alike(names) else ""
+            said = f"`{named['gold']}` and `{named[k]}` have no label in common: {one} against {two}."
+            raise InputError(said + alike)
     return renumbered, names, keep, tuple(left_out)
 
 

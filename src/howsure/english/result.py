@@ -19,6 +19,8 @@ COLUMNS = ("word", "lemma", "upos", "xpos", "relation")
 class ParsedTexts(Result):
     """Parsed documents in order; `notes` are (name, note) of those that look unlike what the model knows."""
 
+    DRAWN = "-it is parsed text"
+
     documents: tuple[Document, ...]
     model: str
 

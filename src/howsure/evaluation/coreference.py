@@ -132,6 +132,7 @@ class CoreferenceScore(Record):
 class CoreferenceScores(Result):
     """All metrics of one comparison of clusterings; made by `coreference_scores`."""
 
+    DRAWN = "F1"
     SHOWN = """verdict n_documents n_key_mentions=n_key n_response_mentions=n_response confidence_level n_bootstrap
         metrics"""
 

@@ -109,7 +109,6 @@ class CrossValidation(Result):
         return [*rows, last | {"baseline": self.baseline_accuracy}]
 
     layers = drawn_by("howsure.plots.labels.fold_layers")
-    figure = drawn_by("howsure.plots.labels.fold_figure")
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
     to_html = drawn_by("howsure.report.pages.table_page")
 

@@ -50,8 +50,8 @@ class ClassifierCheck(Composite):
         return self.score.table()
 
     def to_html(self) -> bytes:
-        """The calibration's page."""
-        return self.calibration.to_html()
+        """The calibration's page, under this verdict."""
+        return self.calibration.to_html(self.verdict)
 
     to_text = drawn_by("howsure.report.text.models.classifier_text")
 
@@ -230,8 +230,8 @@ class ParserCheck(Composite):
         return [s.row() for s in self.calibration.slices]
 
     def to_html(self) -> bytes:
-        """The calibration's page."""
-        return self.calibration.to_html()
+        """The calibration's page, under this verdict."""
+        return self.calibration.to_html(self.verdict)
 
     to_text = drawn_by("howsure.report.text.models.parser_text")
 

@@ -134,6 +134,8 @@ class Table:
 class Reproduction(Result):
     """An experiment done again. Made by `howsure.reproduce`."""
 
+    DRAWN = "-its figures are files of their own, beside its page"
+
     name: str
     title: str
     shows: str

@@ -168,7 +168,9 @@ def difference_charts(c: Comparison) -> dict[str, list[Spec]]:
             if d is not None and d.low is not None
         ]
         if records:
-            made[field] = interval_layers(records, f"{name}, {100 * c.confidence_level:g}% interval", zero=True)
+            made[field] = interval_layers(
+                records, f"difference of {name}, {100 * c.confidence_level:g}% interval", zero=True
+            )
     return made
 
 

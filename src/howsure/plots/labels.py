@@ -103,11 +103,6 @@ def fold_layers(c: CrossValidation) -> list[Spec]:
     return [band, layer(records, "point", at, filled=True, size=60)]
 
 
-def fold_figure(c: CrossValidation) -> Spec:
-    """The folds, of fixed size: for files."""
-    return picture(width=420, height=240, layer=fold_layers(c))
-
-
 def contest_figure(c: Contest) -> Spec:
     """The systems above their differences, of fixed size: for files."""
     drawn = [{"width": 380, "height": height, "layer": layers} for height, layers in contest_charts(c).values()]

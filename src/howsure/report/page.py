@@ -72,7 +72,7 @@ def number(value: float | None, places: int = 4) -> str:
 
 def headline(verdict: str) -> Markup:
     """The first sentence as the heading, the others as a list below it."""
-    first, *rest = re.split(r"(?<=[.?])\s+", verdict.strip())
+    first, *rest = re.split(r"(?<=\.)\s+", verdict.strip())
     points = Markup("").join(Markup("<li>{}</li>").format(sentence) for sentence in rest)
     return Markup("<h1>{}</h1>").format(first) + (Markup('<ul class="said">{}</ul>').format(points) if rest else "")
 

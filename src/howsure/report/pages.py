@@ -45,14 +45,14 @@ def _curve_page(template: str, c: Calibration, curve: str, histogram: str, sourc
     if "what" in shown:
         of_what = f"Accuracy against the share of {shown.pop('what')} answered"
         charts["risk"] = chart(risk_layers(shown["m"].risk_coverage), 220, of_what)
-    return render(template, charts, source=source, **{"c": c, **shown})
+    return render(template, charts, source=source, **{"c": c, "verdict": "", **shown})
 
 
-def calibration_page(c: Calibration) -> bytes:
-    """Everything about one calibration on one page."""
+def calibration_page(c: Calibration, verdict: str = "") -> bytes:
+    """Everything about one calibration on one page, under the verdict of what it is part of."""
     curve = "Calibration curve: observed frequency against predicted probability"
     histogram = "Distribution of predicted probabilities by label"
-    return _curve_page("calibration.html", c, curve, histogram, c.source or "data")
+    return _curve_page("calibration.html", c, curve, histogram, c.source or "data", verdict=verdict)
 
 
 def _predicted(what: str) -> tuple[str, str]:
@@ -73,7 +73,11 @@ def abstention_page(a: Abstention) -> bytes:
     """The rule, the risk-coverage curve, what it rests on, cut-offs and costs."""
     charts = {"picture": chart(a.layers(), 340, "Share of wrong answers by the share of answers given")}
     tables = {
-        "Thresholds": [c.to_dict() for c in a.certificates] if a.by else [],
+        "Thresholds": [
+            {a.by: c.name, "items": c.n, "confidence at least": c.threshold, "answered": c.answered, "wrong": c.wrong}
+            for c in a.certificates
+            if a.by
+        ],
         "Cut-offs": a.table(),
         "Cheapest threshold by what a wrong answer costs (not certified)": [
             {"a wrong answer costs": c.wrong, "confidence at least": c.threshold, "answered": c.answered}
@@ -92,11 +96,12 @@ def paper_page(c: PaperCalibration) -> bytes:
     return render("paper.html", charts, c=c, source=c.source or "data")
 
 
-def classes_page(m: MulticlassCalibration) -> bytes:
+def classes_page(m: MulticlassCalibration, verdict: str = "") -> bytes:
     """Many classes on one page: the predicted class's calibration, each class's, and what abstaining would gain."""
     # The page of one column, with the classes as its slices.
     shown = replace(m.top, by="class", slices=m.per_class)
-    return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", c=shown, m=m, what="items")
+    more: dict[str, Any] = {"c": shown, "m": m, "what": "items", "verdict": verdict}
+    return _curve_page("classes.html", m.top, *_predicted("class"), m.source or "data", **more)
 
 
 def language_page(m: LanguageCalibration) -> bytes:

@@ -57,9 +57,14 @@ def verdict_and_table(result: Result) -> str:
 
 def html(rows: Rows, level: float) -> str:
     """A table in HTML."""
-    head, body, _ = _cells(rows, level, "–", "[{}, {}]")
-    lines = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>" for cells in body)
-    return f"<table><tr>{''.join(f'<th>{escape(name)}</th>' for name in head)}</tr>{lines}</table>"
+    head, body, numeric = _cells(rows, level, "–", "[{}, {}]")
+    kinds = ["" if right else ' class="text"' for right in numeric]
+
+    def line(cells: list[str], tag: str) -> str:
+        return "".join(f"<{tag}{kind}>{escape(c)}</{tag}>" for c, kind in zip(cells, kinds, strict=True))
+
+    lines = "".join(f"<tr>{line(cells, 'td')}</tr>" for cells in body)
+    return f"<table><tr>{line([name.replace('_', ' ') for name in head], 'th')}</tr>{lines}</table>"
 
 
 def _cells(rows: Rows, level: float, none: str, limits: str) -> tuple[list[str], list[list[str]], list[bool]]:
@@ -113,6 +118,6 @@ def snippet(result: Result) -> str:
         f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in numbers.items()
     )
     said += f"<table>{cells}</table>" if numbers else ""
-    if type(result).figure is Result.figure:
+    if type(result).figure is Result.figure and not hasattr(result, "layers"):
         return said + html(result.table(), result.level)
     return said + result.as_file(".svg").decode()

@@ -104,7 +104,7 @@ def agree(
     else:
         notes.append("Pairs of annotators are left out: there are too many pairs of labels.")
     crowd, why = _crowd(ratings, extra, threshold, wanted, level, generator, progress)
-    notes += [*why, *_label_notes(ratings)]
+    notes += [*why, *_validate.spelt_alike(ratings.labels), *_label_notes(ratings)]
     if ratings.values is not None and len(ratings.labels) > MANY_NUMBERS:
         notes.append(
             "The labels are many numbers: ordinal and interval α count near misses as such, the others do not."

@@ -15,6 +15,7 @@ from howsure._result import Result
 class Applied(Result):
     """Rows with the columns that a model added: in `data`, an Arrow table, or in the file `out`."""
 
+    DRAWN = "-it is what a model says of each token or text"
     SHOWN = "rows=n columns written=out? notes"
 
     n: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,22 @@ if TYPE_CHECKING:
     from howsure.engines.classes import ClassRows
     from howsure.engines.engine import Engine
     from howsure.engines.items import ItemRows
+    from howsure.engines.logs.table import Log
 
 ONE_THREAD = 1_000_000  # rows; from here on all cores sketch
 FEW = 20  # numbers that may all be below 0 by chance
 NO_BAND = "The smooth curve's band treats rows as independent; no version for groups is derived."
 
 
-def check(
+@overload
+def check(y_true: Log, y_prob: None = ..., **options: Any) -> Calibration | SourceCalibrations: ...
+@overload
+def check(y_true: Any, y_prob: Any = ..., *, classes: Sequence[str], **options: Any) -> MulticlassCalibration: ...
+@overload
+def check(y_true: Any, y_prob: None = ..., *, prob: list[str], **options: Any) -> MulticlassCalibration: ...
+@overload
+def check(y_true: Any, y_prob: Any = ..., **options: Any) -> Calibration | MulticlassCalibration: ...
+def check(  # type: ignore[misc]
     y_true: Any,
     y_prob: Any = None,
     *,

@@ -154,6 +154,7 @@ def check_classifier(
         shares = np.array([labels.count(c) for c in used.classes]) / len(labels)
         notes = used.unlike(used.unknown(texts), shares, len(texts), labelled=True)
     grouped = None if groups is None else columns[groups]
+    read = Path(source).name if isinstance(source, str | Path) else "texts"
     scored = score(labels, posterior.best(), groups=grouped, confidence_level=confidence_level)
     given: dict[str, Any] = {"groups": grouped, "confidence_level": confidence_level}
     if len(used.classes) == 2:
@@ -161,11 +162,11 @@ def check_classifier(
         hits = np.array([label == wanted for label in labels], dtype=np.uint8)
         slices = None if by is None else columns[by]
         calibration: Any = check(hits, posterior.label_is(wanted), by=slices, **given)
-        return ClassifierCheck(scored, calibration, wanted, left_out, notes)
+        return ClassifierCheck(scored, replace(calibration, source=read), wanted, left_out, notes)
     if positive is not None or by is not None:
         raise InputError("`positive=` and `by=` go with two classes; this model has more.")
     calibration = check(labels, posterior.marginals(), classes=used.classes, **given)
-    return ClassifierCheck(scored, calibration, None, left_out, notes)
+    return ClassifierCheck(scored, replace(calibration, source=read), None, left_out, notes)
 
 
 def apply_classifier(

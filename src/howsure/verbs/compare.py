@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from howsure.processes import Progress
 
 
-def compare(
+@overload
+def compare(y_true: Any, y_probs: Any = ..., *, y_preds: Mapping[str, Any], **options: Any) -> Contest: ...
+@overload
+def compare(y_true: Any, y_probs: None = ..., *, pred: Sequence[str] | str, **options: Any) -> Contest: ...
+@overload
+def compare(y_true: list[Log], y_probs: None = ..., **options: Any) -> Contest: ...
+@overload
+def compare(y_true: Any, y_probs: Mapping[str, Any] | None = ..., **options: Any) -> Comparison: ...
+def compare(  # type: ignore[misc]
     y_true: Any,
     y_probs: Mapping[str, Any] | None = None,
     *,
@@ -219,5 +227,5 @@ def _from_tables(
         raise InputError("`where=` works on one file; filter the files first.")
     if len(names) > 1:
         raise InputError("with a file per model, `prob=` names the one column that each of them has.")
-    join = Join(key, names[0] if names else None, true, positive, **reading)
+    join = Join(key, names[0] if names else None, true, positive, missing=missing, **reading)
     return joined_tables(tables, join, engine)

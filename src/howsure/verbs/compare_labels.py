@@ -258,6 +258,7 @@ def _notes(labels: tuple[str, ...], gold: Ints, preds: dict[str, Ints]) -> tuple
         extra = [labels[i] for i in np.unique(p).tolist() if i not in in_gold]
         if extra:
             notes.append(f"{name} predicts labels that are never in gold: {_validate.some(extra)}.")
+    notes += _validate.spelt_alike(labels)
     if len(in_gold) == 1:
         notes.append("Gold has a single class: nothing is learnt about the others.")
     return tuple(notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,5 +61,5 @@ def cross_validated(
     accuracy = fold_interval([f.accuracy for f in folds], sizes, level)
     gain = fold_difference([f.accuracy - f.baseline for f in folds], sizes, level)
     scored = score(truth.tolist(), said.tolist(), groups=numbers, second=second, confidence_level=level)
-    found = accuracy, baseline, gain, scored, calibration
+    found = accuracy, baseline, gain, scored, replace(calibration, of_predicted=True)
     return CrossValidation(method, what, tuple(folds), *found, left_out, level, notes)

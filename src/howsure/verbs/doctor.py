@@ -93,6 +93,7 @@ class Machine(Record):
 class Diagnosis(Result):
     """What is installed, what is missing, and how to get it. Made by `howsure.doctor`."""
 
+    DRAWN = "-it lists what is installed"
     SHOWN = "verdict is_well version base extras english_model machine folders data corpora is_thorough troubles"
 
     version: str

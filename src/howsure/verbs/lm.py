@@ -26,7 +26,7 @@ from howsure.models.ngrams.spelling import Correction, Corrector, error_model, t
 from howsure.models.ngrams.study import SmoothingStudy, studied
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import MEMORY
-from howsure.models.ngrams.use import NextWords, Ranking, SentenceProbabilities
+from howsure.models.ngrams.use import NextWords, RankedTexts, SentenceProbabilities
 from howsure.models.ngrams.vocabulary import blocks
 from howsure.processes import Progress
 from howsure.verbs.lm_check import check_language
@@ -198,7 +198,7 @@ def rank(
     channel: Sequence[float] | str | None = None,
     key: Sequence[str] | str | None = None,
     weight: float = 1.0,
-) -> Ranking:
+) -> RankedTexts:
     """Hypotheses of a recogniser or translator by a noisy channel: channel + weight · log p(text).
 
     Parameters
@@ -214,7 +214,7 @@ def rank(
 
     Returns
     -------
-    Ranking
+    RankedTexts
         `.hypotheses` with their probability among those of their key, `.best`.
     """
     if isinstance(hypotheses, Sequence) and not isinstance(hypotheses, str):

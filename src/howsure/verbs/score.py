@@ -169,5 +169,5 @@ def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Scor
         ]
         left_out = rows.left_out
     ceiling = both[1] if both[1:] else None
-    notes = (*rows.notes, *both[0].notes)
+    notes = (*rows.notes, *both[0].notes, *_validate.spelt_alike(rows.labels))
     return replace(both[0], ceiling=ceiling, left_out=left_out, source=rows.name, notes=notes)

@@ -108,7 +108,9 @@ class Abstention(Result):
         good = [c for c in self.certificates if c.threshold is not None]
         given = sum(c.answered for c in good) / self.n
         said = f"{len(good)} of {len(self.certificates)} values of {self.by} have a threshold that keeps the share of wrong answers at "
-        return f"{said}{100 * self.risk:g}%, {sure} for all of them at once; {100 * given:.1f}% of the labelled answers are given."
+        return (
+            f"{said}{100 * self.risk:g}%, {sure} for all at once. {100 * given:.1f}% of the labelled answers are given."
+        )
 
     def table(self) -> list[dict[str, Any]]:
         """The cut-offs."""

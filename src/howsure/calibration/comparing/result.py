@@ -256,6 +256,8 @@ def _sentence(c: Comparison, p: Pair, errors: dict[str, float | None]) -> str:
     lower, higher = (p.a, p.b) if p.brier.value > 0 else (p.b, p.a)
     if p.brier.p_value is not None and p.brier.p_value < alpha:
         return f"{said} {lower} has the better Brier score, by {abs(p.brier.value):.4f} (p {p_words(p.brier.p_value)})."
+    if p.brier.value == 0:
+        return f"{said} Their Brier scores are the same."
     return f"{said} Their Brier scores do not differ clearly ({lower} ahead of {higher} by {abs(p.brier.value):.4f})."
 
 

@@ -20,6 +20,7 @@ from howsure.kernels.cells import Floats
 class CopiedError(Result):
     """The number as published, the same with no row left out, and how many rows were."""
 
+    DRAWN = "-it is one number; check the same rows for the curve"
     SHOWN = "value with_all_rows ignored n beta"
 
     value: float

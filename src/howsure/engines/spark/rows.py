@@ -79,6 +79,16 @@ class SparkRows(Rows):
 
         return KeyedFrame(self.name, self._run(keyed), self._run)
 
+    def mapped(self, make: Callable[[Chunk], dict[str, Any]], schema: pa.Schema) -> DataFrame:
+        """A frame of the columns that each chunk becomes."""
+        selection = self._selection
+
+        def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for columns in map(make, evaluated(batches, selection)):
+                yield on_the_wire(pa.RecordBatch.from_arrays([columns[c] for c in schema.names], schema=schema))
+
+        return map_in_arrow(self._frame(), made, sql_schema(schema))
+
     def _frame(self) -> DataFrame:
         """The columns that are named, and no others."""
         said = " ".join([*self._selection.columns.values(), self._selection.where or ""]).lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ from howsure.engines.engine import Engine
 from howsure.engines.files import Selection
 from howsure.engines.formats import BadFile, TableFile, bad_files, bad_files_error, table_files
 from howsure.engines.items import ItemRows
-from howsure.engines.joined import Join, model_names, repeated_key, unlike_items, unlike_labels
-from howsure.engines.spark.rows import SparkRows, distinct_values, evaluated, evaluated_beside, on_the_wire, sql_schema
+from howsure.engines.joined import Join, complete_items, model_names, repeated_key, unlike_items, unlike_labels
+from howsure.engines.spark.rows import SparkRows, distinct_values, evaluated_beside
 from howsure.engines.spark.session import Jobs, map_in_arrow, session
-from howsure.engines.tables import Column, Table, as_arrow, quoted
+from howsure.engines.tables import Column, Table, quoted
 from howsure.engines.writing import Addition
 from howsure.errors import InputError
 
@@ -122,8 +123,11 @@ def joined_frames(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
     with ExitStack() as opened:
         tables = [opened.enter_context(SparkTable(s, engine)) for s in sources]
         frames: list[DataFrame] = []
+        notes, leave_out = [], 0
         for table in tables:
-            frame = _checked(table, join, first=not frames)
+            frame, read = _checked(table, join, first=not frames)
+            notes += [f"{Path(table.name).name}: {note}" for note in read.notes]
+            leave_out += read.items.leaves_out
             _compare_keys(table, frame, tables[0], frames[0] if frames else None, join.key)
             opened.callback(frame.unpersist)
             frames.append(frame)
@@ -132,34 +136,35 @@ def joined_frames(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
             whole = whole.join(frame.selectExpr("key", f"q0 AS q{i}"), "key")
         models = model_names([t.name for t in tables])
         columns = join.columns(len(models))
+        if leave_out:
+            whole = whole.where(" AND ".join(f"q{i} IS NOT NULL" for i in range(len(models))))
+            n, of = (tables[0].jobs.result(f.count) for f in (whole, frames[0]))
+            notes += complete_items(n, of, leave_out)
         joined = opened.enter_context(SparkTable(whole.select(*columns), engine))
         joined.name = ", ".join(models)
         rows = _JoinedFrame(joined, Selection({c: quoted(c) for c in columns}), opened.pop_all())
-    return ItemRows(rows, join.items(len(models)), notes=[n for t in tables for n in t.notes]), models
+    return ItemRows(rows, join.items(len(models)), notes=notes), models
 
 
-def _checked(table: SparkTable, join: Join, *, first: bool) -> DataFrame:
-    """Key, label and probability of a table's rows, each of them valid."""
+def _checked(table: SparkTable, join: Join, *, first: bool) -> tuple[DataFrame, ItemRows]:
+    """Key, label and probability of a table's rows, each of them valid or without both; and how they were read."""
     from pyspark import StorageLevel
 
     selection, items = join.of(table, first=first)
-    name, wanted = table.name, list(selection.columns)
-    schema = pa.schema([(c, KINDS[c]) for c in wanted])
+    schema = pa.schema([(c, KINDS[c]) for c in selection.columns])
 
-    def valid(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        try:
-            for chunk in evaluated(batches, selection):
-                batch = join.checked(chunk, items)
-                made = dict(chunk.columns) | {"y": as_arrow(batch.ys[0]), "q0": as_arrow(batch.qs[0])}
-                yield on_the_wire(pa.RecordBatch.from_arrays([made[c] for c in wanted], schema=schema))
-        except BadRow as bad:
-            raise InputError(f"{name}: {bad}") from None
+    def filled(found: ItemRows) -> tuple[DataFrame, ItemRows]:
+        assert isinstance(found.rows, SparkRows)
+        frame = found.rows.mapped(partial(join.checked, items=found.items), schema).persist(StorageLevel.DISK_ONLY)
+        if not table.jobs.result(frame.count):
+            raise InputError(f"{table.name} has no rows.")
+        return frame, found
 
     table.check_files(selection)
-    frame = map_in_arrow(table.frame, valid, sql_schema(schema)).persist(StorageLevel.DISK_ONLY)
-    if not table.jobs.result(lambda: frame.count()):
-        raise InputError(f"{name} has no rows.")
-    return frame
+    try:
+        return ItemRows(SparkRows(table, selection), items, table).analysed(filled)
+    except BadRow as bad:
+        raise InputError(f"{table.name}: {bad}") from None
 
 
 def _compare_keys(table: SparkTable, frame: DataFrame, first: SparkTable, other: DataFrame | None, key: str) -> None:

@@ -90,6 +90,7 @@ class Baseline(Record):
 class Score(Result):
     """How good labels are. Made by `howsure.score`."""
 
+    DRAWN = "F1"
     SHOWN = "verdict n n_groups confidence_level beta of accuracy macro micro weighted classes baselines left_out notes"
 
     n: int

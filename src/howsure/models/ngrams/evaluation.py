@@ -63,6 +63,7 @@ class Surprise:
 class Evaluation(Result):
     """A model on a text. The headline counts every word, words not in the vocabulary as <UNK>, and </s>."""
 
+    DRAWN = "perplexity"
     SHOWN = """verdict model text sentences *all_words without_oov=known_words without_ends=no_ends
         without_oov_and_ends=known_no_ends out_of_vocabulary probability_zero=impossible next_word_accuracy
         bits_per_character matched_order=matched confidence_level"""

@@ -105,12 +105,6 @@ class SmoothingStudy(Result):
         }
         return [{"data": {"values": rows}, "mark": mark, "encoding": encoding} for mark in marks]
 
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`."""
-        from howsure.plots.vega import SCHEMA
-
-        return {"$schema": SCHEMA, "background": "white", "width": 420, "height": 300, "layer": self.layers()}
-
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
     to_html = drawn_by("howsure.report.pages.table_page")
 

@@ -142,9 +142,10 @@ class Hypothesis(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking(Result):
+class RankedTexts(Result):
     """Hypotheses from the likeliest, for each key. Made by `howsure.lm.rank`."""
 
+    DRAWN = "prob"
     SHOWN = "verdict weight hypotheses"
 
     hypotheses: tuple[Hypothesis, ...]
@@ -282,7 +283,7 @@ def ranked(
     channel: Sequence[float] | None = None,
     keys: Sequence[str] | None = None,
     weight: float = 1.0,
-) -> Ranking:
+) -> RankedTexts:
     """Hypotheses of each key by channel + weight · log p(text): which transcript, translation or spelling."""
     if not texts:
         raise InputError("there are no hypotheses to rank.")
@@ -309,7 +310,7 @@ def ranked(
             at = rows[i]
             of = None if channel is None else float(heard[at])
             made.append(Hypothesis(key, place, texts[at], float(log_prob[at]), of, float(mine[i]), float(share[i])))
-    return Ranking(tuple(made), weight)
+    return RankedTexts(tuple(made), weight)
 
 
 def reconstituted_counts(model: LanguageModel, contexts: Sequence[str], words: Sequence[str]) -> Floats:

@@ -256,7 +256,7 @@ def comparison_text(c: Comparison) -> str:
     parts.append("\n".join(lines))
     if c.slices:
         parts.append(_slices(c.by, c.models, [(s, s.errors) for s in c.slices]))
-    return joined([*parts, *(filled(printable(n)) for n in c.notes)])
+    return joined([*parts, *notes(c.notes)])
 
 
 def _slices(by: str | None, names: Sequence[str], slices: Sequence[tuple[Any, Sequence[float | None]]]) -> str:

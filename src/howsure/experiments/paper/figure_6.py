@@ -149,10 +149,10 @@ def _figures(main: dict[str, Exploration], every: str) -> tuple[Figure, ...]:
     for letter, (question, found) in zip("ab", main.items(), strict=False):
         codes = [code for code, _ in found.totals()[:2]]
         bands = (f"{end}{level}" for end in ("low", "high") for level in (50, 80, 95))
-        drawn = ("period", "start", "mean", "best", "documents", *bands)
+        kept = ("period", "start", "mean", "best", "documents", *bands)
         lines = {
             found.name(c): [
-                {k: short(t[k], 5) if isinstance(t[k], float) else t[k] for k in drawn}
+                {k: short(t[k], 5) if isinstance(t[k], float) else t[k] for k in kept}
                 for t in (x.to_dict() for x in found.timeline(c, every))
             ]
             for c in codes

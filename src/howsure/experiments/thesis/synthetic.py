@@ -345,7 +345,13 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     coverage, n_intervals = float(np.mean(np.concatenate(held))), sum(map(len, held))
     swing = np.array([c.score.max() / c.score.min() for c in _uncalibrated(stepped)])
     good = flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error
-    numbers = {"first": first, "last": last, "coverage": coverage, "n_intervals": n_intervals, "error": error}
+    numbers: dict[str, Any] = {
+        "first": first,
+        "last": last,
+        "coverage": coverage,
+        "n_intervals": n_intervals,
+        "error": error,
+    }
     numbers |= {"swing": swing, "pooled": pooled, "half": 1.96 * error, "values": values, "score": score}
     return finding_on("synthetic/needs-bins", "extended" if good else "confirmed", numbers)
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from howsure.cli.application import run
+from howsure.cli.application import application, run
 from howsure.errors import InputError
 from howsure.experiments import seeds
 from howsure.experiments.registry import EXPERIMENTS
@@ -27,6 +27,12 @@ def test_there_are_ninety_rows_in_order():
 def test_commands_name_what_there_is(item):
     words = shlex.split(item.command)
     assert words[0] in ("howsure", "python")
+    if words[0] == "howsure":
+        command, rest = application().commands[words[1]], words[2:]
+        if hasattr(command, "commands"):
+            command = command.commands[rest.pop(0)]
+        flags = {flag for p in command.parameters for flag in (*p.flags, p.off)}
+        assert {w for w in rest if w.startswith("--")} <= flags | {"--help"}
     if words[:2] == ["howsure", "reproduce"]:
         assert words[2] in EXPERIMENTS
     made = {words[i + 1] for i, w in enumerate(words) if w in ("-o", "--out", "--plot", "--csv", "--html")}

@@ -76,7 +76,7 @@ def test_bins_of_cells(way):
 def test_rows_summed_up_in_between_give_the_same_table(monkeypatch):
     groups, _, y, q, weight = rows(5, 900, 40, 1)
     weight = weight.astype(np.int64) - 1  # some weigh nothing
-    filing = Parts(True, np.linspace(0, 1, 9)[:-1], np.linspace(0, 1, 5)[:-1], True)
+    filing = Parts(True, np.linspace(0, 1, 9)[:-1], (np.arange(8),), np.linspace(0, 1, 5)[:-1], True)
 
     def table(step):
         builder = ClusterBuilder(filing)

@@ -224,6 +224,7 @@ def test_a_drag_chooses_several_periods_and_zooms(visit, made):
     until(page, "document.getElementById('documents-title').textContent.endsWith('2020-03 to 2020-05')")
     state = page.evaluate("howsure.state()")
     assert (state["from"], state["to"]) == (days(date(2020, 3, 1)), days(date(2020, 6, 1)))
+    page.locator("#whole").scroll_into_view_if_needed()
     box = page.locator("#whole").bounding_box()
     middle = box["y"] + box["height"] / 3
     page.mouse.move(box["x"] + box["width"] * 0.4, middle)

@@ -115,7 +115,7 @@ def test_plain_probabilities_are_read_once(rows, monkeypatch):
     def none(*_):
         raise AssertionError("a survey")
 
-    monkeypatch.setattr(items.SurveyWork, "gather", none)
+    monkeypatch.setattr(items, "surveyed", none)
     y, p = rows
     howsure.check(y, p)
     howsure.check(pa.table({"p": p, "y": y}))

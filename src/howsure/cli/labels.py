@@ -31,7 +31,7 @@ from howsure.cli.parser import command, option
     *options.DELIVERY,
 )
 def score(deliver: Delivery, file: str, **given: Any) -> int:
-    """How good are a system's labels, or models' answers, and how sure is that?
+    """How good are labels or models' answers, and how sure is that?
 
     Examples:
       howsure score predictions.csv --true gold --pred system --groups doc

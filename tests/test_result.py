@@ -140,7 +140,8 @@ def counts():
 
 
 def reproduction():
-    from howsure.experiments.result import Finding, Reproduction
+    from howsure.experiments.findings import Finding
+    from howsure.experiments.result import Reproduction
 
     finding = Finding(source="§1", claim="It holds", verdict="confirmed", said="It is.", numbers={})
     return Reproduction("tiny", "A claim", "that it holds", {}, (finding,))

@@ -16,9 +16,10 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.cli.application import run
 from howsure.errors import InputError
 from howsure.experiments import registry
+from howsure.experiments.findings import CLAIMS, NOTES, Finding, finding_on
 from howsure.experiments.overview import page
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CLAIMS, NOTES, Finding, Reproduction, finding_on
+from howsure.experiments.result import Reproduction
 
 
 @pytest.fixture

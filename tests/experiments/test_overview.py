@@ -10,9 +10,10 @@ import pytest
 
 import howsure
 from howsure.cli.application import run
+from howsure.experiments.findings import Finding, Verdict
 from howsure.experiments.overview import SLIPS, overview, tally
 from howsure.experiments.registry import EXPERIMENTS
-from howsure.experiments.result import Figure, Finding, Reproduction, Table, Verdict
+from howsure.experiments.result import Figure, Reproduction, Table
 from howsure.verbs.reproduce import kept_results, left_out, reproduction_index
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,10 +12,11 @@ from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import adaptive_bins
 from howsure.cli.application import run
 from howsure.experiments import tagging
+from howsure.experiments.findings import height, side
 from howsure.experiments.paper import figure_1, figure_2, figure_3, figure_4a, figure_4b
 from howsure.experiments.questions import Question, answered, averages
 from howsure.experiments.registry import EXPERIMENTS, Work, experiment
-from howsure.experiments.result import Reproduction, height, side
+from howsure.experiments.result import Reproduction
 from howsure.experiments.tagging import Text, Tried, Workshop, near_best
 from howsure.models.classifiers import TextClassifier
 from howsure.models.taggers.training import CrfTrainer

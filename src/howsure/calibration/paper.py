@@ -22,6 +22,7 @@ import numpy as np
 
 from howsure import _validate
 from howsure._result import Record, Result, drawn_by, finite, records
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -63,20 +64,6 @@ class PaperBins:
 
 
 SIDES = {1: "underconfident", -1: "overconfident", 0: None}  # §3.3: the curve above, and below, the diagonal
-
-
-@dataclass(frozen=True, slots=True)
-class PaperInterval:
-    """Algorithm 2: the mean of the simulated errors, plus and minus 1.96 times their standard deviation."""
-
-    value: float
-    low: float
-    high: float
-    n_samples: int
-    n: int
-
-    def __repr__(self) -> str:
-        return f"PaperInterval({self.value:.4f} [{self.low:.4f}, {self.high:.4f}], n={self.n:,})"
 
 
 def adaptive_bins(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, ties: Ties = "order") -> PaperBins:
@@ -161,16 +148,17 @@ def calibration_interval(
     rng: np.random.Generator | int | None = None,
     *,
     ties: Ties = "order",
-) -> PaperInterval:
-    """Algorithm 2: draw p̂ ~ N(p̂, p̂(1-p̂)/n) per bin, clip to [0, 1], and compute the error of each draw.
+) -> Estimate:
+    """Algorithm 2: draw p̂ ~ N(p̂, p̂(1-p̂)/n) per bin, clip to [0, 1], and compute the error of each draw;
+    the interval is their mean, plus and minus 1.96 times their standard deviation.
 
     >>> calibration_interval([0, 1] * 500, [0.5] * 1000, bin_size=100, rng=0)
-    PaperInterval(0.0488 [0.0272, 0.0704], n=1,000)
+    0.0488 [0.0272, 0.0704]
     """
     return _interval(adaptive_bins(y_true, y_prob, bin_size, ties=ties), n_samples, _validate.generator(rng))
 
 
-def _interval(bins: PaperBins, n_samples: int, rng: np.random.Generator) -> PaperInterval:
+def _interval(bins: PaperBins, n_samples: int, rng: np.random.Generator) -> Estimate:
     sd = np.sqrt(bins.mean_true * (1.0 - bins.mean_true) / bins.n)
     weight = bins.n / bins.n.sum()
     errors = np.empty(n_samples)
@@ -180,7 +168,7 @@ def _interval(bins: PaperBins, n_samples: int, rng: np.random.Generator) -> Pape
         p_samples = np.clip(rng.normal(bins.mean_true, sd, (len(part), len(sd))), 0.0, 1.0)
         part[:] = np.sqrt((p_samples - bins.mean_prob) ** 2 @ weight)
     centre, half = float(errors.mean()), float(Z * errors.std())
-    return PaperInterval(centre, centre - half, centre + half, n_samples, int(bins.n.sum()))
+    return Estimate(centre, centre - half, centre + half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +182,7 @@ class PaperNumbers(Record):
     SHOWN = "calib_err interval calibration refinement within_bins n_bins"
 
     calib_err: float
-    interval: PaperInterval
+    interval: Estimate
     calibration: float
     refinement: float
     within_bins: float

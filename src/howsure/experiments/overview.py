@@ -11,7 +11,8 @@ from typing import Any, get_args
 from markupsafe import Markup, escape
 
 from howsure.data import table
-from howsure.experiments.result import OVERVIEW, Finding, Reproduction, Verdict
+from howsure.experiments.findings import OVERVIEW, Finding, Verdict
+from howsure.experiments.result import Reproduction
 from howsure.report.page import render
 
 TITLE, LEGEND, SOURCES = (OVERVIEW[part] for part in ("title", "legend", "sources"))

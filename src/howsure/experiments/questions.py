@@ -21,9 +21,10 @@ from howsure.calibration.comparing.result import HeldRows, compare_rows, squared
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.groups.estimates import student_quantile
-from howsure.calibration.paper import PaperInterval, calibration_interval
+from howsure.calibration.paper import calibration_interval
+from howsure.experiments.findings import shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Table, short, shown
+from howsure.experiments.result import CONFIDENCE_LEVEL, Table, short
 from howsure.kernels.cells import Floats, Ints
 
 BLOCKS = 20  # of the jackknife
@@ -47,7 +48,7 @@ class Answered:
     name: str
     positives: int
     errors: tuple[Estimate, Estimate]
-    paper: tuple[PaperInterval, PaperInterval]
+    paper: tuple[Estimate, Estimate]
     difference: Difference
     adjusted: float | None = None
 
@@ -69,7 +70,8 @@ class Answered:
     @property
     def paper_significant(self) -> bool:
         """Algorithm 2's intervals do not overlap."""
-        return max(p.low for p in self.paper) > min(p.high for p in self.paper)
+        (low, high), (other_low, other_high) = (p.limits for p in self.paper)
+        return max(low, other_low) > min(high, other_high)
 
 
 def answered(
@@ -131,7 +133,7 @@ def averages(
     return made
 
 
-def _means(pairs: list[tuple[Estimate, Estimate]] | list[tuple[PaperInterval, PaperInterval]]) -> tuple[float, float]:
+def _means(pairs: list[tuple[Estimate, Estimate]]) -> tuple[float, float]:
     return float(np.mean([a.value for a, _ in pairs])), float(np.mean([b.value for _, b in pairs]))
 
 

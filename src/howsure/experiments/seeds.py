@@ -29,8 +29,9 @@ import numpy as np
 from howsure._version import __version__
 from howsure.data import table
 from howsure.errors import InputError
+from howsure.experiments.findings import Finding, notes_on
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, notes_on
+from howsure.experiments.result import Table
 
 SOURCES = {"P": "The paper", "T": "The thesis", "N": "The course notes"}
 FIELD = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")

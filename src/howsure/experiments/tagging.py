@@ -22,8 +22,9 @@ from howsure.corpora.document import Document
 from howsure.corpora.reading import corpus_path, read_splits
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
+from howsure.experiments.findings import Finding, finding_on, height, shown, side
 from howsure.experiments.registry import Work, fingerprint
-from howsure.experiments.result import CONFIDENCE_LEVEL, Finding, Table, calibrated, finding_on, height, shown, side
+from howsure.experiments.result import CONFIDENCE_LEVEL, Table, calibrated
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm, HmmCounts

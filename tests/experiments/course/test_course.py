@@ -12,7 +12,7 @@ from howsure.experiments.course import models as notes
 from howsure.experiments.course.corpora import passages, restaurant_counts
 from howsure.experiments.course.models import bigram_tables, good_turing_masses
 from howsure.experiments.course.tables import exact_bootstrap
-from howsure.experiments.result import CLAIMS
+from howsure.experiments.findings import CLAIMS
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import pytest
 
 import howsure
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.paper import PaperInterval
 from howsure.corpora.conll2012 import conll2012_text
 from howsure.experiments.paper import figure_5
 from howsure.experiments.paper.figure_5 import Pairs, Row, documents, fitted, settings, studied
@@ -75,7 +74,7 @@ def test_parts(made):
 
 
 def row(mentions, how, error=0.02, gap=(0.02, 0.01, 0.03)):
-    interval = PaperInterval(error, error, error, 10, 100)
+    interval = Estimate(error, error, error)
     e, g = Estimate(error, error / 2, error * 1.5), Estimate(*gap)
     return Row(mentions, how, 100, 0.1, error, interval, e, 0.05, 0.0, 0.0, g)
 

@@ -11,8 +11,9 @@ from howsure.corpora.news import reuters_texts
 from howsure.corpora.plain import brown_sentences, chunked_sentences, marks_apart, restaurant_utterances, speeches
 from howsure.corpora.reading import corpus_path
 from howsure.experiments.course import models as notes
+from howsure.experiments.findings import CLAIMS, Finding, finding_on, held
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CLAIMS, Finding, Table, finding_on, held
+from howsure.experiments.result import Table
 from howsure.models.ngrams.classifier import fit_ngrams
 from howsure.verbs import lm
 from howsure.verbs.check import check

@@ -13,8 +13,9 @@ import numpy as np
 
 from howsure.corpora.reading import corpus_path
 from howsure.data import table
+from howsure.experiments.findings import Finding, finding_on, held, untested
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, finding_on, held, untested
+from howsure.experiments.result import Table
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.ngrams.evaluation import entropy, perplexity_of
 from howsure.models.ngrams.use import reconstituted_counts

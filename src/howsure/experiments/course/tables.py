@@ -8,8 +8,9 @@ import numpy as np
 
 from howsure.experiments.course import models as notes
 from howsure.experiments.course.models import model_findings
+from howsure.experiments.findings import Finding, finding_on, held, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, finding_on, held, notes_on, shown
+from howsure.experiments.result import Table
 from howsure.kernels.cells import Floats
 from howsure.verbs.agree import agree
 from howsure.verbs.compare import compare

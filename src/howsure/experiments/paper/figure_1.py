@@ -9,8 +9,9 @@ import numpy as np
 from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
+from howsure.experiments.findings import Finding, finding_on, held, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, calibrated, finding_on, held, notes_on, shown
+from howsure.experiments.result import Figure, Table, calibrated
 from howsure.experiments.tagging import taggers_table
 from howsure.kernels.cells import Floats
 from howsure.plots.panels import curve_panels

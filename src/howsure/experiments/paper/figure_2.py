@@ -16,20 +16,9 @@ from howsure.corpora.reading import corpus_path
 from howsure.evaluation.contests.analysis import Field, duels, system_scores
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.units import Units, label_units
+from howsure.experiments.findings import Finding, Verdict, finding_on, height, judged, leaning, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import (
-    CONFIDENCE_LEVEL,
-    Figure,
-    Finding,
-    Table,
-    Verdict,
-    finding_on,
-    height,
-    judged,
-    leaning,
-    notes_on,
-    shown,
-)
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table
 from howsure.kernels.cells import Floats
 from howsure.models.classifiers import TextClassifier, fit_classifier
 from howsure.plots.panels import curve_panels

@@ -12,21 +12,9 @@ from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import adaptive_bins, calibration_error, calibration_interval
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
+from howsure.experiments.findings import Finding, finding_on, height, judged, leaning, notes_on, shown, side
 from howsure.experiments.registry import Work
-from howsure.experiments.result import (
-    CONFIDENCE_LEVEL,
-    Figure,
-    Finding,
-    Table,
-    calibrated,
-    finding_on,
-    height,
-    judged,
-    leaning,
-    notes_on,
-    shown,
-    side,
-)
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table, calibrated
 from howsure.kernels.cells import Ints
 from howsure.plots.panels import curve_panels
 

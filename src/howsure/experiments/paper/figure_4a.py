@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure.experiments import tagging
+from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on
 from howsure.experiments.questions import (
     Answered,
     Average,
@@ -20,7 +21,7 @@ from howsure.experiments.questions import (
     error_records,
 )
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on
+from howsure.experiments.result import Figure, Table
 from howsure.experiments.tagging import Contest, Tried, pseudocount_table, taggers_table
 from howsure.plots.panels import error_dots
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from howsure.experiments import tagging
+from howsure.experiments.findings import Finding, finding_on, held, notes_on
 from howsure.experiments.paper.figure_4a import MODELS, average_finding, contests
 from howsure.experiments.questions import Answered, Average, Count, Question, error_records
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, finding_on, held, notes_on, short
+from howsure.experiments.result import Figure, short
 from howsure.experiments.tagging import Contest
 from howsure.plots.panels import error_dots, error_scatter
 from howsure.posteriors.chain import top_pairs

@@ -21,8 +21,9 @@ from howsure.corpora.reading import corpus_path
 from howsure.english import shipped
 from howsure.english.annotating import reparsed
 from howsure.errors import InputError
+from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, short, shown
+from howsure.experiments.result import Figure, Table, short
 from howsure.kernels.cells import Floats
 from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
 from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_temperature, gold_clusters
@@ -100,7 +101,7 @@ class Row:
     n: int
     base_rate: float
     published: float  # Algorithm 1
-    interval: paper.PaperInterval  # Algorithm 2
+    interval: Estimate  # Algorithm 2
     error: Estimate
     brier: float
     largest: float  # deviation from the exact probabilities

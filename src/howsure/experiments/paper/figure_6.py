@@ -12,8 +12,9 @@ import numpy as np
 from howsure.events.exploration import Exploration
 from howsure.events.timeline import all_periods, document_count, more_than, period_start
 from howsure.experiments.explored import PLANS, TITLES, asked, explored, gold_counts, gold_pairs, proposed_pairs
+from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, short
+from howsure.experiments.result import Figure, Table, short
 from howsure.plots.timelines import timeline_figure
 from howsure.posteriors.answers import CountLaw
 

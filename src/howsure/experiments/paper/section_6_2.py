@@ -17,8 +17,9 @@ from howsure.evaluation.annotation.agreement import mean_share
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 from howsure.experiments.explored import TITLES, Pair, asked, explored, gold_pairs, proposed_pairs
+from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on, shown, untested
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, held, notes_on, shown, untested
+from howsure.experiments.result import Figure, Table
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate
+from howsure.experiments.findings import Finding, finding_on, held, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Finding, Table, calibrated, finding_on, held, notes_on, shown
+from howsure.experiments.result import Table, calibrated
 from howsure.experiments.tagging import Text, splits
 from howsure.kernels.cells import Floats
 from howsure.kernels.chains import crf_compiled

@@ -17,18 +17,9 @@ from numpy.typing import NDArray
 from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error
 from howsure.calibration.result import Calibration
+from howsure.experiments.findings import Finding, finding_on, judged, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import (
-    CONFIDENCE_LEVEL,
-    Figure,
-    Finding,
-    Table,
-    calibrated,
-    finding_on,
-    judged,
-    notes_on,
-    shown,
-)
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table, calibrated
 from howsure.experiments.tagging import Workshop
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf

@@ -24,8 +24,9 @@ from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.intervals import Estimate, squared_error_interval
 from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
+from howsure.experiments.findings import Finding, Verdict, finding_on, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Figure, Finding, Table, Verdict, finding_on, notes_on, short, shown
+from howsure.experiments.result import Figure, Table, short
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 from howsure.plots.panels import score_panels

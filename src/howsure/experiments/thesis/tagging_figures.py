@@ -16,19 +16,9 @@ from howsure.calibration.comparing.result import Pair, compare_rows
 from howsure.calibration.paper import calibration_error, calibration_mse
 from howsure.calibration.result import Calibration
 from howsure.experiments import tagging
+from howsure.experiments.findings import Finding, Verdict, finding_on, held, judged, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import (
-    CONFIDENCE_LEVEL,
-    Figure,
-    Finding,
-    Table,
-    Verdict,
-    finding_on,
-    held,
-    judged,
-    notes_on,
-    shown,
-)
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.plots.panels import curve_panels

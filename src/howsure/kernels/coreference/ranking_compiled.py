@@ -87,6 +87,14 @@ def _add(g, stamp, touched, count, at, d):
     return count
 
 
+@kernel(f"int64({_F32}, uint8[::1], int64[::1], int64, uint64, uint64, uint64, float64, {_U64})")
+def _add_with_kinds(g, stamp, touched, count, v, one, both, d, shift):
+    """To the weights of a feature, of the feature with one mention's kind, and with both."""
+    count = _add(g, stamp, touched, count, _at(v, shift), d)
+    count = _add(g, stamp, touched, count, _at(v + one, shift), d)
+    return _add(g, stamp, touched, count, _at(v + both, shift), d)
+
+
 @kernel(f"float64({_F64}, {_F64}, int64[::1], {_F64}, {_F64}, {_F64})")
 def _differences(pair, new, gold, costs, d_pair, d_new):
     """The model's less the gold-only distribution of each mention's antecedents, scores raised by costs; returns
@@ -147,14 +155,10 @@ def _step(kind, values, codes, crossed, d_pair, d_new, w, squares, g, stamp, tou
             both = ki + (np.uint64(kind[j]) + np.uint64(1)) * _K2
             for c in range(r):
                 v = np.uint64(codes[first + j, c]) * _SPREAD + (_RELATION + np.uint64(c)) * _SALT
-                count = _add(g, stamp, touched, count, _at(v, shift), d)
-                count = _add(g, stamp, touched, count, _at(v + ki, shift), d)
-                count = _add(g, stamp, touched, count, _at(v + both, shift), d)
+                count = _add_with_kinds(g, stamp, touched, count, v, ki, both, d, shift)
             for c in range(x):
                 v = values[i, crossed[c, 0]] * _SPREAD + values[j, crossed[c, 1]] + (_CROSS + np.uint64(c)) * _SALT
-                count = _add(g, stamp, touched, count, _at(v, shift), d)
-                count = _add(g, stamp, touched, count, _at(v + ki, shift), d)
-                count = _add(g, stamp, touched, count, _at(v + both, shift), d)
+                count = _add_with_kinds(g, stamp, touched, count, v, ki, both, d, shift)
     for i in range(n):
         k = np.uint64(kind[i]) + np.uint64(1)
         for t in range(_MANY):
@@ -163,16 +167,12 @@ def _step(kind, values, codes, crossed, d_pair, d_new, w, squares, g, stamp, tou
             if d != 0.0:
                 for c in range(f):
                     v = values[i, c] + (_LINKED + np.uint64(c)) * _SALT
-                    count = _add(g, stamp, touched, count, _at(v, shift), d)
-                    count = _add(g, stamp, touched, count, _at(v + k * _K1, shift), d)
-                    count = _add(g, stamp, touched, count, _at(v + k * _K1 + u * _K2, shift), d)
+                    count = _add_with_kinds(g, stamp, touched, count, v, k * _K1, k * _K1 + u * _K2, d, shift)
             d = d_linked_to[i, t]
             if d != 0.0:
                 for c in range(f):
                     v = values[i, c] + (_LINKED_TO + np.uint64(c)) * _SALT
-                    count = _add(g, stamp, touched, count, _at(v, shift), d)
-                    count = _add(g, stamp, touched, count, _at(v + u * _K1, shift), d)
-                    count = _add(g, stamp, touched, count, _at(v + u * _K1 + k * _K2, shift), d)
+                    count = _add_with_kinds(g, stamp, touched, count, v, u * _K1, u * _K1 + k * _K2, d, shift)
     for c in range(count):
         at = touched[c]
         d = g[at] + decay * w[at]

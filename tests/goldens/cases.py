@@ -84,6 +84,22 @@ def columns():
     return made | {"holes": holes}
 
 
+def counted(made):
+    """Items of which some are labelled: at random, by known probabilities, and documents whole."""
+    rng = np.random.default_rng(37)
+    inclusion = np.round(np.clip(0.1 + 0.8 * made["y_prob"] * (1 - made["y_prob"]) * 4, 0.0, 1.0), 6)
+    chosen = {
+        "at_random": rng.random(N) < 0.3,
+        "by_design": rng.random(N) < inclusion,
+        "documents": np.isin(made["groups"], [f"d{i}" for i in rng.choice(40, 14, replace=False)]),
+    }
+    labels = {
+        name: [int(y) if c else None for y, c in zip(made["y_true"], c, strict=True)] for name, c in chosen.items()
+    }
+    kept = {name: made[name] for name in ("id", "y_prob", "groups", "by", "number", "date")}
+    return pa.table(kept | labels | {"chance": inclusion})
+
+
 def ratings():
     """Labels of four annotators, a row each."""
     rng = np.random.default_rng(23)
@@ -137,6 +153,7 @@ class Sources:
         for i, q in enumerate(("y_prob", "second_prob", "third_prob")):
             kept = self.table.select(["id", "y_true", "groups", "by", "answer"]).append_column("q", self.table[q])
             self.write(f"model{i}", kept.take(pa.array(keys)) if i else kept)
+        self.write("counted", counted(self.columns))
         for name, made in ratings().items():
             self.write(name, pa.table(made))
 
@@ -334,7 +351,29 @@ def like(s, place, **options):
     return error_like("hle", TABLES[place](s, "rows")[0], prob="y_prob", true="y_true", **options).to_dict()
 
 
+def count(s, place, **options):
+    if place == "arrays":
+        c = {
+            n: v.to_numpy(zero_copy_only=False)
+            for n, v in zip(counted(s.columns).column_names, counted(s.columns), strict=True)
+        }
+        given = {k: c[v] for k, v in options.items() if k == "groups" or v == "chance"}
+        return howsure.count(c[options.pop("true")], c["y_prob"], **options | given).to_dict()
+    source, engine = TABLES[place](s, "counted")
+    return howsure.count(source, prob="y_prob", **options, engine=engine).to_dict()
+
+
+def to_label(s, place, **options):
+    source, engine = TABLES[place](s, "counted")
+    made = howsure.to_label(source, prob="y_prob", **options, engine=engine)
+    return made.to_dict() | {
+        "drawn": sorted(made.rows["id"].to_pylist()),
+        "inclusion": made.rows["inclusion"].to_pylist(),
+    }
+
+
 WITHOUT_ARRAYS = EVERYWHERE[1:]
+COUNTED = ("csv", "jsonl", "parquet", "memory", "bounded")
 TABLE_CLASSES = ("arrays", "frame", "csv", "jsonl", "parquet", "parts")
 
 # Cases that run on Spark too: each takes seconds there.
@@ -352,6 +391,10 @@ SPARK = (
     "compare labels probs groups",
     "score groups second",
     "apply parquet",
+    "count design",
+    "count documents",
+    "count dates by",
+    "to_label more",
 )
 
 CASES = {
@@ -506,4 +549,28 @@ CASES = {
     "split folds": (split, ("csv",), {"folds": 3, "groups": "groups", "write": "folds.csv"}),
     "split folds jsonl": (split, ("jsonl",), {"folds": 4, "stratify": "gold", "write": "folds.jsonl"}),
     "split folds parquet": (split, ("parquet",), {"folds": 4, "write": "folds.parquet"}),
+    "count": (count, EVERYWHERE[:-3], {"true": "at_random", "design": "random"}),
+    "count design": (count, ("arrays", *COUNTED), {"true": "by_design", "design": "chance"}),
+    "count documents": (count, ("arrays", *COUNTED), {"true": "documents", "design": "random", "groups": "groups"}),
+    "count dates": (count, COUNTED, {"true": "at_random", "design": "random", "date": "date", "every": "quarter"}),
+    "count dates by": (
+        count,
+        COUNTED,
+        {
+            "true": "at_random",
+            "design": "random",
+            "date": "date",
+            "every": "year",
+            "by": "by",
+            "where": "y_prob < 0.97",
+        },
+    ),
+    "count formula": (
+        count,
+        COUNTED,
+        {"true": "at_random", "design": "random", "date": "date", "formula": "y ~ month + by", "until": 0.03},
+    ),
+    "to_label": (to_label, COUNTED, {"n": 60}),
+    "to_label more": (to_label, COUNTED, {"n": 40, "true": "by_design", "rng": 3, "key": "id"}),
+    "to_label documents": (to_label, COUNTED, {"n": 12, "groups": "groups"}),
 }

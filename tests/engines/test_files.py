@@ -101,13 +101,48 @@ def test_many_values_in_a_slice_collapse_only_that_slice(monkeypatch):
     y = (rng.random(4000) < q).astype(np.uint8)
     for part in np.array_split(np.arange(4000), 9):
         builder.add(codes[part], y[part], q[part])
-    made = builder.finish()
+    made = dict(slices.sketches(builder.parts()))
     for code in (0, 1):
         whole = sketch.SketchBuilder()
         whole.add(y[codes == code], q[codes == code])
         assert made[code] == whole.finish()
     assert not made[0].exact
     assert made[1].exact
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_slices_with_tables_of_their_own_say_the_same(monkeypatch, weighted):
+    from howsure.calibration import sketch
+    from howsure.engines import slices
+
+    monkeypatch.setattr(slices, "EXACT_LIMIT", 500)
+    monkeypatch.setattr(sketch, "EXACT_LIMIT", 500)
+    monkeypatch.setattr(slices, "COMPACT_FROM", 700)
+    monkeypatch.setattr(slices, "LARGE_FROM", 60)
+    monkeypatch.setattr(slices, "MOST_LARGE", 3)
+    rng = np.random.default_rng(13)
+    n = 9000
+    codes, q = rng.choice(6, n, p=[0.5, 0.2, 0.15, 0.1, 0.04, 0.01]), rng.random(n)
+    codes[6000:][codes[6000:] == 4] = 70_000  # a slice that comes late, with a large number
+    q[codes == 1] = q[codes == 1].round(2)
+    y = (rng.random(n) < q).astype(np.uint8)
+    w = rng.integers(0, 3, n) if weighted else None
+    builder, whole = slices.SlicedSketchBuilder(), {}
+    taken = []
+    for i, part in enumerate(np.array_split(np.arange(n), 23)):
+        builder.add(codes[part], y[part], q[part], None if w is None else w[part])
+        if i in (9, 22):  # right before the end, too: nothing is pending then
+            taken.append(builder.taken())
+    assert [code for code, _ in builder._large] == [0, 1, 2]
+    for parts in (*taken, builder.parts()):
+        for code, made in slices.sketches(parts):
+            whole[code] = whole[code] + made if code in whole else made
+    assert set(whole) == {0, 1, 2, 3, 4, 5, 70_000}
+    for code, made in whole.items():
+        rows = codes == code
+        other = sketch.SketchBuilder()
+        other.add(y[rows], q[rows], None if w is None else w[rows])
+        assert made == other.finish()
 
 
 def test_labels_by_name_where_weights_and_logits(tmp_path):

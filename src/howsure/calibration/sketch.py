@@ -273,12 +273,12 @@ class SketchBuilder:
     give each its own and add the sketches.
     """
 
-    def __init__(self, width: int | None = None) -> None:
-        """`width` asks for this number of equal-width bins too."""
+    def __init__(self, width: int | None = None, *, at_once: bool = False) -> None:
+        """`width` asks for this number of equal-width bins too; `at_once` does not wait for a million rows."""
         self._width = width
         self._pending: list[tuple[Floats, NDArray[np.uint8], Ints | None]] = []
         self._n_pending = 0
-        self._compiled: _CompiledState | None = None
+        self._compiled = _CompiledState(width) if at_once else None
 
     def add(
         self,
@@ -380,7 +380,7 @@ class _CompiledState:
 
     def _collapse(self) -> None:
         cells, sums, self._log_tail = _cells.collapse(*self._distinct())
-        self._slots = None
+        self._slots, self._slot_counts = None, self._slot_counts[:0].copy()
         self._table = np.zeros((2 * _cells.N_CELLS, 4), np.int64)
         self._table.reshape(_cells.N_CELLS, 2, 4)[cells] = sums
         self._packed = np.zeros((2 * _cells.N_CELLS, 2), np.int64)

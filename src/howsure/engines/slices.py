@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from howsure.calibration.analysis import analyse
 from howsure.calibration.result import FoundSlice
-from howsure.calibration.sketch import EXACT_LIMIT, Sketch, from_distinct
+from howsure.calibration.sketch import EXACT_LIMIT, Sketch, SketchBuilder, from_distinct
 from howsure.engines.items import Items
 from howsure.engines.rows import Chunk, Keying
 from howsure.engines.tables import as_arrow, as_numpy, bytes_array, text_array
 from howsure.kernels.cells import Floats, Ints
 
 MISSING = "(missing value)"
+STEP = 250_000  # rows taken at a time
 COMPACT_FROM = 1_000_000  # pending rows
 FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
+LARGE_FROM, MOST_LARGE = 10_000, 64  # pending rows of a slice that gets a table of its own, of 6 MB; and how many may
 _FLAT = np.zeros((0, 2, 4), np.int64)
 EMPTY = Sketch(True, np.zeros(0), np.zeros((0, 2), np.int64), _FLAT)
 
@@ -65,45 +67,87 @@ def _in_order(codes: Ints, values: Floats) -> Ints:
     return order
 
 
+Parts = tuple[Ints, Floats, Ints, dict[int, Sketch]]  # slice, value and counts, in that order; and collapsed sketches
+_NONE: Parts = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64), {}
+
+
 class SlicedSketchBuilder:
     """A table keyed by (slice, q), compacted as it grows; a slice with too many values moves to fixed cells.
 
-    No loop over rows or slices: memory is one entry per distinct (slice, q), at most 100,000 a slice or 55,000
-    cells once collapsed.
+    Rows of the largest slices go to builders of their own, which need no sort, as soon as a million rows have come. No loop
+    over rows: memory is one entry per distinct (slice, q), at most 100,000 a slice or 55,000 cells once collapsed.
     """
 
     def __init__(self) -> None:
-        self._slices: list[Ints] = []
-        self._values: list[Floats] = []
-        self._counts: list[Ints] = []
-        self._pending = self._compacted = 0
-        self._cells: dict[int, Sketch] = {}
+        self._hold(_NONE)
+        self._large: list[tuple[int, SketchBuilder]] = []
+        self._place = np.zeros(0, np.uint8)  # of each slice: 0, or one more than its place among the large ones
+
+    def _hold(self, parts: Parts) -> None:
+        """Of what is pending, these parts alone."""
+        self._slices, self._values, self._counts = ([column] for column in parts[:3])
+        self._pending = self._compacted = len(parts[0])
+        self._cells = dict(parts[3])
 
     @property
     def size(self) -> int:
-        """Entries held, about."""
+        """Entries held, about, but for the large slices."""
         return self._pending + sum(len(s.keys) for s in self._cells.values())
 
     def add(self, codes: Ints, y: NDArray[np.uint8], q: Floats, weight: Ints | None = None) -> None:
         """Take rows with their slice numbers."""
+        if self._large:
+            place = np.append(self._place, np.zeros(int(codes.max(initial=0)) + 1, np.uint8))[codes]
+            order = np.argsort(place, kind="stable")
+            parts = np.split(order, np.cumsum(np.bincount(place, minlength=len(self._large) + 1))[:-1])
+            for (_, builder), rows in zip(self._large, parts[1:], strict=True):
+                if len(rows):
+                    builder.add(y[rows], q[rows], None if weight is None else weight[rows])
+            rest = parts[0]
+            codes, y, q, weight = codes[rest], y[rest], q[rest], None if weight is None else weight[rest]
         w = np.ones(len(q), np.int64) if weight is None else weight
         counts = np.zeros((len(q), 2), np.int64)
         counts[np.arange(len(q)), y] = w
-        self.add_counts(codes, q + 0.0, counts)
+        if self.add_counts(codes, q + 0.0, counts):
+            self._set_apart()
 
     def add_sketch(self, code: int, sketch: Sketch) -> None:
         """Take a collapsed sketch of a slice."""
         before = self._cells.get(code)
         self._cells[code] = sketch if before is None else before + sketch
 
-    def add_counts(self, codes: Ints, q: Floats, counts: Ints) -> None:
-        """Take values with (k, 2) counts of labels 0 and 1, and their slice numbers."""
+    def add_counts(self, codes: Ints, q: Floats, counts: Ints) -> bool:
+        """Take values with (k, 2) counts of labels 0 and 1, and their slice numbers; says whether it compacted them."""
         self._slices.append(codes)
         self._values.append(q)
         self._counts.append(counts)
         self._pending += len(q)
-        if self._pending > max(COMPACT_FROM, 2 * self._compacted):
+        due = self._pending > max(COMPACT_FROM, 2 * self._compacted)
+        if due:
             self._compact()
+        return due
+
+    def _set_apart(self) -> None:
+        """Give the slices with most rows builders of their own."""
+        codes, values, counts = self._slices[0], self._values[0], self._counts[0]
+        rows = np.bincount(codes, weights=counts.sum(axis=1), minlength=max(self._cells, default=-1) + 1)
+        for code, sketch in self._cells.items():
+            rows[code] = sketch.n
+        rows[[code for code, _ in self._large if code < len(rows)]] = 0
+        chosen = np.argsort(-rows, kind="stable")[: MOST_LARGE - len(self._large)]
+        chosen = chosen[rows[chosen] >= LARGE_FROM]
+        self._place = np.append(self._place, np.zeros(max(0, len(rows) - len(self._place)), np.uint8))
+        first, after = np.searchsorted(codes, chosen), np.searchsorted(codes, chosen, side="right")
+        stay = np.ones(len(codes), bool)
+        for code, a, b in zip(chosen.tolist(), first.tolist(), after.tolist(), strict=True):
+            builder = SketchBuilder(at_once=True)
+            for label in range(2):
+                there = a + np.flatnonzero(counts[a:b, label])
+                builder.add(np.full(len(there), label, np.uint8), values[there], counts[there, label])
+            self._large.append((code, builder))
+            self._place[code] = len(self._large)
+            stay[a:b] = False
+        self._hold((codes[stay], values[stay], counts[stay], self._cells))
 
     def _compact(self) -> None:
         codes, values = np.concatenate(self._slices), np.concatenate(self._values)
@@ -126,27 +170,34 @@ class SlicedSketchBuilder:
                 sketch = Sketch(True, values[part], counts[part], np.zeros((0, 2, 4), np.int64)).collapsed()
                 self.add_sketch(code, sketch)
                 stay[part] = False
-        self._slices, self._values, self._counts = [codes[stay]], [values[stay]], [counts[stay]]
-        self._pending = self._compacted = int(stay.sum())
+        self._hold((codes[stay], values[stay], counts[stay], self._cells))
 
-    def finish(self) -> dict[int, Sketch]:
-        """The sketch of each slice that has rows."""
-        return dict(self.sketches())
-
-    def sketches(self) -> Iterator[tuple[int, Sketch]]:
-        """The same, one after another."""
-        codes, values, counts, cells = self.parts()
-        yield from cells.items()
-        first = np.flatnonzero(np.diff(codes, prepend=-1))
-        for a, b in zip(first, [*first[1:], len(codes)][: len(first)], strict=True):
-            yield int(codes[a]), from_distinct(values[a:b], counts[a:b])
-
-    def parts(self) -> tuple[Ints, Floats, Ints, dict[int, Sketch]]:
+    def parts(self) -> Parts:
         """Slices still exact as (slice, value, counts) in that order, and the sketches of the others."""
-        if not self._slices:
-            return np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64), self._cells
+        for code, builder in self._large:
+            sketch = builder.finish()
+            if sketch.exact:
+                self.add_counts(np.full(len(sketch.keys), code), sketch.keys, sketch.counts)
+            else:
+                self.add_sketch(code, sketch)
+        self._large, self._place = [], np.zeros(0, np.uint8)
+        return self.taken()
+
+    def taken(self) -> Parts:
+        """The same but for the large slices, which stay; the builder then holds no others."""
         self._compact()
-        return self._slices[0], self._values[0], self._counts[0], self._cells
+        found = self._slices[0], self._values[0], self._counts[0], self._cells
+        self._hold(_NONE)
+        return found
+
+
+def sketches(parts: Parts) -> Iterator[tuple[int, Sketch]]:
+    """The sketch of each slice, one after another."""
+    codes, values, counts, cells = parts
+    yield from cells.items()
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    for a, b in zip(first, [*first[1:], len(codes)][: len(first)], strict=True):
+        yield int(codes[a]), from_distinct(values[a:b], counts[a:b])
 
 
 # -- slices: a record is a part of the sketch of one slice ---------------------------------------------------------
@@ -177,15 +228,17 @@ class SliceKeying(Keying):
         builder, names = SlicedSketchBuilder(), SliceNames()
         for chunk in chunks:
             batch = self.items.batch(chunk)
-            builder.add(names.codes(batch.by), batch.ys[0], batch.qs[0], batch.weight)
-            if builder.size > FLUSH_FROM:
-                yield _records(builder, names)
-                builder, names = SlicedSketchBuilder(), SliceNames()
-        yield _records(builder, names)
+            codes, y, q, weight = names.codes(batch.by), batch.ys[0], batch.qs[0], batch.weight
+            for first in range(0, len(q), STEP):
+                part = slice(first, first + STEP)
+                builder.add(codes[part], y[part], q[part], None if weight is None else weight[part])
+                if builder.size > FLUSH_FROM:
+                    yield _records(builder.taken(), names)
+        yield _records(builder.parts(), names)
 
 
-def _records(builder: SlicedSketchBuilder, names: SliceNames) -> pa.RecordBatch:
-    codes, values, counts, cells = builder.parts()
+def _records(parts: Parts, names: SliceNames) -> pa.RecordBatch:
+    codes, values, counts, cells = parts
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(first[1:], len(codes)) if len(first) else first
     exact = codes[first]
@@ -247,13 +300,13 @@ def analysed_sketches(bins: int | str | None, level: float, chunks: Iterator[Chu
             made = Sketch(False, cells, np.ascontiguousarray(sums[:, :, 0]), sums, tail)
             builder.add_sketch(int(codes[i]), made)
     listed = names.names
-    _, q, counts, collapsed = builder.parts()
+    parts = _, q, counts, collapsed = builder.parts()
     order = np.argsort(q, kind="stable")
     starts = np.flatnonzero(np.diff(q[order], prepend=-1.0))
     whole = from_distinct(q[order][starts], np.add.reduceat(counts[order], starts, axis=0)) if len(q) else EMPTY
     whole = reduce(add, collapsed.values(), whole)
     found = []
-    for code, sketch in builder.sketches():  # one at a time: what is computed from a sketch stays with it
+    for code, sketch in sketches(parts):  # one at a time: what is computed from a sketch stays with it
         found.append(FoundSlice.of(listed[code], analyse(sketch, bins=bins, confidence_level=level)))
     return SlicesFound(whole, tuple(found))
 

@@ -68,7 +68,10 @@ def _in_order(codes: Ints, values: Floats) -> Ints:
 
 
 Parts = tuple[Ints, Floats, Ints, dict[int, Sketch]]  # slice, value and counts, in that order; and collapsed sketches
-_NONE: Parts = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64), {}
+
+
+def _nothing() -> Parts:
+    return np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64), {}
 
 
 class SlicedSketchBuilder:
@@ -79,15 +82,15 @@ class SlicedSketchBuilder:
     """
 
     def __init__(self) -> None:
-        self._hold(_NONE)
+        self._hold(_nothing())
         self._large: list[tuple[int, SketchBuilder]] = []
         self._place = np.zeros(0, np.uint8)  # of each slice: 0, or one more than its place among the large ones
 
     def _hold(self, parts: Parts) -> None:
         """Of what is pending, these parts alone."""
-        self._slices, self._values, self._counts = ([column] for column in parts[:3])
-        self._pending = self._compacted = len(parts[0])
-        self._cells = dict(parts[3])
+        codes, values, counts, self._cells = parts
+        self._slices, self._values, self._counts = [codes], [values], [counts]
+        self._pending = self._compacted = len(codes)
 
     @property
     def size(self) -> int:
@@ -187,7 +190,7 @@ class SlicedSketchBuilder:
         """The same but for the large slices, which stay; the builder then holds no others."""
         self._compact()
         found = self._slices[0], self._values[0], self._counts[0], self._cells
-        self._hold(_NONE)
+        self._hold(_nothing())
         return found
 
 

@@ -1,6 +1,7 @@
 """Evaluation, comparison, sampling, spelling and files."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,15 @@ def test_large_files_are_mapped(model, tmp_path, monkeypatch):
         assert np.array_equal(plain["log_p"], model.log_p)
 
 
+@pytest.mark.parametrize(("table", "value"), [("log_b", 2.0**31), ("log_p", 0.5)])
+def test_a_number_that_no_model_has(model, tmp_path, table, value):
+    changed = getattr(model, table).copy()
+    changed[3] = value
+    replace(model, **{table: changed}).save(tmp_path / "m.npz")
+    with pytest.raises(InputError, match="damaged"):
+        LanguageModel.load(tmp_path / "m.npz")
+
+
 def test_damaged_files(model, tmp_path):
     path = tmp_path / "m.npz"
     model.save(path)
@@ -253,6 +263,7 @@ def test_an_arpa_file_that_announces_more_than_it_can_hold(tmp_path):
         ("-1e-99999999999999999999\ta", None),
         (f"-{'9' * 400}\ta", "line 5: not a line of a 1-gram"),
         ("0.5\ta", r"log probability above 0 \(0.5\)"),
+        ("-0.5\ta\t60", r"back-off weight beyond reach \(10 to the 60\)"),
         ("-1\ta\x0bb", "holds white space"),
     ],
 )

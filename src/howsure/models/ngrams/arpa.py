@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from howsure.errors import InputError
 from howsure.files import whole_file
 from howsure.kernels.ngrams.arpa_compiled import LOWEST, read_lines, ready_arpa, write_lines
-from howsure.models.ngrams.model import LanguageModel
+from howsure.models.ngrams.model import LARGEST_WEIGHT, LanguageModel
 from howsure.models.ngrams.training import find_children
 from howsure.models.ngrams.trie import Trie
 from howsure.models.ngrams.vocabulary import Vocabulary
@@ -77,6 +77,8 @@ def read_arpa(path: str | Path) -> LanguageModel:
             raise InputError(f"{path}, line {line}: not a line of a {order}-gram ({n:,} were announced).")
         if n and log_p.max() > 1e-4:
             raise InputError(f"{path}: a {order}-gram has a log probability above 0 ({log_p.max():g}).")
+        if n and log_b.max() * LN10 > LARGEST_WEIGHT:
+            raise InputError(f"{path}: a {order}-gram has a back-off weight beyond reach (10 to the {log_b.max():g}).")
         ids = vocabulary.read(words[:filled], 0, -1, grow=order == 1).astype(np.int64)
         if ids.size != n * order:
             raise InputError(f"{path}: a word of its {order}-grams holds white space.")

@@ -43,6 +43,10 @@ ARRAYS: dict[str, Array | Names] = {
     "log_p": Array("f", ("node",), log=True),
     "log_b": Array("f", ("context",), log=True),
 }
+ROUNDING, LARGEST_WEIGHT = (
+    1e-3,
+    100.0,
+)  # logs: a probability may be so far above 1, as files print it; a back-off weight so large
 INDEX_FROM, INDEX_SHARE = 100_000, 8  # tokens, and tokens against n-grams, from which an index of children pays
 
 
@@ -213,7 +217,7 @@ class LanguageModel:
         return made
 
     def _is_sound(self) -> bool:
-        """Whether the tables fit together, so that no kernel reads outside them."""
+        """Whether the tables fit together, so that no kernel reads outside them, and hold probabilities and weights."""
         trie, n = self.trie, len(self.trie.word)
         starts = trie.start
         padding = self.settings.get("padding")
@@ -239,6 +243,8 @@ class LanguageModel:
             and (n == 0 or int(trie.word.max()) < len(self.vocabulary))
             and {t.dtype.str for t in (trie.word, starts, trie.count)} == {"<u4"}
             and self.log_p.dtype == self.log_b.dtype == np.float64
+            and self.log_p.max(initial=-np.inf) <= ROUNDING
+            and self.log_b.max(initial=-np.inf) <= LARGEST_WEIGHT
             and {"units", "sentences", "padding", "smoothing"} <= set(self.settings)
         )
 

@@ -2,6 +2,7 @@
 # make env    only set up                                    make bench  speed beside the peers, one run
 # make docs   the site, in build/site                          make fuzz   100,000 mutated inputs for every reader (an hour)
 # make lint   format, lint and type checks                   make coverage  the simulations of docs/evidence/theory.md (hours)
+# make minimal   every command that needs no extra, in an environment without any
 # make synthetic-docs    docs/evidence/synthetic.md and its figures
 # make reproduction-docs    every experiment, and docs/evidence/reproduction.md (an hour; what is done is not done again)
 # Studies on the corpora of HOWSURE_DATA:
@@ -18,7 +19,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: env demo test quick fuzz lint docs bench coverage synthetic-docs reproduction-docs clean
+.PHONY: env demo test quick minimal fuzz lint docs bench coverage synthetic-docs reproduction-docs clean
 .PHONY: classifier-study
 .PHONY: tagger-study
 .PHONY: coref-study
@@ -59,6 +60,12 @@ test: $(VENV)/.test
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzzing
+
+# Without extras, in an environment of its own.
+minimal:
+	$(PYTHON) -m venv --clear build/minimal
+	build/minimal/bin/python -m pip install --quiet --disable-pip-version-check .
+	build/minimal/bin/python tests/minimal.py
 
 # The habit while working: neither Spark, nor a browser, corpora or simulations.
 quick: $(VENV)/.test

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from howsure import _validate
-from howsure._result import Record, Result, drawn_by, finite, records
+from howsure._result import Record, Result, drawn_by, finite, records, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -180,6 +180,7 @@ class PaperNumbers(Record):
     """
 
     SHOWN = "calib_err interval calibration refinement within_bins n_bins"
+    __repr__ = shown_as("CalibErr {calib_err:.4f}, {n_bins} bins")
 
     calib_err: float
     interval: Estimate
@@ -187,9 +188,6 @@ class PaperNumbers(Record):
     refinement: float
     within_bins: float
     n_bins: int
-
-    def __repr__(self) -> str:
-        return f"PaperNumbers(CalibErr {self.calib_err:.4f}, {self.n_bins} bins)"
 
 
 @dataclass(frozen=True, slots=True)

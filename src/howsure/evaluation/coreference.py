@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
@@ -118,14 +118,12 @@ class CoreferenceScore(Record):
     """Recall, precision and F1 of one metric, between 0 and 1; the CoNLL average has F1 alone."""
 
     SHOWN = "recall? precision? f1"
+    __repr__ = shown_as("{metric}: F1 {f1!r}")
 
     metric: str
     recall: Estimate | None
     precision: Estimate | None
     f1: Estimate
-
-    def __repr__(self) -> str:
-        return f"CoreferenceScore({self.metric}: F1 {self.f1!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure._result import PLOTS, Result, drawn_by
+from howsure._result import PLOTS, Result, drawn_by, shown_as
 from howsure.errors import InputError
 from howsure.events.storage import read_manifest, read_table
 from howsure.events.timeline import (
@@ -56,8 +56,7 @@ class Exploration(Result):
             raise InputError(f"the run in {folder} was interrupted; run the same howsure explore again to finish it.")
         return cls(Path(folder), manifest)
 
-    def __repr__(self) -> str:
-        return f"Exploration({self.verdict})"
+    __repr__ = shown_as("{verdict}")
 
     @property
     def every(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from howsure._result import plain
+from howsure._result import plain, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
@@ -36,8 +36,7 @@ class Finding:
     paper: str = ""
     ours: str = ""
 
-    def __repr__(self) -> str:
-        return f"Finding({self.verdict}: {self.claim})"
+    __repr__ = shown_as("{verdict}: {claim}")
 
 
 CLAIMS: dict[str, dict[str, str]] = tomllib.loads((files("howsure.data") / "claims.toml").read_text(encoding="utf-8"))

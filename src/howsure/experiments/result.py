@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Result
+from howsure._result import Result, shown_as
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
@@ -24,8 +24,7 @@ class Figure:
     caption: str
     specification: dict[str, Any]
 
-    def __repr__(self) -> str:
-        return f"Figure({self.name}: {self.caption})"
+    __repr__ = shown_as("{name}: {caption}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
-    def __repr__(self) -> str:
-        return f"Table({self.name}: {len(self.rows)} rows)"
+    __repr__ = shown_as("{name}: {#rows} rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,7 @@ class Reproduction(Result):
     """An experiment done again. Made by `howsure.reproduce`."""
 
     DRAWN = "-its figures are files of their own, beside its page"
+    __repr__ = shown_as("{name}: {verdict}")
 
     name: str
     title: str
@@ -59,9 +58,6 @@ class Reproduction(Result):
     version: str = ""
     cached: bool = field(default=False, compare=False)
     files: tuple[str, ...] = field(default=(), compare=False)
-
-    def __repr__(self) -> str:
-        return f"Reproduction({self.name}: {self.verdict})"
 
     @property
     def verdict(self) -> str:

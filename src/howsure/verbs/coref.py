@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Training
+from howsure._result import Training, shown_as
 from howsure.calibration.result import Calibration
 from howsure.corpora.coreference import read_documents
 from howsure.corpora.coreference import source_files as source_files
@@ -45,6 +45,7 @@ class CorefTraining(Training):
     """A trained model and how it does on the dev documents."""
 
     SHOWN = "verdict n_documents n_mentions mentions=model.mentions temperature training=model.settings dev"
+    __repr__ = shown_as("{model!r}, dev {dev!r}")
 
     model: CorefModel
     n_documents: int
@@ -52,9 +53,6 @@ class CorefTraining(Training):
     dev: CoreferenceScores | None = None
     temperature: float = 1.0
     objective: str = "likelihood"
-
-    def __repr__(self) -> str:
-        return f"CorefTraining({self.model!r}, dev {self.dev!r})"
 
     @property
     def verdict(self) -> str:

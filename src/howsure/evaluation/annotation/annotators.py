@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.evaluation.annotation.agreement import (
     AGREEING,
     DISAGREEING,
@@ -48,8 +48,7 @@ class Annotator(Record):
     verdict: str  # keep, reject or unclear
     evidence: str
 
-    def __repr__(self) -> str:
-        return f"Annotator({self.name}: {self.verdict}, {self.evidence})"
+    __repr__ = shown_as("{name}: {verdict}, {evidence}")
 
 
 def judged_annotators(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.models.ngrams.model import ARRAYS, LanguageModel
 from howsure.models.ngrams.training import trained
@@ -35,8 +36,7 @@ class NgramClassifier:
     log_prior: np.ndarray
     settings: dict[str, Any]
 
-    def __repr__(self) -> str:
-        return f"NgramClassifier({len(self.classes)} classes, order {self.settings['order']}, {self.settings['units']})"
+    __repr__ = shown_as("{#classes} classes, order {settings[order]}, {settings[units]}")
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.kernels.cells import Floats
 from howsure.models.ngrams.form import Counts, Estimate, empty, flat_children
 
@@ -24,6 +24,7 @@ class AdjustedCounts(Record):
     """Adjusted counts of the counts r that occur, the mass p0 of all that was not seen, and how it was smoothed."""
 
     SHOWN = "r n_r adjusted p0"
+    __repr__ = shown_as("p0={p0:.7f}, {#r} counts")
 
     r: NDArray[np.int64]
     n_r: NDArray[np.int64]
@@ -31,9 +32,6 @@ class AdjustedCounts(Record):
     p0: float
     slope: float | None = None  # of log Z on log r
     intercept: float | None = None
-
-    def __repr__(self) -> str:
-        return f"AdjustedCounts(p0={self.p0:.7f}, {len(self.r)} counts)"
 
     @property
     def probabilities(self) -> Floats:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.data import table
 from howsure.errors import InputError
 from howsure.kernels.ngrams.edits_compiled import align_pair, channel_costs, edit_distances, ready_edits
@@ -50,8 +50,7 @@ class ErrorModel:
     swap: np.ndarray
     pairs: int
 
-    def __repr__(self) -> str:
-        return f"ErrorModel({self.pairs:,} pairs)"
+    __repr__ = shown_as("{pairs:,} pairs")
 
     @classmethod
     def of_counts(cls, tables: NDArray[np.float64], pairs: int) -> ErrorModel:

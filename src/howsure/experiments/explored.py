@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any
 
 from howsure._version import __version__
-from howsure.corpora.news import muc_keys
+from howsure.corpora.news import muc_keys, muc_texts, nitf_texts
 from howsure.corpora.reading import corpus_path
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import actors
@@ -77,8 +77,6 @@ def _source(settings: dict[str, Any]) -> Any:
     if corpus == "muc" and limit is None:
         return str(corpus_path("muc", "texts"))
     import pyarrow as pa
-
-    from howsure.corpora.news import muc_texts, nitf_texts
 
     texts = muc_texts(corpus_path("muc", "texts")) if corpus == "muc" else nitf_texts(corpus_path("nyt"), WORLD)
     rows = [t for _, t in zip(range(limit or 10**9), texts, strict=False)]

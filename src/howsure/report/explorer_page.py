@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from howsure.plots.timelines import explorer_charts
 from howsure.plots.vega import BLUE, SCHEMA, diagonal, hover, layer, number, share
 from howsure.report.page import embedded, render
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 SCRIPTS = ("explorer_counts.js", "explorer_document.js", "explorer.js")
 

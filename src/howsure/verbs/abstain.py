@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
+from howsure._validate import Origin
 from howsure.calibration.abstaining.result import Abstention, Certificate, cut_offs, least_costs
 from howsure.calibration.abstaining.rule import abstention_rule, fewest
 from howsure.calibration.multiclass import risk_coverage
 from howsure.calibration.sketch import sketch_rows
-from howsure.engines.engine import engine_of
+from howsure.engines.engine import Engine, engine_of
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
 
 if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
     from howsure.engines.items import ItemRows
 
 NEW = "answer"  # the column that `apply_abstention` adds
@@ -190,8 +190,6 @@ def apply_abstention(
         columns = [table.column(prob or made.prob), *([] if made.by is None else [table.column(made.by)])]
 
         def add(read: list[Any], first: int | None) -> list[Any]:
-            from howsure._validate import Origin
-
             q = np.array([np.nan if v is None else float(v) for v in read[0].to_pylist()])
             known = ~np.isnan(q)
             _validate.probabilities(q[known], Origin(prob=columns[0].name, from_file=True, numbered=False))

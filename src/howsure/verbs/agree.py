@@ -15,6 +15,7 @@ from howsure.calibration.multiclass import analyse_classes
 from howsure.errors import InputError
 from howsure.evaluation.annotation import agreement, crowds, disagreement
 from howsure.evaluation.annotation.annotators import crowd_shares, judged_annotators, labels_needed
+from howsure.evaluation.annotation.crowds import posterior_rows
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.evaluation.annotation.result import Agreement, Crowd, GoldCheck
 from howsure.processes import Progress
@@ -227,7 +228,6 @@ def check_posteriors(path: str) -> None:
 def write_posteriors(made: Agreement, path: str) -> None:
     """Write each item's label probabilities as a table."""
     from howsure.engines.writing import output, write_columns
-    from howsure.evaluation.annotation.crowds import posterior_rows
 
     assert made.crowd is not None
     write_columns(posterior_rows(made.ratings, made.crowd.model), output(path))

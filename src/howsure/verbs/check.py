@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import BadRow, Origin
-from howsure.calibration.analysis import analyse
+from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.gate import RULES as RULES
 from howsure.calibration.gate import Gate as Gate
-from howsure.calibration.result import Calibration
+from howsure.calibration.result import Calibration, slice_table
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
 
@@ -256,8 +256,6 @@ def _check_rows(
     rows: ItemRows, bins: int | str | None, level: float, rng: np.random.Generator, curve: str | None, width: int | None
 ) -> Calibration:
     """Rows of a table, or arrays with groups or slices."""
-    from howsure.calibration.analysis import filing
-    from howsure.calibration.result import slice_table
     from howsure.engines.scored import ScoredItems
 
     scored, items = ScoredItems(rows, ("",), width), rows.items

@@ -11,7 +11,7 @@ from howsure import _validate
 from howsure.calibration.forecasts.analysis import analyse_pit
 from howsure.calibration.forecasts.pit import PitSketch
 from howsure.calibration.forecasts.result import ContinuousCalibration
-from howsure.engines.forecasts import sketch_distribution, sketch_forecasts
+from howsure.engines.forecasts import PitWork, rows_at_a_time, sketch_distribution, sketch_forecasts
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,7 +135,6 @@ def _from_table(
 ) -> tuple[PitSketch, str]:
     from howsure.engines.columns import forecast_columns
     from howsure.engines.engine import engine_of
-    from howsure.engines.forecasts import PitWork, rows_at_a_time
     from howsure.engines.items import is_table, items_from_table, open_table
 
     if levels is not None:

@@ -10,12 +10,11 @@ import numpy as np
 from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, ComparisonSlice, compared
 from howsure.calibration.estimation.perfection import benjamini_hochberg
-from howsure.engines.engine import engine_of
+from howsure.engines.engine import Engine, engine_of
 from howsure.engines.logs.table import Log
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
     from howsure.engines.items import ItemRows
     from howsure.engines.scored import ScoredItems
     from howsure.evaluation.contests.result import Contest

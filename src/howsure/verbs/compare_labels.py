@@ -13,7 +13,7 @@ from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
 from howsure.engines.items import is_spark_frame, open_table
-from howsure.engines.joined import Join, joined_logs
+from howsure.engines.joined import Join, LabelJoin, joined_labels, joined_logs
 from howsure.engines.labelled import (
     LabelledItems,
     LabelSequences,
@@ -102,8 +102,6 @@ def _of_files(
     **reading: Any,
 ) -> Contest:
     """A table per system, joined on a key."""
-    from howsure.engines.joined import LabelJoin, joined_labels
-
     if key is None:
         raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
     if where is not None:

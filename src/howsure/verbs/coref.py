@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._result import Training, shown_as
 from howsure.calibration.result import Calibration
+from howsure.corpora.conll2012 import conll2012_text
 from howsure.corpora.coreference import read_documents
 from howsure.corpora.coreference import source_files as source_files
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.evaluation.model_checks import CorefCheck, SampledPairs
+from howsure.files import write_whole
 from howsure.kernels.cells import Floats
 from howsure.models.coreference.attributes import KINDS, Attributes, attributes
 from howsure.models.coreference.others import SystemScores, read_system
@@ -300,9 +302,6 @@ def shipped_coref() -> CorefModel:
 
 def write_resolved(made: Sequence[Resolved], path: str) -> None:
     """Write resolved documents: CoNLL-2012 if the name ends in .conll, else JSON lines."""
-    from howsure.corpora.conll2012 import conll2012_text
-    from howsure.files import write_whole
-
     if path.endswith(".conll"):
         text = conll2012_text([r.document for r in made], [r.entities() for r in made])
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,9 @@ from howsure.calibration.recalibration.methods import candidates, from_dict, rea
 from howsure.calibration.recalibration.platt import Identity
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.calibration.recalibration.result import Recalibration
-from howsure.engines.engine import engine_of
+from howsure.engines.engine import Engine, engine_of
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
-
-if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
 
 N_FOLDS = 5
 FEWEST_ROWS = 10

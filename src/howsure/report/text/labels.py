@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from howsure.report.text.layout import WIDTH, and_more, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from howsure.calibration.comparing.difference import Difference
     from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.estimation.intervals import Estimate

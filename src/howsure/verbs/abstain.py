@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from howsure.calibration.abstaining.result import Abstention, Certificate, cut_o
 from howsure.calibration.abstaining.rule import abstention_rule, fewest
 from howsure.calibration.multiclass import risk_coverage
 from howsure.calibration.sketch import sketch_rows
+from howsure.engines.columns import tells_right
 from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import ItemRows, is_table, items_from_arrays, open_table
+from howsure.engines.tables import as_arrow
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
-
-if TYPE_CHECKING:
-    from howsure.engines.items import ItemRows
+from howsure.verbs.check import table_items
 
 NEW = "answer"  # the column that `apply_abstention` adds
 
@@ -91,8 +92,6 @@ def abstain(
     generator, scale = _validate.generator(rng), _validate.scale(scale, logits=logits)
     missing, chosen = _validate.missing_rule(missing), engine_of(engine)
     if y_prob is not None:
-        from howsure.engines.items import items_from_arrays
-
         y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
         q, more = _validate.texts_as_numbers(_validate.one_dimensional(y_prob, "y_prob"), "y_prob")
         given: dict[str, Any] = {
@@ -104,9 +103,6 @@ def abstain(
         given |= {"scale": scale, "missing": missing, "notes": (*said, *more)}
         with items_from_arrays(y=y, probs={"y_prob": q}, **given) as rows:
             return rows.analysed(lambda found: _abstention(found, allowed, level, generator))
-    from howsure.engines.items import is_table, open_table
-    from howsure.verbs.check import table_items
-
     if not is_table(y_true):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     with open_table(y_true, chosen) as table:
@@ -117,8 +113,6 @@ def abstain(
 
 
 def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Generator) -> Abstention:
-    from howsure.engines.columns import tells_right
-
     batch = rows.collected()
     if batch is None:
         raise InputError("there are no labelled answers.")
@@ -178,9 +172,6 @@ def apply_abstention(
     `prob` names the column of confidences if it is called otherwise than in the labelled table. Values of `by` without a
     threshold, and those that the labelled table does not have, are never answered.
     """
-    from howsure.engines.items import open_table
-    from howsure.engines.tables import as_arrow
-
     check_out(out, [source])
     least = {c.name: c.threshold for c in made.certificates}
     if not any(t is not None for t in least.values()):

@@ -12,6 +12,9 @@ import numpy as np
 from howsure import _validate
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.multiclass import analyse_classes
+from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
+from howsure.engines.tables import Table
+from howsure.engines.writing import output, write_columns
 from howsure.errors import InputError
 from howsure.evaluation.annotation import agreement, crowds, disagreement
 from howsure.evaluation.annotation.annotators import crowd_shares, judged_annotators, labels_needed
@@ -129,9 +132,6 @@ def _read(
     order: list[str] | None,
 ) -> tuple[Ratings, list[str]]:
     """The ratings, and what to say of how they were read."""
-    from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
-    from howsure.engines.tables import Table
-
     if isinstance(source, Mapping):
         columns = {str(k): _validate.one_dimensional(v, str(k), numbers=False) for k, v in source.items()}
         _validate.same_length(**columns)
@@ -220,14 +220,10 @@ def _against_gold(
 
 def check_posteriors(path: str) -> None:
     """Raise if the name of a file for posteriors tells no format of tables."""
-    from howsure.engines.writing import output
-
     output(path)
 
 
 def write_posteriors(made: Agreement, path: str) -> None:
     """Write each item's label probabilities as a table."""
-    from howsure.engines.writing import output, write_columns
-
     assert made.crowd is not None
     write_columns(posterior_rows(made.ratings, made.crowd.model), output(path))

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.corpora.tweet_tokens import labelled_by_emoticons
+from howsure.engines.coded import read_texts
+from howsure.engines.columns import text_column
+from howsure.engines.tables import Table
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import ClassifierCheck
@@ -175,9 +178,6 @@ def apply_classifier(
     text: str | None = None,
 ) -> Applied:
     """A table with a column `p_<class>` for each class: in memory or, with `out`, in a file, as a stream."""
-    from howsure.engines.columns import text_column
-    from howsure.engines.tables import Table
-
     check_out(out, [source])
     used = _model(model)
     names = [f"p_{c}" for c in used.classes]
@@ -208,9 +208,6 @@ def _model(given: Any) -> Classifier:
 def _labelled(
     source: Any, text: str | None, true: str | None, emoticons: bool, where: str | None, more: tuple[str, ...] = ()
 ) -> tuple[list[str], list[str], int, dict[str, list[str | None]]]:
-    from howsure.engines.coded import read_texts
-    from howsure.engines.tables import Table
-
     with Table(source) as table:
         rows = read_texts(table, text, true, labelled=not emoticons, more=more, where=where)
     if not emoticons:

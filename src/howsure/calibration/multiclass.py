@@ -1,7 +1,5 @@
 """Many classes: the top label's probability, each class's, and all of them pooled; and what abstaining would gain."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -13,8 +13,6 @@ There are two versions, chosen by `ties`:
 Without ties the two are the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

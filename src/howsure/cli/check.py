@@ -1,7 +1,5 @@
 """`howsure check`, `compare`, `recalibrate` and `abstain`: are probabilities right, whose are better, better ones, and when to answer."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """`howsure coref train | resolve | score | check`."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """`howsure explore`, and `top`, `page` and `serve`, which read what it has written; `howsure parse`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext

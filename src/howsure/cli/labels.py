@@ -1,7 +1,5 @@
 """`howsure score`, `howsure agree` and `howsure split`: tables of labels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

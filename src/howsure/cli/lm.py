@@ -1,7 +1,5 @@
 """`howsure lm train`, `study`, `perplexity`, `prob`, `next`, `compare`, `generate`, `correct`, `rank` and `check`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

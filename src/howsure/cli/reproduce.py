@@ -1,7 +1,5 @@
 """`howsure reproduce NAME` and `howsure doctor`."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from typing import Any

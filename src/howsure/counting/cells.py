@@ -13,8 +13,6 @@ freedom and scale 1, whatever τ is (`freed`). The mode comes from Newton's meth
 the number of cells.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

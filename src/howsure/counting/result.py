@@ -1,7 +1,5 @@
 """How many items are positive, in all and in each cell: the result of `howsure count`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The English model as files: weights in half precision, labels, lemmas. Opening them runs no code."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass

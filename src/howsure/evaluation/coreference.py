@@ -5,8 +5,6 @@ the sum of its documents and a bootstrap only weighs rows. n[k, r] is the number
 response entity r share, |k| and |r| their sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How good and how calibrated a model of ours is: the results of `classify`, `tagger`, `coref` and `lm` with `check`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Posterior predictive checks: are the gold labels like what the model's posterior generates?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 A pair where nothing was found is in the frame too: events that the rules miss can be labelled, and counted, there.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Explorations that experiments share: the paper's predicate on the New York Times, on MUC, or on the stories that ship."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What is said of a claim of the source: whether it holds, in words filled in with the numbers found."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """A run: what identifies it, whether its folder holds it already, and its blocks done in this process, in others, or on Spark."""
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Counts over periods and groups, and calibration by stratum, as Vega-Lite specifications."""
 
-from __future__ import annotations
-
 from howsure.counting.result import CellCount, Counts
 from howsure.plots.vega import (
     BLUE,

@@ -1,7 +1,5 @@
 """What all Vega-Lite specifications share, in plain data: one definition for the page, SVG, PNG and PDF."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import isfinite

@@ -1,7 +1,5 @@
 """The explorer page of `howsure page` and `howsure serve`: counts over time, the documents behind them, their sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any

@@ -4,8 +4,6 @@ Templates escape every value; charts travel as JSON with `<`, `>` and `&` escape
 the page's own scripts by their hash and nothing else.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """`howsure abstain`: above which confidence may a model answer?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

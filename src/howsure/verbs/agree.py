@@ -1,7 +1,5 @@
 """`howsure agree`: do the annotators agree beyond chance, and whom can one trust?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

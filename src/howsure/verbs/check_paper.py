@@ -1,7 +1,5 @@
 """`howsure check --paper`: the numbers and the curve of Nguyen & O'Connor (2015)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

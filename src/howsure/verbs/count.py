@@ -1,7 +1,5 @@
 """`howsure count`: how many items are positive, from a model's probabilities and a few labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Day

@@ -1,7 +1,5 @@
 """`howsure label`: people's answers about drawn items, in the terminal or on a page of this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`howsure recalibrate`: better probabilities, when there is evidence that they are better."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

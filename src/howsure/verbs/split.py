@@ -1,7 +1,5 @@
 """`howsure split`: train, dev and test, or folds, that share no group and no time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

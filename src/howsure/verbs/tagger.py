@@ -1,7 +1,5 @@
 """`howsure tagger`: train a tagger, check the calibration of its posterior, apply it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`howsure count --to-label`: which items to label, drawn with known inclusion probabilities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The result of `howsure.abstain`: when to answer, what that promises, and what other thresholds would give."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

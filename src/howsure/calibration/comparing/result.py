@@ -1,7 +1,5 @@
 """Models scored on the same rows: who is better calibrated, who has the better score, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar

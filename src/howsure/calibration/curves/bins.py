@@ -1,7 +1,5 @@
 """The bins a reader sees: equal mass, equal width or isotonic, always unions of the sketch's cells."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ process averages over them). Bands are not drawn around the curve but around a r
 (`bands.py`); one band holds at each place, a wider one everywhere at once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

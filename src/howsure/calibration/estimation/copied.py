@@ -5,8 +5,6 @@ The script (Hendrycks et al.'s `calib_err`, β = 100, used by Humanity's Last Ex
 confident rows are ignored, though the sum is still divided by n.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

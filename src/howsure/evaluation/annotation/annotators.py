@@ -1,7 +1,5 @@
 """Whom to trust: each annotator against what the others say, with the evidence for rejecting one; and how many labels an item needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt

@@ -5,8 +5,6 @@ of the others. EM starts at each item's shares of votes, so that it is determini
 sparse matrix of ones, (items, annotators × labels).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every pair of ratings of one item is a row (pair of annotators, label, label); rows are summed, never looped over.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """What `howsure agree` found: agreement, where it fails and, for crowds, one label per item and whom to trust."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

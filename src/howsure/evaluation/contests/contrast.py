@@ -4,8 +4,6 @@ Accuracy, F1, macro-F1 and span F1 are one form, the mean over classes of 2H/Z: 
 the rows for accuracy). Classes with Z = 0 are 0/0 and are not in the mean, which is then scikit-learn's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any

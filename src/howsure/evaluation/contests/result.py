@@ -1,7 +1,5 @@
 """Systems' labels on the same items: which is better, by how much, and how surely. The result of `howsure compare --pred`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ For accuracy the law of the swapped difference is exact: S = Σ ±d_g, d_g being
 g. With a row a group this is McNemar's exact test; with documents it is McNemar's test made robust to groups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, sqrt
 

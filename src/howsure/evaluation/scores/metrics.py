@@ -5,8 +5,6 @@ A metric is a function of the totals; its gradient turns every unit into its inf
 n* = θ(1-θ)/Var θ: for accuracy, precision and recall of independent rows exactly Wilson's. Formulas: docs/evidence/theory.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt

@@ -1,7 +1,5 @@
 """Figure 6: documents per period that describe an attack by an actor, with credible bands (§6)."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, astuple, dataclass
 from datetime import date
 from itertools import combinations, pairwise

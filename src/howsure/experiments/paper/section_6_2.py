@@ -4,8 +4,6 @@ The paper read such documents. Here the kinds of doubt are computed from each an
 shares can be set beside those of sure answers; of the documents only names and numbers are kept.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Any

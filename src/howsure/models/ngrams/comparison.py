@@ -1,7 +1,5 @@
 """Two models on the same text: the paired difference in bits a word, tested over sentences."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How well a model predicts a text: cross-entropy, perplexity, bits, next-word accuracy; and two models compared."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ r* = (r+1) N_{r+1} / N_r, and N_1/N_0 for what was not seen, N_0 = V^n - (n-gram
 the adjusted counts of its n-grams over their sum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

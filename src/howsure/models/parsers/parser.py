@@ -1,7 +1,5 @@
 """Parsers by kind, what they read, their temperatures, and what training one returns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice

@@ -1,7 +1,5 @@
 """What training a tagger returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

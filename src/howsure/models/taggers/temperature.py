@@ -4,8 +4,6 @@ Every marginal, pair, span and sample of the tempered posterior stays consistent
 chain. Fitted to the likelihood of the gold sequences, or to the Brier score of one question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A count in words and tables."""
 
-from __future__ import annotations
-
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.counting.result import CellCount, Counts, Drawn, Labelled, percent, percent_range
 from howsure.report.text.layout import and_more, cut, filled, joined, notes, printable

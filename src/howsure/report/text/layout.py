@@ -1,7 +1,5 @@
 """Words and numbers laid out for a terminal of 80 columns."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any

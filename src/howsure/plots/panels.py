@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from howsure.plots.curves import curve_layers, histogram_layers
-from howsure.plots.vega import BLUE, GREY, ORANGE, Spec, coloured, diagonal, layer, number, points, share, titled
+from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, diagonal, layer, number, points, share
+from howsure.plots.vega import titled
 
 if TYPE_CHECKING:
     from howsure.calibration.result import Calibration

@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Any
 from howsure.errors import InputError
 from howsure.events.timeline import next_start
 from howsure.plots.curves import axes_of
-from howsure.plots.vega import (
-    BLUE,
-    GREY,
-    ORANGE,
-    PALETTE,
-    SCHEMA,
-    Spec,
-    coloured,
-    hover,
-    layer,
-    number,
-    picture,
-    points,
-    share,
-)
+from howsure.plots.marks import BLUE, GREY, ORANGE, PALETTE, Spec, coloured, hover, layer, number, points, share
+from howsure.plots.vega import SCHEMA, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

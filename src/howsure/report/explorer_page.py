@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from howsure.plots.marks import BLUE, diagonal, hover, layer, number, share
 from howsure.plots.timelines import explorer_charts
-from howsure.plots.vega import BLUE, SCHEMA, diagonal, hover, layer, number, share
+from howsure.plots.vega import SCHEMA
 from howsure.report.page import embedded, render
 
 SCRIPTS = ("explorer_counts.js", "explorer_document.js", "explorer.js")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -114,9 +115,4 @@ def proposed_pairs(
 def gold_counts(found: Exploration, required: Iterable[tuple[str, str]], every: str) -> dict[tuple[str, date], int]:
     """How many documents people counted for an actor in a period; documents of the exploration that have a date."""
     day = {r["id"]: r["date"] for r in read_table(found.folder, "documents", ["id", "date"]) if r["date"] is not None}
-    made: dict[tuple[str, date], int] = {}
-    for document, code in required:
-        if document in day:
-            cell = (code, period_start(day[document], every))
-            made[cell] = made.get(cell, 0) + 1
-    return made
+    return Counter((code, period_start(day[document], every)) for document, code in required if document in day)

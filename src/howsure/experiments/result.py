@@ -1,9 +1,7 @@
 """What an experiment returns: its findings, with figures and tables."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,7 +87,7 @@ class Reproduction(Result):
         return made
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> Reproduction:
+    def from_dict(cls, kept: dict[str, Any]) -> Self:
         """The result that `to_dict` was made from."""
         tables = [{**t, "columns": tuple(t["columns"]), "rows": tuple(map(tuple, t["rows"]))} for t in kept["tables"]]
         parts = {

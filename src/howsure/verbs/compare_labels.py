@@ -1,11 +1,9 @@
 """`howsure compare` given labels: composes metric, tests and, where there are probabilities, their calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Wanted:
     progress: Progress | None
 
     @classmethod
-    def of(cls, metric: str | None, positive: Any, samples: Any, planned: Any, *how: Any) -> Wanted:
+    def of(cls, metric: str | None, positive: Any, samples: Any, planned: Any, *how: Any) -> Self:
         name, n = _metric(metric, positive), _validate.count(samples, "samples")
         return cls(name, positive, n, None if planned is None else _validate.count(planned, "planned"), *how)
 

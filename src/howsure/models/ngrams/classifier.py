@@ -1,12 +1,10 @@
 """Who wrote it, and in which language? P(class | text) by Bayes' rule from a language model for each class."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,7 +59,7 @@ class NgramClassifier:
         save_model(path, KIND, VERSION, about, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> NgramClassifier:
+    def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         settings, _ = load_model(path, KIND, VERSION, {}, lists={"classes": "class"})
         classes = tuple(settings["classes"])

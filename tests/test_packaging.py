@@ -77,6 +77,7 @@ def test_what_is_packed(built):
     names = zipfile.ZipFile(wheel).namelist()
     for name in (
         "py.typed",
+        "__init__.pyi",
         "data/tags.csv.gz",
         "data/words.csv",
         "data/vectors.npz",

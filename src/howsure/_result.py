@@ -58,6 +58,21 @@ def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
     return made
 
 
+class _Attributes:
+    """A record's attributes by name, for templates; `#name` is how many items the attribute has."""
+
+    def __init__(self, record: Any) -> None:
+        self.record = record
+
+    def __getitem__(self, name: str) -> Any:
+        return len(getattr(self.record, name[1:])) if name[0] == "#" else getattr(self.record, name)
+
+
+def shown_as(template: str) -> Callable[[Any], str]:
+    """A `__repr__` of the class's name and, in brackets, a format string that names attributes: "{question}, {#places:,} places"."""
+    return lambda self: f"{type(self).__name__}({template.format_map(_Attributes(self))})"
+
+
 class Result(Record):
     """What a verb returns: a verdict in words, plain data, and the same as text, tables, pages and files.
 
@@ -207,8 +222,7 @@ class SavedResult(Result):
     data: dict[str, Any]
     about: dict[str, Any]
 
-    def __repr__(self) -> str:
-        return f"SavedResult({self.about['result']}: {self.verdict})"
+    __repr__ = shown_as("{about[result]}: {verdict}")
 
     @property
     def verdict(self) -> str:

@@ -5,8 +5,6 @@ that a reader sees the old file or the new one. The writer holds a lock on its t
 left by a run that was killed, and the next writer of the same target removes it.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import glob

@@ -4,8 +4,6 @@ Unlike `multiprocessing` this asks nothing of the caller's script (no `if __name
 between processes. A worker ends when its input ends, so none outlives the command, however that ends.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Confidences of several sources in one log, each analysed apart: the result of `howsure check` on such a log."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

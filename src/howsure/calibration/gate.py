@@ -1,7 +1,5 @@
 """May it ship? The calibration error held against a bound, or a model against the one before it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,14 +1,12 @@
 """Many classes: the top label's probability, each class's, and all of them pooled; and what abstaining would gain."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record, drawn_by, records
+from howsure._result import Record, drawn_by, records, shown_as
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.result import Calibration, Composite, Slice, worst_first
@@ -23,14 +21,12 @@ class RiskCoverage(Record):
     """Accuracy among the surest share of the items, for every share; ties in confidence are answered together."""
 
     SHOWN = "area curve"
+    __repr__ = shown_as("area={area:.4f}")
 
     coverage: Floats
     accuracy: Floats
     threshold: Floats  # answer when the top probability is at least this
     area: float  # under the risk (1 - accuracy) by coverage; lower is better
-
-    def __repr__(self) -> str:
-        return f"RiskCoverage(area={self.area:.4f})"
 
     def at(self, share: float) -> float:
         """Accuracy when at least this share of the items is answered."""
@@ -48,6 +44,7 @@ class MulticlassCalibration(Composite):
 
     SHOWN = """*top verdict n classes accuracy multiclass_brier=brier multiclass_log_loss=log_loss
         class_wise_error=class_wise pooled per_class risk_coverage"""
+    __repr__ = shown_as("top-label error={top.error!r}, {#classes} classes, n={n:,}")
 
     n: int
     classes: tuple[str, ...]
@@ -60,9 +57,6 @@ class MulticlassCalibration(Composite):
     brier: float  # Σ_k (y_k - q_k)², mean over items
     log_loss: float | None  # None: the true class had probability 0 somewhere
     source: str = ""
-
-    def __repr__(self) -> str:
-        return f"MulticlassCalibration(top-label error={self.top.error!r}, {len(self.classes)} classes, n={self.n:,})"
 
     @property
     def verdict(self) -> str:

@@ -13,15 +13,13 @@ There are two versions, chosen by `ties`:
 Without ties the two are the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from howsure import _validate
-from howsure._result import Record, Result, drawn_by, finite, records
+from howsure._result import Record, Result, drawn_by, finite, records, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -180,6 +178,7 @@ class PaperNumbers(Record):
     """
 
     SHOWN = "calib_err interval calibration refinement within_bins n_bins"
+    __repr__ = shown_as("CalibErr {calib_err:.4f}, {n_bins} bins")
 
     calib_err: float
     interval: Estimate
@@ -187,9 +186,6 @@ class PaperNumbers(Record):
     refinement: float
     within_bins: float
     n_bins: int
-
-    def __repr__(self) -> str:
-        return f"PaperNumbers(CalibErr {self.calib_err:.4f}, {self.n_bins} bins)"
 
 
 @dataclass(frozen=True, slots=True)

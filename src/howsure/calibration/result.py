@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from howsure._result import Record, Result, drawn_by, plain
+from howsure._result import Record, Result, drawn_by, plain, shown_as
 from howsure.calibration.curves.bins import Bins
 from howsure.calibration.estimation.bias import Region
 from howsure.calibration.estimation.decompositions import ScoreParts
@@ -29,13 +29,11 @@ class Bias(Record):
     """The direction of the error. `gap` is mean q less the base rate; `slope` below 1 means q is too extreme."""
 
     SHOWN = "*gap direction slope extremity regions"
+    __repr__ = shown_as("{gap!r}, slope={slope!r}")
 
     gap: Estimate
     slope: Estimate | None
     regions: tuple[Region, ...]
-
-    def __repr__(self) -> str:
-        return f"Bias({self.gap!r}, slope={self.slope!r})"
 
     @property
     def direction(self) -> str | None:
@@ -54,13 +52,11 @@ class Slice(Record):
 
     SHOWN = """slice=name n=calibration.n base_rate=calibration.base_rate error=calibration.error
         bias=calibration.bias brier=calibration.brier.value p_value=calibration.p_value adjusted_p_value"""
+    __repr__ = shown_as("{name!r}, {calibration!r}")
 
     name: str
     calibration: Calibration
     adjusted_p_value: float | None
-
-    def __repr__(self) -> str:
-        return f"Slice({self.name!r}, {self.calibration!r})"
 
     def row(self) -> dict[str, Any]:
         """A line of the tables of slices."""

@@ -5,8 +5,6 @@ probability of the predicted class alone, confidence above or below accuracy; a 
 timid". The glossary has the same words.
 """
 
-from __future__ import annotations
-
 from howsure.calibration.estimation.bias import Region
 from howsure.calibration.estimation.perfection import p_words
 from howsure.calibration.result import Calibration

@@ -1,7 +1,5 @@
 """One file per command: parse, call a verb, format. Errors become one line on stderr and exit status 2."""
 
-from __future__ import annotations
-
 import sys
 
 

@@ -1,7 +1,5 @@
 """The command `howsure` and how its errors are said."""
 
-from __future__ import annotations
-
 import _thread
 import os
 import re

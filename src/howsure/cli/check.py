@@ -1,7 +1,5 @@
 """`howsure check`, `compare`, `recalibrate` and `abstain`: are probabilities right, whose are better, better ones, and when to answer."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from typing import Any
@@ -9,6 +7,8 @@ from typing import Any
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
+from howsure.errors import InputError
+from howsure.files import write_whole
 
 ABOUT_PROBABILITIES = "--weight --groups --by --curve --normalise --like --explain --fail-above"
 
@@ -81,7 +81,6 @@ def check(
       howsure check predictions.csv --paper --bins 200 --html paper.html      (the numbers and curve of the paper)
       howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
     """
-    from howsure.errors import InputError
     from howsure.verbs.check import RULES, Gate, error_like, huggingface, shipped_example
     from howsure.verbs.check import check as run_check
     from howsure.verbs.logs import logged
@@ -227,7 +226,6 @@ def abstain(deliver: Delivery, file: Any, apply: str | None, out: str | None, **
       howsure abstain labelled.csv --risk 0.02 --by language --html answering.html
       howsure abstain labelled.csv --risk 0.05 --apply new.csv -o answered.csv
     """
-    from howsure.errors import InputError
     from howsure.verbs.abstain import abstain as run_abstain
     from howsure.verbs.abstain import apply_abstention
 
@@ -270,8 +268,6 @@ def fit(deliver: Delivery, file: str, out: str, **given: Any) -> int:
       howsure recalibrate fit dev.parquet --prob q --groups doc_id -o cal.json
       howsure recalibrate fit dev.csv --prob 'p_*' --true gold -o cal.json
     """
-    from howsure.files import write_whole
-
     result = called("recalibrate.recalibrate", file, **given)
     write_whole(out, result.to_json().encode())
     return deliver(result)

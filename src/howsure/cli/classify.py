@@ -1,7 +1,5 @@
 """`howsure classify train|cv|check|apply`: text classifiers that say how sure they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`howsure completion`: what a shell needs to complete commands, options and files, from the lists of options."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """`howsure coref train | resolve | score | check`."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -11,6 +9,7 @@ from typing import Any
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called, in_shell, progress
 from howsure.cli.parser import argument, command, family, option
+from howsure.errors import InputError
 
 
 def _files(source: str) -> Iterable[object]:
@@ -32,8 +31,6 @@ def _chosen(model: str | None, documents: str | None, scores: str | None) -> tup
     if documents is None:
         model, documents = None, model
     if scores is not None and model is not None:
-        from howsure.errors import InputError
-
         raise InputError("give a model or --scores, not both.")
     return scores or model, documents
 
@@ -97,7 +94,6 @@ def resolve(
       howsure coref resolve coref.npz parsed/ --mentions predicted -o system.conll
       howsure coref resolve --scores fastcoref.jsonl parsed.conllu -o resolved.jsonl
     """
-    from howsure.errors import InputError
     from howsure.verbs.coref import resolve as run_resolve
     from howsure.verbs.coref import write_resolved
 
@@ -175,8 +171,6 @@ def check(
       howsure coref check coref.npz ontogum:test --by distance --json
       howsure coref check --scores fastcoref.jsonl gold.conllu
     """
-    from howsure.errors import InputError
-
     used, read = _chosen(model, documents, scores)
     if read is None:
         raise InputError("give documents with gold entities.")

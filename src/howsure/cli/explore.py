@@ -1,7 +1,5 @@
 """`howsure explore`, and `top`, `page` and `serve`, which read what it has written; `howsure parse`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext
@@ -12,6 +10,7 @@ from typing import Any
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called, progress, say, served
 from howsure.cli.parser import argument, command, option
+from howsure.files import check_output_folder, whole_file, write_whole
 
 ENCODING = option("encoding", "Encoding of text files.", "utf-8")
 PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder.", reads="deep")
@@ -82,7 +81,6 @@ def explore(
       howsure explore wire.parquet --text body --date published --actors my-groups.csv --verbs attack,bomb --out results/
       howsure explore --parses parses.conllu --coref fastcoref.jsonl --actors countries
     """
-    from howsure.files import check_output_folder, write_whole
     from howsure.verbs.explore import actor_lexicon
 
     if tables is not None:
@@ -187,7 +185,6 @@ def parse(deliver: Delivery, source: str, out: str | None, cache: str | None, no
       howsure parse news.txt --probabilities -o news.conllu
       echo "Colourless green ideas sleep furiously." | howsure parse -
     """
-    from howsure.files import whole_file
     from howsure.verbs.parse import ParseCount, conllu_text, document_dict, parsed
 
     kept = options.kept(cache, no_cache)

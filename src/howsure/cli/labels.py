@@ -1,13 +1,12 @@
 """`howsure score`, `howsure agree` and `howsure split`: tables of labels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import command, option
+from howsure.errors import InputError
 
 
 @command(
@@ -70,7 +69,6 @@ def agree(deliver: Delivery, file: str, posteriors: str | None, **given: Any) ->
       howsure agree labels.csv --gold gold --posteriors p.csv
       howsure check p.csv --prob 'p_*' --true gold
     """
-    from howsure.errors import InputError
     from howsure.verbs.agree import check_posteriors, write_posteriors
 
     if posteriors is not None:

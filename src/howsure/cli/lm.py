@@ -1,16 +1,16 @@
 """`howsure lm train`, `study`, `perplexity`, `prob`, `next`, `compare`, `generate`, `correct`, `rank` and `check`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from howsure._result import printable
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called, say
 from howsure.cli.parser import argument, command, family, option
+from howsure.errors import InputError
 
 MODEL = argument("model", "A model: .npz or .arpa.", reads=True)
 TEXT = argument("text", "UTF-8 text, a sentence a line; .gz; - for stdin.", reads=True)
@@ -52,10 +52,6 @@ def train(deliver: Delivery, text: list[str], out: str, **given: Any) -> int:
       howsure lm train train.txt --order 3 --smoothing modified-kneser-ney --min-count 2 -o lm.npz
       howsure lm train train.txt --smoothing lidstone --dev dev.txt -o lm.npz
     """
-    from pathlib import Path
-
-    from howsure.errors import InputError
-
     if not out.endswith((".npz", ".arpa")):
         raise InputError(f"a model is saved as .npz or .arpa; got {out}.")
     if out.endswith(".arpa") and given["units"] is None:

@@ -1,7 +1,5 @@
 """Options that several commands share, each with one name, kind and help."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from howsure.cli.parser import Parameter, argument, option

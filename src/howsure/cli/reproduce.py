@@ -1,7 +1,5 @@
 """`howsure reproduce NAME` and `howsure doctor`."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from typing import Any
@@ -10,6 +8,7 @@ from howsure._result import json_text
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called, say
 from howsure.cli.parser import argument, command, option
+from howsure.errors import InputError
 
 
 @command(
@@ -33,7 +32,6 @@ def reproduce(
       howsure reproduce synthetic
       howsure reproduce all --out figures --json
     """
-    from howsure.errors import InputError
     from howsure.verbs.reproduce import EXPERIMENTS, experiment, reproduction_index
 
     if listed:

@@ -1,13 +1,12 @@
 """`howsure tagger train|cv|check|apply`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
 from howsure.cli.delivery import Delivery, called
 from howsure.cli.parser import argument, command, family, option
+from howsure.errors import InputError
 
 FORMATS = "CoNLL-U, columns (word, tag) or Penn .pos."
 COLUMN = option("column", "What to read as tags: xpos (default), upos, entity of CoNLL-U; a column's number.")
@@ -90,8 +89,6 @@ def check(deliver: Delivery, model: str, file: str, by: str, **given: Any) -> in
       howsure tagger check crf.npz test.conllu --by tag --html report.html
       howsure tagger check crf.npz test.conllu --by pair --groups document --json
     """
-    from howsure.errors import InputError
-
     if by not in BY:
         raise InputError(f"--by knows {', '.join(BY)}; got {by!r}.")
     made = called("tagger.check_tagger", model, file, **given)

@@ -1,7 +1,5 @@
 """`howsure parser train|check|apply`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bracketed trees, as in the Penn Treebank: (S (NP (DT The) (NN end)) (. .)), read and written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """CoNLL-2012, and entity mentions written as brackets: `(3-person-new(4)` opens 3, opens and closes 4; `3)` closes 3."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from math import ceil

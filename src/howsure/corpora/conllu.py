@@ -1,7 +1,5 @@
 """CoNLL-U: ten columns, sentences separated by an empty line, comments that begin with #."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path

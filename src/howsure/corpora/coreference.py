@@ -1,7 +1,5 @@
 """Documents for coreference from whatever names them: a file (also JSON lines), a folder, a split of GUM or OntoGUM."""
 
-from __future__ import annotations
-
 from operator import index
 from pathlib import Path
 from typing import Any

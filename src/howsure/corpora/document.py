@@ -1,10 +1,8 @@
 """A document in columns: one entry per token, sentences as runs of tokens, entity mentions as spans of tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,6 +82,6 @@ class Document:
         both = zip(self.words[part], self.space_after[part].tolist(), strict=True)
         return "".join(w + " " * s for w, s in both).rstrip()
 
-    def with_(self, **changes: Any) -> Document:
+    def with_(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return replace(self, **changes)

@@ -1,7 +1,5 @@
 """Collections of news: Reuters-21578 (SGML), NITF (XML, as the New York Times Annotated Corpus), and MUC-3/4 with its keys."""
 
-from __future__ import annotations
-
 import html
 import re
 import tarfile

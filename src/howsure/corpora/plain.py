@@ -1,7 +1,5 @@
 """Sentences as plain text of the corpora that serve language models, each with the number of the document it is from."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where the corpora are (HOWSURE_DATA), the lines of their files with numbers, and their splits."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

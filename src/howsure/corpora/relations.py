@@ -3,8 +3,6 @@
 The event rules and the mention finder read Universal Dependencies. Trees are made into them where they are read, or refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tagged text in any of its formats: CoNLL-U, columns (two or more), Penn Treebank `.pos`; read to documents."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

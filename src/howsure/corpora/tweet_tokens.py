@@ -1,7 +1,5 @@
 """Words of tweets: emoticons, hashtags, mentions, addresses and elongated words stay whole."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable

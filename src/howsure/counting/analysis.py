@@ -1,7 +1,5 @@
 """From a tally of items and labels to a count with its interval, its cells, changes and trend."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

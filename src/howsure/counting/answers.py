@@ -1,7 +1,5 @@
 """Answers of people to "is this item positive?", kept in a CSV file: resumable, with undo, for several people at once."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -13,13 +13,12 @@ freedom and scale 1, whatever τ is (`freed`). The mode comes from Newton's meth
 the number of cells.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from howsure._result import shown_as
 from howsure.counting.share import Share, share_of_positives
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
@@ -81,8 +80,7 @@ class CellDraws:
     n_items: Ints
     total: Share
 
-    def __repr__(self) -> str:
-        return f"CellDraws({self.counts.shape[1]} cells, {self.counts.shape[0]:,} draws, all: {self.total})"
+    __repr__ = shown_as("{counts.shape[1]} cells, {counts.shape[0]:,} draws, all: {total}")
 
     def interval(self, confidence_level: float = 0.95) -> tuple[Ints, Ints]:
         """Lower and upper limits of each cell's count."""

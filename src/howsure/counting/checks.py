@@ -6,8 +6,6 @@ number of positives on another curve than the others). The place of the true num
 places are one) is uniform if the model holds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

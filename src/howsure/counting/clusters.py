@@ -9,8 +9,6 @@ are. The effect therefore leans towards that of groups whose items are all alike
 groups with the rarer label.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -5,8 +5,6 @@ labels, half of the weight follows what they say instead: all of it would be mor
 low by chance would then get too few labels to recover, and shares would be too low.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

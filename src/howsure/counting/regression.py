@@ -7,8 +7,6 @@ least what labels of share p̃ would have if they did not depend on x. Where who
 question), it is that of the groups' sums: the difference of two systems is then a paired one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

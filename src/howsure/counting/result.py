@@ -1,11 +1,9 @@
 """How many items are positive, in all and in each cell: the result of `howsure count`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 
 
@@ -88,6 +86,7 @@ class Labelled(Result):
 
     DRAWN = "yes"
     SHOWN = "verdict n_items n_labelled n_yes n_undecided people=table agreement? counts?"
+    __repr__ = shown_as("{n_labelled:,} of {n_items:,} items, {n_yes:,} yes")
 
     n_items: int
     n_labelled: int
@@ -96,9 +95,6 @@ class Labelled(Result):
     people: tuple[tuple[str, int, int], ...]
     agreement: Any = None
     counts: Any = None
-
-    def __repr__(self) -> str:
-        return f"Labelled({self.n_labelled:,} of {self.n_items:,} items, {self.n_yes:,} yes)"
 
     @property
     def verdict(self) -> str:
@@ -136,6 +132,7 @@ class Drawn(Result):
 
     DRAWN = "n_drawn"
     SHOWN = "verdict n_items n_labels n_drawn n_groups? half_width out? strata apart?"
+    __repr__ = shown_as("{n_drawn:,} of {n_items:,} items")
 
     n_items: int
     n_labels: int
@@ -146,9 +143,6 @@ class Drawn(Result):
     n_groups: int | None = None
     out: str | None = None
     apart: tuple[str, ...] = ()  # small cells drawn apart, so that each has a few labels
-
-    def __repr__(self) -> str:
-        return f"Drawn({self.n_drawn:,} of {self.n_items:,} items)"
 
     @property
     def verdict(self) -> str:
@@ -176,6 +170,7 @@ class Counts(Result):
 
     SHOWN = """verdict n_items n_labels n_positive n_groups? confidence_level design share count raw raw_share
         labels_only strata cells? trend? coefficients? need? check? notes"""
+    __repr__ = shown_as("share {share!r} of {n_items:,} items from {n_labels:,} labels, {#cells} cells")
 
     n_items: int
     n_labels: int
@@ -196,9 +191,6 @@ class Counts(Result):
     check: Any = None
     notes: tuple[str, ...] = ()
     source: str = "arrays"
-
-    def __repr__(self) -> str:
-        return f"Counts(share {self.share!r} of {self.n_items:,} items from {self.n_labels:,} labels, {len(self.cells)} cells)"
 
     @property
     def count(self) -> Estimate:

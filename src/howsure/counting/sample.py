@@ -1,7 +1,5 @@
 """Labelled items within strata of probability: what every estimate of a count starts from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ Wilson's limit on the side of the rare class is too tight when few are found, be
 normal and the Pearson type III one with that skewness, are tried and the wider limit is taken on each side.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

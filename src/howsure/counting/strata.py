@@ -1,7 +1,5 @@
 """Strata of items by their probability: few, so that each gets labels, and finest where the labels are least certain."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from howsure.kernels.cells import Floats, Ints

@@ -116,12 +116,9 @@ def tally_of(
     cells: tuple[Cell, ...],
     inclusion: Floats | None = None,
     group: NDArray[np.uint64] | None = None,
-    key: Ints | None = None,
-    place: Ints | None = None,
 ) -> Tally:
     """Of items in memory: `y` counts where `labelled`."""
-    at = grid_places(y_prob) if place is None else place
-    q = np.rint(y_prob * UNIT)
+    at, q = grid_places(y_prob), np.rint(y_prob * UNIT)
     code = cell * GRID + at
     size = len(cells) * GRID
     if size <= 4 * len(code) + (1 << 16):
@@ -135,6 +132,6 @@ def tally_of(
     groups, sizes = np.unique(np.zeros(0, np.uint64) if group is None else group, return_counts=True)
     inclusion = np.broadcast_to(np.nan, len(code)) if inclusion is None else inclusion
     group = np.broadcast_to(np.uint64(0), len(code)) if group is None else group
-    key = np.broadcast_to(np.int64(-1), len(code)) if key is None else key
+    key = np.broadcast_to(np.int64(-1), len(code))
     labels = Labels(cell, y_prob, at, y, inclusion, group, key).take(np.flatnonzero(labelled))
     return Tally(cells, found // GRID, found % GRID, n, whole, labels, groups, sizes)

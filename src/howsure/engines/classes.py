@@ -1,7 +1,5 @@
 """Probabilities of many classes: (n, K) arrays, wide columns, or a column of lists, maps or structs. In memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -3,8 +3,6 @@
 Ratings are a row per label (item, annotator, label), or a column per annotator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which columns have which role, named or found by name when that is unambiguous, and how SQL reads them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase

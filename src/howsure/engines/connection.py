@@ -1,7 +1,5 @@
 """DuckDB with no reach: the files that are read, and nothing else of this machine or the network."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -18,7 +18,7 @@ from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, joined, no_
 from howsure.engines.columns import label_column, label_sql, number_sql, value_sql
 from howsure.engines.items import ItemRows, Items, items_from_table, numbers
 from howsure.engines.rows import Chunk
-from howsure.engines.slices import SliceNames
+from howsure.engines.slices import SliceNames, slice_key
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -424,8 +424,6 @@ class DrawWork:
     def _priorities(self, chunk: Chunk, n: int) -> Floats:
         if (keys := chunk.get("key")) is not None:
             encoded = keys.dictionary_encode()
-            from howsure.engines.slices import slice_key
-
             hashed = np.array([slice_key(str(v)) for v in encoded.dictionary.to_pylist()], np.uint64)
             if encoded.null_count:
                 at = first_missing(keys)

@@ -1,7 +1,5 @@
 """Where the work runs, as the user chooses it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

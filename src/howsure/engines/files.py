@@ -1,7 +1,5 @@
 """Tables of any size: plain Parquet columns by pyarrow on all cores, everything else through DuckDB, as a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

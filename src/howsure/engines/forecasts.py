@@ -1,7 +1,5 @@
 """Predictive distributions to a sketch of PIT values: arrays, frozen distributions, and tables on any engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@
   `gold` (a text-classification pipeline); or `entities` and `gold` (a token-classification pipeline). docs/guides/bring-your-own.md
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of one model each, joined on a key: by DuckDB, on disk where they do not fit in memory, or by Spark."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

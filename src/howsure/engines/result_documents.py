@@ -1,7 +1,5 @@
 """Documents of results on disk: some of them by their rows, or those that hold some words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Records brought together by their key in this process: in memory while they fit, in files of the spool beyond that."""
 
-from __future__ import annotations
-
 import errno
 import tempfile
 from collections import deque

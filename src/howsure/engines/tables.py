@@ -3,8 +3,6 @@
 DuckDB reads text and evaluates expressions; plain Parquet and Arrow columns come straight from pyarrow.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

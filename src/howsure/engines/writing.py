@@ -3,8 +3,6 @@
 Values of a text file that goes to a text file of the same kind are copied as they are written: `007` stays `007`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

@@ -1,7 +1,5 @@
 """One stretch of text through a pipeline, and the stretches of a document back together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How sure the pipeline is of each tag, and of each arc of its trees: softmax probabilities, and curves that calibrate them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice

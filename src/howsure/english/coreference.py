@@ -1,7 +1,5 @@
 """Entities of parsed documents, with the coreference weights that ship."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 

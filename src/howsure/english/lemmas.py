@@ -1,10 +1,8 @@
 """Words: which ones the model met in training, and lemmas from a word and its Penn tag."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -26,11 +24,11 @@ class Vocabulary:
         return np.array(sorted(self.hashes), dtype=np.uint32)
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> Vocabulary:
+    def of(cls, words: Iterable[str]) -> Self:
         return cls(frozenset(_hash(w) for w in words))
 
     @classmethod
-    def from_array(cls, hashes: np.ndarray) -> Vocabulary:
+    def from_array(cls, hashes: np.ndarray) -> Self:
         return cls(frozenset(hashes.tolist()))
 
     def unknown_share(self, words: Iterable[str]) -> float | None:
@@ -85,7 +83,7 @@ class Lemmatiser:
         return {"exact": self.exact, "folded": self.folded, "endings": self.endings}
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any], known: Vocabulary) -> Lemmatiser:
+    def from_dict(cls, kept: dict[str, Any], known: Vocabulary) -> Self:
         endings = {
             tag: {e: (int(cut), str(add)) for e, (cut, add) in rules.items()} for tag, rules in kept["endings"].items()
         }

@@ -4,13 +4,11 @@ The encoder reads hashed features of each word and, where its shape says so, the
 (`howsure.data.vectors`), which stay fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,7 +33,7 @@ class Shape:
     vectors: bool = True
 
     @classmethod
-    def of(cls, arrays: dict[str, np.ndarray]) -> Shape:
+    def of(cls, arrays: dict[str, np.ndarray]) -> Self:
         """The shape of the pipeline that weights belong to: a layer for each array of three dimensions but the first."""
         layers = [a.ndim for key, a in arrays.items() if key.startswith("tok2vec.") and key.endswith(".W")]
         return cls(layers.count(3) - 1, 2 in layers)

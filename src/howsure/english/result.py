@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from howsure._result import Result, printable
+from howsure._result import Result, printable, shown_as
 from howsure.corpora.document import Document
 from howsure.english.confidence import probabilities
 
@@ -20,6 +20,7 @@ class ParsedTexts(Result):
     """Parsed documents in order; `notes` are (name, note) of those that look unlike what the model knows."""
 
     DRAWN = "-it is parsed text"
+    __repr__ = shown_as("{verdict}")
 
     documents: tuple[Document, ...]
     model: str
@@ -32,9 +33,6 @@ class ParsedTexts(Result):
 
     def __getitem__(self, at: int) -> Document:
         return self.documents[at]
-
-    def __repr__(self) -> str:
-        return f"ParsedTexts({self.verdict})"
 
     def _count(self) -> ParseCount:
         made = ParseCount()

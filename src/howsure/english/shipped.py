@@ -1,7 +1,5 @@
 """The English model as files: weights in half precision, labels, lemmas. Opening them runs no code."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure._result import shown_as
 from howsure.data.vectors import shipped_path as vectors_path
 from howsure.english.confidence import read_curves
 from howsure.english.lemmas import Lemmatiser, Vocabulary
@@ -36,8 +35,7 @@ class Model:
     lemmas: Lemmatiser | None = None
     known: Vocabulary | None = None
 
-    def __repr__(self) -> str:
-        return f"Model({self.version})"
+    __repr__ = shown_as("{version}")
 
 
 def spacy_module() -> Any:

@@ -4,8 +4,6 @@
 is lost: words and white space, in order, are the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

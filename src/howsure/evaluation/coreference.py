@@ -5,8 +5,6 @@ the sum of its documents and a bootstrap only weighs rows. n[k, r] is the number
 response entity r share, |k| and |r| their sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
@@ -118,14 +116,12 @@ class CoreferenceScore(Record):
     """Recall, precision and F1 of one metric, between 0 and 1; the CoNLL average has F1 alone."""
 
     SHOWN = "recall? precision? f1"
+    __repr__ = shown_as("{metric}: F1 {f1!r}")
 
     metric: str
     recall: Estimate | None
     precision: Estimate | None
     f1: Estimate
-
-    def __repr__(self) -> str:
-        return f"CoreferenceScore({self.metric}: F1 {self.f1!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """k-fold cross-validation: the result, and intervals that know that folds share their training data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any

@@ -1,11 +1,9 @@
 """How good and how calibrated a model of ours is: the results of `classify`, `tagger`, `coref` and `lm` with `check`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
 from howsure.calibration.result import Calibration, Composite, Slice
@@ -29,6 +27,7 @@ class ClassifierCheck(Composite):
     """How good a classifier's labels are, and whether its probabilities are right."""
 
     SHOWN = "verdict positive left_out notes score calibration"
+    __repr__ = shown_as("{score!r}, {calibration!r}")
     MAIN = "calibration"
 
     score: Score
@@ -36,9 +35,6 @@ class ClassifierCheck(Composite):
     positive: str | None
     left_out: int
     notes: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"ClassifierCheck({self.score!r}, {self.calibration!r})"
 
     @property
     def verdict(self) -> str:
@@ -62,6 +58,7 @@ class TaggerCheck(Composite):
 
     SHOWN = """verdict n=classes.n n_sentences groups n_groups accuracy viterbi_accuracy
         log_loss_per_token=log_loss calibration=classes per_tag per_pair per_span unseen_tags=unseen predictive?"""
+    __repr__ = shown_as("accuracy={accuracy!r}, error={classes.error!r}, n={classes.n:,}")
     MAIN = "classes"
 
     classes: MulticlassCalibration
@@ -76,9 +73,6 @@ class TaggerCheck(Composite):
     unseen: tuple[str, ...] = ()
     source: str = ""
     predictive: tuple[PredictiveStatistic, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"TaggerCheck(accuracy={self.accuracy!r}, error={self.classes.error!r}, n={self.classes.n:,})"
 
     @property
     def per_tag(self) -> tuple[Slice, ...]:
@@ -140,6 +134,7 @@ class CorefCheck(Composite):
 
     SHOWN = """verdict n_documents n_mentions temperature links gold_links missed missed_expected pairs entities new untempered
         sampling scores notes predictive?"""
+    __repr__ = shown_as("pairs {lead.error!r}, {scores!r}")
     MAIN = "lead"
 
     links: Calibration | None  # of pairs that could be links: probability 0.05 or more; None where there are too few
@@ -158,9 +153,6 @@ class CorefCheck(Composite):
     notes: tuple[str, ...] = ()
     source: str = ""
     predictive: tuple[PredictiveStatistic, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"CorefCheck(pairs {self.lead.error!r}, {self.scores!r})"
 
     @property
     def lead(self) -> Calibration:
@@ -200,6 +192,7 @@ class ParserCheck(Composite):
 
     SHOWN = """verdict kind n_sentences n_words groups n_groups accuracy log_loss_per_word=log_loss temperature
         calibration questions=calibration.slices notes predictive?"""
+    __repr__ = shown_as("{accuracy}, error={error!r}")
     MAIN = "calibration"
 
     kind: str
@@ -214,9 +207,6 @@ class ParserCheck(Composite):
     n_groups: int
     notes: tuple[str, ...] = ()
     predictive: tuple[PredictiveStatistic, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"ParserCheck({self.accuracy}, error={self.error!r})"
 
     @property
     def verdict(self) -> str:
@@ -241,6 +231,7 @@ class LanguageCalibration(Composite):
     """Calibration of the likeliest next word's probability, and of all words' probabilities."""
 
     SHOWN = "*top verdict model places accuracy sampled_places all_words"
+    __repr__ = shown_as("predicted word error={top.error!r}, {places:,} places")
 
     model: str
     source: str
@@ -249,9 +240,6 @@ class LanguageCalibration(Composite):
     all_words: Calibration  # every (place, word) event of a sample of places; slices by frequency
     places: int  # that the predicted word was checked at
     sampled_places: int  # that all words were checked at
-
-    def __repr__(self) -> str:
-        return f"LanguageCalibration(predicted word error={self.top.error!r}, {self.places:,} places)"
 
     @property
     def verdict(self) -> str:

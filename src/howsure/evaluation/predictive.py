@@ -1,14 +1,12 @@
 """Posterior predictive checks: are the gold labels like what the model's posterior generates?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
 
@@ -42,8 +40,7 @@ class PredictiveStatistic(Record):
     n_samples: int
     categories: tuple[Category, ...]
 
-    def __repr__(self) -> str:
-        return f"PredictiveStatistic({self.statistic}: {self.distance:.4f} where {self.typical:.4f} is typical, p {self.p_value:.3g})"
+    __repr__ = shown_as("{statistic}: {distance:.4f} where {typical:.4f} is typical, p {p_value:.3g}")
 
 
 def predictive_statistic(name: str, categories: Sequence[Any], seen: Any, sampled: Any) -> PredictiveStatistic:

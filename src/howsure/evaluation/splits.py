@@ -10,8 +10,6 @@ Three ways, each exact about what it promises (docs/guides/split.md):
   which it is the largest share, which keeps the proportions; its other rows are left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 `simple` has scores set by hand (below), not fitted: its probabilities are not to be believed, only ordered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

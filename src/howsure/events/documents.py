@@ -5,8 +5,6 @@ entities are drawn from the posterior over clusterings, independently, from a st
 mentions are one entity is shown by the likeliest chain of links between them, and by what hangs on one link.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache

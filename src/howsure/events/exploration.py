@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from howsure import _validate
-from howsure._result import PLOTS, Result, drawn_by
+from howsure._result import PLOTS, Result, drawn_by, shown_as
 from howsure.errors import InputError
 from howsure.events.storage import read_manifest, read_table
 from howsure.events.timeline import (
@@ -56,8 +57,7 @@ class Exploration(Result):
             raise InputError(f"the run in {folder} was interrupted; run the same howsure explore again to finish it.")
         return cls(Path(folder), manifest)
 
-    def __repr__(self) -> str:
-        return f"Exploration({self.verdict})"
+    __repr__ = shown_as("{verdict}")
 
     @property
     def every(self) -> str:
@@ -164,11 +164,9 @@ class Exploration(Result):
 
     def directed(self) -> list[tuple[str, str, int]]:
         """(A, B, documents in which A does it to B), both directly described, the most frequent first."""
-        made: dict[tuple[str, str], int] = {}
-        for row in read_table(self.folder, "frame", ["actor", "done_by"]):
-            for other in filter(None, (row["done_by"] or "").split(";")):
-                pair = (row["actor"], other) if self.manifest["settings"].get("patients") else (other, row["actor"])
-                made[pair] = made.get(pair, 0) + 1
+        step = -1 if self.manifest["settings"].get("patients") else 1
+        rows = read_table(self.folder, "frame", ["actor", "done_by"])
+        made = Counter((other, r["actor"])[::step] for r in rows for other in (r["done_by"] or "").split(";") if other)
         return sorted(((a, b, n) for (a, b), n in made.items()), key=lambda x: (-x[2], x[0], x[1]))
 
     def _both(self, a: str, b: str) -> dict[str, float]:

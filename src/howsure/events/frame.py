@@ -3,9 +3,8 @@
 A pair where nothing was found is in the frame too: events that the rules miss can be labelled, and counted, there.
 """
 
-from __future__ import annotations
-
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -57,12 +56,9 @@ def frame_pairs(
     by_sentence: dict[int, list[EventMention]] = {}
     for m in mentions:
         by_sentence.setdefault(int(sentence[m.token]), []).append(m)
-    near: dict[int, int] = {}
-    does_alike: dict[int, int] = {}
-    for m in alike:
-        near[int(sentence[m.token])] = near.get(int(sentence[m.token]), 0) + 1
-        for a in {a for r in m.agents for a in who.get(r.token, ())} if m.asserted else ():
-            does_alike[a] = does_alike.get(a, 0) + 1
+    near = Counter(int(sentence[m.token]) for m in alike)
+    acts = ({a for r in m.agents for a in who.get(r.token, ())} for m in alike if m.asserted)
+    does_alike = Counter(a for found in acts for a in found)
     agents: dict[int, list[tuple[EventMention, str]]] = {}
     patients: dict[int, list[EventMention]] = {}
     done_by: dict[int, set[int]] = {}

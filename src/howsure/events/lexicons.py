@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 
 COLUMNS = ("code", "name", "words")
@@ -60,8 +61,7 @@ class Lexicon:
         object.__setattr__(self, "_table", _phrases(a.words for a in self.actors))
         object.__setattr__(self, "_seats", _phrases(a.seats for a in self.actors))
 
-    def __repr__(self) -> str:
-        return f"Lexicon({self.name!r}: {len(self.actors):,} actors)"
+    __repr__ = shown_as("{name!r}: {#actors:,} actors")
 
     def number(self, code: str) -> int:
         """An actor's number, by its code or, failing that, its name; case does not matter."""

@@ -4,8 +4,6 @@ The page gets every document's probability and date, and computes the counts its
 a reader chooses. Texts are apart: in the file, one element each; from a server, one at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import Any

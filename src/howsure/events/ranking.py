@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.events.exploration import Exploration
 from howsure.events.storage import read_table
 
@@ -35,8 +35,7 @@ class RankedDocument(Record):
     best: int
     chains: tuple[RankedChain, ...]
 
-    def __repr__(self) -> str:
-        return f"RankedDocument({self.id!r}, {self.actor}, probability {self.probability:.2f})"
+    __repr__ = shown_as("{id!r}, {actor}, probability {probability:.2f}")
 
 
 @dataclass(frozen=True, slots=True)

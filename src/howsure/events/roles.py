@@ -6,8 +6,6 @@ its having happened is a list of named reasons. The words that decide are data (
 they govern, verbs whose object does it ("urged A to"), verbs that only carry a noun ("launched an attack").
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

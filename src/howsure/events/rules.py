@@ -5,8 +5,6 @@ its mentions is the agent of a listed verb. The first and the last of these are 
 later (`documents.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

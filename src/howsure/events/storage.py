@@ -5,8 +5,6 @@ the name holds a hash of the block, so a part is used again exactly when its doc
 there they are joined, in order, and removed. Format: docs/guides/explore.md.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -172,10 +173,7 @@ def timeline(hits: Sequence[Hit], days: Sequence[date], every: str) -> list[Coun
     """One actor's counts in every period; `days` are the dates of all documents, hit or not."""
     starts = all_periods(days, every)
     of = _by_period(hits, every)
-    sizes: dict[date, int] = {}
-    for day in days:
-        start = period_start(day, every)
-        sizes[start] = sizes.get(start, 0) + 1
+    sizes = Counter(period_start(day, every) for day in days)
     made: list[Count] = []
     before: CountLaw | None = None
     for start in starts:

@@ -1,17 +1,16 @@
 """Explorations that experiments share: the paper's predicate on the New York Times, on MUC, or on the stories that ship."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from howsure._version import __version__
-from howsure.corpora.news import muc_keys
+from howsure.corpora.news import muc_keys, muc_texts, nitf_texts
 from howsure.corpora.reading import corpus_path
 from howsure.events.exploration import Exploration
 from howsure.events.lexicons import actors
@@ -78,8 +77,6 @@ def _source(settings: dict[str, Any]) -> Any:
         return str(corpus_path("muc", "texts"))
     import pyarrow as pa
 
-    from howsure.corpora.news import muc_texts, nitf_texts
-
     texts = muc_texts(corpus_path("muc", "texts")) if corpus == "muc" else nitf_texts(corpus_path("nyt"), WORLD)
     rows = [t for _, t in zip(range(limit or 10**9), texts, strict=False)]
     columns = {name: [getattr(t, name) for t in rows] for name in ("id", "date", "title", "text")}
@@ -118,9 +115,4 @@ def proposed_pairs(
 def gold_counts(found: Exploration, required: Iterable[tuple[str, str]], every: str) -> dict[tuple[str, date], int]:
     """How many documents people counted for an actor in a period; documents of the exploration that have a date."""
     day = {r["id"]: r["date"] for r in read_table(found.folder, "documents", ["id", "date"]) if r["date"] is not None}
-    made: dict[tuple[str, date], int] = {}
-    for document, code in required:
-        if document in day:
-            cell = (code, period_start(day[document], every))
-            made[cell] = made.get(cell, 0) + 1
-    return made
+    return Counter((code, period_start(day[document], every)) for document, code in required if document in day)

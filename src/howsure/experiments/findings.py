@@ -1,7 +1,5 @@
 """What is said of a claim of the source: whether it holds, in words filled in with the numbers found."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
@@ -10,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from howsure._result import plain
+from howsure._result import plain, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
@@ -36,8 +34,7 @@ class Finding:
     paper: str = ""
     ours: str = ""
 
-    def __repr__(self) -> str:
-        return f"Finding({self.verdict}: {self.claim})"
+    __repr__ = shown_as("{verdict}: {claim}")
 
 
 CLAIMS: dict[str, dict[str, str]] = tomllib.loads((files("howsure.data") / "claims.toml").read_text(encoding="utf-8"))

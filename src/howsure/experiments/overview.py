@@ -1,7 +1,5 @@
 """All experiments on one page, Markdown or HTML: point by point what the source says, what was found here, and why it differs."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,6 @@ Algorithm 1 with the interval of Algorithm 2, which takes tokens for independent
 do not overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt

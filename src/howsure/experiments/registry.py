@@ -4,8 +4,6 @@ A module of this room with `settings` and `run` becomes an experiment by a line 
 of preference: the source's own where HOWSURE_DATA has them, else what is public. A corpus is there when its folder has a file of the pattern.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,13 +1,11 @@
 """What an experiment returns: its findings, with figures and tables."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from howsure._result import Result
+from howsure._result import Result, shown_as
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
@@ -24,8 +22,7 @@ class Figure:
     caption: str
     specification: dict[str, Any]
 
-    def __repr__(self) -> str:
-        return f"Figure({self.name}: {self.caption})"
+    __repr__ = shown_as("{name}: {caption}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +34,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
-    def __repr__(self) -> str:
-        return f"Table({self.name}: {len(self.rows)} rows)"
+    __repr__ = shown_as("{name}: {#rows} rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +42,7 @@ class Reproduction(Result):
     """An experiment done again. Made by `howsure.reproduce`."""
 
     DRAWN = "-its figures are files of their own, beside its page"
+    __repr__ = shown_as("{name}: {verdict}")
 
     name: str
     title: str
@@ -59,9 +56,6 @@ class Reproduction(Result):
     version: str = ""
     cached: bool = field(default=False, compare=False)
     files: tuple[str, ...] = field(default=(), compare=False)
-
-    def __repr__(self) -> str:
-        return f"Reproduction({self.name}: {self.verdict})"
 
     @property
     def verdict(self) -> str:
@@ -93,7 +87,7 @@ class Reproduction(Result):
         return made
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> Reproduction:
+    def from_dict(cls, kept: dict[str, Any]) -> Self:
         """The result that `to_dict` was made from."""
         tables = [{**t, "columns": tuple(t["columns"]), "rows": tuple(map(tuple, t["rows"]))} for t in kept["tables"]]
         parts = {

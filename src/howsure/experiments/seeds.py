@@ -8,8 +8,6 @@ result that the folder holds is read. `expected` is what the source prints; wher
 the same as printed, otherwise it stands beside ours. An empty `expected` with `findings.N` is taken from that finding.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """One block of documents from text to rows of the results: parse, resolve, ask. A document that fails is recorded."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +8,7 @@ from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,7 +51,7 @@ class Question:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Question:
+    def from_dict(cls, given: dict[str, Any]) -> Self:
         actors = tuple((code, name, tuple(words), tuple(seats)) for code, name, words, seats in given["actors"])
         return cls(**{**given, "actors": actors, "verbs": tuple(given["verbs"])})
 

@@ -4,8 +4,6 @@ Texts travel as JSON and are set as text, never as markup. Answers are taken onl
 this server as its host, come from its own origin, and carry the token that the page was given.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """Documents of an exploration to label: a sample by design, and what the answers say about the counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The explorer page, as one file with all its documents or from a small server on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path

@@ -1,13 +1,12 @@
 """A run: what identifies it, whether its folder holds it already, and its blocks done in this process, in others, or on Spark."""
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import json
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
@@ -111,11 +110,8 @@ def finished_results(folder: Path, manifest: dict[str, Any], again: bool) -> Exp
 
 def failures(folder: Path, found: Census) -> dict[str, Any]:
     """Why documents failed, and how many: known only when all blocks are done."""
-    reasons: dict[str, int] = {}
-    for name in found.parts:
-        for reason in read_part(folder, name, "documents", ["failure"])["failure"].to_pylist():
-            if reason:
-                reasons[reason] = reasons.get(reason, 0) + 1
+    parts = (read_part(folder, name, "documents", ["failure"])["failure"] for name in found.parts)
+    reasons = Counter(reason for part in parts for reason in part.to_pylist() if reason)
     kinds = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))
     return {"n_failed": sum(reasons.values()), "failures": dict(kinds[:20])}
 

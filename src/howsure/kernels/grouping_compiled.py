@@ -1,7 +1,5 @@
 """The same as `grouping`, compiled: rows are dealt out to their groups by counting, and each group is summed on its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

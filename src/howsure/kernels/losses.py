@@ -3,8 +3,6 @@
 Targets t may be fractions (Platt's smoothed labels); weights w are per row. Nothing here is penalised unless it says so.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Symbols: y the outcome, x its draws (S of them), q its quantiles at the levels τ, F the forecast's distribution.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many of independent events happen: the exact law of a sum of Bernoulli variables with probabilities of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Weights of resamples, drawn through counts: how often each cell of a table is drawn, and how many of it are swapped."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -4,8 +4,6 @@ SciPy's L-BFGS-B finds the same optimum (tests), but its machinery for bounds co
 gradient when there are half a million weights.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Model files: one `.npz` of plain arrays and a line of JSON that says what they are. Opening one never runs code."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import struct

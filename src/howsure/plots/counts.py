@@ -1,22 +1,8 @@
 """Counts over periods and groups, and calibration by stratum, as Vega-Lite specifications."""
 
-from __future__ import annotations
-
 from howsure.counting.result import CellCount, Counts
-from howsure.plots.vega import (
-    BLUE,
-    GREY,
-    ORANGE,
-    Spec,
-    coloured,
-    diagonal,
-    hover,
-    intervals,
-    layer,
-    number,
-    points,
-    titled,
-)
+from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, diagonal, hover, layer, number, points
+from howsure.plots.vega import intervals, titled
 
 GREEN = "#009e73"
 SERIES = {"labels and model": BLUE, "labels only": GREEN, "sum of probabilities": ORANGE}

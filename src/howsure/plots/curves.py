@@ -8,23 +8,8 @@ import numpy as np
 
 from howsure.calibration.estimation.discrimination import HISTOGRAM_BINS
 from howsure.errors import MissingExtra
-from howsure.plots.vega import (
-    BLUE,
-    GREY,
-    ORANGE,
-    Spec,
-    coloured,
-    diagonal,
-    hover,
-    interval_height,
-    interval_layers,
-    layer,
-    mark_at,
-    number,
-    picture,
-    points,
-    share,
-)
+from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, diagonal, hover, layer, number, points, share
+from howsure.plots.vega import interval_height, interval_layers, mark_at, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,23 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from howsure.plots.vega import (
-    BLUE,
-    GREY,
-    MOST_DRAWN,
-    ORANGE,
-    VALUES,
-    Spec,
-    coloured,
-    hover,
-    interval_height,
-    interval_layers,
-    intervals,
-    layer,
-    number,
-    picture,
-    points,
-)
+from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, hover, layer, number, points
+from howsure.plots.vega import MOST_DRAWN, VALUES, interval_height, interval_layers, intervals, picture
 
 if TYPE_CHECKING:
     from howsure.evaluation.annotation.result import Agreement

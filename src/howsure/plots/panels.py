@@ -1,15 +1,12 @@
 """Panels side by side: the pictures of studies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from howsure.calibration.result import Calibration
 from howsure.plots.curves import curve_layers, histogram_layers
-from howsure.plots.vega import BLUE, GREY, ORANGE, Spec, coloured, diagonal, layer, number, points, share, titled
-
-if TYPE_CHECKING:
-    from howsure.calibration.result import Calibration
+from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, diagonal, layer, number, points, share
+from howsure.plots.vega import titled
 
 SIDE = 270
 

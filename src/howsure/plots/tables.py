@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from howsure.errors import InputError
-from howsure.plots.vega import BLUE, Spec, layer, number, picture, points
+from howsure.plots.marks import BLUE, Spec, layer, number, points
+from howsure.plots.vega import picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from howsure.errors import InputError
+from howsure.events.timeline import next_start
 from howsure.plots.curves import axes_of
-from howsure.plots.vega import (
-    BLUE,
-    GREY,
-    ORANGE,
-    PALETTE,
-    SCHEMA,
-    Spec,
-    coloured,
-    hover,
-    layer,
-    number,
-    picture,
-    points,
-    share,
-)
+from howsure.plots.marks import BLUE, GREY, ORANGE, PALETTE, Spec, coloured, hover, layer, number, points, share
+from howsure.plots.vega import SCHEMA, picture
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
 
     from howsure.events.exploration import Exploration
@@ -44,7 +31,6 @@ BANDS = (("95", 0.12), ("80", 0.13), ("50", 0.15))
 
 def timeline_layers(timelines: dict[str, list[Spec]], every: str) -> list[Spec]:
     """A line of means for each actor with 50/80/95% bands, and its one-best counts, dashed; a step for each period."""
-    from howsure.events.timeline import next_start
 
     def during(count: Spec) -> Spec:
         start = date.fromisoformat(count["start"])
@@ -171,8 +157,6 @@ def explorer_charts() -> dict[str, Spec]:
 
 def draw_timelines(timelines: Mapping[str, Sequence[Any]], every: str, ax: Axes | None = None) -> Axes:
     """A line of means for each name with its bands, and the one-best counts, dashed; returns the axes."""
-    from howsure.events.timeline import next_start
-
     axes = axes_of(ax, (8, 3.4))
     for i, (name, counts) in enumerate(timelines.items()):
         colour = PALETTE[i % len(PALETTE)]

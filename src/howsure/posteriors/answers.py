@@ -1,7 +1,5 @@
 """What posteriors answer: how probable yes is, wherever a question was asked, and the law of a count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import sqrt

@@ -1,11 +1,9 @@
 """The posterior over clusterings of an antecedent model: exact answers, samples, temperature."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +131,7 @@ class AntecedentPosterior:
         self._pairs: Floats | None = None
 
     @classmethod
-    def from_scores(cls, scores: Any, new_scores: Any, *, name: str = "document") -> AntecedentPosterior:
+    def from_scores(cls, scores: Any, new_scores: Any, *, name: str = "document") -> Self:
         """From log-linear scores (logits): P(a_i = k) ∝ exp(scores[i, k]), P(NEW) ∝ exp(new_scores[i]).
 
         In a dense matrix only the part below the diagonal is read; -inf forbids an antecedent. In a sparse matrix an
@@ -168,7 +166,7 @@ class AntecedentPosterior:
         return self
 
     @classmethod
-    def from_logits(cls, logits: Any, *, name: str = "document") -> AntecedentPosterior:
+    def from_logits(cls, logits: Any, *, name: str = "document") -> Self:
         """From logits of shape (N, N + 1), as neural resolvers give them; only those below the diagonal and the last, the dummy's, count.
 
         >>> AntecedentPosterior.from_logits([[0, 0, 0], [2.0, 0, 0]]).pair(0, 1).__round__(4)
@@ -184,9 +182,7 @@ class AntecedentPosterior:
         return cls.from_scores(given[:, :-1], given[:, -1], name=name)
 
     @classmethod
-    def _of_rows(
-        cls, values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, name: str
-    ) -> AntecedentPosterior:
+    def _of_rows(cls, values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, name: str) -> Self:
         from scipy.sparse import csr_array
 
         n = len(new)
@@ -369,7 +365,7 @@ class AntecedentPosterior:
 
     # temperature
 
-    def tempered(self, t: float) -> AntecedentPosterior:
+    def tempered(self, t: float) -> Self:
         """The posterior of scores divided by t: each row's probabilities to the power 1/t, summing to one again."""
         if (t := _validate.temperature(t)) == 1.0:
             return self

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import not_last
@@ -38,8 +39,7 @@ class Best:
     tags: NDArray[np.int16]
     log_prob: Floats
 
-    def __repr__(self) -> str:
-        return f"Best({self.log_prob.shape[1]} of each of {self.log_prob.shape[0]:,} sentences)"
+    __repr__ = shown_as("{log_prob.shape[1]} of each of {log_prob.shape[0]:,} sentences")
 
     @property
     def prob(self) -> Floats:
@@ -117,8 +117,7 @@ class ChainPosterior:
         made._chain, made.tags = chain, tags
         return made
 
-    def __repr__(self) -> str:
-        return f"ChainPosterior({self.n_sentences:,} sentences, {self.n_tokens:,} tokens, {len(self.tags)} tags)"
+    __repr__ = shown_as("{n_sentences:,} sentences, {n_tokens:,} tokens, {#tags} tags")
 
     @property
     def starts(self) -> Ints:

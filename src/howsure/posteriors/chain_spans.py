@@ -1,7 +1,5 @@
 """Exact probabilities of spans: chunks and names in chains tagged B-, I-, O (and E-, S-)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

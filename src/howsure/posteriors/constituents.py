@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import log_sum
@@ -63,8 +64,7 @@ class Grammar:
         order = np.lexsort((rules[:, 2], rules[:, 0], rules[:, 1]))
         return Grammar(symbols, chains, tags, rules[order].astype(np.int32), weight[order], root)
 
-    def __repr__(self) -> str:
-        return f"Grammar({len(self.symbols):,} symbols, {len(self.weight):,} rules, {len(self.labels)} labels)"
+    __repr__ = shown_as("{#symbols:,} symbols, {#weight:,} rules, {#labels} labels")
 
     def tempered(self, temperature: float) -> Grammar:
         """The grammar with all log weights divided by `temperature`."""
@@ -116,8 +116,7 @@ class Constituents:
     tags: tuple[str, ...]
     log_prob: float
 
-    def __repr__(self) -> str:
-        return f"Constituents({len(self.tags)} words, {len(self.spans)} spans, log P {self.log_prob:.3f})"
+    __repr__ = shown_as("{#tags} words, {#spans} spans, log P {log_prob:.3f}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +197,7 @@ class ConstituentPosterior:
             raise InputError("weights of words must be finite or -inf.")
         return np.asarray(word[0], np.int32), weights
 
-    def __repr__(self) -> str:
-        return f"ConstituentPosterior({self.n} words, {self.grammar!r})"
+    __repr__ = shown_as("{n} words, {grammar!r}")
 
     # -- exact numbers -------------------------------------------------------------------------------------------
 

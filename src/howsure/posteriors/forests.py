@@ -3,8 +3,6 @@
 A forest is a function `ways`: for a node the log value of each way and a function from a way's number to its parts; None of a leaf.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import cache

@@ -5,8 +5,6 @@ of this room there may be a mapping from outcomes to probabilities, a list of po
 with `k_best(k)`, a list of (probability, outcome), and `samples(n, rng)`, a list of outcomes. Whatever else is certain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

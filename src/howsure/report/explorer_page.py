@@ -1,16 +1,13 @@
 """The explorer page of `howsure page` and `howsure serve`: counts over time, the documents behind them, their sentences."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from howsure.plots.marks import BLUE, diagonal, hover, layer, number, share
 from howsure.plots.timelines import explorer_charts
-from howsure.plots.vega import BLUE, SCHEMA, diagonal, hover, layer, number, share
+from howsure.plots.vega import SCHEMA
 from howsure.report.page import embedded, render
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 SCRIPTS = ("explorer_counts.js", "explorer_document.js", "explorer.js")
 

@@ -4,24 +4,20 @@ Templates escape every value; charts travel as JSON with `<`, `>` and `&` escape
 the page's own scripts by their hash and nothing else.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from howsure._version import __version__
 from howsure.plots.vega import drawable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def render(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from howsure.counting.result import percent
+from howsure.counting.result import Counts, percent
 from howsure.plots import counts, labels
 from howsure.plots.curves import (
     LOSSES,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from howsure.calibration.multiclass import MulticlassCalibration
     from howsure.calibration.paper import PaperCalibration
     from howsure.calibration.result import Calibration
-    from howsure.counting.result import Counts
     from howsure.evaluation.annotation.result import Agreement
     from howsure.evaluation.contests.result import Contest
     from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck

@@ -1,7 +1,5 @@
 """Tables of results: Markdown, LaTeX, HTML, and a result as notebooks show it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any

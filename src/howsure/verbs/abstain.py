@@ -1,25 +1,24 @@
 """`howsure abstain`: above which confidence may a model answer?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from howsure import _validate
+from howsure._validate import Origin
 from howsure.calibration.abstaining.result import Abstention, Certificate, cut_offs, least_costs
 from howsure.calibration.abstaining.rule import abstention_rule, fewest
 from howsure.calibration.multiclass import risk_coverage
 from howsure.calibration.sketch import sketch_rows
-from howsure.engines.engine import engine_of
+from howsure.engines.columns import tells_right
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import ItemRows, is_table, items_from_arrays, open_table
+from howsure.engines.tables import as_arrow
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
-
-if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
-    from howsure.engines.items import ItemRows
+from howsure.verbs.check import table_items
 
 NEW = "answer"  # the column that `apply_abstention` adds
 
@@ -91,8 +90,6 @@ def abstain(
     generator, scale = _validate.generator(rng), _validate.scale(scale, logits=logits)
     missing, chosen = _validate.missing_rule(missing), engine_of(engine)
     if y_prob is not None:
-        from howsure.engines.items import items_from_arrays
-
         y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
         q, more = _validate.texts_as_numbers(_validate.one_dimensional(y_prob, "y_prob"), "y_prob")
         given: dict[str, Any] = {
@@ -104,9 +101,6 @@ def abstain(
         given |= {"scale": scale, "missing": missing, "notes": (*said, *more)}
         with items_from_arrays(y=y, probs={"y_prob": q}, **given) as rows:
             return rows.analysed(lambda found: _abstention(found, allowed, level, generator))
-    from howsure.engines.items import is_table, open_table
-    from howsure.verbs.check import table_items
-
     if not is_table(y_true):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
     with open_table(y_true, chosen) as table:
@@ -117,8 +111,6 @@ def abstain(
 
 
 def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Generator) -> Abstention:
-    from howsure.engines.columns import tells_right
-
     batch = rows.collected()
     if batch is None:
         raise InputError("there are no labelled answers.")
@@ -178,9 +170,6 @@ def apply_abstention(
     `prob` names the column of confidences if it is called otherwise than in the labelled table. Values of `by` without a
     threshold, and those that the labelled table does not have, are never answered.
     """
-    from howsure.engines.items import open_table
-    from howsure.engines.tables import as_arrow
-
     check_out(out, [source])
     least = {c.name: c.threshold for c in made.certificates}
     if not any(t is not None for t in least.values()):
@@ -190,8 +179,6 @@ def apply_abstention(
         columns = [table.column(prob or made.prob), *([] if made.by is None else [table.column(made.by)])]
 
         def add(read: list[Any], first: int | None) -> list[Any]:
-            from howsure._validate import Origin
-
             q = np.array([np.nan if v is None else float(v) for v in read[0].to_pylist()])
             known = ~np.isnan(q)
             _validate.probabilities(q[known], Origin(prob=columns[0].name, from_file=True, numbered=False))

@@ -1,7 +1,5 @@
 """`howsure agree`: do the annotators agree beyond chance, and whom can one trust?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +10,13 @@ import numpy as np
 from howsure import _validate
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.multiclass import analyse_classes
+from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
+from howsure.engines.tables import Table
+from howsure.engines.writing import output, write_columns
 from howsure.errors import InputError
 from howsure.evaluation.annotation import agreement, crowds, disagreement
 from howsure.evaluation.annotation.annotators import crowd_shares, judged_annotators, labels_needed
+from howsure.evaluation.annotation.crowds import posterior_rows
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.evaluation.annotation.result import Agreement, Crowd, GoldCheck
 from howsure.processes import Progress
@@ -128,9 +130,6 @@ def _read(
     order: list[str] | None,
 ) -> tuple[Ratings, list[str]]:
     """The ratings, and what to say of how they were read."""
-    from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
-    from howsure.engines.tables import Table
-
     if isinstance(source, Mapping):
         columns = {str(k): _validate.one_dimensional(v, str(k), numbers=False) for k, v in source.items()}
         _validate.same_length(**columns)
@@ -219,15 +218,10 @@ def _against_gold(
 
 def check_posteriors(path: str) -> None:
     """Raise if the name of a file for posteriors tells no format of tables."""
-    from howsure.engines.writing import output
-
     output(path)
 
 
 def write_posteriors(made: Agreement, path: str) -> None:
     """Write each item's label probabilities as a table."""
-    from howsure.engines.writing import output, write_columns
-    from howsure.evaluation.annotation.crowds import posterior_rows
-
     assert made.crowd is not None
     write_columns(posterior_rows(made.ratings, made.crowd.model), output(path))

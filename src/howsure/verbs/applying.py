@@ -1,7 +1,5 @@
 """What applying a model to a table gives: the table with new columns, in memory or in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`howsure.CalibratedClassifier`: any classifier of scikit-learn with probabilities that were recalibrated where that clearly helps."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

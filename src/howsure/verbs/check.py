@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import BadRow, Origin
-from howsure.calibration.analysis import analyse
+from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.gate import RULES as RULES
 from howsure.calibration.gate import Gate as Gate
-from howsure.calibration.result import Calibration
+from howsure.calibration.result import Calibration, slice_table
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
 
@@ -256,8 +256,6 @@ def _check_rows(
     rows: ItemRows, bins: int | str | None, level: float, rng: np.random.Generator, curve: str | None, width: int | None
 ) -> Calibration:
     """Rows of a table, or arrays with groups or slices."""
-    from howsure.calibration.analysis import filing
-    from howsure.calibration.result import slice_table
     from howsure.engines.scored import ScoredItems
 
     scored, items = ScoredItems(rows, ("",), width), rows.items
@@ -330,19 +328,26 @@ def error_like(
         raise InputError(f"`like=` knows hle; got {kind!r}.")
     if str(source) == "-":
         raise InputError("`like=` reads the rows again: give a file, not standard input.")
+    how = {"scale": _validate.scale(scale, logits=logits), "missing": missing}
+    y, q, _ = held_pairs(source, prob, true, positive, where, **how)
+    return copied_error(y.astype(np.float64), q)
+
+
+def held_pairs(
+    source: Any, prob: str | None, true: str | None, positive: Any, where: str | None, **how: Any
+) -> tuple[NDArray[np.uint8], NDArray[np.float64], str]:
+    """All labels and probabilities of a table in memory, and the table's name."""
     from howsure.engines.items import open_table
 
-    engine = _engine("files")
     with (
-        open_table(source, engine) as table,
-        table_items(
-            table, prob, true, positive, where, scale=_validate.scale(scale, logits=logits), missing=missing
-        ) as rows,
+        open_table(source, _engine("files")) as table,
+        table_items(table, prob, true, positive, where, **how) as rows,
     ):
         batch = rows.analysed(lambda found: found.collected())
-    if batch is None:
-        raise InputError("there are no rows to check.")
-    return copied_error(batch.ys[0].astype(np.float64), batch.qs[0])
+        if batch is None:
+            raise InputError("there are no rows to check" + (": `where=` kept none." if where else "."))
+        rows.check_positive(int(batch.ys[0].sum()))
+        return batch.ys[0], batch.qs[0], rows.name
 
 
 def table_items(

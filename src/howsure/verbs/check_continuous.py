@@ -1,9 +1,7 @@
 """`howsure check --draws` and `--quantiles`: are these predictive distributions right?"""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +9,9 @@ from howsure import _validate
 from howsure.calibration.forecasts.analysis import analyse_pit
 from howsure.calibration.forecasts.pit import PitSketch
 from howsure.calibration.forecasts.result import ContinuousCalibration
-from howsure.engines.forecasts import sketch_distribution, sketch_forecasts
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.forecasts import PitWork, rows_at_a_time, sketch_distribution, sketch_forecasts
 from howsure.errors import InputError
-
-if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
 
 _NO_CRPS = "The CRPS is left out: howsure computes it from draws or quantiles, not from a distribution."
 
@@ -134,8 +130,6 @@ def _from_table(
     source: Any, named: tuple[str | None, ...], levels: Any, where: str | None, engine: Engine | str | None
 ) -> tuple[PitSketch, str]:
     from howsure.engines.columns import forecast_columns
-    from howsure.engines.engine import engine_of
-    from howsure.engines.forecasts import PitWork, rows_at_a_time
     from howsure.engines.items import is_table, items_from_table, open_table
 
     if levels is not None:

@@ -1,7 +1,5 @@
 """`howsure check --paper`: the numbers and the curve of Nguyen & O'Connor (2015)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -80,28 +78,13 @@ def check_paper(
             q = _validate.probabilities(q, _validate.Origin(), scale=scale)
         _validate.same_length(y_true=y, y_prob=q)
     else:
-        y, q, source = _table(y_true, prob, true, positive, where, scale, missing)
+        from howsure.engines.columns import is_classes
+        from howsure.engines.items import is_table
+        from howsure.verbs.check import held_pairs
+
+        if not is_table(y_true):
+            raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
+        if prob is not None and is_classes(prob):
+            raise InputError("the paper's algorithms take one probability a row; name one column.")
+        y, q, source = held_pairs(y_true, prob, true, positive, where, scale=scale, missing=missing)
     return analyse_paper(y, q, size, int(samples), generator, source)
-
-
-def _table(
-    source: Any, prob: str | None, true: str | None, positive: Any, where: str | None, scale: str | None, missing: str
-) -> Any:
-    from howsure.engines.columns import is_classes
-    from howsure.engines.engine import engine_of
-    from howsure.engines.items import is_table, open_table
-    from howsure.verbs.check import table_items
-
-    if not is_table(source):
-        raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
-    if prob is not None and is_classes(prob):
-        raise InputError("the paper's algorithms take one probability a row; name one column.")
-    with (
-        open_table(source, engine_of("files")) as table,
-        table_items(table, prob, true, positive, where, scale=scale, missing=missing) as rows,
-    ):
-        batch = rows.analysed(lambda found: found.collected())
-        if batch is None:
-            raise InputError("there are no rows to check" + (": `where=` kept none." if where else "."))
-        rows.check_positive(int(batch.ys[0].sum()))
-        return batch.ys[0], batch.qs[0], rows.name

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure.corpora.tweet_tokens import labelled_by_emoticons
+from howsure.engines.coded import read_texts
+from howsure.engines.columns import text_column
+from howsure.engines.tables import Table
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import ClassifierCheck
 from howsure.kernels.cells import Ints
-from howsure.models.classifiers import ClassifierTraining, TextClassifier
+from howsure.models.classifiers import ClassifierTraining, TextClassifier, fit_classifier
 from howsure.processes import Progress
 from howsure.verbs.applying import Applied, added, check_out
 from howsure.verbs.load import model_of
@@ -53,8 +57,6 @@ def train_classifier(
         How to fit: tokens ("tweets" or "words"), strength, min_count, ngrams, vectors, order, units; see
         `howsure.models.classifiers.fit_classifier`.
     """
-    from howsure.models.classifiers import fit_classifier
-
     if emoticons and true is not None:
         raise InputError("with `emoticons=True` the labels come from the texts: leave `true=` out.")
     texts, labels, left_out, _ = _labelled(source, text, true, emoticons, where)
@@ -91,7 +93,6 @@ def cv_classifier(
     `second` is the column of a second annotator, whose accuracy is the ceiling. Without `strength` the hyperparameter (of
     n-gram models the temperature) is chosen in each fold, on a tenth of its training texts. `fitting` is as of `train_classifier`.
     """
-    from howsure.models.classifiers import fit_classifier
     from howsure.verbs.cross_validation import cross_validated
     from howsure.verbs.split import split
 
@@ -177,9 +178,6 @@ def apply_classifier(
     text: str | None = None,
 ) -> Applied:
     """A table with a column `p_<class>` for each class: in memory or, with `out`, in a file, as a stream."""
-    from howsure.engines.columns import text_column
-    from howsure.engines.tables import Table
-
     check_out(out, [source])
     used = _model(model)
     names = [f"p_{c}" for c in used.classes]
@@ -210,10 +208,6 @@ def _model(given: Any) -> Classifier:
 def _labelled(
     source: Any, text: str | None, true: str | None, emoticons: bool, where: str | None, more: tuple[str, ...] = ()
 ) -> tuple[list[str], list[str], int, dict[str, list[str | None]]]:
-    from howsure.corpora.tweet_tokens import labelled_by_emoticons
-    from howsure.engines.coded import read_texts
-    from howsure.engines.tables import Table
-
     with Table(source) as table:
         rows = read_texts(table, text, true, labelled=not emoticons, more=more, where=where)
     if not emoticons:

@@ -10,16 +10,17 @@ import numpy as np
 from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, ComparisonSlice, compared
 from howsure.calibration.estimation.perfection import benjamini_hochberg
-from howsure.engines.engine import engine_of
+from howsure.engines.columns import pair_columns
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import ItemRows, items_from_arrays, items_from_table, open_table
+from howsure.engines.joined import Join, joined_tables
 from howsure.engines.logs.table import Log
+from howsure.engines.scored import ScoredItems
 from howsure.errors import InputError
+from howsure.processes import Progress
 
 if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
-    from howsure.engines.items import ItemRows
-    from howsure.engines.scored import ScoredItems
     from howsure.evaluation.contests.result import Contest
-    from howsure.processes import Progress
 
 
 @overload
@@ -121,7 +122,6 @@ def compare(  # type: ignore[misc]
     chosen = engine_of(engine)
     several = isinstance(y_true, list | tuple) and len(y_true) > 1 and pred is None
     if several and all(isinstance(each, Log) for each in y_true):
-        from howsure.engines.joined import Join
         from howsure.verbs.compare_labels import Wanted, compare_logs
 
         for name, value in {"true": true, "positive": positive, "sentence": sentence, "metric": metric}.items():
@@ -145,8 +145,6 @@ def compare(  # type: ignore[misc]
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:
             raise InputError(f"`{name}=` is about labels: name the systems' columns with `pred='a,b'`.")
-    from howsure.engines.scored import ScoredItems
-
     reading: dict[str, Any] = {"groups": groups, "by": by, "scale": scale}
     if y_probs is not None:
         rows, models = _from_arrays(y_true, y_probs, positive, reading | {"missing": missing}), tuple(y_probs)
@@ -176,8 +174,6 @@ def _slices(scored: ScoredItems, level: float) -> tuple[ComparisonSlice, ...]:
 
 
 def _from_arrays(y_true: Any, y_probs: Mapping[str, Any], positive: Any, reading: dict[str, Any]) -> ItemRows:
-    from howsure.engines.items import items_from_arrays
-
     if len(y_probs) < 2:
         raise InputError("a comparison needs two models at least.")
     y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
@@ -201,10 +197,6 @@ def _from_tables(
     engine: Engine,
     **reading: Any,
 ) -> tuple[ItemRows, tuple[str, ...]]:
-    from howsure.engines.columns import pair_columns
-    from howsure.engines.items import items_from_table, open_table
-    from howsure.engines.joined import Join, joined_tables
-
     tables = list(sources) if isinstance(sources, list | tuple) else [sources]
     if len(tables) == 1:
         if len(names) < 2:

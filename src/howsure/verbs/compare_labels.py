@@ -1,11 +1,9 @@
 """`howsure compare` given labels: composes metric, tests and, where there are probabilities, their calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from howsure import _validate
 from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
 from howsure.engines.items import is_spark_frame, open_table
-from howsure.engines.joined import Join, joined_logs
+from howsure.engines.joined import Join, LabelJoin, joined_labels, joined_logs
 from howsure.engines.labelled import (
     LabelledItems,
     LabelSequences,
@@ -45,7 +43,7 @@ class Wanted:
     progress: Progress | None
 
     @classmethod
-    def of(cls, metric: str | None, positive: Any, samples: Any, planned: Any, *how: Any) -> Wanted:
+    def of(cls, metric: str | None, positive: Any, samples: Any, planned: Any, *how: Any) -> Self:
         name, n = _metric(metric, positive), _validate.count(samples, "samples")
         return cls(name, positive, n, None if planned is None else _validate.count(planned, "planned"), *how)
 
@@ -102,8 +100,6 @@ def _of_files(
     **reading: Any,
 ) -> Contest:
     """A table per system, joined on a key."""
-    from howsure.engines.joined import LabelJoin, joined_labels
-
     if key is None:
         raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
     if where is not None:

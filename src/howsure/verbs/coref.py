@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Training
+from howsure._result import Training, shown_as
 from howsure.calibration.result import Calibration
+from howsure.corpora.conll2012 import conll2012_text
 from howsure.corpora.coreference import read_documents
 from howsure.corpora.coreference import source_files as source_files
 from howsure.corpora.document import Document, Mention
 from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.evaluation.model_checks import CorefCheck, SampledPairs
+from howsure.files import write_whole
 from howsure.kernels.cells import Floats
 from howsure.models.coreference.attributes import KINDS, Attributes, attributes
 from howsure.models.coreference.others import SystemScores, read_system
@@ -45,6 +47,7 @@ class CorefTraining(Training):
     """A trained model and how it does on the dev documents."""
 
     SHOWN = "verdict n_documents n_mentions mentions=model.mentions temperature training=model.settings dev"
+    __repr__ = shown_as("{model!r}, dev {dev!r}")
 
     model: CorefModel
     n_documents: int
@@ -52,9 +55,6 @@ class CorefTraining(Training):
     dev: CoreferenceScores | None = None
     temperature: float = 1.0
     objective: str = "likelihood"
-
-    def __repr__(self) -> str:
-        return f"CorefTraining({self.model!r}, dev {self.dev!r})"
 
     @property
     def verdict(self) -> str:
@@ -302,9 +302,6 @@ def shipped_coref() -> CorefModel:
 
 def write_resolved(made: Sequence[Resolved], path: str) -> None:
     """Write resolved documents: CoNLL-2012 if the name ends in .conll, else JSON lines."""
-    from howsure.corpora.conll2012 import conll2012_text
-    from howsure.files import write_whole
-
     if path.endswith(".conll"):
         text = conll2012_text([r.document for r in made], [r.entities() for r in made])
     else:

@@ -1,11 +1,9 @@
 """`howsure count`: how many items are positive, from a model's probabilities and a few labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Day
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +11,15 @@ from howsure import _validate
 from howsure.counting.analysis import Layout, counts_of, regression_of
 from howsure.counting.result import Counts
 from howsure.counting.tally import Cell, Tally, tally_of
+from howsure.engines.columns import PROB_NAMES, guessed_column, label_column
+from howsure.engines.counted import KeyedLabels, TallyWork, counted_items, inclusion_probabilities, keyed_labels
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import ItemRows, is_table, open_table
+from howsure.engines.slices import in_order
+from howsure.engines.tables import Table
 from howsure.errors import InputError
+from howsure.events.timeline import all_periods, check_period, period_name
 from howsure.kernels.cells import Floats, Ints
-
-if TYPE_CHECKING:
-    from howsure.engines.counted import KeyedLabels
-    from howsure.engines.engine import Engine
-    from howsure.engines.items import ItemRows
-    from howsure.engines.tables import Table
 
 UNKNOWN = (
     "how were the labelled items chosen? If at random from all items, say `design='random'`; if with known probabilities, name "
@@ -106,9 +105,6 @@ def count(
     >>> howsure.count(y, q, design="random").share
     0.1091 [0.0754, 0.1490]
     """
-    from howsure.engines.engine import engine_of
-    from howsure.engines.items import is_table
-
     level = _validate.fraction(confidence_level, "confidence_level")
     generator = _validate.generator(rng)
     half = None if until is None else _validate.not_negative(until, "until")
@@ -209,8 +205,6 @@ def _from_arrays(
     labels = np.zeros(len(given), np.uint8)
     rows = np.flatnonzero(labelled)
     if len(rows):
-        from howsure.engines.counted import inclusion_probabilities
-
         origin = _validate.Origin(true="y", rows=rows)
         labels[rows] = _validate.labels(np.ascontiguousarray(given[rows]), origin)
         if inclusion is not None:
@@ -239,9 +233,6 @@ def _from_arrays(
 
 def tallied(source: Any, asked: Asked, engine: Engine) -> Tallied:
     """A table in one pass."""
-    from howsure.engines.counted import TallyWork
-    from howsure.engines.items import open_table
-
     with open_table(source, engine) as table:
         opened = opened_items(table, asked)
         with opened.rows as rows:
@@ -270,10 +261,6 @@ class Opened:
 
 def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labels_needed: bool = True) -> Opened:
     """Roles of the table's columns; labels in a file of their own are read here."""
-    from howsure.engines.columns import PROB_NAMES, guessed_column, label_column
-    from howsure.engines.counted import counted_items, keyed_labels
-    from howsure.events.timeline import check_period
-
     check_period(asked.every)
     if asked.labels is not None and asked.key is None:
         raise InputError("labels in a file of their own need `key=`: the column that identifies an item in both.")
@@ -357,9 +344,6 @@ def key_notes(tally: Tally, keyed: KeyedLabels | None, source: str) -> list[str]
 
 def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple[tuple[Cell, ...], Ints, Layout]:
     """The cells to count in, of (period, group); the number of each cell of the tally among them; and their layout."""
-    from howsure.engines.slices import in_order
-    from howsure.events.timeline import all_periods, period_name
-
     dated = asked.date is not None
     at_group = None if asked.by is None else (1 if dated else 0)
     periods = all_periods([Day.fromisoformat(c[0]) for c in found], asked.every) if dated else []
@@ -380,9 +364,6 @@ def laid_out(found: Sequence[Cell], asked: Asked, roles: Sequence[str]) -> tuple
 
 def _design_matrix(tally: Tally, opened: Opened, asked: Asked) -> tuple[Floats, list[str]]:
     """The regression's columns for each cell of the tally: intercept, numbers as they are, a dummy for all but one value."""
-    from howsure.engines.slices import in_order
-    from howsure.events.timeline import all_periods
-
     columns, names = [np.ones(len(tally.cells))], ["(intercept)"]
     for name, role, number in opened.terms:
         values = [c[opened.roles.index(role)] for c in tally.cells]

@@ -1,7 +1,5 @@
 """What `howsure classify cv` and `howsure tagger cv` share: predictions of all folds become one result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """`howsure doctor`: what is installed, what is missing, and how to get it. Imports nothing that could be missing."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

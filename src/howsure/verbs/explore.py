@@ -1,7 +1,5 @@
 """`howsure explore`: how many documents per period describe an actor's attack, and how sure is that number?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path

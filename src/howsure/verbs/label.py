@@ -1,7 +1,5 @@
 """`howsure label`: people's answers about drawn items, in the terminal or on a page of this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,9 @@ from typing import Any
 from howsure import _validate
 from howsure.counting.answers import Answers, Item
 from howsure.counting.result import Labelled
+from howsure.engines.coded import ITEM_NAMES
+from howsure.engines.columns import guessed_column, text_column
+from howsure.engines.tables import Table, quoted
 from howsure.errors import InputError
 from howsure.report.text.layout import filled, printable
 
@@ -140,10 +141,6 @@ def _agreement(everyone: dict[str, dict[str, bool]]) -> Any:
 
 def table_items(source: Any, key: str | None, text: str | None, show: Sequence[str]) -> tuple[str, list[Item]]:
     """The name of the key and the items of a table."""
-    from howsure.engines.coded import ITEM_NAMES
-    from howsure.engines.columns import guessed_column, text_column
-    from howsure.engines.tables import Table, quoted
-
     with Table(source) as table:
         body = text_column(table, text)
         there = {c.name.lower(): c.name for c in table.columns}

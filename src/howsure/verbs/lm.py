@@ -4,8 +4,6 @@ model = howsure.lm.train("train.txt", order=3)
 howsure.lm.perplexity(model, "test.txt")
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

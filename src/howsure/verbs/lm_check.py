@@ -1,7 +1,5 @@
 """`howsure lm check`: are a language model's probabilities of the next word right?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce

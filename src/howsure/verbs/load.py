@@ -1,7 +1,5 @@
 """`howsure.load`: whatever howsure has saved, by its file or folder."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`howsure parse`: raw English text to sentences, tags, lemmas and dependencies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`howsure parser`: train a parser, check the calibration of its posterior over trees, apply it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

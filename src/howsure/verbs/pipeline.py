@@ -1,7 +1,5 @@
 """`howsure.pipeline`: models one after another that hand on their doubt, not their best guess alone."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is counted for `--predictive`: statistics of gold and of samples from the posterior of a tagger, parser or coreference model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

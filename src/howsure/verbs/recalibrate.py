@@ -1,10 +1,8 @@
 """`howsure recalibrate`: better probabilities, when there is evidence that they are better."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +14,12 @@ from howsure.calibration.recalibration.methods import candidates, from_dict, rea
 from howsure.calibration.recalibration.platt import Identity
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.calibration.recalibration.result import Recalibration
-from howsure.engines.engine import engine_of
+from howsure.engines.columns import class_columns, is_classes, pair_columns
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import is_table, items_from_arrays, items_from_table, open_table
+from howsure.engines.tables import as_numpy
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
-
-if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
 
 N_FOLDS = 5
 FEWEST_ROWS = 10
@@ -128,9 +126,6 @@ def apply_recalibrator(
     fitted to; `name` the new column's name, by default `<prob>_recalibrated`. The table is streamed; on Spark it is
     written as a folder of Parquet files.
     """
-    from howsure.engines.columns import is_classes
-    from howsure.engines.items import open_table
-
     chosen = engine_of(engine)
     is_file = isinstance(model, (str, Path))
     if not chosen.is_spark:  # which writes to a new folder only
@@ -148,8 +143,6 @@ def apply_recalibrator(
     is_wide, scale = is_classes(wanted), data.get("scale") or ("logit" if data.get("logits") else None)
     with open_table(source, chosen) as table:
         if is_wide:
-            from howsure.engines.columns import class_columns
-
             wide = class_columns(table, wanted)
             columns, fitted = list(wide.values()), data.get("classes")
             if len(columns) != recalibrator.n_classes_:
@@ -172,8 +165,6 @@ def apply_recalibrator(
         names = [name] if name is not None else [f"{c.name}_recalibrated" for c in columns]
 
         def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
-            from howsure.engines.tables import as_numpy
-
             origin = Origin(prob=wanted, first=first or 0, from_file=True, numbered=first is not None)
             if not is_wide:
                 q = _validate.probabilities(as_numpy(read[0]), origin, scale=scale)
@@ -203,8 +194,6 @@ def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str
             raise InputError("`scale` is for two classes, shape (n,); give probabilities of more.")
         labels = _validate.class_labels(y, p.shape[1], Origin())
         return labels, _validate.class_probabilities(p, Origin()), given.get("groups"), (), None, {}
-    from howsure.engines.items import items_from_arrays
-
     notes = (*of_labels, *of_numbers)
     more: dict[str, Any] = {"groups": given.get("groups"), "scale": scale, "missing": missing, "notes": notes}
     with items_from_arrays(y=y, probs={"y_prob": p}, **more) as rows:
@@ -217,8 +206,6 @@ def _table_data(
     source: Any, prob: Any, true: str | None, positive: Any, where: str | None, reading: dict[str, Any]
 ) -> Data:
     from howsure.engines.classes import classes_from_table
-    from howsure.engines.columns import is_classes, pair_columns
-    from howsure.engines.items import is_table, items_from_table, open_table
 
     if not is_table(source):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")

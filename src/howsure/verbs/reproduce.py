@@ -1,7 +1,5 @@
 """`howsure reproduce`: do an experiment of the paper or the thesis again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import count

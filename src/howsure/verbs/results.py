@@ -1,7 +1,5 @@
 """`howsure top`, `howsure page` and `howsure serve`: what `howsure explore` has found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

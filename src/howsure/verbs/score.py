@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from howsure import _validate
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import is_spark_frame, is_table, open_table
+from howsure.engines.labelled import LabelledItems, labels_from_arrays, labels_from_table
+from howsure.engines.tables import Table
 from howsure.errors import InputError
 from howsure.evaluation.scores.analysis import score_cells, score_spans
 from howsure.evaluation.scores.result import Score
 
 if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
-    from howsure.engines.labelled import LabelledItems
     from howsure.evaluation.scores.benchmark import Benchmark
 
 
@@ -89,9 +91,6 @@ def score(  # type: ignore[misc]
     >>> howsure.score(["spam", "ham", "spam", "ham"], ["spam", "ham", "ham", "ham"]).accuracy.value
     0.75
     """
-    from howsure.engines.engine import engine_of
-    from howsure.engines.items import is_spark_frame, is_table, open_table
-    from howsure.engines.labelled import LabelledItems, labels_from_arrays, labels_from_table
     from howsure.engines.logs.table import Log
 
     level = _validate.fraction(confidence_level, "confidence_level")
@@ -134,8 +133,6 @@ def _of_answers(
 ) -> Benchmark:
     """The scores of models' answers, a row each."""
     from howsure.engines.coded import answers_of
-    from howsure.engines.items import is_spark_frame
-    from howsure.engines.tables import Table
     from howsure.evaluation.scores.benchmark import benchmark
 
     if engine.is_spark or is_spark_frame(source):

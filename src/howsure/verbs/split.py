@@ -1,22 +1,21 @@
 """`howsure split`: train, dev and test, or folds, that share no group and no time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from howsure import _validate
+from howsure.engines.coded import codes_of, date_codes, n_rows, text_codes
+from howsure.engines.items import is_table
+from howsure.engines.tables import Table
+from howsure.engines.writing import KINDS, ending, write_folds, write_parts
 from howsure.errors import InputError
 from howsure.evaluation import splits
 from howsure.evaluation.splits import Split
 from howsure.kernels.cells import Floats, Ints
-
-if TYPE_CHECKING:
-    from howsure.engines.tables import Table
 
 PARTS = "train=8,dev=1,test=1"
 
@@ -79,12 +78,8 @@ def split(
             raise InputError("`out` needs a table to write.")
         n = _validate.count(int(rows), "rows")
         return _made(n, _array_codes(n, groups=groups, date=date, stratify=stratify), names, share, seed, folds, "")
-    from howsure.engines.items import is_table
-
     if not is_table(rows):
         raise InputError("give a path, a data frame or a number of rows.")
-    from howsure.engines.tables import Table
-
     with Table(rows) as table:
         groups = groups if table.log is None else table.log.groups(groups)
         for keyword, value in (("groups", groups), ("date", date), ("stratify", stratify)):
@@ -133,8 +128,6 @@ def _shares(parts: Mapping[str, float] | str | None, folds: int | None) -> tuple
 def _array_codes(n: int, **given: Any) -> Codes:
     import pyarrow as pa
 
-    from howsure.engines.coded import codes_of
-
     made: Codes = {}
     for name, values in given.items():
         if values is None:
@@ -158,8 +151,6 @@ def _array_codes(n: int, **given: Any) -> Codes:
 
 
 def _table_codes(table: Table, groups: str | None, date: str | None, stratify: str | None) -> tuple[int, Codes]:
-    from howsure.engines.coded import date_codes, n_rows, text_codes
-
     made: Codes = {}
     for name, column in (("groups", groups), ("stratify", stratify), ("date", date)):
         if column is not None:
@@ -225,7 +216,6 @@ def _made(
 
 def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list[Path]:
     """Write a split: a table per part in a folder, or folds as a column of one table."""
-    from howsure.engines.writing import ending, write_folds, write_parts
     from howsure.files import check_outputs, make_folder
 
     if made.is_folds and not is_folder(out):
@@ -242,7 +232,5 @@ def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list
 
 def is_folder(out: str | Path) -> bool:
     """Whether an output is meant as a folder: it is one, ends in a slash, or has no ending of a table."""
-    from howsure.engines.writing import KINDS
-
     endings = [s.lower() for s in Path(out).suffixes if s.lower() != ".gz"][-1:]
     return Path(out).is_dir() or str(out).endswith("/") or not endings or endings[0] not in KINDS

@@ -1,7 +1,6 @@
 """`howsure tagger`: train a tagger, check the calibration of its posterior, apply it."""
 
-from __future__ import annotations
-
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,10 @@ from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
 from howsure.evaluation.predictive import PredictiveStatistic
+from howsure.files import write_whole
 from howsure.models.taggers.crf import Crf
-from howsure.models.taggers.hmm import Hmm
+from howsure.models.taggers.features import tag_lexicon
+from howsure.models.taggers.hmm import Hmm, HmmCounts
 from howsure.models.taggers.tagger import Candidate, Tagger, TaggerTraining
 from howsure.models.taggers.temperature import FittedTemperature
 from howsure.models.taggers.temperature import fit_temperature as fitted_temperature
@@ -134,8 +135,6 @@ def cv_tagger(
     two a fold at least. The baseline gives each word its commonest tag in the training folds. `second` is what to read as the
     tags of a second annotator, whose accuracy is the ceiling.
     """
-    from collections import Counter, defaultdict
-
     from howsure.verbs.cross_validation import cross_validated
     from howsure.verbs.split import split
 
@@ -185,14 +184,11 @@ def _fits(
 ) -> Iterator[tuple[str, float, Tagger]]:
     """Taggers of a text (words, starts, tags), by what is tried: the setting's name, its value, and the tagger."""
     if method == "hmm":
-        from howsure.models.taggers.hmm import HmmCounts
-
         counts = HmmCounts(*text, rare=_validate.count(how["rare"], "rare") if how["rare"] else 0)
         given = how["pseudocount"]
         for value in (given,) if given is not None else PSEUDOCOUNTS_TRIED if has_dev else (0.01,):
             yield "pseudocount", value, counts.fit(pseudocount=value)
         return
-    from howsure.models.taggers.features import tag_lexicon
     from howsure.models.taggers.training import CrfTrainer
 
     other = None if how.get("lexicon") is None else tagged(how["lexicon"], None)
@@ -386,8 +382,6 @@ def write_parquet(table: Any, path: str) -> None:
     """To a Parquet file, whole or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from howsure.files import write_whole
 
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer)

@@ -1,9 +1,7 @@
 """`howsure count --to-label`: which items to label, drawn with known inclusion probabilities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +10,13 @@ from howsure.counting.design import Strata, cell_plan
 from howsure.counting.result import Drawn, DrawnStratum
 from howsure.counting.sample import strata_of_places
 from howsure.counting.tally import Cell, Tally
+from howsure.engines.counted import DrawWork, TallyWork, mixed
+from howsure.engines.engine import Engine, engine_of
+from howsure.engines.items import is_table, open_table
+from howsure.engines.writing import output, write_columns
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.verbs.count import Asked, Opened, key_notes, laid_out, opened_items
-
-if TYPE_CHECKING:
-    from howsure.engines.engine import Engine
 
 ADDED = ("stratum", "inclusion")  # columns of a drawn table
 
@@ -76,11 +75,6 @@ def to_label(
     >>> howsure.to_label(items, 100, prob="p").rows.column_names
     ['id', 'p', 'stratum', 'inclusion']
     """
-    from howsure.engines.counted import DrawWork, TallyWork, mixed
-    from howsure.engines.engine import Engine, engine_of
-    from howsure.engines.items import is_table, open_table
-    from howsure.engines.writing import output, write_columns
-
     wanted_n = _validate.count(n, "n")
     if not is_table(source):
         raise InputError("items to label are drawn from a table: give a path or a data frame.")

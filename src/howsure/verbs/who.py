@@ -1,7 +1,5 @@
 """`howsure explore --who`: agents and patients of verbs in a corpus, without a lexicon, and the lines they stand in."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

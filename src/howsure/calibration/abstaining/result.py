@@ -1,14 +1,12 @@
 """The result of `howsure.abstain`: when to answer, what that promises, and what other thresholds would give."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.curves.bins import clopper_pearson
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import RiskCoverage
@@ -61,6 +59,7 @@ class Abstention(Result):
 
     SHOWN = """verdict risk confidence_level n accuracy n_groups by certificates rests_on cut_offs costs risk_coverage
         prob notes"""
+    __repr__ = shown_as("risk={risk:g}, {certificates!r}")
 
     risk: float
     confidence_level: float
@@ -76,9 +75,6 @@ class Abstention(Result):
     rests_on: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     source: str = "arrays"
-
-    def __repr__(self) -> str:
-        return f"Abstention(risk={self.risk:g}, {self.certificates!r})"
 
     @property
     def title(self) -> str:

@@ -12,8 +12,6 @@ H_{j-1} if that was rejected; w is spread evenly over `STARTS` places. All that 
 several starts, so that a few early mistakes among the surest items do not end it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, log, log1p
 

@@ -1,7 +1,5 @@
 """Models scored on the same rows: who is better calibrated, who has the better score, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -9,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record, Result, drawn_by, plain
+from howsure._result import Record, Result, drawn_by, plain, shown_as
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
@@ -38,8 +36,7 @@ class Pair(Record):
     brier: Difference
     log_loss: Difference | None  # None where some row makes a log loss infinite
 
-    def __repr__(self) -> str:
-        return f"Pair({self.a} - {self.b}: squared calibration error {self.error_squared!r})"
+    __repr__ = shown_as("{a} - {b}: squared calibration error {error_squared!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """The bins a reader sees: equal mass, equal width or isotonic, always unions of the sketch's cells."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +9,7 @@ import numpy as np
 from howsure._result import records
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, fold_widths
 
 REPLICATES = 500  # of the consistency band
 MOST_BINS = 2_000  # with a band: more than anyone looks at
@@ -135,8 +133,6 @@ def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float
 
 
 def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
-    from howsure.kernels.cells import fold_widths
-
     table = sketch.widths if sketch.widths is not None else fold_widths(sketch.keys, sketch.counts, k)
     count = table[:, :, 0].sum(axis=1)
     total = (table[:, :, 1].sum(axis=1) * 2.0**26 + table[:, :, 2].sum(axis=1)) / 2.0**52

@@ -6,13 +6,11 @@ process averages over them). Bands are not drawn around the curve but around a r
 (`bands.py`); one band holds at each place, a wider one everywhere at once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from howsure._result import Record, records
+from howsure._result import Record, records, shown_as
 from howsure.calibration.curves.bands import (
     bootstrapped_band,
     gaussian_process_band,
@@ -44,6 +42,7 @@ class Curve(Record):
     """A smooth estimate of P(y = 1 | q) on a grid of q, with a band for each place and one for all places at once."""
 
     SHOWN = "kind smoothing points"
+    __repr__ = shown_as("{kind}, smoothing={smoothing}, n={n:,}")
 
     kind: str
     q: Floats
@@ -54,9 +53,6 @@ class Curve(Record):
     high_everywhere: Floats
     smoothing: float | None  # bandwidth, number of neighbours, or length scale
     n: int
-
-    def __repr__(self) -> str:
-        return f"Curve({self.kind}, smoothing={self.smoothing}, n={self.n:,})"
 
     @property
     def points(self) -> list[dict[str, float]]:

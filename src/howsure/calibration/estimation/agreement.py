@@ -6,8 +6,6 @@ by its moments (Σm/ΣK, and Σm(m-1)/ΣK(K-1) for E p²), then, on a grid, by `
 it is where it fits and find other shapes where it does not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

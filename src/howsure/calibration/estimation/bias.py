@@ -1,7 +1,5 @@
 """In which direction q is wrong: too high or too low overall, where, and whether it is too extreme."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,13 +5,11 @@ The script (Hendrycks et al.'s `calib_err`, β = 100, used by Humanity's Last Ex
 confident rows are ignored, though the sum is still divided by n.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from howsure._result import Result
+from howsure._result import Result, shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
 
@@ -22,15 +20,13 @@ class CopiedError(Result):
 
     DRAWN = "-it is one number; check the same rows for the curve"
     SHOWN = "value with_all_rows ignored n beta"
+    __repr__ = shown_as("{value:.4f}, ignoring {ignored:,} of {n:,} rows; {with_all_rows:.4f} with them")
 
     value: float
     with_all_rows: float
     ignored: int
     n: int
     beta: int
-
-    def __repr__(self) -> str:
-        return f"CopiedError({self.value:.4f}, ignoring {self.ignored:,} of {self.n:,} rows; {self.with_all_rows:.4f} with them)"
 
     @property
     def verdict(self) -> str:

@@ -10,8 +10,6 @@ Two views of one mean score over N rows:
 Scores are losses here (lower is better); `ScoringRule` holds the thesis's (g1, g2), which are to be maximised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

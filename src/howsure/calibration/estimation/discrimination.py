@@ -1,7 +1,5 @@
 """The likelihood-base-rate side of Murphy & Winkler: how q is distributed among positives and negatives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

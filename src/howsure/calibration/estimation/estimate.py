@@ -9,8 +9,6 @@ which only multiplies residuals of different rows. How fine the bins are is deci
 simulations: docs/evidence/theory.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

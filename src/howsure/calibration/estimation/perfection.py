@@ -5,8 +5,6 @@ score test finds a shift or a wrong slope with little data. Where little is at s
 ones) the limit laws are wrong, and the p-values are those of simulated labels, y ~ Bernoulli(q).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import pi, sqrt, tan

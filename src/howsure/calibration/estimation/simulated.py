@@ -4,8 +4,6 @@ Cells are pooled into lots of nearly one q, whose number of ones is binomial und
 order of q, so the same sketch always gives the same p-values.
 """
 
-from __future__ import annotations
-
 from math import exp
 
 import numpy as np

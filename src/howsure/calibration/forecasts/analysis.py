@@ -1,7 +1,5 @@
 """From a sketch of PIT values to the result: every number of `howsure.check_continuous` is put together here."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

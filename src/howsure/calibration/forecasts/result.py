@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from howsure._result import Record, Result, drawn_by, records
+from howsure._result import Record, Result, drawn_by, records, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import PerfectionTest, p_words
 from howsure.calibration.forecasts.uniformity import EcdfDifference
@@ -46,12 +46,10 @@ class Coverage(Record):
     """How many outcomes a central interval held, with the Clopper-Pearson interval of that share."""
 
     SHOWN = "nominal *observed"
+    __repr__ = shown_as("{nominal:.4g}: {observed!r}")
 
     nominal: float
     observed: Estimate
-
-    def __repr__(self) -> str:
-        return f"Coverage({self.nominal:.4g}: {self.observed!r})"
 
 
 @dataclass(frozen=True, slots=True)

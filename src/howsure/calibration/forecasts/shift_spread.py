@@ -7,8 +7,6 @@ random places. S draws place y among themselves, not F(y) on a scale: the k-th l
 quantile of the forecast, and the fit allows for that.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from math import exp, log, sqrt
 

@@ -5,8 +5,6 @@ probability wanted (Säilynoja, Bürkner & Vehtari 2022). That probability is ex
 points are Poisson counts given their total, and those advance by convolution (Moscovich & Nadler 2017).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from math import erfc, exp, log, sqrt

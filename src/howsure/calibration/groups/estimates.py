@@ -5,8 +5,6 @@ R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b). The estimate T = Σ_b a_b (S_b² -
 share cannot pass for miscalibration.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

@@ -5,8 +5,6 @@ is that of the whole procedure, choice included: for each fold the method is the
 picking a winner does not flatter it. Nor does accepting it: an accepted gain is the one given acceptance, a declined one that given the refusal (`gain.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

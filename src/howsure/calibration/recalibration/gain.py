@@ -5,11 +5,10 @@ rows say how skewed they are. A gain that is reported because it was clear is on
 therefore those of the law that is left when the gains that would not have been reported are taken away.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, log, sqrt
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ class MeanGain:
     count: Floats  # units pooled into one
 
     @classmethod
-    def of(cls, values: Floats, clusters: NDArray[np.int64] | None) -> MeanGain:
+    def of(cls, values: Floats, clusters: NDArray[np.int64] | None) -> Self:
         """Rows are units unless they belong to clusters, numbered from 0."""
         if clusters is None:
             total, size = np.asarray(values, np.float64), np.ones(len(values))

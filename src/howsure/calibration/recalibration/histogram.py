@@ -1,7 +1,5 @@
 """Histogram recalibration: plain, and as shifts of the Platt curve."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Isotonic recalibration: plain, and blended with Platt, safe near 0 and 1 and as smooth as the data ask for."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

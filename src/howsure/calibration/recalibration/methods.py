@@ -1,7 +1,5 @@
 """Which methods there are, and how a saved one is read back: JSON with a format and a version, never code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Parametric recalibrators: identity, Platt scaling, temperature, beta calibration and vector scaling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

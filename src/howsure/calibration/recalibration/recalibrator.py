@@ -4,8 +4,6 @@ The interface is scikit-learn's (`fit`, `transform`, `predict_proba`, `predict`,
 pipelines and cross-validation work) without importing it. Settings are given once and read-only; what was fitted ends in `_`.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import sys

@@ -1,7 +1,5 @@
 """The result of `howsure.recalibrate`: the recalibrator, what it gains on rows it has not seen, and words for it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

@@ -11,8 +11,6 @@
 | `judge` | the probability that a judge gives |
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

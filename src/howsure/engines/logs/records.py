@@ -1,7 +1,5 @@
 """The records of log files, one at a time: JSON lines, one JSON document, or inspect_ai's zipped `.eval`."""
 
-from __future__ import annotations
-
 import glob
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A log as a table: its records become rows of a Parquet file, a batch at a time, and what was skipped is said."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Whom to trust: each annotator against what the others say, with the evidence for rejecting one; and how many labels an item needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -9,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.evaluation.annotation.agreement import (
     AGREEING,
     DISAGREEING,
@@ -48,8 +46,7 @@ class Annotator(Record):
     verdict: str  # keep, reject or unclear
     evidence: str
 
-    def __repr__(self) -> str:
-        return f"Annotator({self.name}: {self.verdict}, {self.evidence})"
+    __repr__ = shown_as("{name}: {verdict}, {evidence}")
 
 
 def judged_annotators(

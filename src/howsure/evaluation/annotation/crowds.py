@@ -5,13 +5,12 @@ of the others. EM starts at each item's shares of votes, so that it is determini
 sparse matrix of ones, (items, annotators × labels).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from howsure._result import shown_as
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
 from howsure.processes import Progress
@@ -31,8 +30,7 @@ class MajorityVote:
     tied: np.typing.NDArray[np.bool_]
     leaders: Floats  # (items, labels): 1/m for each of m labels that lead, else 0
 
-    def __repr__(self) -> str:
-        return f"MajorityVote({len(self.label):,} items, {self.n_ties:,} ties)"
+    __repr__ = shown_as("{#label:,} items, {n_ties:,} ties")
 
     @property
     def n_ties(self) -> int:

@@ -3,14 +3,12 @@
 Every pair of ratings of one item is a row (pair of annotators, label, label); rows are summed, never looped over.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.evaluation.annotation import agreement
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
@@ -33,8 +31,7 @@ class ConfusedLabels(Record):
     chance: float  # the share that chance would give them
     n_items: int
 
-    def __repr__(self) -> str:
-        return f"ConfusedLabels({self.a} / {self.b}: {self.share:.1%} of disagreement, chance {self.chance:.1%})"
+    __repr__ = shown_as("{a} / {b}: {share:.1%} of disagreement, chance {chance:.1%}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +39,12 @@ class DisputedItem(Record):
     """An item and its votes, commonest first."""
 
     SHOWN = "item disagreement n votes=by_label"
+    __repr__ = shown_as("{item}: {described}")
 
     item: str
     disagreement: float  # share of pairs of ratings that differ
     n: int
     votes: tuple[tuple[str, int], ...]
-
-    def __repr__(self) -> str:
-        return f"DisputedItem({self.item}: {self.described})"
 
     @property
     def described(self) -> str:
@@ -114,8 +109,7 @@ class AnnotatorPair(Record):
     observed: float
     coefficients: tuple[agreement.Coefficient, ...]  # Cohen's κ, Scott's π, and weighted κ where labels have an order
 
-    def __repr__(self) -> str:
-        return f"AnnotatorPair({self.a}, {self.b}: {self.coefficients[0]!r}, n={self.n:,})"
+    __repr__ = shown_as("{a}, {b}: {coefficients[0]!r}, n={n:,}")
 
     @property
     def kappa(self) -> agreement.Coefficient:

@@ -1,7 +1,5 @@
 """Who gave which item which label: three parallel arrays of codes, sorted, and the names behind the codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

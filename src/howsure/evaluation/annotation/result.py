@@ -1,14 +1,12 @@
 """What `howsure agree` found: agreement, where it fails and, for crowds, one label per item and whom to trust."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
@@ -33,8 +31,7 @@ class GoldCheck(Record):
     difference: Difference  # Dawid-Skene less majority, paired
     calibration: Calibration | MulticlassCalibration | None  # of the model's probabilities
 
-    def __repr__(self) -> str:
-        return f"GoldCheck(majority {self.majority!r}, Dawid-Skene {self.dawid_skene!r}, n={self.n:,})"
+    __repr__ = shown_as("majority {majority!r}, Dawid-Skene {dawid_skene!r}, n={n:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +47,7 @@ class Crowd:
     smoothing: float
     gold: GoldCheck | None = None
 
-    def __repr__(self) -> str:
-        return f"Crowd({self.model!r}, {len(self.rejected)} to reject of {len(self.annotators)})"
+    __repr__ = shown_as("{model!r}, {#rejected} to reject of {#annotators}")
 
     @property
     def rejected(self) -> tuple[Annotator, ...]:
@@ -71,6 +67,7 @@ class Agreement(Result):
     SHOWN = """verdict n_labels=ratings.n_labels n_items=ratings.n_items n_pairable_items=n_pairable
         n_annotators=ratings.n_annotators n_groups labels=ratings.labels confidence_level left_out observed_agreement=observed
         coefficients pairs confused_labels=confused disputed_items=disputed notes crowd=crowd_data"""
+    __repr__ = shown_as("{alpha!r}, observed {observed!r}, {ratings!r}")
 
     ratings: Ratings
     n_pairable: int  # items with two labels or more
@@ -84,9 +81,6 @@ class Agreement(Result):
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     ordered: bool = False  # an order was given: agreement is judged by ordinal α
-
-    def __repr__(self) -> str:
-        return f"Agreement({self.alpha!r}, observed {self.observed!r}, {self.ratings!r})"
 
     @property
     def fleiss(self) -> Coefficient:

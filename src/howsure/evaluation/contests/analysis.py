@@ -1,7 +1,5 @@
 """From label numbers of several systems to a `Contest`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -4,8 +4,6 @@ Accuracy, F1, macro-F1 and span F1 are one form, the mean over classes of 2H/Z: 
 the rows for accuracy). Classes with Z = 0 are 0/0 and are not in the mean, which is then scikit-learn's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,20 +41,20 @@ class Contrast:
         return float(differences(self.totals[None, :], self.n_classes)[0])
 
 
-def contrast(units: Units, metric: str, positive: int | None, a: int = 0, b: int = 1) -> Contrast:
+def contrast(units: Units, metric: str, positive: int | None) -> Contrast:
     """What the difference of two systems depends on, units that are alike put together."""
     from scipy.sparse import csr_array, hstack
 
     gold, pred, hit = units.gold, units.pred, units.hit
     if metric == "f1":
         assert positive is not None
-        blocks = [m[:, [positive]] for s in (a, b) for m in (hit[s], gold + pred[s])]
+        blocks = [m[:, [positive]] for s in (0, 1) for m in (hit[s], gold + pred[s])]
     elif metric == "macro-f1":
-        blocks = [m for s in (a, b) for m in (hit[s], gold + pred[s])]
+        blocks = [m for s in (0, 1) for m in (hit[s], gold + pred[s])]
     else:
         size = gold.sum(axis=1)
         blocks = []
-        for s in (a, b):
+        for s in (0, 1):
             below = 2.0 * size if metric == "accuracy" else size + pred[s].sum(axis=1)
             blocks += [csr_array(np.asarray(m).reshape(-1, 1)) for m in (hit[s].sum(axis=1), below)]
         if metric == "accuracy":  # both denominators are one: what both have right cancels

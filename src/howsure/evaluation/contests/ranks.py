@@ -5,8 +5,6 @@ their half-widths are c √(V_ij + v), c the quantile of the largest |difference
 with the covariance of the systems. Formulas and simulations: docs/evidence/theory.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt

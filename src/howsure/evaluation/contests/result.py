@@ -1,11 +1,9 @@
 """Systems' labels on the same items: which is better, by how much, and how surely. The result of `howsure compare --pred`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.comparing.result import Comparison
 from howsure.calibration.estimation.intervals import Estimate
@@ -32,6 +30,7 @@ class Duel(Record):
 
     SHOWN = """a b effect_size=difference.value difference adjusted_p_value tests bootstrap power
         only_a_right=a_only only_b_right=b_only share_of_runs?"""
+    __repr__ = shown_as("{a} - {b}: {difference!r}")
 
     a: str
     b: str
@@ -43,9 +42,6 @@ class Duel(Record):
     a_only: int | None = None  # rows that only `a` has right
     b_only: int | None = None
     share_of_runs: float | None = None  # of the variance, where items are answered several times
-
-    def __repr__(self) -> str:
-        return f"Duel({self.a} - {self.b}: {self.difference!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,12 @@ For accuracy the law of the swapped difference is exact: S = Σ ±d_g, d_g being
 g. With a row a group this is McNemar's exact test; with documents it is McNemar's test made robust to groups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, sqrt
 
 import numpy as np
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.calibration.estimation.intervals import normal_quantile
 from howsure.evaluation.contests.contrast import Contrast, at_least, differences, exact_difference
 from howsure.kernels import special
@@ -29,8 +27,7 @@ class Test(Record):
     p_value: float
     statistic: float | None = None
 
-    def __repr__(self) -> str:
-        return f"Test({self.name}, p = {self.p_value:.3g})"
+    __repr__ = shown_as("{name}, p = {p_value:.3g}")
 
 
 def mcnemar(a_only: int, b_only: int) -> tuple[Test, Test]:
@@ -131,8 +128,7 @@ class Bootstrap(Record):
     high: float
     samples: int
 
-    def __repr__(self) -> str:
-        return f"Bootstrap({self.difference:+.4g} [{self.low:+.4g}, {self.high:+.4g}], p = {self.p_value:.3g})"
+    __repr__ = shown_as("{difference:+.4g} [{low:+.4g}, {high:+.4g}], p = {p_value:.3g}")
 
 
 def paired_bootstrap(

@@ -1,7 +1,5 @@
 """From label numbers to a `Score`."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -5,8 +5,6 @@ A metric is a function of the totals; its gradient turns every unit into its inf
 n* = θ(1-θ)/Var θ: for accuracy, precision and recall of independent rows exactly Wilson's. Formulas: docs/evidence/theory.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
@@ -119,11 +117,9 @@ def correction(n_units: int, clustered: bool) -> float:
     return n_units / (n_units - 1) if clustered and n_units > 1 else 1.0
 
 
-def estimated(
-    m: Average, units: Units, confidence_level: float, system: int = 0, rows: float | None = None
-) -> Estimate:
+def estimated(m: Average, units: Units, confidence_level: float, rows: float | None = None) -> Estimate:
     """An average with its interval; `rows` stand in for the effective number where the variance is 0."""
-    spread = variance(influence(m, units, system), units)
+    spread = variance(influence(m, units), units)
     return interval(m.value, spread, units.n, units.clustered, confidence_level, rows)
 
 

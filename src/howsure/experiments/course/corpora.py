@@ -1,7 +1,5 @@
 """The course notes' examples on real corpora: the restaurant transcript, newswire by order, and who wrote it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

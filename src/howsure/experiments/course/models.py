@@ -1,7 +1,5 @@
 """The course notes' numbers on language models: bigram tables, smoothing, entropy and perplexity."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The tables of the course notes: evaluation, agreement, significance and n-gram models, with the public verbs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figure 1: the probabilities of "is this token NN?" are skewed; equally wide bins against equally filled ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

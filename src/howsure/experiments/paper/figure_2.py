@@ -1,7 +1,5 @@
 """Figure 2: naive Bayes against logistic regression on tweets labelled by their emoticons."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Figure 3: HMM against CRF of the same accuracy, every tag of every token asked about."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

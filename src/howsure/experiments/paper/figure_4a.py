@@ -1,7 +1,5 @@
 """Figure 4a: HMM against CRF, each tag by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

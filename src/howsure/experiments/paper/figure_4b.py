@@ -1,7 +1,5 @@
 """Figure 4b: HMM against CRF, pairs of tags of two consecutive words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The paper asks all pairs of mentions that its system found (4.3 million in 404 d
 1,000 sampled clusterings. Here they are exact as well, on found and on gold mentions, and documents are what is independent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figure 6: documents per period that describe an attack by an actor, with credible bands (§6)."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, astuple, dataclass
 from datetime import date
 from itertools import combinations, pairwise
@@ -184,7 +182,7 @@ def findings(
     """The claims in the paper's order."""
     made = [
         unreal({q: over_time(c) for q, c in laid.items()}, every),
-        two_actors({q: between_actors(c) for q, c in laid.items()}, every),
+        unreal({q: between_actors(c) for q, c in laid.items()}, every, "figure-6/two-actors"),
         normal([c for cells in laid.values() for c in cells]),
     ]
     if "few" in others:
@@ -197,25 +195,14 @@ def findings(
     return tuple(made)
 
 
-def _unsure(changes: dict[str, Changes], every: str) -> tuple[Verdict, dict[str, Any]]:
-    """Whether the posterior leaves open a twentieth of the differences that one-best counts show; and their numbers."""
+def unreal(changes: dict[str, Changes], every: str, claim: str = "figure-6/unreal") -> Finding:
+    """Bumps of a one-best line, or who did more: whether the posterior leaves open a twentieth of such differences."""
     n, sure, overlapping, both = (sum(c) for c in zip(*map(astuple, changes.values()), strict=True))
     told = "; ".join(f"{q}: {c.n - c.sure} of {c.n}" for q, c in changes.items())
     share = 1 - sure / n if n else 0.0
     made = {"n": n, "sure": sure, "overlapping": overlapping, "both": both, "share": share}
-    return "not tested" if not n else held(share >= 0.05), {**made, "unsure": n - sure, "told": told, "every": every}
-
-
-def unreal(changes: dict[str, Changes], every: str) -> Finding:
-    """Bumps of a one-best line."""
-    verdict, numbers = _unsure(changes, every)
-    return finding_on("figure-6/unreal", verdict, numbers)
-
-
-def two_actors(changes: dict[str, Changes], every: str) -> Finding:
-    """Who did more, and whether overlapping intervals answer that."""
-    verdict, numbers = _unsure(changes, every)
-    return finding_on("figure-6/two-actors", verdict, numbers)
+    verdict: Verdict = "not tested" if not n else held(share >= 0.05)
+    return finding_on(claim, verdict, {**made, "unsure": n - sure, "told": told, "every": every})
 
 
 def normal(laid: list[Cell]) -> Finding:

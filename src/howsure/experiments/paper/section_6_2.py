@@ -4,9 +4,8 @@ The paper read such documents. Here the kinds of doubt are computed from each an
 shares can be set beside those of sure answers; of the documents only names and numbers are kept.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,12 +100,9 @@ def doubts(found: Exploration) -> list[Doubt]:
         d["id"]: d
         for d in read_table(found.folder, "documents", ["id", "text", "token_starts", "token_ends", "sentence_starts"])
     }
-    rivals: dict[str, int] = {}
-    answers: dict[tuple[str, str], float] = {}
-    for row in read_table(found.folder, "events", ["id", "actor", "probability"]):
-        if row["probability"] > 0:
-            answers[row["id"], row["actor"]] = row["probability"]
-            rivals[row["id"]] = rivals.get(row["id"], 0) + 1
+    rows = read_table(found.folder, "events", ["id", "actor", "probability"])
+    answers = {(r["id"], r["actor"]): r["probability"] for r in rows if r["probability"] > 0}
+    rivals = Counter(document for document, _ in answers)
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for chain in read_table(found.folder, "chains"):
         key = chain["id"], chain["actor"]

@@ -5,8 +5,6 @@ loss: of the marginals on the training text itself, and of those on a held-out f
 temperature, fitted to the same fold, stands beside them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

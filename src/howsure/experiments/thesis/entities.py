@@ -5,8 +5,6 @@ taggers gives a probability of 0.001 or more and of every gold span; all taggers
 GUM's, named or not, the outermost ones: types of mentions as B-, I- and O tags.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -11,8 +11,6 @@ The score is S(β) = N⁻¹ Σ n_b d_b² over bins of β rows, d_b the mean of y
 what the bins can see of the miscalibration, plus noise. Beside it stands the debiased estimate of θ² of `howsure.check`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any

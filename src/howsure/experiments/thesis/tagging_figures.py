@@ -4,8 +4,6 @@ Asked is whether a word has the commonest kind of tag: NN in newswire, V in twee
 likelihood and the CRFs with L2; all are trained on the whole training text, so that their accuracies differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

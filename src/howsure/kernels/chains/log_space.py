@@ -4,8 +4,6 @@ A chain's weight is exp(initial[y₁] + Σ scores[t, y_t] + Σ transitions[y_{t-
 log α_t is kept normalised, Σ_j α_t[j] = 1, with log c_t what was divided out: log Z = Σ log c_t + log Σ_j α_L[j] F[j].
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

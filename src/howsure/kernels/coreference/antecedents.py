@@ -4,8 +4,6 @@ A[i, k] = P(a_i = k) for k < i, new[i] = P(a_i = NEW), rows independent. A clust
 the edges (i, a_i). Later mentions never merge earlier clusters, so Q[i, :i] = A[i, :i] Q[:i, :i].
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Pair (i, j), j < i, is row i(i-1)/2 + j of `codes`. Its hidden units get U_i + V
 is computed once for each mention, and only the sum and the largest of it and 0 for each pair.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

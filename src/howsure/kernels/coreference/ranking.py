@@ -4,8 +4,6 @@ A feature is a 64-bit value; its weight is w[index(value)]. Values are made by a
 the template and multiples of K1 and K2 for the kinds of the two mentions; `coref_compiled` makes the same ones.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The n-gram kernels behind one door: compiled for real work, interpreted for a small text on a fresh machine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from howsure.kernels.compiling import KERNELS, is_cached, ready

@@ -1,7 +1,5 @@
 """The kernels of trees behind one door: compiled for real work, interpreted where that is quicker than compiling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from howsure.kernels.compiling import KERNELS, is_cached, ready

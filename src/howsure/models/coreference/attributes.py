@@ -1,7 +1,5 @@
 """What is known of each mention of a document, as strings and small numbers: the stuff coreference features are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any

@@ -7,8 +7,6 @@ Three kinds of templates, each by name and switchable:
 Each feature counts bare, with the mention's kind, and with the kinds of both; a pronoun is a kind of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ A short name knows what longer names that contain it know ("Jones" what "Mary Jo
 clustering, so that antecedents stay independent given the features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

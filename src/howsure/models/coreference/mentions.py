@@ -1,7 +1,5 @@
 """Mentions of entities: their heads and kinds, and finding them in dependency parses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,11 +4,9 @@ A pair's score is Σ_k o_k max(0, (U_i + V_j + Σ_c E_c)_k), with U_i and V_j li
 E_c a row for each code of each relation; NEW's is the same of one mention. Trained on the likelihood of the gold antecedents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +35,7 @@ class Network:
     bias: Units
 
     @classmethod
-    def started(cls, dimensions: int, relations: int, size: int, rng: np.random.Generator) -> Network:
+    def started(cls, dimensions: int, relations: int, size: int, rng: np.random.Generator) -> Self:
         """Small random weights."""
 
         def normal(scale: float, *shape: int) -> Units:

@@ -9,8 +9,6 @@
 Words need not be cut alike: characters other than white space are counted on both sides, and must be the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

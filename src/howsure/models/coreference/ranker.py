@@ -3,14 +3,12 @@
 Scores of antecedents are the mean of the log-linear model's and the network's, each trained on its own.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +101,7 @@ class CorefModel:
             pair, new = (pair + beside) / 2.0, (new + beside_new) / 2.0
         return pair_posterior(pair / temperature, new / temperature, name)
 
-    def with_temperature(self, temperature: float) -> CorefModel:
+    def with_temperature(self, temperature: float) -> Self:
         """The same weights, their scores divided by `temperature`."""
         return replace(self, temperature=temperature)
 
@@ -122,7 +120,7 @@ class CorefModel:
         save_model(path, KIND, VERSION, settings, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> CorefModel:
+    def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         names = ("mention_templates", "relation_templates", "crosses")
         settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={n: n for n in names})

@@ -1,7 +1,5 @@
 """How two mentions stand to each other, as small codes: a function for each named template, vectorised over pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ARPA files: what KenLM, SRILM and others read and write. log10, nine decimals; -99 stands for probability 0."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,15 +1,14 @@
 """Who wrote it, and in which language? P(class | text) by Bayes' rule from a language model for each class."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.models.ngrams.model import ARRAYS, LanguageModel
 from howsure.models.ngrams.training import trained
@@ -35,8 +34,7 @@ class NgramClassifier:
     log_prior: np.ndarray
     settings: dict[str, Any]
 
-    def __repr__(self) -> str:
-        return f"NgramClassifier({len(self.classes)} classes, order {self.settings['order']}, {self.settings['units']})"
+    __repr__ = shown_as("{#classes} classes, order {settings[order]}, {settings[units]}")
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -61,7 +59,7 @@ class NgramClassifier:
         save_model(path, KIND, VERSION, about, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> NgramClassifier:
+    def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         settings, _ = load_model(path, KIND, VERSION, {}, lists={"classes": "class"})
         classes = tuple(settings["classes"])

@@ -1,14 +1,12 @@
 """Two models on the same text: the paired difference in bits a word, tested over sentences."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from howsure._result import Result, drawn_by, finite
+from howsure._result import Result, drawn_by, finite, shown_as
 from howsure.errors import InputError
 from howsure.models.ngrams.evaluation import LN2, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
@@ -36,8 +34,7 @@ class ModelComparison(Result):
     better_sentences: int  # sentences that A finds likelier
     confidence_level: float
 
-    def __repr__(self) -> str:
-        return f"ModelComparison({self.difference:+.4f} bits a word, p={self.p_value:.3g})"
+    __repr__ = shown_as("{difference:+.4f} bits a word, p={p_value:.3g}")
 
     @property
     def verdict(self) -> str:

@@ -1,7 +1,5 @@
 """How well a model predicts a text: cross-entropy, perplexity, bits, next-word accuracy; and two models compared."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Result, drawn_by, finite
+from howsure._result import Result, drawn_by, finite, shown_as
 from howsure.errors import InputError
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
@@ -49,8 +47,7 @@ class Surprise:
         """2 to the per-word cross-entropy."""
         return _power(self.per_word)
 
-    def __repr__(self) -> str:
-        return f"Surprise(perplexity {self.perplexity:.4g}, {self.words:,} words)"
+    __repr__ = shown_as("perplexity {perplexity:.4g}, {words:,} words")
 
     def to_dict(self) -> dict[str, Any]:
         """Words, bits, cross-entropy and perplexity with limits; None for infinite or missing."""
@@ -67,6 +64,7 @@ class Evaluation(Result):
     SHOWN = """verdict model text sentences *all_words without_oov=known_words without_ends=no_ends
         without_oov_and_ends=known_no_ends out_of_vocabulary probability_zero=impossible next_word_accuracy
         bits_per_character matched_order=matched confidence_level"""
+    __repr__ = shown_as("perplexity {all_words.perplexity:.4g}, {all_words.words:,} words")
     model: str
     text: str
     sentences: int
@@ -81,9 +79,6 @@ class Evaluation(Result):
     matched: tuple[int, ...]  # tokens whose probability came from an n-gram of order 1, 2, …
     confidence_level: float
     smoothing: str
-
-    def __repr__(self) -> str:
-        return f"Evaluation(perplexity {self.all_words.perplexity:.4g}, {self.all_words.words:,} words)"
 
     @property
     def perplexity(self) -> float:

@@ -5,8 +5,6 @@ Estimators that spread the rest evenly over words (Laplace, Good-Turing) have th
 uniform. Contexts that begin with <s> are whole however short, and treated like those of the highest order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property

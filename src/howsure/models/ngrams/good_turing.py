@@ -4,15 +4,13 @@ r* = (r+1) N_{r+1} / N_r, and N_1/N_0 for what was not seen, N_0 = V^n - (n-gram
 the adjusted counts of its n-grams over their sum.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.kernels.cells import Floats
 from howsure.models.ngrams.form import Counts, Estimate, empty, flat_children
 
@@ -24,6 +22,7 @@ class AdjustedCounts(Record):
     """Adjusted counts of the counts r that occur, the mass p0 of all that was not seen, and how it was smoothed."""
 
     SHOWN = "r n_r adjusted p0"
+    __repr__ = shown_as("p0={p0:.7f}, {#r} counts")
 
     r: NDArray[np.int64]
     n_r: NDArray[np.int64]
@@ -31,9 +30,6 @@ class AdjustedCounts(Record):
     p0: float
     slope: float | None = None  # of log Z on log r
     intercept: float | None = None
-
-    def __repr__(self) -> str:
-        return f"AdjustedCounts(p0={self.p0:.7f}, {len(self.r)} counts)"
 
     @property
     def probabilities(self) -> Floats:

@@ -1,13 +1,11 @@
 """An n-gram language model: a vocabulary, the n-grams seen, and their probabilities in back-off form."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,12 +192,12 @@ class LanguageModel:
         save_model(path, KIND, VERSION, {**self.settings, "order": self.order}, self.saved_arrays(), mapped=True)
 
     @classmethod
-    def load(cls, path: str | Path) -> LanguageModel:
+    def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         return cls.of_saved(*load_model(path, KIND, VERSION, ARRAYS, mapped=True), path)
 
     @classmethod
-    def of_saved(cls, settings: dict[str, Any], arrays: dict[str, Any], path: str | Path) -> LanguageModel:
+    def of_saved(cls, settings: dict[str, Any], arrays: dict[str, Any], path: str | Path) -> Self:
         """The model of these settings and arrays, if they fit together; `path` is for the error."""
         try:
             ends = arrays["ends"].astype(np.int64)

@@ -1,7 +1,5 @@
 """The smoothings by name: additive, discounting, backing off, interpolation; each writes its probabilities in back-off form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,17 +6,15 @@ is decoded as a whole: the candidates of its words form a lattice, and the forwa
 each candidate's posterior probability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.data import table
 from howsure.errors import InputError
 from howsure.kernels.ngrams.edits_compiled import align_pair, channel_costs, edit_distances, ready_edits
@@ -50,11 +48,10 @@ class ErrorModel:
     swap: np.ndarray
     pairs: int
 
-    def __repr__(self) -> str:
-        return f"ErrorModel({self.pairs:,} pairs)"
+    __repr__ = shown_as("{pairs:,} pairs")
 
     @classmethod
-    def of_counts(cls, tables: NDArray[np.float64], pairs: int) -> ErrorModel:
+    def of_counts(cls, tables: NDArray[np.float64], pairs: int) -> Self:
         """From counts of steps, copies on the diagonal of `change`; every step gets half an occurrence more, a copy twenty."""
         change, drop, put, swap = tables + SMOOTHING
         change[np.diag_indices(N_CODES)] += COPIES - SMOOTHING

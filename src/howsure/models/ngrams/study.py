@@ -1,7 +1,5 @@
 """Every smoothing at every order on the same text: which predicts best, chosen on dev text and reported on test text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,12 +1,10 @@
 """Text to a language model: vocabulary, counts, smoothing."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +70,7 @@ class Counted:
         closed: bool = False,
         memory: int = MEMORY,
         progress: Progress | None = None,
-    ) -> Counted:
+    ) -> Self:
         """Read and count a text; without `units` those that suit it (`natural_units`)."""
         if not 1 <= order <= MOST_ORDER:
             raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")

@@ -1,7 +1,5 @@
 """Using a model: sampling text, the next word, probabilities of sentences, ranking hypotheses, adjusted counts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Parsers by kind, what they read, their temperatures, and what training one returns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -10,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Training
+from howsure._result import Training, shown_as
 from howsure.corpora.bracketed import Treebank, read_bracketed
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.document import Document
@@ -47,14 +45,12 @@ class ParserTraining(Training):
     """A trained parser."""
 
     SHOWN = "verdict kind=model.kind labels=model.labels n_sentences n_words settings=model.settings temperature"
+    __repr__ = shown_as("{model!r}")
 
     model: Parser = field(repr=False)
     n_sentences: int
     n_words: int
     temperature: FittedTemperature | None = None
-
-    def __repr__(self) -> str:
-        return f"ParserTraining({self.model!r})"
 
     @property
     def verdict(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import not_last
@@ -45,8 +46,7 @@ class Hmm:
 
     kind = "hmm"
 
-    def __repr__(self) -> str:
-        return f"Hmm({len(self.tags)} tags, {len(self.symbols):,} words and classes)"
+    __repr__ = shown_as("{#tags} tags, {#symbols:,} words and classes")
 
     def posterior(self, words: Sequence[str], starts: Any) -> ChainPosterior:
         """The posterior over tag sequences of sentences, their words one after another."""

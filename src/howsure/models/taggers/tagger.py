@@ -1,11 +1,9 @@
 """What training a tagger returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
-from howsure._result import Record, Training, drawn_by
+from howsure._result import Record, Training, drawn_by, shown_as
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.models.taggers.temperature import FittedTemperature
@@ -28,6 +26,7 @@ class TaggerTraining(Training):
 
     SHOWN = """verdict kind=model.kind tags=model.tags n_sentences n_tokens n_dev_tokens=n_dev dev_accuracy tried
         temperature converged"""
+    __repr__ = shown_as("{model!r}, dev accuracy {dev_accuracy}")
 
     model: Tagger = field(repr=False)
     n_sentences: int
@@ -35,9 +34,6 @@ class TaggerTraining(Training):
     tried: tuple[Candidate, ...]
     temperature: FittedTemperature | None = None
     n_dev: int | None = None
-
-    def __repr__(self) -> str:
-        return f"TaggerTraining({self.model!r}, dev accuracy {self.dev_accuracy})"
 
     @property
     def chosen(self) -> Candidate:

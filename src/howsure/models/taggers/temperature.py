@@ -4,15 +4,13 @@ Every marginal, pair, span and sample of the tempered posterior stays consistent
 chain. Fitted to the likelihood of the gold sequences, or to the Brier score of one question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import Record
+from howsure._result import Record, shown_as
 from howsure.errors import InputError
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain import ChainPosterior
@@ -30,8 +28,7 @@ class FittedTemperature(Record):
     aim: str
     n: int
 
-    def __repr__(self) -> str:
-        return f"FittedTemperature({self.temperature:.4f}: {self.aim} {self.before:.5f} → {self.after:.5f})"
+    __repr__ = shown_as("{temperature:.4f}: {aim} {before:.5f} → {after:.5f}")
 
 
 def fit_temperature(

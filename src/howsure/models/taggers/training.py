@@ -1,7 +1,5 @@
 """Training a CRF: its loss, Σ -log P(gold) + c₂ |w|², the same as CRFsuite's; L-BFGS on all of it, or AdaGrad on batches of 100 sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from howsure.data import table
@@ -20,8 +21,6 @@ from howsure.report.text.layout import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from howsure.calibration.abstaining.result import Abstention
     from howsure.calibration.by_source import SourceCalibrations
     from howsure.calibration.estimation.intervals import Estimate

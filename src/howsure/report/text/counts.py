@@ -1,15 +1,8 @@
 """A count in words and tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from howsure.counting.result import percent, percent_range
+from howsure.calibration.estimation.intervals import Estimate
+from howsure.counting.result import CellCount, Counts, Drawn, Labelled, percent, percent_range
 from howsure.report.text.layout import and_more, cut, filled, joined, notes, printable
-
-if TYPE_CHECKING:
-    from howsure.calibration.estimation.intervals import Estimate
-    from howsure.counting.result import CellCount, Counts, Drawn, Labelled
 
 MOST_CELLS = 60
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from howsure.events.lexicons import lemma_hints
@@ -10,8 +11,6 @@ from howsure.report.text.layout import cut, filled, joined, printable
 from howsure.report.text.layout import notes as note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from howsure.events.exploration import Exploration
     from howsure.events.ranking import Ranking
 

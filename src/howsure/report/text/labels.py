@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from howsure.report.text.layout import WIDTH, and_more, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from howsure.calibration.comparing.difference import Difference
     from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.estimation.intervals import Estimate
@@ -168,7 +167,6 @@ def _pairs(a: Agreement) -> str:
         else f"{cut(shown[0].a, 30)} and {cut(shown[0].b, 30)}",
         f"  {'':<25} {'items':>6} {'agreed':>7} {'chance':>7} {'Cohen κ':>8}  interval",
     ]
-    empty: dict[str, int] = {}
     for p in shown:
         c = p.kappa
         name = f"{cut(p.a, 12)} / {cut(p.b, 12)}" if len(a.pairs) > 1 else ""
@@ -176,10 +174,9 @@ def _pairs(a: Agreement) -> str:
         chance = "" if c.expected is None else f"{c.expected:.3f}"
         interval = limits(c, ".3f")
         lines.append(f"  {name:<27} {p.n:>4,} {p.observed:>7.3f} {chance:>7} {value:>8}  {interval:<17}".rstrip())
-        if c.reason:
-            empty[c.reason] = empty.get(c.reason, 0) + 1
         if len(a.pairs) == 1:
             lines += [_one(x) for x in p.coefficients[1:]]
+    empty = dict.fromkeys(p.kappa.reason for p in shown if p.kappa.reason)
     lines += [filled(f"–: {reason}", "  ", "    ") for reason in empty]
     if len(a.pairs) > MOST_PAIRS:
         lines.append(f"  … {len(a.pairs) - MOST_PAIRS:,} more (--json lists all, with Scott's π and weighted κ)")

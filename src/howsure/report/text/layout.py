@@ -1,14 +1,10 @@
 """Words and numbers laid out for a terminal of 80 columns."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any
 
 from howsure._result import printable as printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Sized
 
 WIDTH = 80
 

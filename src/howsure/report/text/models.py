@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from howsure.report.text.calibration import bins_table, calibration_text, curve, slice_rows
@@ -10,8 +11,6 @@ from howsure.report.text.labels import score_text
 from howsure.report.text.layout import aligned, cut, filled, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from howsure.evaluation.coreference import CoreferenceScores
     from howsure.evaluation.model_checks import ClassifierCheck, CorefCheck, ParserCheck, TaggerCheck
     from howsure.evaluation.predictive import PredictiveStatistic

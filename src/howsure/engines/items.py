@@ -382,7 +382,7 @@ def group_numbers(values: pa.Array, name: str, need: str) -> NDArray[np.uint64]:
 
 def is_table(source: Any) -> bool:
     """Whether it is a path, a log or a data frame."""
-    return isinstance(source, str | Path | Log) or hasattr(source, "columns") or hasattr(source, "column_names")
+    return isinstance(source, str | Path | Log) or bool({"columns", "column_names"} & set(dir(source)))
 
 
 def is_spark_frame(source: Any) -> bool:

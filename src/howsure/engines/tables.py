@@ -353,6 +353,8 @@ def _arrow_column(series: Any) -> Any:
 
 
 def _arrow_table(frame: Any) -> Any:
+    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):  # a polars query that has not run
+        frame = frame.collect()
     try:
         return frame if isinstance(frame, pa.Table) else pa.table(frame)
     except (TypeError, ValueError, pa.ArrowException) as error:

@@ -82,10 +82,10 @@ def fold_layers(c: CrossValidation) -> list[Spec]:
     at = {
         "x": {"field": "fold", "type": "ordinal", "sort": None, "axis": {"labelAngle": 0}},
         "y": {"field": "accuracy", **y},
-        "color": {"field": "of", "type": "nominal", "title": None, "sort": None},
+        "color": coloured("of", [c.method, "baseline"], type="nominal", title=None),
     }
     band = layer([{"low": c.accuracy.low, "high": c.accuracy.high}], "rect", limits, opacity=0.15)
-    return [band, layer(records, "point", at, filled=True, size=60)]
+    return [band, points(records, at, 60)]
 
 
 def contest_figure(c: Contest) -> Spec:

@@ -57,13 +57,13 @@ def _environment() -> jinja2.Environment:
         loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(number=number, percent=lambda x: f"{100 * x:g}%", commas=lambda x: f"{x:,}")
-    environment.filters.update(headline=headline, statistic=statistic)
+    environment.filters.update(headline=headline, statistic=statistic, signed=lambda x: f"{x:+z.4f}")
     return environment
 
 
 def number(value: float | None, places: int = 4) -> str:
-    """A number for people; a dash where there is none."""
-    return "–" if value is None else f"{value:.{places}f}"
+    """A number for people, never -0.0000; a dash where there is none."""
+    return "–" if value is None else f"{value:z.{places}f}"
 
 
 def headline(verdict: str) -> Markup:

@@ -127,7 +127,7 @@ def brier(m: Moments, confidence_level: float) -> Estimate:
     """The Brier score."""
     mean = float(m.plan.means[1])
     low, high = _mean_interval(m, mean, m.squares.brier, confidence_level)
-    return Estimate(mean, max(low, 0.0), high)
+    return Estimate(mean, max(low, 0.0), min(high, 1.0))
 
 
 def slope(m: Moments, confidence_level: float) -> Estimate | None:

@@ -46,7 +46,10 @@ class Coefficient(Record):
 def limits_of_ratio(
     observed: float, expected: float, influence: Floats, groups: Ints | None, added: Floats, confidence_level: float
 ) -> tuple[float | None, float | None]:
-    """Limits of 1 - D_o/D_e. `influence` is each item's on log D_o/D_e; `added` those of the items added, times √weight."""
+    """Limits of 1 - D_o/D_e. `influence` is each item's on log D_o/D_e; `added` those of the items added, times √weight.
+
+    None is below -1: disagreements are squared distances, so that D_o is at most twice D_e.
+    """
     sums = influence if groups is None else _per_group(influence, groups)
     g = len(sums)
     if g < 2:
@@ -54,7 +57,7 @@ def limits_of_ratio(
     z = student_quantile(0.5 + confidence_level / 2, g - 1)
     half = min(z * sqrt(g / (g - 1) * float(sums @ sums + added @ added)), 50.0)
     ratio = observed / expected
-    return 1.0 - ratio * exp(half), 1.0 - ratio * exp(-half)
+    return max(1.0 - ratio * exp(half), -1.0), 1.0 - ratio * exp(-half)
 
 
 def limits_of_perfect(
@@ -65,7 +68,7 @@ def limits_of_perfect(
     if g < 2:
         return None, None
     share = 1.0 - (0.5 - confidence_level / 2) ** (1.0 / g)
-    return 1.0 - share * worst / expected, 1.0
+    return max(1.0 - share * worst / expected, -1.0), 1.0
 
 
 def items_per_group(n: int, groups: Ints | None) -> float:

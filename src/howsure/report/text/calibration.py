@@ -96,7 +96,7 @@ def _numbers(c: Calibration) -> str:
         *([] if c.resolution is None else [("  seen in", f"{c.resolution.bins:,} bins", c.resolution.words)]),
         ("ECE", *_with_limits(c.ece, c.confidence_level)),
         ("largest bin error", f"{c.max_error:.4f}", ""),
-        ("bias", f"{c.bias.gap.value:+.4f}", _limits(c.bias.gap, BIAS)),
+        ("bias", f"{c.bias.gap.value:+z.4f}", _limits(c.bias.gap, BIAS)),
     ]
     if c.bias.slope is not None:
         rows.append(("slope of y on q", f"{c.bias.slope.value:.3f}", _limits(c.bias.slope, "(below 1: too extreme)")))
@@ -232,7 +232,7 @@ def language_text(m: LanguageCalibration) -> str:
         ("places", f"{m.places:,}", "" if c.n_groups is None else f"in {c.n_groups:,} sentences"),
         ("predicted word right", f"{m.accuracy:.4f}", ""),
         ("RMS error", *_error(c)),
-        ("bias", f"{c.bias.gap.value:+.4f}", BIAS),
+        ("bias", f"{c.bias.gap.value:+z.4f}", BIAS),
     ]
     lines = [
         f"All words at {m.sampled_places:,} places, by how often a word was seen in training:",
@@ -289,7 +289,7 @@ def _forecast_numbers(c: ContinuousCalibration) -> str:
     rows = [
         ("rows", f"{c.n:,}", detail),
         ("spread", f"{c.spread.value:.4f}", f"{limits(c.spread)} (above 1: too narrow)"),
-        ("shift", f"{c.shift.value:+.4f}", f"{limits(c.shift)} (above 0: y above the forecasts)"),
+        ("shift", f"{c.shift.value:+z.4f}", f"{limits(c.shift)} (above 0: y above the forecasts)"),
         ("mean PIT", f"{c.mean_pit:.4f}", "½ if calibrated"),
         ("variance of PIT", f"{c.variance_pit:.4f}", "0.0833 if calibrated"),
     ]

@@ -339,7 +339,7 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
     for d in duels:
         x = d.difference
         lines.append(f"  {cut(d.a, 24)} against {cut(d.b, 24)}")
-        lines.append(f"    {'effect size δ(x)':<26} {x.value:+.4f}  {limits(x, '+.4f')}".rstrip())
+        lines.append(f"    {'effect size δ(x)':<26} {x.value:+z.4f}  {limits(x, '+.4f')}".rstrip())
         if d.a_only is not None:
             lines.append(f"    {'only one right':<26} first {d.a_only:,}, second {d.b_only:,}")
         for t in d.tests:

@@ -78,7 +78,7 @@ def language_comparison_text(c: ModelComparison) -> str:
         ("words", f"{c.words:,}", f"in {c.sentences:,} sentences; {c.left_out:,} that one does not know left out"),
         (c.a[:30], f"{c.bits_a:.3f}", "bits a word"),
         (c.b[:30], f"{c.bits_b:.3f}", "bits a word"),
-        ("difference", f"{c.difference:+.4f}", f"{interval} (positive favours {c.a[:30]})".strip()),
+        ("difference", f"{c.difference:+z.4f}", f"{interval} (positive favours {c.a[:30]})".strip()),
         ("no difference?", f"p {p_text(c.p_value)}", "sign-flip test over sentences"),
     ]
     return joined([filled(c.verdict), aligned(rows)])

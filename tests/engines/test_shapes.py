@@ -8,7 +8,12 @@ from howsure.engines.formats import recognise
 
 @pytest.mark.parametrize(
     "text",
-    ["EU\tB-ORG\tO\nrejects\tO\tO\n\nPeter\tB-PER\tO\n", "EU NNP I-NP\nit VBZ O\n\nPeter NNP I-NP\n\n"],
+    [
+        "EU\tB-ORG\tO\nrejects\tO\tO\n\nPeter\tB-PER\tO\n",
+        "EU NNP I-NP\nit VBZ O\n\nPeter NNP I-NP\n\n",
+        '-DOCSTART- -X- O\n\n" " O\nEU NNP B-ORG\n\nPeter NNP B-PER\n',  # as CoNLL 2003 begins, and a quotation mark
+        "# sent_id = 1\n1\tEU\tPROPN\n2\tfell\tVERB\n\n# sent_id = 2\n1\tYes\tINTJ\n",
+    ],
 )
 def test_columns_without_names(tmp_path, text):
     file = tmp_path / "a.txt"
@@ -25,6 +30,7 @@ def test_columns_without_names(tmp_path, text):
         "a,b\n1,2\n3,4\n\n",  # an empty line at the end
         "a,b\n1,2\n\n3,4\n",
         "p\ty\n0.5\t1\n0.25\t0\n",
+        'said by\n"Yes, \n\nit is" Ann\n"No" Bob\n',
     ],
 )
 def test_tables_stay_tables(tmp_path, text):

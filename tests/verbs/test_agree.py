@@ -202,6 +202,38 @@ def test_no_limit_of_a_difference_is_impossible():
     assert mean_difference(np.array([1.0, 1.0, 0.0]), None, 0.99, least=0.0).low == 0.0
 
 
+def limits(data):
+    """The limits in plain data, wherever they are, but for those of slopes and log losses, which may be any number."""
+    if isinstance(data, dict):
+        if data.get("low") is not None and data.get("high") is not None:
+            yield data["low"], data["high"]
+        for key, inner in data.items():
+            yield from limits(inner) if key not in ("slope", "log_loss") else ()
+    elif isinstance(data, list):
+        for inner in data:
+            yield from limits(inner)
+
+
+@pytest.mark.parametrize("n", [3, 4, 6, 12])
+def test_no_limit_is_impossible(n):
+    """Few rows, certain probabilities, groups and a high level: scores, differences and coefficients lie in [-1, 1]."""
+    rng = np.random.default_rng(n)
+    for _ in range(4):
+        y, doc = np.arange(n) % 2, np.arange(n) // 2
+        p, q = rng.choice([0, 0.001, 0.7, 0.999, 1], n), rng.choice([0, 0.3, 1], n)
+        for groups in (None, doc):
+            more = {"groups": groups, "confidence_level": 0.99}
+            found = [howsure.check(y, p, **more), howsure.compare(y, {"a": p, "b": q}, **more)]
+            found += [howsure.score(y, rng.integers(0, 2, n), **more)]
+            found += [howsure.compare(y, y_preds={"a": (q > 0.5).astype(int), "b": (p > 0.5).astype(int)}, samples=50, **more)]
+            columns = {"item": np.arange(n), "doc": doc, **{who: rng.choice(list("xyz"), n) for who in "abc"}}
+            named = {"annotators": "a,b,c", "order": "x,y,z", "groups": groups is not None and "doc" or None}
+            if {label for who in "abc" for label in columns[who]} == set("xyz"):
+                found.append(howsure.agree(columns, **named, confidence_level=0.99))
+            for result in found:
+                assert all(-1 <= low <= high <= 1 for low, high in limits(result.to_dict())), result
+
+
 def test_wide_tables_are_found(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text(

@@ -176,10 +176,11 @@ def test_overconfident_is_confidence_above_accuracy(sure, right, word):
 
 
 def test_the_verdict_names_all_regions():
-    """Five regions of known direction: each that is found lies inside one that is named."""
+    """Regions of known direction, five sets by hand and thirty by chance: each that is found lies inside one that is named."""
     rng = np.random.default_rng(7)
     q = rng.random(40_000)
-    for shifts in ([0.1, -0.1], [0.1, 0, 0.1], [0.1, 0, 0.1, 0, 0.1], [-0.1, 0.1, -0.1, 0.1], [0.1, 0, 0, 0, -0.1]):
+    sets = [[0.1, -0.1], [0.1, 0, 0.1], [0.1, 0, 0.1, 0, 0.1], [-0.1, 0.1, -0.1, 0.1], [0.1, 0, 0, 0, -0.1]]
+    for shifts in (*sets, *(rng.choice([-0.1, -0.05, 0, 0.05, 0.1], k) for k in [2, 3, 4, 5, 6, 7] * 5)):
         p = np.clip(q + np.array(shifts)[np.minimum((q * len(shifts)).astype(int), len(shifts) - 1)], 0, 1)
         c = howsure.check(rng.random(len(q)) < p, q)
         for side in ("too high", "too low"):

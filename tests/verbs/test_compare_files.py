@@ -47,6 +47,15 @@ def test_files_say_what_columns_say(files, groups, prob):
     assert made.source == "one, two"
 
 
+def test_two_files_in_the_shell(files, capsys):
+    from howsure.cli.application import run
+
+    assert run(["compare", files["one"], files["two"], "--key", "id", "--pred", "pred", "--true", "gold"]) == 0
+    assert capsys.readouterr().out.startswith("one is better than two by ")
+    assert run(["compare", files["one"], files["two"], "--pred", "pred", "--true", "gold"]) == 2
+    assert "name the column that identifies an item with --key" in capsys.readouterr().err
+
+
 def test_columns_are_found_by_their_names(files):
     made = howsure.compare([files["one"], files["two"]], y_preds=None, key="id", pred="pred", samples=50)
     assert [s.name for s in made.systems] == ["one", "two"]

@@ -39,11 +39,12 @@ def written(folder, name, columns, delimiter=","):
 
 
 def sources(columns, folder):
-    """One table as a file, an Arrow table, a pandas and a polars frame."""
+    """One table as a file, an Arrow table, a pandas and a polars frame, and a polars query that has not run."""
     import pandas as pd
     import polars as pl
 
-    return [written(folder, "rows.csv", columns), pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns)]
+    frame = pl.DataFrame(columns)
+    return [written(folder, "rows.csv", columns), pa.table(columns), pd.DataFrame(columns), frame, frame.lazy()]
 
 
 def test_percentages_are_recognised_everywhere_and_said_to_be(rows, tmp_path):
@@ -56,6 +57,30 @@ def test_percentages_are_recognised_everywhere_and_said_to_be(rows, tmp_path):
         assert numbers(result) == plain
         assert any("read as percentages" in note for note in result.notes)
         assert "read as percentages" in result.to_text()
+
+
+def test_scales_are_the_same_in_every_kind_of_table(rows, tmp_path, capsys):
+    """What is asked of arrays is asked of files and frames, and once it is answered the numbers are the same."""
+    y, p = rows
+    plain = howsure.check(y, p).brier.value
+    for scale, values in (("logit", logit(p)), ("logprob", np.log(p))):
+        with pytest.raises(howsure.InputError, match=f"Then pass `scale='{scale}'`"):
+            howsure.check(y, values)
+        for source in sources({"score": values, "human": ["NY"[v] for v in y]}, tmp_path):
+            with pytest.raises(howsure.InputError, match=f"Then pass `scale='{scale}'`"):
+                howsure.check(source)
+            assert howsure.check(source, scale=scale).brier.value == pytest.approx(plain, rel=1e-9)
+        assert run(["check", str(tmp_path / "rows.csv")]) == 2
+        assert f"Then pass --scale {scale}." in capsys.readouterr().err
+    for source in sources({"score": np.where(np.arange(N) == 40, 1.3, p), "human": y}, tmp_path):
+        with pytest.raises(howsure.InputError, match=r"`score` must lie in \[0, 1\]; got 1.3 in row 41"):
+            howsure.check(source)
+    path = written(tmp_path, "logits.csv", {"score": logit(p), "y": y})
+    said = []
+    for option in (["--logits"], ["--scale", "logit"]):
+        assert run(["check", path, *option, "--json"]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
 
 
 def test_scales_that_are_named_give_the_same_numbers(rows):
@@ -240,14 +265,15 @@ def test_a_recalibrator_remembers_the_scale(rows, tmp_path):
     assert float(first[2]) == pytest.approx(howsure.recalibrate(y, p, method="platt").transform(p[:1])[0])
 
 
-def test_a_list_of_columns_is_many_classes():
+def test_a_list_of_columns_is_many_classes(tmp_path):
     rng = np.random.default_rng(1)
     p = rng.dirichlet([1, 1, 1], 200)
     gold = [["cat", "car", "dog"][rng.choice(3, p=row)] for row in p]
     columns = {"p_cat": p[:, 0], "p_car": p[:, 1], "p_dog": p[:, 2], "gold": gold}
     wide = howsure.check(pa.table(columns), prob="p_*")
     for prob in (["p_cat", "p_car", "p_dog"], "p_cat,p_car,p_dog"):
-        assert howsure.check(pa.table(columns), prob=prob).to_dict() == wide.to_dict()
+        for source in sources(columns, tmp_path):
+            assert howsure.check(source, prob=prob).to_dict() == wide.to_dict()
     with pytest.raises(ValueError, match="two columns at least, each named once"):
         howsure.check(pa.table(columns), prob=["p_cat"])
 

@@ -160,15 +160,16 @@ _NAMES |= {"pred", "predicted", "prob"}
 
 def _is_conll(head: str) -> bool:
     """Whether text is columns without names: the same number of fields a line, and empty lines between some of them."""
-    lines = head[: head.rfind("\n") + 1].splitlines()  # the last one may be cut off
-    ends = [i for i, line in enumerate(lines) if line.strip()]
-    rows = [line for line in lines if line.strip()]
-    if len(rows) < 2 or '"' in head or all(line.strip() for line in lines[: ends[-1] + 1]):
+    lines = head[: head.rfind("\n") + 1].strip().splitlines()  # the last one may be cut off
+    rows = [line for line in lines if line.strip() and not line.startswith(("# ", "-DOCSTART-"))]
+    if len(rows) < 2 or all(line.strip() for line in lines):
         return False
     tab = "\t" in rows[0]
-    fields = {len(line.split("\t") if tab else line.split()) for line in rows}
-    named = {f.strip().lower() for f in rows[0].split("\t" if tab else None)} & _NAMES
-    return len(fields) == 1 and fields.pop() > 1 and not named and (tab or not any(c in rows[0] for c in ",;|"))
+    fields = [[f.strip() for f in line.split("\t" if tab else None)] for line in rows]
+    quoted = any('"' in f and f.strip('"') for row in fields for f in row)  # not a token that is a quotation mark
+    named = {f.lower() for f in fields[0]} & _NAMES
+    alike = len({len(row) for row in fields}) == 1 and len(fields[0]) > 1
+    return alike and not named and not quoted and (tab or not any(c in rows[0] for c in ",;|"))
 
 
 def names_in(files: list[TableFile]) -> list[str]:

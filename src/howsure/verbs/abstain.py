@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import SavedResult
 from howsure._validate import Origin
 from howsure.calibration.abstaining.result import Abstention, Certificate, cut_offs, least_costs
 from howsure.calibration.abstaining.rule import abstention_rule, fewest
@@ -19,6 +20,7 @@ from howsure.engines.tables import as_arrow
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
 from howsure.verbs.check import table_items
+from howsure.verbs.load import load
 
 NEW = "answer"  # the column that `apply_abstention` adds
 
@@ -163,27 +165,36 @@ def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Genera
 
 
 def apply_abstention(
-    made: Abstention, source: Any, out: str | Path | None = None, *, prob: str | None = None, engine: Any = None
+    made: Abstention | SavedResult | str | Path,
+    source: Any,
+    out: str | Path | None = None,
+    *,
+    prob: str | None = None,
+    engine: Any = None,
 ) -> Applied:
     """Add a column `answer` to a table: 1 where the confidence reaches the threshold, 0 where the model should abstain.
 
-    `prob` names the column of confidences if it is called otherwise than in the labelled table. Values of `by` without a
-    threshold, and those that the labelled table does not have, are never answered.
+    `made` is what `abstain` gave, or the `.json` file that its `save` wrote. `prob` names the column of confidences if it
+    is called otherwise than in the labelled table. Values of `by` without a threshold, and those that the labelled table
+    does not have, are never answered.
     """
     check_out(out, [source])
-    least = {c.name: c.threshold for c in made.certificates}
+    said = (load(made) if isinstance(made, str | Path) else made).to_dict()
+    if "certificates" not in said:
+        raise InputError("give what `howsure.abstain` made or saved.")
+    least = {c["name"]: c["threshold"] for c in said["certificates"]}
     if not any(t is not None for t in least.values()):
-        raise InputError(f"there is no threshold to apply: {made.verdict}")
-    two_sided = any("is read as a label" in note for note in made.notes)
+        raise InputError(f"there is no threshold to apply: {said['verdict']}")
+    two_sided, by = any("is read as a label" in note for note in said["notes"]), said["by"]
     with open_table(source, engine_of(engine)) as table:
-        columns = [table.column(prob or made.prob), *([] if made.by is None else [table.column(made.by)])]
+        columns = [table.column(prob or said["prob"]), *([] if by is None else [table.column(by)])]
 
         def add(read: list[Any], first: int | None) -> list[Any]:
             q = np.array([np.nan if v is None else float(v) for v in read[0].to_pylist()])
             known = ~np.isnan(q)
             _validate.probabilities(q[known], Origin(prob=columns[0].name, from_file=True, numbered=False))
             q = np.maximum(q, 1.0 - q) if two_sided else q
-            if made.by is None:
+            if by is None:
                 bound = np.full(len(q), least["all"])
             else:
                 found = (least.get("" if v is None else str(v)) for v in read[1].to_pylist())

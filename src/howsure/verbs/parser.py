@@ -11,13 +11,15 @@ import numpy as np
 from howsure import _validate
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.corpora.bracketed import BracketedTree
+from howsure.corpora.conllu import conllu_text
+from howsure.corpora.document import Document
 from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import ParserCheck
 from howsure.evaluation.predictive import Tally
 from howsure.files import write_whole
 from howsure.models.parsers.arcs import ArcParser, train_arcs
-from howsure.models.parsers.parser import Parser, ParserTraining, fitted_temperature, held_out, read_text
+from howsure.models.parsers.parser import Parser, ParserTraining, Source, fitted_temperature, held_out, read_text
 from howsure.models.parsers.pcfg import Pcfg, train_pcfg
 from howsure.posteriors.trees import TreePosterior
 from howsure.processes import Progress
@@ -26,7 +28,6 @@ from howsure.verbs.load import model_of
 from howsure.verbs.predictive import see_arcs, see_spans
 from howsure.verbs.tagger import analysed, write_parquet
 
-Source = str | Path | Sequence[str | Path]
 LEAST = 1e-3  # arcs and spans less probable than this are not asked about
 FEWEST = 20  # labels with fewer gold arcs or spans are not judged by themselves
 
@@ -46,7 +47,7 @@ def train_parser(
 
     Parameters
     ----------
-    source : path or paths
+    source : path or paths, documents or treebanks
     dev : path or paths
         Held-out trees that a temperature is fitted on.
     projective : bool
@@ -293,10 +294,12 @@ def _arc_rows(p: TreePosterior, words: Sequence[str], best: int, samples: int, r
 
 
 def _conllu_lines(source: Source, rows: list[dict[str, Any]]) -> Iterator[str]:
-    """The lines of the files with the heads and relations found."""
+    """The lines of the files, or documents, with the heads and relations found."""
     found = iter(rows)
-    for path in [source] if isinstance(source, str | Path) else source:
-        for _, line in numbered_lines(path):
+    given: list[Any] = [source] if isinstance(source, str | Path | Document) else list(source)
+    for each in given:
+        text = conllu_text(each).splitlines() if isinstance(each, Document) else (at[1] for at in numbered_lines(each))
+        for line in text:
             fields = line.split("\t")
             if len(fields) == 10 and fields[0].isdecimal():
                 row = next(found)

@@ -25,19 +25,25 @@ Parser = ArcParser | Pcfg
 LONGEST, MOST = 40, 1_000  # words of a sentence and sentences that a temperature is fitted to
 
 
-def read_text(paths: str | Path | Sequence[str | Path], *, trees: bool = True) -> tuple[list[Document], list[Treebank]]:
+Source = str | Path | Sequence[str | Path] | Document | Sequence[Document] | Treebank | Sequence[Treebank]
+
+
+def read_text(source: Source, *, trees: bool = True) -> tuple[list[Document], list[Treebank]]:
     """Documents of CoNLL-U, or treebanks of bracketed files; any other tagged text where `trees` are not needed."""
-    files = [paths] if isinstance(paths, str | Path) else list(paths)
+    given: list[Any] = [source] if isinstance(source, str | Path | Document | Treebank) else list(source)
+    documents, banks = ([g for g in given if isinstance(g, kind)] for kind in (Document, Treebank))
+    files = [g for g in given if isinstance(g, str | Path)]
     first = [next((line.strip() for _, line in numbered_lines(f) if line.strip()), "") for f in files]
     bracketed = [line[:1] == "(" for line in first]
-    if any(bracketed):
-        if not all(bracketed):
+    if any(bracketed) or banks:
+        if not all(bracketed) or documents:
             raise InputError("files are either CoNLL-U or bracketed, not both.")
-        return [], [read_bracketed(f) for f in files]
-    made = [d for f in files for d in read_conllu(f)] if trees else read_tagged(files, need_tags=False)
-    if not made:
-        raise InputError(f"there are no sentences in {', '.join(str(f) for f in files[:3])}.")
-    return made, []
+        return [], [*banks, *(read_bracketed(f) for f in files)]
+    if files:
+        documents += [d for f in files for d in read_conllu(f)] if trees else read_tagged(files, need_tags=False)
+    if not documents:
+        raise InputError(f"there are no sentences in {', '.join(str(f) for f in given[:3]) or 'an empty list'}.")
+    return documents, []
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,6 +409,68 @@ def test_overconfident_is_said_of_every_predicted_answer(name, made):
     assert of.get(name, lambda r: r.calibration)(result).of_predicted
 
 
+def noisy(folder, name, told, noise):
+    """Words with tags, and texts with one of three classes: a share `noise` of the labels is drawn at random."""
+    rng = np.random.default_rng(len(name))
+    words = {"D": ["the", "a"], "N": ["dog", "hen"], "V": ["sees", "has"]}
+
+    def said(label):
+        return str(rng.choice(list(words))) if rng.random() < noise else label
+
+    truth = [[str(rng.choice(list(words))) for _ in range(4)] for _ in range(told)]
+    tags = "\n".join("".join(f"{rng.choice(words[t])}\t{said(t)}\n" for t in s) for s in truth)
+    (folder / f"{name}.tags").write_text(tags)
+    texts = "".join(f"{' '.join(rng.choice(words[s[0]], 4))}\t{said(s[0])}\n" for s in truth)
+    (folder / f"{name}.tsv").write_text("text\tlabel\n" + texts)
+    lines = [LINES[i] if rng.random() >= noise else " ".join(rng.permutation(LINES[i].split())) for i in range(4)]
+    (folder / f"{name}.txt").write_text("\n".join(str(lines[i % 4]) for i in range(told)))
+    return folder / f"{name}.tags", folder / f"{name}.tsv", folder / f"{name}.txt"
+
+
+@pytest.mark.parametrize(("taught", "asked", "word"), [(0.0, 0.7, "overconfident"), (0.7, 0.0, "underconfident")])
+def test_one_rule_of_confidence_in_all_commands(taught, asked, word, folder):
+    """Labels of the text that is asked about are noisier than those taught, or less noisy: confidence is above, or below, accuracy."""
+    pytest.importorskip("sklearn")
+    tags, texts, lines = noisy(folder, f"taught-{word}", 120, taught)
+    new_tags, new_texts, new_lines = noisy(folder, f"asked-{word}", 200, asked)
+    columns = {"text": "text", "true": "label"}
+    found = [
+        howsure.check_tagger(howsure.train_tagger(tags, method="hmm", pseudocount=0.1), new_tags),
+        howsure.check_classifier(howsure.train_classifier(texts, **columns, strength=1.0), new_texts, **columns),
+    ]
+    if word == "overconfident":  # a text that is taught as noise makes a model that is right to be unsure
+        found.append(howsure.lm.check(howsure.lm.train(lines, order=2, smoothing="witten-bell"), new_lines))
+    for result in found:
+        sure, right = map(float, re.search(r"confidence is ([\d.]+) on average, accuracy ([\d.]+)\.", result.verdict).groups())
+        assert (sure > right) == (word == "overconfident")
+        assert f"The model is {word}: " in result.verdict
+        assert {"overconfident", "underconfident"} & set(re.findall(r"\w+", result.to_text())) == {word}
+
+
+def test_other_probabilities_are_too_high_or_low(made):
+    """Of pairs of mentions, and of one of two classes, nothing is predicted: no word of confidence."""
+    for name in ("CorefCheck", "ClassifierCheck"):
+        assert "confident" not in made(name).verdict
+        assert "confident" not in made(name).to_text()
+
+
+def test_headlines_are_short_and_ece_stands_beside_rms(made):
+    """At most two lines of the page's heading, which holds 70 letters a line; and no number such as 3e+14."""
+    with_error = set()
+    for name in MAKERS:
+        result = made(name)
+        if type(result).to_html is Result.to_html:
+            continue
+        page = re.sub(r"<(script|style)\b.*?</\1>", "", result.to_html().decode(), flags=re.DOTALL)
+        heading = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[1]
+        assert len(re.sub(r"<.*?>", "", heading)) <= 140, (name, heading)
+        assert not re.search(r"\de\+\d", page), name
+        if "RMS error" in page and name not in ("Reproduction", "Agreement"):
+            with_error.add(name)
+            assert "ECE" in page, name
+    assert {"Calibration", "MulticlassCalibration", "Comparison", "TaggerCheck", "LanguageCalibration"} <= with_error
+
+
 def test_positive_favours_the_first_in_all_comparisons(folder):
     rng = np.random.default_rng(0)
     p = rng.random(2_000)

@@ -33,7 +33,7 @@ SECTIONS = {
         "english", "explore", "bring-your-own", "page", "pages", "scale", "doctor", "reproduce",
     ],
     "Reference": ["commands/index", "reference/index", "glossary", "cite"],
-    "Evidence": ["theory", "robustness", "reproduction", "synthetic", "taggers-study", "coref-study", "muc-study", "lm-study", "pipeline-study", "model-card"],
+    "Evidence": ["theory", "promises", "robustness", "reproduction", "synthetic", "taggers-study", "coref-study", "muc-study", "lm-study", "pipeline-study", "model-card"],
     "Project": ["architecture", "changelog", "contributing"],
 }  # fmt: skip
 # Files outside docs/ that are pages too.

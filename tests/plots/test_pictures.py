@@ -60,6 +60,22 @@ def test_every_line_and_area_of_the_explorer_is_a_step_and_every_time_axis_has_y
                 assert layer["mark"]["interpolate"] == "step-after"
             assert layer["encoding"]["x"]["axis"]["labelExpr"] == TIME_AXIS["labelExpr"]
     assert TIME_AXIS["labelExpr"].count("%Y") == 3
+    lines = {"X": [count("2020-01", "2020-01-01", 1.0)]}
+    for layer in timeline_figure(lines, "t", "month")["layer"]:
+        assert layer["encoding"]["x"]["axis"]["labelExpr"] == TIME_AXIS["labelExpr"]
+
+
+@pytest.mark.parametrize("every", ["year", "quarter", "month", "week"])
+def test_periods_of_counts_are_named_with_their_years(every):
+    import pyarrow as pa
+
+    day = np.datetime64("2023-11-20") + np.arange(200)
+    q = np.tile([0.1, 0.8], 100)
+    table = pa.table({"q": q, "y": (q > 0.5).astype(int), "day": day})
+    found = howsure.count(table, prob="q", true="y", design="random", date="day", every=every)
+    periods = [cell.name for cell in found.cells]
+    assert periods
+    assert all(name.startswith(("2023", "2024")) for name in periods)
 
 
 def test_matplotlib_draws_steps_too():

@@ -187,7 +187,9 @@ def picture(browser: Any, at: str) -> bytes:
     shot = opened.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": min(HEIGHT, whole)}, full_page=True)
     opened.close()
     small = io.BytesIO()
-    few = Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE)  # keeps rare colours
+    few = (
+        Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    )  # keeps rare colours
     few.save(small, "PNG", optimize=True)
     return small.getvalue()
 

@@ -18,9 +18,7 @@ DOCS = ROOT / "docs"
 
 
 def test_every_test_that_is_named_exists():
-    promises = [
-        line for line in (DOCS / "evidence" / "promises.md").read_text().splitlines() if line.startswith("| ")
-    ]
+    promises = [line for line in (DOCS / "evidence" / "promises.md").read_text().splitlines() if line.startswith("| ")]
     promises = [line for line in promises if line != "| promise | tests |"]
     assert len(promises) > 40
     defined = {}
@@ -47,7 +45,11 @@ def test_claims_of_confidence_have_both_definitions():
     import tomllib
 
     claims = tomllib.loads((ROOT / "src" / "howsure" / "data" / "claims.toml").read_text())
-    judged = {n: c for n, c in claims.items() if isinstance(c, dict) and re.search(r"\bis .*confident|are under", str(c.get("claim")))}
+    judged = {
+        n: c
+        for n, c in claims.items()
+        if isinstance(c, dict) and re.search(r"\bis .*confident|are under", str(c.get("claim")))
+    }
     assert set(judged) >= {"figure-3/underconfident", "figure-3/overconfident", "figure-5/overconfident"}
     for name, claim in judged.items():
         assert re.search(r"diagonal|mean q - mean y", claim["said"]), name

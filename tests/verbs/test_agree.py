@@ -225,9 +225,11 @@ def test_no_limit_is_impossible(n):
             more = {"groups": groups, "confidence_level": 0.99}
             found = [howsure.check(y, p, **more), howsure.compare(y, {"a": p, "b": q}, **more)]
             found += [howsure.score(y, rng.integers(0, 2, n), **more)]
-            found += [howsure.compare(y, y_preds={"a": (q > 0.5).astype(int), "b": (p > 0.5).astype(int)}, samples=50, **more)]
+            found += [
+                howsure.compare(y, y_preds={"a": (q > 0.5).astype(int), "b": (p > 0.5).astype(int)}, samples=50, **more)
+            ]
             columns = {"item": np.arange(n), "doc": doc, **{who: rng.choice(list("xyz"), n) for who in "abc"}}
-            named = {"annotators": "a,b,c", "order": "x,y,z", "groups": groups is not None and "doc" or None}
+            named = {"annotators": "a,b,c", "order": "x,y,z", "groups": None if groups is None else "doc"}
             if {label for who in "abc" for label in columns[who]} == set("xyz"):
                 found.append(howsure.agree(columns, **named, confidence_level=0.99))
             for result in found:

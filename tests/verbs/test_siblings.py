@@ -38,7 +38,6 @@ def folder(tmp_path_factory):
     return made
 
 
-
 # A family: how a model is trained, checked and applied, the file, and what the file holds as an object.
 FAMILIES = {
     "tagger": ("train_tagger", "check_tagger", "apply_tagger", "tags.tsv", read_tagged, {"method": "hmm"}, {}, {}),
@@ -122,7 +121,7 @@ def test_thresholds_and_recalibrators_are_applied_by_path_or_object(folder):
         assert all(rows == found[0] for rows in found)
         assert len(found[0]) == len(PAIRS)
     howsure.check(PAIRS).save(folder / "check.json")
-    with pytest.raises(howsure.InputError, match="give what `howsure.abstain` made or saved"):
+    with pytest.raises(howsure.InputError, match=r"give what `howsure\.abstain` made or saved"):
         howsure.apply_abstention(folder / "check.json", PAIRS)
 
 
@@ -138,7 +137,9 @@ def test_tables_are_checked_by_path_or_object(folder):
 def test_load_opens_every_kind_of_model(kind, folder):
     make = {
         "classifier": lambda: howsure.train_classifier(TEXTS, text="text", true="label", strength=1.0),
-        "ngram-classifier": lambda: howsure.train_classifier(TEXTS, text="text", true="label", method="ngrams", order=2),
+        "ngram-classifier": lambda: howsure.train_classifier(
+            TEXTS, text="text", true="label", method="ngrams", order=2
+        ),
         "hmm": lambda: howsure.train_tagger(folder / "tags.tsv", method="hmm"),
         "crf": lambda: howsure.train_tagger(folder / "tags.tsv", method="crf", features="basic", l2=1.0),
         "arcs": lambda: howsure.train_parser(folder / "told.conllu"),

@@ -43,6 +43,7 @@ class SourceCalibrations(Result):
                 "source": name,
                 "n": c.n,
                 "RMS error": c.error,
+                "ECE": c.ece and c.ece.value,
                 "confidence less accuracy": c.bias.gap.value,
                 "Brier": c.brier.value,
                 "AUC": c.auc,

@@ -128,7 +128,9 @@ def left_out(results: list[Reproduction]) -> list[str]:
     for e in EXPERIMENTS.values():
         if e.name not in done:
             lacking = e.missing()
-            said.append(f"{e.name}: {e.title}{'' if e.title.endswith('?') else '.'} {'Not run yet.' if lacking is None else lacking}")
+            said.append(
+                f"{e.name}: {e.title}{'' if e.title.endswith('?') else '.'} {'Not run yet.' if lacking is None else lacking}"
+            )
     return said
 
 

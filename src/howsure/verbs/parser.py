@@ -10,7 +10,7 @@ import numpy as np
 
 from howsure import _validate
 from howsure.calibration.comparing.difference import mean_difference
-from howsure.corpora.bracketed import BracketedTree
+from howsure.corpora.bracketed import BracketedTree, Treebank
 from howsure.corpora.conllu import conllu_text
 from howsure.corpora.document import Document
 from howsure.corpora.reading import numbered_lines
@@ -296,7 +296,7 @@ def _arc_rows(p: TreePosterior, words: Sequence[str], best: int, samples: int, r
 def _conllu_lines(source: Source, rows: list[dict[str, Any]]) -> Iterator[str]:
     """The lines of the files, or documents, with the heads and relations found."""
     found = iter(rows)
-    given: list[Any] = [source] if isinstance(source, str | Path | Document) else list(source)
+    given: list[Any] = [source] if isinstance(source, str | Path | Document | Treebank) else list(source)
     for each in given:
         text = conllu_text(each).splitlines() if isinstance(each, Document) else (at[1] for at in numbered_lines(each))
         for line in text:

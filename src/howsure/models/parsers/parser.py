@@ -31,7 +31,8 @@ Source = str | Path | Sequence[str | Path] | Document | Sequence[Document] | Tre
 def read_text(source: Source, *, trees: bool = True) -> tuple[list[Document], list[Treebank]]:
     """Documents of CoNLL-U, or treebanks of bracketed files; any other tagged text where `trees` are not needed."""
     given: list[Any] = [source] if isinstance(source, str | Path | Document | Treebank) else list(source)
-    documents, banks = ([g for g in given if isinstance(g, kind)] for kind in (Document, Treebank))
+    documents = [g for g in given if isinstance(g, Document)]
+    banks = [g for g in given if isinstance(g, Treebank)]
     files = [g for g in given if isinstance(g, str | Path)]
     first = [next((line.strip() for _, line in numbered_lines(f) if line.strip()), "") for f in files]
     bracketed = [line[:1] == "(" for line in first]

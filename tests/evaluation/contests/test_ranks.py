@@ -69,7 +69,9 @@ def test_limits_against_plain_moments_of_the_paired_differences(bound):
             s = (sign * (d**3).sum() + (v**1.5 if bound == 1.0 else 0.0)) / ((d**2).sum() + v)
             a = max(s, 0.0) * (c**2 / 3 + 1 / 6)
             reach.append(a + np.sqrt(a**2 + c**2 * ((d**2).sum() + v)))
-        assert (p.low, p.high) == pytest.approx((max(p.difference - reach[0], -bound), min(p.difference + reach[1], bound)))
+        assert (p.low, p.high) == pytest.approx(
+            (max(p.difference - reach[0], -bound), min(p.difference + reach[1], bound))
+        )
         assert min(reach) > c * np.sqrt((d**2).sum())
         longer += max(reach) > 1.2 * min(reach)
     assert longer > 2

@@ -1,7 +1,8 @@
 """Do the places of many models hold at once? Simultaneous coverage of `howsure score` and `howsure compare` of k models.
 
     python bench/coverage/rank_coverage.py             (600 simulations a row: about 8 minutes on one core)
-    python bench/coverage/rank_coverage.py --write     (and put the table into docs/evidence/theory.md)
+    python bench/coverage/rank_coverage.py --write     (and put each row into the table of docs/evidence/theory.md)
+    python bench/coverage/rank_coverage.py --only judged --models 21
 
 A model is right where √.4 item + √.2 group + √.4 noise lies below the normal quantile of its accuracy: the item's part is common to
 all models, the group's is each model's own (independent items have none, and √.6 noise). Equal models are right on 70%;
@@ -13,6 +14,7 @@ not right and wrong. Differences: all k(k-1)/2 intervals hold the truth. Places:
 import argparse
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from howsure.evaluation.scores.benchmark import Answers, benchmark
 THEORY = Path(__file__).parents[2] / "docs" / "evidence" / "theory.md"
 SIZES = (100, 805)
 MODELS = (3, 10, 21)
+KINDS = ("equal", "different", "alike", "judged")
 
 
 def judged():
@@ -79,26 +82,27 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--replicates", type=int, default=600)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", choices=KINDS)
+    parser.add_argument("--models", type=int, choices=MODELS)
     given = parser.parse_args()
     ranks.DRAWS = 4_000  # a quantile a simulation: its noise averages out
     pool = judged()
-    lines = [
-        f"Coverage (%) of nominal 95%, {given.replicates:,} simulations a row:",
-        "",
-        "| models | items | n | k | all differences | all places | pairs surely ordered (%) |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for kind in ("equal", "different", "alike", *(["judged"] if pool is not None else [])):
-        for grouped in (False, True):
-            for n in SIZES:
-                for k in MODELS:
-                    lines.append(row(kind, n, k, grouped, pool, given.replicates, 27))
-                    print(lines[-1], flush=True)
-    if given.write:
-        text = THEORY.read_text()
-        begin, end = "<!-- ranks: begin -->\n", "<!-- ranks: end -->"
-        before, rest = text.split(begin)
-        THEORY.write_text(before + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1])
+    for kind in KINDS[: None if pool is not None else -1]:
+        for grouped, n, k in product((False, True), SIZES, MODELS):
+            if given.only in (None, kind) and given.models in (None, k):
+                made = row(kind, n, k, grouped, pool, given.replicates, 27)
+                print(made, flush=True)
+                if given.write:
+                    put(made)
+
+
+def put(made: str) -> None:
+    """Replace the row of the same kind, items and models."""
+    key = "|".join(made.split("|")[:5])
+    lines = THEORY.read_text().splitlines()
+    begin, end = lines.index("<!-- ranks: begin -->"), lines.index("<!-- ranks: end -->")
+    lines[begin:end] = [made if line.startswith(f"{key}|") else line for line in lines[begin:end]]
+    THEORY.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

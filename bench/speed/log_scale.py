@@ -1,23 +1,26 @@
-"""Memory and time of logs with a million records: a file of each kind is made, read in a process of its own, and removed.
+"""Memory and time of logs with a million records: a file of each kind is made, given to the whole command, and removed.
 
-    python bench/speed/log_scale.py FOLDER [RECORDS]
+    python bench/speed/log_scale.py FOLDER [RECORDS [KIND]]
 
-Prints records, megabytes of the file, seconds of processor time and the peak of resident memory.
+Prints megabytes of the file, and of `howsure check` and `howsure score` seconds of processor time and the peak of resident memory.
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
-READ = """
-import resource, sys, howsure
-c = howsure.check(howsure.Log(sys.argv[1], sys.argv[2]), prob=sys.argv[3])
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(c.n, round(used.ru_utime + used.ru_stime, 1), used.ru_maxrss // 1024)
-"""
+
+def used(*command: str) -> tuple[float, int]:
+    """Seconds of processor time and peak megabytes of a whole command."""
+    child = subprocess.Popen([sys.executable, "-m", "howsure", *command], stdout=subprocess.DEVNULL)
+    _, status, of = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(f"howsure {' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+    return of.ru_utime + of.ru_stime, of.ru_maxrss // 1024
 
 
 def lm_eval(path: Path, n: int) -> None:
@@ -61,29 +64,28 @@ def document(path: Path, n: int) -> None:
 
 
 CASES = {
-    "samples_t_2024-01-01.jsonl": (lm_eval, "lm-eval", "choices"),
-    "samples.jsonl": (samples, "llm", "agreement"),
-    "log.eval": (inspect, "inspect", "stated"),
-    "log.json": (document, "promptfoo", "stated"),
+    "lm-eval": ("samples_t_2024-01-01.jsonl", lm_eval),
+    "llm": ("samples.jsonl", samples),
+    "inspect": ("log.eval", inspect),
+    "promptfoo": ("log.json", document),
 }
 
 
-def main(folder: str, n: int = 1_000_000) -> None:
-    random.seed(1)
-    for name, (make, kind, source) in CASES.items():
+def main(folder: str, n: str = "1000000", only: str | None = None) -> None:
+    for kind, (name, make) in CASES.items():
+        if only not in (None, kind):
+            continue
+        random.seed(1)
         path = Path(folder) / name
-        make(path, n)
+        make(path, int(n))
         size = path.stat().st_size / 1e6
-        told = subprocess.run(
-            [sys.executable, "-c", READ, str(path), kind, source], capture_output=True, text=True, check=True
-        )
-        rows, seconds, peak = told.stdout.split()
-        print(
-            f"{kind:10} {int(rows):>9,} records {size:7.0f} MB {float(seconds):7.1f} s {int(peak):5} MB peak",
-            flush=True,
-        )
+        for verb in ("check", "score"):
+            seconds, peak = used(verb, str(path), "--from", kind)
+            print(
+                f"{kind:10} {verb:6} {int(n):>9,} records {size:5.0f} MB {seconds:6.1f} s {peak:4} MB peak", flush=True
+            )
         path.unlink()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(*sys.argv[1:])

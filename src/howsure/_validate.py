@@ -422,6 +422,13 @@ def fraction(value: float, name: str, least: float = 0.01) -> float:
     return float(value)
 
 
+def several(n: int, groups: str) -> None:
+    """Intervals need two groups; documents hold sentences, which can be taken instead."""
+    if n < 2:
+        instead = " Take sentences as independent with `groups='sentence'`." if groups == "document" else ""
+        raise InputError(f"all is one {groups}; intervals need two at least.{instead}")
+
+
 def bins(value: int | str | None) -> int | str | None:
     """`None`, a target bin size, "width:K" or "isotonic"; a digit string is a bin size."""
     rule = "`bins=` must be a whole bin size of 1 or more, 'width:K' or 'isotonic'"

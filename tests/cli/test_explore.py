@@ -1,12 +1,17 @@
 """`howsure explore`, `top` and `label` as typed."""
 
 import csv
+import html
 import io
 import json
 
 import pytest
 
+import howsure
 from howsure.cli.application import run
+from howsure.events.exploration import Exploration
+from howsure.events.page_data import overview
+from howsure.exploring.page import heading
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +41,46 @@ def test_json_csv_and_plot_agree(results, tmp_path, capsys):
     assert made["comparison"]["periods"][0]["period"] == "2021-Q1"
     assert picture.read_text().startswith("<svg")
     assert "Valdoria" in picture.read_text()
+
+
+def test_actors_chosen_are_those_spoken_of(tmp_path, capsys):
+    """In the text, the verdicts, the table and the opening of the page; all others can still be chosen there."""
+    folder, asked = tmp_path / "r", ["explore", "--coref", "simple", "--out", str(tmp_path / "r")]
+    assert run([*asked, "--actor", "KES,valdoria"]) == 0
+    said = capsys.readouterr().out
+    assert "Zandar" not in said
+    assert "5 more (--json lists all)" in said
+    found = Exploration.open(folder)
+    assert found.shown == ["KES", "VAL"]
+    for verdict in (found.verdict, found.reported_verdict):
+        assert "of Kessia and Valdoria, " in verdict
+        assert "Zandar" not in verdict
+    seen = overview(found)
+    assert [a["code"] for a in seen["actors"]][:2] == ["KES", "VAL"]
+    assert len(seen["actors"]) > 5
+    assert seen["against"] == "VAL"
+    head = heading(found)
+    assert {a["name"] for a in head["reported"]["actors"]} == {"Kessia", "Valdoria"}
+    text = howsure.page(folder).decode()
+    assert found.reported_verdict.split(": ", 1)[1] in html.unescape(text)
+    # A page of others speaks of them; one actor is not compared
+    alone = found.showing(["ZAN"])
+    assert alone.verdict.startswith('60 documents: agents of "attack" are of Zandar, in ')
+    assert overview(alone, ["ZAN"])["against"] == ""
+    assert "Kessia" not in alone.reported_verdict + found.showing(["TAR"]).verdict
+
+    # The next run on the folder chooses again, without doing the work again
+    assert run(asked) == 0
+    assert "Zandar" in capsys.readouterr().out
+    again = Exploration.open(folder)
+    assert again.shown == []
+    assert again.manifest == {k: v for k, v in found.manifest.items() if k != "shown"}
+    assert "ahead of " in again.verdict
+
+
+def test_an_actor_that_is_left_out_cannot_be_spoken_of(tmp_path, capsys):
+    assert run(["explore", "--only", "KES,VAL", "--actor", "ZAN", "--out", str(tmp_path / "r")]) == 2
+    assert "there is no actor `ZAN`" in capsys.readouterr().err
 
 
 def test_top_by_uncertainty(results, capsys):

@@ -6,6 +6,7 @@ import itertools
 import re
 import threading
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -294,6 +295,17 @@ def test_actors_switch(visit, stories):
     assert page.evaluate("howsure.state().b") == ""
     page.uncheck("#best")
     until(page, "document.querySelectorAll('#timeline svg .mark-line path').length === 1")
+
+
+def test_it_opens_on_the_actors_chosen(visit, stories, tmp_path):
+    folder = Path(stories.removeprefix("file://")).parent / "results"
+    howsure.page(folder, tmp_path / "two.html", actors=["KES", "VAL"])
+    page = visit(f"file://{tmp_path / 'two.html'}")
+    assert page.evaluate("[howsure.state().a, howsure.state().b]") == ["KES", "VAL"]
+    assert "Kessia" in page.locator("h1").inner_text() + page.locator("header").inner_text()
+    page.select_option("#b", "")
+    again = visit(page.url)  # no second actor is a choice too
+    assert again.evaluate("[howsure.state().a, howsure.state().b]") == ["KES", ""]
 
 
 def test_the_address_restores_the_view(visit, stories):

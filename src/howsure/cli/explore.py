@@ -31,7 +31,7 @@ PIPELINE = option("model", "Another English pipeline of spaCy, by name or folder
     option("patients", "Count whom it is done to, not who does it.", False),
     option("who", "List agents and patients of these verbs, without a lexicon: acquire,buy."),
     option("only", "Only these actors: IRN,IRQ."),
-    option("actor", "Show these actors over time: IRN,IRQ; two are compared."),
+    option("actor", "Speak of these actors first, over time and on the page: IRN,IRQ; two are compared."),
     option("verbs", "Lemmas: attack,bomb; or violence; or a CSV file with a column lemma.", "attack", reads="deep"),
     option("every", "day, week, month, quarter or year.", "quarter"),
     option("out", "Folder of the results; an interrupted run goes on there.", flags="--out -o"),
@@ -91,21 +91,20 @@ def explore(
         chosen = {name: given[name] for name in wanted}
         listed = called("who.who", source, who, doing="documents", cache=kept, **chosen)
         return deliver.say(listed.to_text().rstrip(), listed.to_dict())
-    lexicon, named, plot = actor_lexicon(actors, source or given["parses"]), options.listed(actor), deliver.plot
-    for name in named:
-        lexicon.number(name)  # raises now, not after the work
-    asked: dict[str, Any] = {"actors": lexicon, "only": options.listed(only), "out": out, "cache": kept}
+    lexicon, plot = actor_lexicon(actors, source or given["parses"]), deliver.plot
+    asked: dict[str, Any] = {"actors": lexicon, "only": options.listed(only), "actor": options.listed(actor)}
+    asked |= {"out": out, "cache": kept}
     found = called("explore.explore", source, doing="documents", **asked, **given)
     if csv_file is not None:
         write_whole(csv_file, found.as_file(".csv"))
     if tables is not None:
         found.save_tables(tables)
-    drawn = plot is not None and bool(found.chosen(named))
+    drawn = plot is not None and bool(found.chosen())
     if plot is not None and drawn:
-        write_whole(plot, found.as_file(Path(plot).suffix.lower(), named))
+        write_whole(plot, found.as_file(Path(plot).suffix.lower()))
     written = ", ".join(p for p in (out, csv_file, tables, plot if drawn else None) if p)
-    text = found.to_text(named).rstrip("\n") + (f"\n\nWritten: {written}" if written else "")
-    return replace(deliver, outputs=(), plot=None)(found, data=found.to_dict(named or None), text=text)
+    text = found.to_text().rstrip("\n") + (f"\n\nWritten: {written}" if written else "")
+    return replace(deliver, outputs=(), plot=None)(found, data=found.to_dict(), text=text)
 
 
 @command(

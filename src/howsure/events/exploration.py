@@ -64,6 +64,19 @@ class Exploration(Result):
         """The period that the run was asked for."""
         return str(self.manifest["settings"]["every"])
 
+    @property
+    def shown(self) -> list[str]:
+        """Codes of the actors that the run was asked to speak of; empty where that is all."""
+        return list(self.manifest.get("shown", ()))
+
+    def speaks_of(self, code: str) -> bool:
+        """Whether the actor is one of these."""
+        return not self.shown or code in self.shown
+
+    def showing(self, actors: Sequence[str]) -> Exploration:
+        """The same results, spoken of for these actors; of none named, as they are."""
+        return replace(self, manifest=self.manifest | {"shown": self.chosen(actors)}) if actors else self
+
     @cached_property
     def hits(self) -> dict[str, list[Hit]]:
         """The documents with a positive probability (or one-best count), by actor."""
@@ -195,25 +208,36 @@ class Exploration(Result):
         what = f'agents of "{verbs[0]}"' if len(verbs) == 1 else f"agents of {len(verbs)} verbs"
         left = [f"{undated:,} undated" if undated else "", f"{failed:,} failed" if failed else ""]
         extra = f" ({', '.join(x for x in left if x)})" if any(left) else ""
-        totals = self.totals()
+        totals = [t for t in self.totals() if self.speaks_of(t[0])]
         if self.manifest["settings"].get("patients"):
             what = what.replace("agents", "patients")
         if not totals:
-            dated = "a document with a date: " if self.hits else ""
-            return f"No {what} among the actors in {dated}{n:,} documents{extra}."
+            dated = "a document with a date: " if self.hits and not self.shown else ""
+            who = self._listed(" or ") if self.shown else "the actors"
+            return f"No {what} among {who} in {dated}{n:,} documents{extra}."
         code, law = totals[0]
         low, high = law.interval(0.95)
-        others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 else ""
+        others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 and not self.shown else ""
         return (
-            f"{n:,} document{'' if n == 1 else 's'}{extra}: {what} are most often of {self.name(code)}, in {law.mean:.1f} documents "
+            f"{n:,} document{'' if n == 1 else 's'}{extra}: {self._among()}{what} are {self._most()}of {self.name(code)}, in {law.mean:.1f} documents "
             f"(95% between {low} and {high}){others}."
         )
+
+    def _listed(self, last: str) -> str:
+        names = [self.name(c) for c in self.shown]
+        return last.join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+    def _among(self) -> str:
+        return f"of {self._listed(' and ')}, " if len(self.shown) > 1 else ""
+
+    def _most(self) -> str:
+        return "" if len(self.shown) == 1 else "most often "
 
     @property
     def reported_verdict(self) -> str:
         """What documents report, by the event layer, in words."""
         n, done = self.manifest["n_documents"], "done to" if self.manifest["settings"].get("patients") else "done by"
-        totals = self.reported().totals
+        totals = {c: b for c, b in self.reported().totals.items() if self.speaks_of(c)}
         if not totals:
             return self.verdict
         code, b = next(iter(totals.items()))
@@ -221,13 +245,13 @@ class Exploration(Result):
         verbs = self.manifest["settings"]["verbs"]
         what = f'"{verbs[0]}"' if len(verbs) == 1 else f"one of {len(verbs)} verbs"
         return (
-            f"{n:,} document{'' if n == 1 else 's'}: {what} is most often reported as {done} {self.name(code)}, in {b.mean:.1f} documents "
+            f"{n:,} document{'' if n == 1 else 's'}: {self._among()}{what} is {self._most()}reported as {done} {self.name(code)}, in {b.mean:.1f} documents "
             f"(95% between {low} and {high})."
         )
 
     def chosen(self, actors: Sequence[str] = ()) -> list[str]:
-        """Codes of the actors named; of none, of the two with most events."""
-        return [self.code(a) for a in actors] or [code for code, _ in self.totals()[:2]]
+        """Codes of the actors named, here or when the run was made; of none, of the two with most events."""
+        return [self.code(a) for a in actors] or self.shown or [code for code, _ in self.totals()[:2]]
 
     def table(self) -> list[dict[str, Any]]:
         """The counts of all actors with events, a row for each actor and period."""
@@ -259,7 +283,7 @@ class Exploration(Result):
 
     def to_dict(self, actors: Sequence[str] | None = None, every: str | None = None) -> dict[str, Any]:
         """Everything that is printed: totals, and the timelines of the named actors (by default, of all with events)."""
-        totals = self.totals()
+        totals, actors = self.totals(), actors or self.shown
         chosen = [self.code(a) for a in actors] if actors else [code for code, _ in totals]
         made: dict[str, Any] = {
             "verdict": self.verdict,

@@ -23,8 +23,10 @@ SNIPPET = 320  # characters of the sentence behind an event
 
 def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
     """What the page counts from, without texts: days, documents with events, probabilities, pairs, verbs."""
-    wanted = [found.code(a) for a in actors] or [code for code, _ in found.totals()]
-    # Actors whose events are all undated come last.
+    # Those to speak of come first, actors whose events are all undated last.
+    wanted = [found.code(a) for a in actors] or list(
+        dict.fromkeys([*(c for c in found.shown if c in found.hits), *(c for c, _ in found.totals())])
+    )
     wanted += [] if actors else sorted(set(found.hits) - set(wanted))
     number = {code: i for i, code in enumerate(wanted)}
     rows = [
@@ -52,6 +54,7 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
         "layer": {every: _bands(found.reported(every), wanted) for every in PERIODS[first:]},
         "totals": {code: _numbers(layer.totals[code], 0) for code in wanted if code in layer.totals},
         "actors": [{"code": c, "name": found.name(c)} for c in wanted],
+        "against": wanted[1] if len(found.shown) == 2 and wanted[:2] == found.shown else "",
         "lemmas": lemmas,
         "every": found.every,
         "days": sorted([day, n] for day, n in days.items()),

@@ -21,7 +21,8 @@ TOGETHER = 500  # documents read at a time
 
 
 def whole_page(found: Exploration, actors: Sequence[str] = ()) -> bytes:
-    """The page with all its documents."""
+    """The page with all its documents; of these actors alone, if any are named."""
+    found = found.showing(actors)
     seen = overview(found, actors)
     rows = seen["documents"]["row"]
     if len(rows) > MOST_DOCUMENTS:
@@ -47,7 +48,7 @@ def heading(found: Exploration) -> dict[str, Any]:
         "checked": layer.checked.replace("`", ""),
         "actors": [
             {"name": found.name(c), "named": sum(n for _, n, _ in layer.periods[c]), **band_dict(b)}
-            for c, b in list(layer.totals.items())[:MOST_ACTORS]
+            for c, b in [t for t in layer.totals.items() if found.speaks_of(t[0])][:MOST_ACTORS]
         ],
         "steps": steps,
         "to_try": to_try,

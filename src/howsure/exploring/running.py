@@ -100,10 +100,11 @@ def finished_results(folder: Path, manifest: dict[str, Any], again: bool) -> Exp
                 "choose another `out=`, or run it again from the start with `again=True`."
             )
         if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
-            if kept["settings"]["every"] != manifest["settings"]["every"]:
-                kept["settings"]["every"] = manifest["settings"]["every"]
-                write_manifest(folder, kept)
-            return Exploration(folder, kept)
+            now = {k: v for k, v in kept.items() if k != "shown"} | {"settings": old}
+            now |= {"shown": manifest["shown"]} if "shown" in manifest else {}
+            if now != kept:
+                write_manifest(folder, now)
+            return Exploration(folder, now)
     write_manifest(folder, manifest)
     return None
 

@@ -37,6 +37,7 @@ def explore(
     actors: str | Sequence[str] | Lexicon | None = None,
     patients: bool = False,
     only: Sequence[str] = (),
+    actor: Sequence[str] = (),
     verbs: str | Sequence[str] = "attack",
     every: str = "quarter",
     out: str | Path | None = None,
@@ -75,6 +76,8 @@ def explore(
         Count the documents in which it is done to the actor, instead of those in which the actor does it.
     only : sequence of str
         Keep these actors alone. Words of the others are not looked for.
+    actor : sequence of str
+        Speak of these first, here and on the page: the verdict is about them, and two are compared. All are counted.
     verbs : str or sequence of str
         Lemmas ("attack,bomb"), a lexicon of the package ("violence") or a CSV file with a column lemma.
     every : str
@@ -128,6 +131,7 @@ def explore(
         source, parses = parses, None
     lexicon = actor_lexicon(actors, source)
     lexicon = lexicon.only(only) if only else lexicon
+    shown = list(dict.fromkeys(lexicon.actors[lexicon.number(a)].code for a in actor))
     rule_set(rules)
     if isinstance(rng, bool) or not isinstance(rng, int) or rng < 0:
         raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
@@ -164,7 +168,7 @@ def explore(
             check_output_folder(str(out), inputs=[source, *lexicon.paths, verbs, metadata, model, coref, parses])
         folder = temporary_folder() if out is None else make_folder(str(out))
         ending.enter_context(only_run(folder))
-        manifest = new_manifest(corpus, found, work, period, lexicon)
+        manifest = new_manifest(corpus, found, work, period, lexicon) | ({"shown": shown} if shown else {})
         for written in (folder, folder / "parts"):
             remove_leftovers(written)
         done = finished_results(folder, manifest, again)

@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.comparing.difference import mean_difference
 from howsure.corpora.bracketed import BracketedTree, Treebank
 from howsure.corpora.conllu import conllu_text
 from howsure.corpora.document import Document
@@ -17,6 +16,7 @@ from howsure.corpora.reading import numbered_lines
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import ParserCheck
 from howsure.evaluation.predictive import Tally
+from howsure.evaluation.scores.metrics import share_of_groups
 from howsure.files import write_whole
 from howsure.models.parsers.arcs import ArcParser, train_arcs
 from howsure.models.parsers.parser import Parser, ParserTraining, Source, fitted_temperature, held_out, read_text
@@ -185,8 +185,7 @@ def check_parser(
         raise InputError(f"this parser is checked on {wanted}; {name} holds something else.")
     sizes = [len(b.trees) for b in banks] or [d.n_sentences for d in documents]
     group = np.repeat(np.arange(len(sizes)), sizes) if groups == "document" else np.arange(sum(sizes))
-    if len(set(group.tolist())) < 2:
-        raise InputError(f"all is one {groups}; intervals need two at least.")
+    _validate.several(len(set(group.tolist())), groups)
     seen, see = _Evidence(), cast(Any, _see_spans if banks else _see_arcs)
     tally, random = Tally(_validate.count(predictive, "predictive") if predictive else 0), _validate.generator(rng)
     count: Any = see_spans if banks else see_arcs
@@ -202,9 +201,7 @@ def check_parser(
     accuracy = {}
     for what, counted in seen.counts.items():
         top, bottom, place = (np.array(x, float) for x in zip(*counted, strict=True))
-        value = top.sum() / max(bottom.sum(), 1.0)
-        each = value + (top - value * bottom) / max(bottom.mean(), 1e-12)  # linearised
-        accuracy[what] = mean_difference(each, group[place.astype(int)], level, 0.0).estimate
+        accuracy[what] = share_of_groups(top, bottom, group[place.astype(int)], level)
     return ParserCheck(
         kind="constituents" if banks else "dependencies",
         accuracy=accuracy,

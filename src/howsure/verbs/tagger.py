@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.multiclass import analyse_classes
 from howsure.calibration.result import Slice, worst_first
@@ -21,6 +20,7 @@ from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
 from howsure.evaluation.predictive import PredictiveStatistic
+from howsure.evaluation.scores.metrics import share_of_groups
 from howsure.files import write_whole
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import tag_lexicon
@@ -253,8 +253,7 @@ def check_tagger(
             f"{_validate.nearest(unseen[0], tagger.tags).strip()}"
         )
     of_sentence = of_document if groups == "document" else np.arange(len(starts) - 1)
-    if of_sentence[-1] < 1:
-        raise InputError(f"all is one {groups}; intervals need two at least.")
+    _validate.several(int(of_sentence[-1]) + 1, groups)
     group = of_sentence[posterior.sentence]
     names = (*tagger.tags, *unseen)
     q = np.concatenate([posterior.marginals(), np.zeros((len(words), len(unseen)))], axis=1)
@@ -277,7 +276,7 @@ def check_tagger(
     spans = [(kind, a.y_true(codes), a.y_prob, of_sentence[a.sentence]) for kind, a in asked if len(a)]
     return TaggerCheck(
         classes=classes,
-        accuracy=mean_difference(right, group, level, least=0.0).estimate,
+        accuracy=share_of_groups(right, np.ones(len(right)), group, level),
         viterbi_accuracy=float(np.mean(posterior.best().tags[:, 0] == codes)),
         n_sentences=len(starts) - 1,
         groups=groups,

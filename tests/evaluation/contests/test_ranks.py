@@ -44,12 +44,46 @@ def test_places_count_the_systems_that_are_surely_above_and_below():
         assert set(r.surely_above) == set(below)
     assert made.each[0].name == "e"
     assert made.each[0].places == "1"
-    for p in made.pairs:  # by the plain standard error of a paired difference
+    for p in made.pairs:
         d = x[:, "abcdef".index(p.a)] - x[:, "abcdef".index(p.b)]
         assert p.difference == pytest.approx(d.mean())
-        half = made.critical_value * d.std(ddof=1) / np.sqrt(200)
-        assert p.high - p.difference == pytest.approx(half, rel=0.02)
-        assert p.high - p.difference > half
+
+
+@pytest.mark.parametrize("bound", [1.0, np.inf])
+def test_limits_against_plain_moments_of_the_paired_differences(bound):
+    """Where the tail is long a limit lies further out, by the variance and third moment of the differences themselves."""
+    rng = np.random.default_rng(12)
+    x = np.c_[np.full(80, 0.5), rng.random((80, 4)) < [0.04, 0.1, 0.5, 0.96]].astype(float)
+    n, k = x.shape
+    made = ranked(tuple("abcde"), x.mean(axis=0), influences(x), np.ones(n, int), n - 1.0, n, 0.95, bound)
+    gaps = [x[:, i] - x[:, j] for i in range(k) for j in range(k) if i != j]
+    gaps = [(d - d.mean()) / np.sqrt(n * (n - 1.0)) for d in gaps]
+    v = sum((d**4).sum() for d in gaps) / sum((d**2).sum() for d in gaps)
+    c = made.critical_value
+    longer = 0
+    for p in made.pairs:
+        d = x[:, "abcde".index(p.a)] - x[:, "abcde".index(p.b)]
+        d = (d - d.mean()) / np.sqrt(n * (n - 1.0))
+        reach = []
+        for sign in (-1.0, 1.0):
+            s = (sign * (d**3).sum() + (v**1.5 if bound == 1.0 else 0.0)) / ((d**2).sum() + v)
+            a = max(s, 0.0) * (c**2 / 3 + 1 / 6)
+            reach.append(a + np.sqrt(a**2 + c**2 * ((d**2).sum() + v)))
+        assert (p.low, p.high) == pytest.approx(
+            (max(p.difference - reach[0], -bound), min(p.difference + reach[1], bound))
+        )
+        assert min(reach) > c * np.sqrt((d**2).sum())
+        longer += max(reach) > 1.2 * min(reach)
+    assert longer > 2
+
+
+def test_symmetric_scores_have_symmetric_limits_and_many_items_make_all_limits_so():
+    x = np.random.default_rng(13).normal(size=(200, 3))
+    for p in of(np.vstack([x, -x])).pairs:
+        assert p.high - p.difference == pytest.approx(p.difference - p.low, rel=1e-6)
+    x = (np.random.default_rng(14).random((200_000, 3)) < [0.02, 0.1, 0.3]).astype(float)
+    for p in of(x).pairs:
+        assert p.high - p.difference == pytest.approx(p.difference - p.low, rel=0.1)
 
 
 def test_rows_in_another_order_other_units_and_repeated_rows():
@@ -60,19 +94,20 @@ def test_rows_in_another_order_other_units_and_repeated_rows():
         assert [(r.name, r.places) for r in other.each] == [(r.name, r.places) for r in made.each]
     u = influences(x)
     rows, where, count = np.unique(u, axis=0, return_index=True, return_counts=True)
-    counted = ranked(tuple("abcd"), x.mean(axis=0), u[where], count, 59.0, 60, 0.95)
+    counted = ranked(tuple("abcd"), x.mean(axis=0), u[where], count, 59.0, 60, 0.95, np.inf)
     assert [p.high for p in counted.pairs] == pytest.approx([p.high for p in made.pairs])
     assert len(rows) < 17
 
 
 def test_systems_that_are_alike_may_still_differ():
-    """On all 100 items two systems agree: the difference may be 3%, as the rule of three has it, and is no difference seen."""
+    """On all 100 items two systems agree: the limit is above the exact one, -ln(.025)/100, and little above it."""
     rng = np.random.default_rng(4)
     x = (rng.random((100, 3)) < 0.7).astype(float)
     x[:, 1] = x[:, 0]
-    pair = next(p for p in of(x).pairs if {p.a, p.b} == {"a", "b"})
+    made = ranked(tuple("abc"), x.mean(axis=0), influences(x), np.ones(100, int), 99.0, 100, 0.95)
+    pair = next(p for p in made.pairs if {p.a, p.b} == {"a", "b"})
     assert pair.difference == 0.0
-    assert 0.015 < pair.high < 0.03
+    assert 1.0 < pair.high / (-np.log(0.025) / 100) < 1.1
     assert not pair.surely
     assert of(np.ones((10, 3))).sure == 0
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
 from howsure.evaluation.scores.analysis import score_labels
-from howsure.evaluation.scores.metrics import accuracy, estimated, f_measure, macro
+from howsure.evaluation.scores.metrics import accuracy, estimated, f_measure, macro, share_of_groups
 from howsure.evaluation.units import label_units
 
 SEED_MATRIX = np.array([[8, 5, 3], [10, 60, 30], [1, 50, 200]])  # gold urgent, normal, spam down
@@ -162,3 +162,46 @@ def test_a_macro_average_is_as_unsure_as_its_classes():
     assert 0.9 - both.low == pytest.approx(
         max(np.sqrt(2) * np.sqrt(0.3**2 + 0.7**2) / 2, 0.9 - interval(0.9, 0.01, 10**9, False, 0.95).low), rel=1e-6
     )
+
+
+def test_a_share_of_groups_is_wilsons_on_the_jackknife():
+    """Each group left out in turn; at either limit p the estimate is t standard errors away, errors as at p."""
+    rng = np.random.default_rng(8)
+    groups = rng.integers(0, 9, 60)
+    whole = rng.integers(0, 7, 60).astype(float)
+    part = rng.binomial(whole.astype(int), 0.8).astype(float)
+    made = share_of_groups(part, whole, groups, 0.9)
+    assert made.value == pytest.approx(part.sum() / whole.sum())
+    left = np.array([part[groups != g].sum() / whole[groups != g].sum() for g in range(9)])
+    n = made.value * (1 - made.value) / (8 / 9 * np.sum((left - made.value) ** 2))
+    # Groups of nearly equal size have nearly G - 1 degrees of freedom
+    for limit in (made.low, made.high):
+        z = abs(made.value - limit) / np.sqrt(limit * (1 - limit) / n)
+        assert t.ppf(0.95, 8) < z < t.ppf(0.95, 5)
+    equal = share_of_groups(np.array([3.0, 5.0, 4.0]), np.full(3, 5.0), np.arange(3), 0.9)
+    n = 0.8 * 0.2 / (2 / 3 * np.sum((np.array([0.9, 0.7, 0.8]) - 0.8) ** 2))
+    assert abs(0.8 - equal.low) / np.sqrt(equal.low * (1 - equal.low) / n) == pytest.approx(t.ppf(0.95, 2))
+
+
+def test_groups_that_are_all_right_may_be_so_by_luck():
+    whole = np.full(30, 4.0)
+    made = share_of_groups(whole, whole, np.repeat(np.arange(10), 3), 0.95)
+    assert (made.value, made.high) == (1.0, 1.0)
+    assert made.low == pytest.approx(10 / (10 + t.ppf(0.975, 9) ** 2))
+    wrong = share_of_groups(0 * whole, whole, np.repeat(np.arange(10), 3), 0.95)
+    assert (wrong.low, wrong.value, wrong.high) == pytest.approx((0.0, 0.0, 1 - made.low))
+    assert share_of_groups(whole, whole, np.zeros(30, int), 0.95).low is None
+    assert share_of_groups(0 * whole, 0 * whole, np.arange(30), 0.95).low is None
+
+
+@pytest.mark.parametrize(("p", "n_groups"), [(0.97, 5), (0.97, 15), (0.99, 15)])
+def test_shares_near_one_are_held(p, n_groups):
+    """Sentences of 2 to 11 spans, each with a share of its own. Symmetric intervals hold 55, 87 and 54%."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(500):
+        whole = rng.integers(2, 12, n_groups)
+        part = rng.binomial(whole, rng.beta(10 * p, 10 * (1 - p), n_groups))
+        made = share_of_groups(part.astype(float), whole.astype(float), np.arange(n_groups), 0.95)
+        held += made.low <= p <= made.high
+    assert held / 500 > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 500)

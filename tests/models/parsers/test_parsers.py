@@ -336,6 +336,9 @@ def test_the_shell(tmp_path, folder, grammar, capsys):
     assert run(["parser", "check", model, *files, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["accuracy"]["F1"]["value"] > 0.7
+    assert run(["parser", "check", model, files[0], "--groups", "sentence", "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)["accuracy"]
+    assert all(a["low"] < a["value"] <= a["high"] <= 1.0 for a in alone.values())  # all right or not
     assert run(["parser", "check", model, *files]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.split("\n"))) <= 80
@@ -344,7 +347,10 @@ def test_the_shell(tmp_path, folder, grammar, capsys):
     assert "best_1\t0\t" in capsys.readouterr().out
     for wrong, said in (
         (["parser", "check", model, str(folder / "test.conllu")], "bracketed trees"),
-        (["parser", "check", model, files[0]], "all is one document"),
+        (
+            ["parser", "check", model, files[0]],
+            "all is one document; intervals need two at least. Take sentences as independent with --groups sentence.",
+        ),
         (["parser", "apply", model, files[0], "-o", str(tmp_path / "x.csv")], ".parquet"),
         (["parser", "train", files[0], "--dev", str(folder / "dev.conllu"), "-o", model], "both"),
         (["parser", "train", files[0], str(folder / "dev.conllu"), "-o", model], "not both"),

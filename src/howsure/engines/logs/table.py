@@ -236,6 +236,8 @@ class _Finish:
 
     def table(self, top: float | None, others: int, n_files: int) -> LogTable:
         """Write the table."""
+        import pyarrow as pa
+
         from howsure.engines.connection import connect, literal
         from howsure.engines.tables import quoted
 
@@ -274,6 +276,7 @@ class _Finish:
             self._say_sources(sources)
         for part in self._parts.paths:
             part.unlink()
+        pa.default_memory_pool().release_unused()  # before the table is read
         return LogTable(path, sources, repeated, tuple(self._notes), tuple(self._of_confidence))
 
     def _one(self, sql: str) -> Any:

@@ -1,8 +1,8 @@
 """Many systems at once: who is surely above whom, and which places each can have.
 
 A pair is surely ordered when 0 lies outside the interval of its difference, and the intervals of all pairs hold at once:
-their half-widths are c √(V_ij + v), c the quantile of the largest |difference| / √V_ij of all pairs under a Student law
-with the covariance of the systems. Formulas and simulations: docs/evidence/theory.md.
+they reach c √(V_ij + v) to either side and further on the side of the skew, c the quantile of the largest |difference| /
+√V_ij of all pairs under a Student law with the covariance of the systems. Formulas and simulations: docs/evidence/theory.md.
 """
 
 from dataclasses import dataclass
@@ -125,8 +125,8 @@ def ranked(
     variance = own[:, None] + own[None, :] - 2.0 * covariance
     variance[variance < ROUNDING * variance.max(initial=0.0)] = 0.0
     c = largest_quantile(covariance, variance, degrees, confidence_level)
-    half = c * np.sqrt(variance + _one_more(u, count))
-    ahead = value[:, None] - value[None, :] > half
+    high = value[:, None] - value[None, :] + _reach(u, count, variance, c, bound)
+    ahead = high.T < 0.0  # j less i at most: i is surely above j
     alpha = 1.0 - confidence_level
     each = tuple(
         Rank(
@@ -141,8 +141,8 @@ def ranked(
     pairs = []
     for i, j in combinations(range(k), 2):
         d, spread = float(value[i] - value[j]), sqrt(float(variance[i, j]) * n)
-        low, high = max(d - float(half[i, j]), -bound), min(d + float(half[i, j]), bound)
-        pairs.append(RankedPair(names[i], names[j], d, low, high, Power(d, spread, spread, alpha)))
+        limits = max(-float(high[j, i]), -bound), min(float(high[i, j]), bound)
+        pairs.append(RankedPair(names[i], names[j], d, *limits, Power(d, spread, spread, alpha)))
     return Ranks(each, tuple(pairs), c, n)
 
 
@@ -167,6 +167,22 @@ def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confi
         student = np.sqrt(degrees / rng.chisquare(degrees, m))
         largest.append(student * np.max(np.abs(z[:, i] - z[:, j]) * scale, axis=1))
     return float(np.quantile(np.concatenate(largest), confidence_level))
+
+
+def _reach(u: Floats, count: Ints, variance: Floats, c: float, bound: float) -> Floats:
+    """How far each difference i - j may lie above its estimate: a + √(a² + c²(V + v)), a = (2c² + 1)/6 · skew, if that is above 0.
+
+    The skew is Σ d³/Σ d², the slope of the variance against the mean, with one more unit at √v where scores have a bound.
+    """
+    v = _one_more(u, count)
+    spread = variance + v
+    mixed = (u**2).T @ (count[:, None] * u)
+    own = np.diag(mixed)
+    third = own[:, None] - own[None, :] - 3.0 * (mixed - mixed.T) + (v**1.5 if np.isfinite(bound) else 0.0)
+    skew = np.maximum(np.divide(third, spread, out=np.zeros_like(third), where=spread > 0.0), 0.0)
+    a = (2.0 * c**2 + 1.0) / 6.0 * skew
+    reach: Floats = a + np.sqrt(a**2 + c**2 * spread)
+    return reach
 
 
 def _one_more(u: Floats, count: Ints) -> float:

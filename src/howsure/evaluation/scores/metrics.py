@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from howsure._result import Sums
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
+from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.units import Totals, Units
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 TINY = 1e-15  # a variance below this share of θ(1-θ) is rounding
 
@@ -196,6 +197,22 @@ def wilson(value: float, variance: float, rows: float, z: float) -> Estimate:
     middle = (value + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z / (1.0 + z * z / n) * sqrt(max(spread, 0.0) / n + z * z / (4.0 * n * n))
     return Estimate(value, max(min(middle - half, value), 0.0), min(max(middle + half, value), 1.0))
+
+
+def share_of_groups(part: Floats, whole: Floats, groups: Ints, confidence_level: float) -> Estimate:
+    """θ = Σ part / Σ whole of rows in independent groups: the jackknife's variance, Wilson's interval with Student's quantile.
+
+    Groups that are all right have no variance, and still one limit: that of as many rows as there are groups of equal size.
+    """
+    parts, wholes = np.bincount(groups, part), np.bincount(groups, whole)
+    parts, wholes = parts[wholes > 0.0], wholes[wholes > 0.0]
+    n, g = float(wholes.sum()), len(wholes)
+    value = float(parts.sum()) / max(n, 1.0)
+    if g < 2:
+        return Estimate(value)
+    spread = (1.0 - 1.0 / g) * float(np.sum(((parts - value * wholes) / (n - wholes)) ** 2))
+    degrees = Balance.of(wholes / n).degrees
+    return wilson(value, spread, degrees + 1.0, student_quantile(0.5 + confidence_level / 2, degrees))
 
 
 # How far metrics may be off: sums over units of squared influences, which add up over pieces of the units.

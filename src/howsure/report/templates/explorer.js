@@ -37,7 +37,7 @@
   const actorOf = new Map(data.actors.map((a, i) => [a.code, i]));
   const tooMany = new Set(PERIODS.filter((every) => counts.allPeriods(data.days, every) === null));
   const usual = {
-    a: data.actors[0].code, b: "", every: tooMany.has(data.every) ? "year" : data.every, verbs: [], best: true, count: "reported",
+    a: data.actors[0].code, b: data.against, every: tooMany.has(data.every) ? "year" : data.every, verbs: [], best: true, count: "reported",
     from: null, to: null, zoom: null, sort: "probable", words: "", doc: null, of: null, chain: 0,
   };
   let state = { ...usual };
@@ -61,7 +61,7 @@
     const p = new URLSearchParams(location.hash.slice(1)), made = { ...usual };
     const actor = (name) => actorOf.has(p.get(name)) ? p.get(name) : usual[name];
     made.a = actor("a");
-    made.b = actor("b") === made.a ? "" : actor("b");
+    made.b = p.get("b") === "" || actor("b") === made.a ? "" : actor("b");
     if (PERIODS.includes(p.get("every")) && !tooMany.has(p.get("every"))) made.every = p.get("every");
     if (Object.hasOwn(SORTS, p.get("sort") || "")) made.sort = p.get("sort");
     if (Object.hasOwn(COUNTS, p.get("count") || "")) made.count = p.get("count");

@@ -20,10 +20,12 @@ FEW_TO_TIME = 200  # documents; fewer are not timed
 
 
 def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
-    """Verdict first, then all actors, those chosen over time (by default the first two), what is left out."""
-    chosen = found.chosen(actors)
+    """Verdict first, then the actors, those chosen over time (by default the first two), what is left out."""
+    found = found.showing(actors)
+    chosen = found.chosen()
     parts = [_layer_text(found), filled("By rules and coreference alone: " + printable(found.verdict))]
-    totals = found.totals()
+    all_totals = found.totals()
+    totals = [t for t in all_totals if found.speaks_of(t[0])]
     if totals:
         lines = [f"{'rules and coreference alone':<34} {'mean':>7} {'sd':>6}  {'95%':<11} {'one-best':>8}"]
         for code, law in totals[:MOST_ACTORS]:
@@ -31,8 +33,8 @@ def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
             best = sum(h.best > 0 for h in found.hits[code] if h.date is not None)
             shown = cut(f"{code}  {found.name(code)}", 34)
             lines.append(f"{shown:<34} {law.mean:>7.2f} {law.sd:>6.2f}  {f'{low} to {high}':<11} {best:>8}")
-        if len(totals) > MOST_ACTORS:
-            lines.append(f"… {len(totals) - MOST_ACTORS} more (--json lists all)")
+        if (more := len(all_totals) - len(totals[:MOST_ACTORS])) > 0:
+            lines.append(f"… {more} more (--json lists all)")
         parts.append("\n".join(lines))
     parts += [_timeline_table(found, code) for code in chosen]
     if len(chosen) == 2:
@@ -53,7 +55,8 @@ def _layer_text(found: Exploration) -> str:
         "",
         f"{'documents that report it':<25} {'named':>6} {'mean':>7}  {'95%':<11} {'coref':>5} {'reading':>7} {'layer':>5} {'shift':>5}",
     ]
-    for code, b in list(layer.totals.items())[:MOST_ACTORS]:
+    listed = [(c, b) for c, b in layer.totals.items() if found.speaks_of(c)][:MOST_ACTORS]
+    for code, b in listed:
         low, high = b.intervals[0.95]
         named = sum(n for _, n, _ in layer.periods[code])
         shares = [f"{b.parts[k]:.0%}" for k in ("coreference", "outcomes", "layer", "effects")]
@@ -61,8 +64,8 @@ def _layer_text(found: Exploration) -> str:
             f"{cut(f'{code}  {found.name(code)}', 25):<25} {named:>6,} {b.mean:>7.1f}  {f'{low} to {high}':<11} "
             f"{shares[0]:>5} {shares[1]:>7} {shares[2]:>5} {shares[3]:>5}"
         )
-    if len(layer.totals) > MOST_ACTORS:
-        lines.append(f"… {len(layer.totals) - MOST_ACTORS} more (--json lists all)")
+    if len(layer.totals) > len(listed):
+        lines.append(f"… {len(layer.totals) - len(listed)} more (--json lists all)")
     lines.append(
         filled(
             "Shares of the variance: coreference, what a document says given its probability, weights of the layer, shifts of actors "

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -109,3 +111,14 @@ def test_every_module_has_a_docstring():
 def test_special_functions_are_imported_the_short_way():
     using = [p.name for p in SOURCE.rglob("*.py") if re.search("^ *(from|import) scipy.special", p.read_text(), re.M)]
     assert using == ["special.py"]
+
+
+def test_nothing_is_said_when_python_ends():
+    """A library that keeps an object of DuckDB alive, even in an annotation, makes it print its leaks to the user."""
+    every = (
+        "import pkgutil, howsure\n"
+        "for m in pkgutil.walk_packages(howsure.__path__, 'howsure.'):\n"
+        "    if not m.name.endswith('__main__') and '.spark' not in m.name: __import__(m.name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", every], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,5 +1,7 @@
 """Tables of one model each, joined on a key: by DuckDB, on disk where they do not fit in memory, or by Spark."""
 
+from __future__ import annotations  # DuckDB's types, kept in annotations, are reported as leaks when Python ends
+
 import os
 import tempfile
 from collections.abc import Iterator

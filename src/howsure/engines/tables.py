@@ -3,6 +3,8 @@
 DuckDB reads text and evaluates expressions; plain Parquet and Arrow columns come straight from pyarrow.
 """
 
+from __future__ import annotations  # DuckDB's types, kept in annotations, are reported as leaks when Python ends
+
 import hashlib
 import os
 import re

@@ -66,7 +66,7 @@ def fault(line: str, extra: str | None = None) -> str | None:
     words = shlex.split(line)[1:]
     done = subprocess.run([sys.executable, "-m", "howsure", *words], capture_output=True, text=True, timeout=300)
     if extra is None:
-        well = done.returncode == 0 and "Traceback" not in done.stderr
+        well = done.returncode == 0 and not any(word in done.stderr for word in ("Traceback", "leaked"))
     else:
         well = done.returncode == 2 and extra in done.stderr and done.stderr.count("\n") == 1
     return None if well else f"{line}: status {done.returncode}: {done.stderr[-500:]}"

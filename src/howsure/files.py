@@ -101,6 +101,19 @@ def _identity(file: object) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
+def user_cache(kind: str) -> Path:
+    """The folder for what can be made again: in HOWSURE_CACHE, or in the user's cache folder."""
+    if named := os.environ.get("HOWSURE_CACHE"):
+        return Path(named) / kind
+    if sys.platform == "win32":
+        home = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    elif sys.platform == "darwin":
+        home = Path.home() / "Library" / "Caches"
+    else:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "howsure" / kind
+
+
 def check_writable(path: str) -> None:
     """Raise if a regular file cannot be written there."""
     target = _real(path)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
-import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +26,7 @@ from howsure.english.shipped import CURVES, OWN, SHIPPED, Model, known_words, mo
 from howsure.english.shipped import model as load
 from howsure.english.tokens import LONGEST_PIECE, pieces
 from howsure.errors import HowsureError, InputError
-from howsure.files import whole_file
+from howsure.files import user_cache, whole_file
 from howsure.kernels.threads import cores
 from howsure.processes import Here, Pool, Progress
 
@@ -94,15 +92,7 @@ def cache_folder(given: str | Path | None = None) -> Path:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"the cache {given} is not a folder.")
         return folder
-    if named := os.environ.get("HOWSURE_CACHE"):
-        return Path(named) / "parses"
-    if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
-    else:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "howsure" / "parses"
+    return user_cache("parses")
 
 
 def parse(

@@ -9,7 +9,9 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -17,6 +19,8 @@ import jinja2
 from markupsafe import Markup
 
 from howsure._version import __version__
+from howsure.errors import InputError
+from howsure.files import user_cache, write_whole
 from howsure.plots.vega import drawable
 
 
@@ -87,9 +91,15 @@ def _own(name: str) -> str:
 
 @cache
 def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, from vl-convert."""
+    """Vega, Vega-Lite and Vega-Embed in one script, from vl-convert: it takes seconds to make, so that it is kept."""
+    kept = user_cache("pages") / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError, ValueError):
+        return kept.read_text(encoding="utf-8")
     import vl_convert
 
     # A closing tag inside the bundle would end the script element early.
-    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    return bundle.replace("</script", "<\\/script")
+    bundle: str = vl_convert.javascript_bundle().replace("</script", "<\\/script")  # type: ignore[call-arg]
+    with suppress(OSError, InputError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, bundle.encode())
+    return bundle

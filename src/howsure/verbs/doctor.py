@@ -18,6 +18,7 @@ from typing import Any
 from howsure._result import Record, Result
 from howsure._version import __version__
 from howsure.corpora.reading import CORPORA
+from howsure.files import user_cache
 from howsure.kernels.threads import cores, memory_size
 
 
@@ -322,13 +323,7 @@ def _machine() -> Machine:
 
 
 def _folders() -> tuple[Folder, ...]:
-    made = []
-    try:
-        from howsure.english.parsing import cache_folder
-
-        made.append(_folder("parses", cache_folder(), "*"))
-    except ImportError:  # NumPy is missing: the verdict says so
-        pass
+    made = [_folder("parses", user_cache("parses"), "*"), _folder("script of pages", user_cache("pages"), "*")]
     named = os.environ.get("NUMBA_CACHE_DIR")
     beside = Path(__file__).parents[1] / "kernels"
     made.append(_folder("compiled kernels", Path(named) if named else beside, "**/*.nb[ic]"))

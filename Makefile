@@ -63,7 +63,8 @@ fuzz: $(VENV)/.test
 
 # Without extras, in an environment of its own.
 minimal:
-	$(PYTHON) -m venv --clear build/minimal
+	rm -rf build/lib build/minimal
+	$(PYTHON) -m venv build/minimal
 	build/minimal/bin/python -m pip install --quiet --disable-pip-version-check .
 	build/minimal/bin/python tests/minimal.py
 

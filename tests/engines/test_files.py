@@ -110,6 +110,20 @@ def test_many_values_in_a_slice_collapse_only_that_slice(monkeypatch):
     assert made[1].exact
 
 
+@pytest.mark.parametrize("most", [1, 2**16, 2**16 + 1, 2**40])
+def test_order_by_slice_and_value(most):
+    from howsure.engines.slices import _in_order
+
+    rng = np.random.default_rng(14)
+    codes, values = rng.integers(0, most, 3000), rng.random(3000).round(2)
+    codes[:50] = most - 1
+    order, wanted = _in_order(codes, values), np.lexsort((values, codes))
+    assert np.array_equal(np.sort(order), np.arange(3000))
+    assert np.array_equal(codes[order], codes[wanted])
+    assert np.array_equal(values[order], values[wanted])
+    assert len(_in_order(codes[:0], values[:0])) == 0
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_large_slices_with_tables_of_their_own_say_the_same(monkeypatch, weighted):
     from howsure.calibration import sketch
@@ -119,7 +133,6 @@ def test_large_slices_with_tables_of_their_own_say_the_same(monkeypatch, weighte
     monkeypatch.setattr(sketch, "EXACT_LIMIT", 500)
     monkeypatch.setattr(slices, "COMPACT_FROM", 700)
     monkeypatch.setattr(slices, "LARGE_FROM", 60)
-    monkeypatch.setattr(slices, "MOST_LARGE", 3)
     rng = np.random.default_rng(13)
     n = 9000
     codes, q = rng.choice(6, n, p=[0.5, 0.2, 0.15, 0.1, 0.04, 0.01]), rng.random(n)
@@ -127,16 +140,21 @@ def test_large_slices_with_tables_of_their_own_say_the_same(monkeypatch, weighte
     q[codes == 1] = q[codes == 1].round(2)
     y = (rng.random(n) < q).astype(np.uint8)
     w = rng.integers(0, 3, n) if weighted else None
-    builder, whole = slices.SlicedSketchBuilder(), {}
-    taken = []
-    for i, part in enumerate(np.array_split(np.arange(n), 23)):
-        builder.add(codes[part], y[part], q[part], None if w is None else w[part])
-        if i in (9, 22):  # right before the end, too: nothing is pending then
-            taken.append(builder.taken())
-    assert [code for code, _ in builder._large] == [0, 1, 2]
-    for parts in (*taken, builder.parts()):
-        for code, made in slices.sketches(parts):
+    builder, names, whole = slices.SlicedSketchBuilder(3 * slices.TABLE), slices.SliceNames(), {}
+
+    def collect(parts):
+        for number, made in slices.sketches(parts):
+            code = int(names.names[number])
             whole[code] = whole[code] + made if code in whole else made
+
+    for i, part in enumerate(np.array_split(np.arange(n), 23)):
+        numbers = names.codes(pa.array(codes[part]))
+        builder.add(numbers, y[part], q[part], None if w is None else w[part])
+        if i in (9, 22):  # right before the end, too: nothing is pending then
+            collect(builder.taken())
+            names = builder.renumbered(names)
+            assert sorted(names.names) == ["0", "1", "2"]  # the others would fill the memory
+    collect(builder.parts())
     assert set(whole) == {0, 1, 2, 3, 4, 5, 70_000}
     for code, made in whole.items():
         rows = codes == code

@@ -53,6 +53,7 @@ class TableRows(Rows):
         self._table, self._selection, self._engine, self._spool = table, selection, engine, spool
         self.name = Path(table.name).name if table.files else table.name
         self._in_memory: ArrayRows | None = None
+        self.room = 5 * engine.budget
         if engine.skip_bad_files and table.files:
             table.leave_out(bad_files(table.files, selection.columns.values(), selection.where))
 

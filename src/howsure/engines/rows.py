@@ -72,6 +72,7 @@ class Rows(ABC):
     """Rows with named columns. Use it in a `with` block."""
 
     name: str = "arrays"
+    room: int = 128 << 20  # bytes that tables of a worker may take beside its records; so many where that is not known
 
     @property
     def is_one_piece(self) -> bool:
@@ -107,6 +108,8 @@ class Rows(ABC):
 
 class ArrayRows(Rows):
     """Columns in memory, of one length: NumPy arrays of numbers, Arrow arrays of text; on all cores."""
+
+    room = EVERYTHING
 
     def __init__(self, columns: Mapping[str, Any], name: str = "arrays") -> None:
         self._columns, self.name = columns, name

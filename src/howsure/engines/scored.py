@@ -82,7 +82,7 @@ class ScoredItems:
         """Each slice of one model analysed, and the sketch of all rows."""
         rows, items = self._found.rows, self._found.items
         if items.groups is None:
-            with rows.by_key(SliceKeying(items)) as by_slice:
+            with rows.by_key(SliceKeying(items, rows.room)) as by_slice:
                 return by_slice.fold(partial(analysed_sketches, bins, level))
         with rows.by_key(RecordKeying(items, sliced=True)) as by_slice:
             return by_slice.fold(partial(analysed_rows, bins, level))

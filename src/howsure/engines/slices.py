@@ -25,7 +25,8 @@ MISSING = "(missing value)"
 STEP = 250_000  # rows taken at a time
 COMPACT_FROM = 1_000_000  # pending rows
 FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
-LARGE_FROM, MOST_LARGE = 10_000, 64  # pending rows of a slice that gets a table of its own, of 6 MB; and how many may
+LARGE_FROM, MOST_LARGE = 10_000, 64  # pending rows of a slice that gets a table of its own; and how many may
+TABLE = 6 << 20  # bytes of such a table
 _FLAT = np.zeros((0, 2, 4), np.int64)
 EMPTY = Sketch(True, np.zeros(0), np.zeros((0, 2), np.int64), _FLAT)
 
@@ -81,7 +82,9 @@ class SlicedSketchBuilder:
     over rows: memory is one entry per distinct (slice, q), at most 100,000 a slice or 55,000 cells once collapsed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = MOST_LARGE * TABLE) -> None:
+        """`room` is how many bytes the tables of large slices may take."""
+        self._most_large = min(MOST_LARGE, room // TABLE)
         self._hold(_nothing())
         self._large: list[tuple[int, SketchBuilder]] = []
         self._place = np.zeros(0, np.uint8)  # of each slice: 0, or one more than its place among the large ones
@@ -137,7 +140,7 @@ class SlicedSketchBuilder:
         for code, sketch in self._cells.items():
             rows[code] = sketch.n
         rows[[code for code, _ in self._large if code < len(rows)]] = 0
-        chosen = np.argsort(-rows, kind="stable")[: MOST_LARGE - len(self._large)]
+        chosen = np.argsort(-rows, kind="stable")[: self._most_large - len(self._large)]
         chosen = chosen[rows[chosen] >= LARGE_FROM]
         self._place = np.append(self._place, np.zeros(max(0, len(rows) - len(self._place)), np.uint8))
         first, after = np.searchsorted(codes, chosen), np.searchsorted(codes, chosen, side="right")
@@ -193,6 +196,16 @@ class SlicedSketchBuilder:
         self._hold(_nothing())
         return found
 
+    def renumbered(self, names: SliceNames) -> SliceNames:
+        """The names of the large slices alone, numbered again; nothing else may be pending. All names would fill the memory."""
+        listed = names.names
+        kept = SliceNames()
+        for code, _ in self._large:
+            kept.index[listed[code]] = len(kept.index)
+        self._large = [(i, builder) for i, (_, builder) in enumerate(self._large)]
+        self._place = np.arange(1, len(self._large) + 1).astype(np.uint8)
+        return kept
+
 
 def sketches(parts: Parts) -> Iterator[tuple[int, Sketch]]:
     """The sketch of each slice, one after another."""
@@ -219,24 +232,27 @@ _RECORD = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class SliceKeying(Keying):
-    """Repartitions the sketches of a piece's slices by slice."""
+    """Repartitions the sketches of a piece's slices by slice; `room` as for their builder."""
 
     items: Items
+    room: int
 
     @property
     def schema(self) -> pa.Schema:
         return _RECORD
 
     def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
-        builder, names = SlicedSketchBuilder(), SliceNames()
+        builder, names = SlicedSketchBuilder(self.room), SliceNames()
         for chunk in chunks:
             batch = self.items.batch(chunk)
-            codes, y, q, weight = names.codes(batch.by), batch.ys[0], batch.qs[0], batch.weight
+            y, q, weight = batch.ys[0], batch.qs[0], batch.weight
+            by: pa.Array = batch.by
             for first in range(0, len(q), STEP):
                 part = slice(first, first + STEP)
-                builder.add(codes[part], y[part], q[part], None if weight is None else weight[part])
+                builder.add(names.codes(by[part]), y[part], q[part], None if weight is None else weight[part])
                 if builder.size > FLUSH_FROM:
                     yield _records(builder.taken(), names)
+                    names = builder.renumbered(names)
         yield _records(builder.parts(), names)
 
 

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import howsure
-from howsure._validate import Origin, Seen, recognised_scale
+from howsure._validate import Origin
+from howsure._written import Seen, recognised_scale
 from howsure.cli.application import run
 
 N = 400

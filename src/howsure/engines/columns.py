@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure.engines.connection import literal
 from howsure.engines.tables import Column, Table, quoted
 from howsure.errors import InputError
@@ -88,9 +88,9 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
     name = quoted(column.name)
     if positive is not None and column.type == "BOOLEAN":
         said = str(positive).lower()
-        if said not in _validate.TRUE_WORDS + _validate.FALSE_WORDS:
+        if said not in _written.TRUE_WORDS + _written.FALSE_WORDS:
             raise InputError(f"`{column.name}` holds true and false, and `positive={str(positive)!r}` is neither.")
-        return f"({name} = {'true' if said in _validate.TRUE_WORDS else 'false'})"
+        return f"({name} = {'true' if said in _written.TRUE_WORDS else 'false'})"
     if positive is not None:
         wanted = str(positive)
         if column.is_number:
@@ -103,10 +103,10 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
     if column.is_number:
         return f"CAST({name} AS {'BOOLEAN' if column.type == 'BOOLEAN' else 'DOUBLE'})"
     values = [str(v) for v in table.values(f"CAST({name} AS VARCHAR)", where, MOST_WORDS) if v is not None]
-    how = _validate.said_words(values, column.name)
+    how = _written.said_words(values, column.name)
     if not values or (how is not None and len(values) < MOST_WORDS):
         table.said += [how] if how else []
-        ones, zeros = (", ".join(map(literal, w)) for w in (_validate.TRUE_WORDS, _validate.FALSE_WORDS))
+        ones, zeros = (", ".join(map(literal, w)) for w in (_written.TRUE_WORDS, _written.FALSE_WORDS))
         plain = f"lower(trim(CAST({name} AS VARCHAR)))"
         return f"CAST(CASE WHEN {plain} IN ({ones}) THEN 1 WHEN {plain} IN ({zeros}) THEN 0 END AS DOUBLE)"
     shown = _validate.some(values, 6)
@@ -119,7 +119,7 @@ def probability_sql(table: Table, column: Column, scale: str | None, where: str 
         return number_sql(column.name)
     text = f"trim({quoted(column.name)})"
     number = f"TRY_CAST(replace(rtrim({text}, '% '), ',', '.') AS DOUBLE)"
-    lost = ", ".join(map(literal, _validate.MISSING_WORDS))
+    lost = ", ".join(map(literal, _written.MISSING_WORDS))
     way = (
         f"CASE WHEN {text} IS NULL OR lower({text}) IN ({lost}) THEN 'missing' WHEN {number} IS NULL THEN 'text' "
         f"WHEN ends_with({text}, '%') THEN 'percent' WHEN contains({text}, ',') THEN 'comma' ELSE 'plain' END"
@@ -127,7 +127,7 @@ def probability_sql(table: Table, column: Column, scale: str | None, where: str 
     ways = table.values(way, where)
     if "text" in ways:
         raise InputError(f"`{column.name}` must hold numbers; got {_first_text(table, way, text, where)}.")
-    table.said += _validate.how_written(ways, column.name)
+    table.said += _written.how_written(ways, column.name)
     if "percent" not in ways or scale == "percent":
         return number
     if scale in ("logit", "logprob"):

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure._validate import BadRow, Origin
 from howsure.engines.columns import (
     check_positive,
@@ -148,7 +148,7 @@ class Items:
             raise _validate.no_label(origin, *label.first)
         for model, name in enumerate(self.probs):
             seen = survey.columns[f"q{model}"]
-            scales.append(self.scale or _validate.recognised_scale(seen, replace(origin, prob=name)))
+            scales.append(self.scale or _written.recognised_scale(seen, replace(origin, prob=name)))
             if scales[-1] == "percent" and self.scale is None:
                 said.append(
                     f"`{name}` runs from {seen.low:.4g} to {seen.high:.4g}: read as percentages (`scale='percent'`)."
@@ -186,7 +186,7 @@ class Items:
 class Survey:
     """What is in the columns of labels and probabilities, by role; made where a first reading met a row it refused."""
 
-    columns: dict[str, _validate.Seen]
+    columns: dict[str, _written.Seen]
     incomplete: int  # rows that miss one of these
     numbered: bool
 
@@ -210,10 +210,10 @@ def rows_without(incomplete: int, n: int, found: Sequence[tuple[str, int]]) -> s
 def surveyed(n_models: int, chunks: Iterator[Chunk]) -> Survey:
     """A look at all labels and probabilities, whatever they are."""
     roles = ["y", *(f"q{i}" for i in range(n_models))]
-    total = Survey({r: _validate.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
+    total = Survey({r: _written.Seen.of(np.zeros(0), 0) for r in roles}, 0, True)
     for chunk in chunks:
         held = {role: numbers(chunk[role]).astype(np.float64) for role in roles}
-        columns = {r: _validate.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
+        columns = {r: _written.Seen.of(v, chunk.first or 0, label=r == "y") for r, v in held.items()}
         incomplete = int(np.isnan(np.stack(list(held.values()))).any(axis=0).sum())
         total += Survey(columns, incomplete, chunk.first is not None)
     return total

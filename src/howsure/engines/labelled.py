@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure._validate import Origin
 from howsure.calibration.comparing.result import HeldRows
 from howsure.engines.columns import label_column, predicted_column
@@ -263,7 +263,7 @@ def numbered_labels(
         here, there = np.unique(renumbered["gold"]), np.unique(renumbered[k])
         if not len(np.intersect1d(here, there)):
             one, two = (_validate.some([names[i] for i in x], 4) for x in (here, there))
-            alike = " Only case or spaces differ." if _validate.spelt_alike(names) else ""
+            alike = " Only case or spaces differ." if _written.spelt_alike(names) else ""
             said = f"`{named['gold']}` and `{named[k]}` have no label in common: {one} against {two}."
             raise InputError(said + alike)
     return renumbered, names, keep, tuple(left_out)

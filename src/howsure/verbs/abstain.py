@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure._result import SavedResult
 from howsure._validate import Origin
 from howsure.calibration.abstaining.result import Abstention, Certificate, cut_offs, least_costs
@@ -92,8 +92,8 @@ def abstain(
     generator, scale = _validate.generator(rng), _validate.scale(scale, logits=logits)
     missing, chosen = _validate.missing_rule(missing), engine_of(engine)
     if y_prob is not None:
-        y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
-        q, more = _validate.texts_as_numbers(_validate.one_dimensional(y_prob, "y_prob"), "y_prob")
+        y, said = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
+        q, more = _written.texts_as_numbers(_validate.one_dimensional(y_prob, "y_prob"), "y_prob")
         given: dict[str, Any] = {
             name: _validate.one_dimensional(value, name, numbers=False)
             for name, value in (("groups", groups), ("by", by))

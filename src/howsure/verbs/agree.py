@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.calibration.multiclass import analyse_classes
 from howsure.engines.coded import annotators_columns, long_ratings, wide_ratings
@@ -106,7 +106,7 @@ def agree(
     else:
         notes.append("Pairs of annotators are left out: there are too many pairs of labels.")
     crowd, why = _crowd(ratings, extra, threshold, wanted, level, generator, progress)
-    notes += [*why, *_validate.spelt_alike(ratings.labels), *_label_notes(ratings)]
+    notes += [*why, *_written.spelt_alike(ratings.labels), *_label_notes(ratings)]
     if ratings.values is not None and len(ratings.labels) > MANY_NUMBERS:
         notes.append(
             "The labels are many numbers: ordinal and interval α count near misses as such, the others do not."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure._validate import BadRow, Origin
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.gate import RULES as RULES
@@ -235,8 +235,8 @@ def _arrays(
     y_true: Any, y_prob: NDArray[Any], positive: Any, sample_weight: Any, by: Any, groups: Any
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """Arrays of one length, and what to say of how they are read."""
-    y, of_labels = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
-    q, of_numbers = _validate.texts_as_numbers(y_prob, "y_prob")
+    y, of_labels = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
+    q, of_numbers = _written.texts_as_numbers(y_prob, "y_prob")
     given = {"y_true": y, "y_prob": q}
     for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
         if value is not None:

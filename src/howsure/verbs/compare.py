@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure.calibration.comparing.result import Comparison, ComparisonSlice, compared
 from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.engines.columns import pair_columns
@@ -176,8 +176,8 @@ def _slices(scored: ScoredItems, level: float) -> tuple[ComparisonSlice, ...]:
 def _from_arrays(y_true: Any, y_probs: Mapping[str, Any], positive: Any, reading: dict[str, Any]) -> ItemRows:
     if len(y_probs) < 2:
         raise InputError("a comparison needs two models at least.")
-    y, said = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
-    read = {name: _validate.texts_as_numbers(_validate.one_dimensional(q, name), name) for name, q in y_probs.items()}
+    y, said = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
+    read = {name: _written.texts_as_numbers(_validate.one_dimensional(q, name), name) for name, q in y_probs.items()}
     probs = {name: q for name, (q, _) in read.items()}
     given = {name: reading[name] for name in ("groups", "by") if reading[name] is not None}
     extra = {name: _validate.one_dimensional(value, name, numbers=False) for name, value in given.items()}

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
 from howsure.engines.items import is_spark_frame, open_table
@@ -254,7 +254,7 @@ def _notes(labels: tuple[str, ...], gold: Ints, preds: dict[str, Ints]) -> tuple
         extra = [labels[i] for i in np.unique(p).tolist() if i not in in_gold]
         if extra:
             notes.append(f"{name} predicts labels that are never in gold: {_validate.some(extra)}.")
-    notes += _validate.spelt_alike(labels)
+    notes += _written.spelt_alike(labels)
     if len(in_gold) == 1:
         notes.append("Gold has a single class: nothing is learnt about the others.")
     return tuple(notes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure._validate import Origin
 from howsure.calibration.recalibration.choosing import contest
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
@@ -183,8 +183,8 @@ Data = tuple[
 
 
 def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str | None, missing: str) -> Data:
-    p, of_numbers = _validate.texts_as_numbers(_validate.array(y_prob, "y_prob"), "y_prob")
-    y, of_labels = _validate.words_as_labels(_validate.positives(y_true, positive), "y_true")
+    p, of_numbers = _written.texts_as_numbers(_validate.array(y_prob, "y_prob"), "y_prob")
+    y, of_labels = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
     given = {"y_true": y, "y_prob": p}
     if groups is not None:
         given["groups"] = _validate.one_dimensional(groups, "groups", numbers=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from howsure import _validate
+from howsure import _validate, _written
 from howsure.engines.engine import Engine, engine_of
 from howsure.engines.items import is_spark_frame, is_table, open_table
 from howsure.engines.labelled import LabelledItems, labels_from_arrays, labels_from_table
@@ -166,5 +166,5 @@ def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Scor
         ]
         left_out = rows.left_out
     ceiling = both[1] if both[1:] else None
-    notes = (*rows.notes, *both[0].notes, *_validate.spelt_alike(rows.labels))
+    notes = (*rows.notes, *both[0].notes, *_written.spelt_alike(rows.labels))
     return replace(both[0], ceiling=ceiling, left_out=left_out, source=rows.name, notes=notes)

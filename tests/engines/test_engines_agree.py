@@ -21,7 +21,7 @@ from howsure.calibration.groups.moments import moments
 from howsure.engines import shares, slices
 from howsure.engines.engine import Engine, bound
 from howsure.engines.items import Items
-from howsure.engines.rows import ArrayRows, Keying
+from howsure.engines.rows import ArrayRows, Keying, Rows
 from howsure.engines.scored import GroupedPieces, RecordKeying, analysed_rows, sketched
 from howsure.engines.shares import SharedRows
 from howsure.engines.slices import SliceKeying, analysed_sketches
@@ -186,7 +186,7 @@ def test_pieces_in_any_order(drawn):
     sketch = whole.fold(partial(sketched, ITEMS, None)).each[0]
     assert pieces.fold(partial(sketched, ITEMS, None)).each[0] == sketch
     for keying, work in (
-        (SliceKeying(ITEMS), partial(analysed_sketches, None, 0.95)),
+        (SliceKeying(ITEMS, Rows.room), partial(analysed_sketches, None, 0.95)),
         (RecordKeying(ITEMS, sliced=True), partial(analysed_rows, None, 0.95)),
     ):
         with whole.by_key(keying) as a, pieces.by_key(keying) as b:
@@ -237,7 +237,7 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
     q[::3] = q[::3].round(1)
     by = np.where(np.arange(500) % 3 == 0, "few", "many")
     columns = {"y": (rng.random(500) < q).astype(int), "q0": q, "by": pa.array(by)}
-    with Pieces(columns, 3, rng).by_key(SliceKeying(SLICED)) as pieces:
+    with Pieces(columns, 3, rng).by_key(SliceKeying(SLICED, Rows.room)) as pieces:
         found = pieces.fold(partial(analysed_sketches, None, 0.95))
     for f in found.found:
         rows = by == f.name

@@ -437,3 +437,17 @@ def test_places_on_the_grid_follow_the_probabilities():
     assert (place[q == 0], place[q == 1]) == (0, GRID - 1)
     assert (place[(q > 0) & (q < 1)] > 0).all()
     assert (place[(q > 0) & (q < 1)] < GRID - 1).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_no_limit_of_a_trend_is_impossible(k):
+    """Few labels of much doubt: still no slope is steeper than that of labels all 0, then all 1."""
+    rng = np.random.default_rng(k)
+    month = np.repeat(np.arange(12), 40)
+    q = rng.random(480) ** 3
+    y = np.full(480, np.nan)
+    y[rng.choice(480, k, replace=False)] = 1.0
+    made = howsure.count(y, q, cells=month, design="random").trend
+    steepest = max(float(np.polyfit(month, month >= at, 1)[0]) for at in range(13))
+    assert -steepest <= made.low <= made.value <= made.high <= steepest + 1e-12
+    assert steepest == pytest.approx(made.high)

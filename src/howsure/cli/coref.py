@@ -114,8 +114,8 @@ def resolve(
     n_mentions = sum(len(r.mentions) for r in made)
     expected = sum(float(r.posterior.new.sum()) for r in made)
     said = (
-        f"{len(made):,} documents, {n_mentions:,} mentions, {expected:,.1f} entities expected, one mention each "
-        f"included. Written: {out}"
+        f"{len(made):,} document{'' if len(made) == 1 else 's'}, {n_mentions:,} mentions, {expected:,.1f} entities expected, "
+        f"one mention each included. Written: {out}"
     )
     done = {"documents": len(made), "mentions": n_mentions, "expected_entities": expected}
     wrapped = textwrap.fill(said, 80, break_long_words=False, break_on_hyphens=False)

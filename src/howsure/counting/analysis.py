@@ -228,10 +228,14 @@ def _estimate(drawn: Floats | Ints, level: float, *, whole: bool = False) -> Est
 
 
 def _trend(sample: Sample, layout: Layout, level: float, groups: Groups | None) -> Estimate:
+    """The slope of the label on the period; no limit is beyond the slope of no label before, and every one after, the mean period."""
     assert layout.period is not None
     columns = np.stack([np.ones(len(layout.period)), layout.period.astype(np.float64)], axis=1)
     made = corrected_regression(columns, sample, level, groups)
-    return Estimate(float(made.value[1]), float(made.low[1]), float(made.high[1]))
+    n = sample.items.sum(0)
+    away = np.abs(layout.period - n @ layout.period / n.sum())
+    steepest = float(n @ away / (2.0 * n @ away**2))
+    return Estimate(*np.clip([made.value[1], made.low[1], made.high[1]], -steepest, steepest).tolist())
 
 
 def _warnings(sample: Sample, design: str) -> list[str]:

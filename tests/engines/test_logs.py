@@ -340,6 +340,21 @@ def test_graded_answers_are_scored_and_not_called_unmarked(tmp_path):
     assert any("9 of 11 answers are graded" in n for n in table.notes)
 
 
+def test_json_lines_of_answers_are_scored_without_saying_so(tmp_path):
+    """`howsure score answers.jsonl`: what is right is scored; a table of gold and predictions stays one."""
+    records = [{"id": i, "answer": "AB"[i % 2], "correct": i % 4 > 0} for i in range(40)]
+    path = write(tmp_path / "answers.jsonl", records)
+    assert howsure.score(str(path)).to_dict() == howsure.score(howsure.Log(path, "llm")).to_dict()
+    write(path, [r | {"target": "A", "prediction": r["answer"]} for r in records])
+    assert (
+        howsure.score(path, true="target").accuracy.value
+        == howsure.score(path, pred="prediction", true="target").accuracy.value
+        == 0.5
+    )
+    with pytest.raises(howsure.InputError, match="named like a prediction"):
+        howsure.score(write(path, [{"id": i, "text": "x"} for i in range(4)]))
+
+
 def test_a_folder_with_one_record_and_names_of_any_script(tmp_path):
     write(tmp_path / "samples_t_2024-01-01.jsonl", [sample(0, [-1, -2], 0)])
     made = howsure.score(howsure.Log(tmp_path)).scores[0]

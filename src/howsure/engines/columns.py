@@ -189,10 +189,12 @@ def text_sql(column: Column) -> str:
     return f"CAST({name} AS VARCHAR)"
 
 
+PREDICTIONS = ["pred", "preds", "prediction", "predicted", "ypred", "system", "output", "predictedlabel"]
+
+
 def predicted_column(table: Table, true: str | None) -> Column:
     """The column that is named like a prediction."""
-    names = ["pred", "preds", "prediction", "predicted", "ypred", "system", "output", "predictedlabel"]
-    return guessed_column(table, names, "prediction", "`pred=`", skip={true})
+    return guessed_column(table, PREDICTIONS, "prediction", "`pred=`", skip={true})
 
 
 def is_classes(prob: str | Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from howsure import _validate, _written
@@ -96,6 +97,8 @@ def score(  # type: ignore[misc]
     level = _validate.fraction(confidence_level, "confidence_level")
     weight = _validate.not_negative(beta, "beta")
     chosen = engine_of(engine)
+    if value is pred is true is y_pred is None:
+        y_true = _answers(y_true)
     if value is not None or (isinstance(y_true, Log) and pred is None and true is None):
         if y_pred is not None or not is_table(y_true):
             raise InputError("`value=` scores a table of answers: give a path, a data frame or a `howsure.Log`.")
@@ -126,6 +129,20 @@ def score(  # type: ignore[misc]
         given = {"groups": groups, "second": second, "where": where} | ({"sentence": sentence} if spans else {})
         with labels_from_table(table, true, [pred] if pred else None, **given) as rows:
             return _scored(LabelledItems(rows), spans, weight, level)
+
+
+def _answers(source: Any) -> Any:
+    """A file of JSON lines whose first says whether an answer is right, and names no prediction, as a `Log`; else as it is."""
+    from howsure.engines.columns import PREDICTIONS, plain_name
+    from howsure.engines.logs.answers import SURELY_RIGHT
+    from howsure.engines.logs.records import records
+    from howsure.engines.logs.table import Log
+
+    if not isinstance(source, str | Path) or ".jsonl" not in Path(source).name.lower() or not Path(source).is_file():
+        return source
+    first = next((found for _, found in records(str(source), "llm") if isinstance(found, dict)), {})
+    predicted = any(plain_name(key) in PREDICTIONS for key in first)
+    return source if predicted or not SURELY_RIGHT & first.keys() else Log(str(source), "llm")
 
 
 def _of_answers(

@@ -22,6 +22,7 @@ from typing import Any
 from howsure.engines.logs.records import DATED, Place, Skipped, task_of
 
 SOURCES = ("choices", "sequence", "per_token", "first_token", "stated", "agreement", "judge")
+SURELY_RIGHT = {"correct", "is_correct", "acc", "exact_match"}
 RIGHT_KEYS = ("correct", "is_correct", "right", "acc", "exact_match", "label", "score")
 CONFIDENCE_KEYS = ("confidence", "verbalized_confidence", "verbalised_confidence", "certainty", "probability", "prob")
 LOGPROB_KEYS = ("logprobs", "token_logprobs", "log_probs", "logprob")

@@ -30,11 +30,12 @@ class SourceCalibrations(Result):
     @property
     def verdict(self) -> str:
         """How far off each source is, the nearest first."""
-        known = sorted((c.error.value, name) for name, c in self.sources.items() if c.error is not None)
+        known = sorted((c.error.value, c.error.low, c.error.high, name) for name, c in self.sources.items() if c.error)
         if not known:
             return "Too few answers to judge any source of confidence."
-        said = ", ".join(f"`{name}` {error:.3f}" for error, name in known)
-        return f"RMS calibration error by where confidence comes from: {said}. Sources are never mixed."
+        said = ", ".join(f"`{name}` {error:.3f} ({low:.3f} to {high:.3f})" for error, low, high, name in known)
+        level = f"{100 * self.confidence_level:g}% intervals"
+        return f"RMS calibration error ({level}) by where confidence comes from: {said}."
 
     def table(self) -> list[dict[str, Any]]:
         """One row a source."""

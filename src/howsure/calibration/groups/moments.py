@@ -189,9 +189,9 @@ class SquaresLook:
         group, b, (n, s), s0 = filed.group, filed.bin, filed.sums, coarse.sums[1]
         around = np.zeros(len(level.n), np.int64)
         around[level.joined] = self.coarse.joined
-        left = np.maximum(1.0 - n / self.coarse.n[around][b], 0.0)
-        r = np.divide(s - self.coarse.d[around][b] * n, np.sqrt(left), out=np.zeros(len(n)), where=left > 0.0)
-        weighted_r, weighted_s = level.a[b] * r**2, self.coarse.a[coarse.bin] * s0**2
+        left = 1.0 - n / self.coarse.n[around][b]
+        r = (s - self.coarse.d[around][b] * n) / np.sqrt(np.where(left > 0.0, left, np.inf))
+        weighted_r, weighted_s = level.a[b] * (r * r), self.coarse.a[coarse.bin] * (s0 * s0)
         g = table.n_groups
         x = table.by_group
         h = x[ROWS] / self.sums[ROWS]
@@ -226,8 +226,8 @@ class SquaresLook:
             _square(sums_at(coarse.group, weighted_s, g)),
             _square(weighted_r),
             _square(weighted_s),
-            _square(sums_at(group, (level.d[b] ** 2 - d2) * n, g) / without),
-            _square(sums_at(group, (np.abs(level.d[b]) - plug_in) * n, g) / without),
+            _square(sums_at(group, (level.d**2 - d2)[b] * n, g) / without),
+            _square(sums_at(group, (np.abs(level.d) - plug_in)[b] * n, g) / without),
             score @ score.T,
             _square((x[SUM_Q] - x[POSITIVE] - gap * x[ROWS]) / without),
             _square((x[POSITIVE] - 2.0 * x[SUM_QY] + x[SUM_QQ] - brier * x[ROWS]) / without),
@@ -349,4 +349,4 @@ def sums_at(where: Ints, values: Floats, size: int) -> Floats:
 
 
 def _square(values: Floats) -> float:
-    return float(np.sum(values**2))
+    return float(values @ values)

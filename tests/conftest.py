@@ -52,8 +52,11 @@ def spark():
         java_version()
     except InputError as error:
         pytest.skip(str(error))
-    quick = '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" pyspark-shell'  # little is run often
+    quick = '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" '  # little is run often
+    quick += "--conf spark.python.daemon.module=tests.spark_daemon pyspark-shell"
     with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parents[1]))
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)
         patch.setenv("PYSPARK_SUBMIT_ARGS", os.environ.get("PYSPARK_SUBMIT_ARGS", quick))
         with session("local[2,2]") as made:
             yield made

@@ -1,0 +1,8 @@
+"""Spark's parent of Python workers that has imported what they need: tests end many workers, and each would import it again."""
+
+import howsure.engines.scored
+import howsure.engines.spark.rows  # noqa: F401
+from pyspark.daemon import manager
+
+if __name__ == "__main__":
+    manager()

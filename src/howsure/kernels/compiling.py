@@ -59,12 +59,12 @@ def piece(function: Callable[..., Any]) -> Any:
 
 
 def ready(*kernels: Any) -> None:
-    """Compile or load kernels, or all of the modules that are named, saying so when the cache cannot answer."""
+    """Compile or load kernels, or all of the modules that are named, saying so on a terminal when the cache cannot answer."""
     signatures = {k: s for module in KERNELS.values() for k, s in module.items()}
     chosen = [k for name in kernels for k in (KERNELS[name] if isinstance(name, str) else (name,))]
     with _LOCK:
         waiting = [d for d in chosen if not d.signatures]
-        if not all(map(is_cached, waiting)):
+        if sys.stderr is not None and sys.stderr.isatty() and not all(map(is_cached, waiting)):
             print("howsure: compiling once for this machine (a few seconds) …", file=sys.stderr, flush=True)
         for dispatcher in waiting:
             dispatcher.compile(signatures[dispatcher])

@@ -1,34 +1,49 @@
 """Does it help to hand on doubt from stage to stage, and does recalibration help then? docs/studies/pipeline-study.md.
 
-    python bench/studies/pipeline_study.py           # every section, then the page (about 10 minutes of one core)
-    python bench/studies/pipeline_study.py tags      # one section: tags or entities
-    python bench/studies/pipeline_study.py --finish  # the page, from the documents that are done
+    python bench/studies/pipeline_study.py                  # every section, then the page (about 40 minutes of one core)
+    python bench/studies/pipeline_study.py tags             # one section: tags, entities or events
+    python bench/studies/pipeline_study.py events --finish  # the same, from the documents that are done
 
-Needs EWT and GUM under HOWSURE_DATA. Models and each document's numbers are kept under build/pipeline-study.
+Needs EWT, GUM and MUC under HOWSURE_DATA. Models and each document's numbers are kept under build/pipeline-study; sections of the page whose
+numbers are not there stay as they are.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import pickle
+import re
 import sys
 import time
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
+from event_layer_study import FIRST, FOLDS, auc, flat_prior
+from muc_study import KINDS, SETTINGS, is_gold
+from muc_study import gold as muc_gold
 
 import howsure
 from howsure.calibration.comparing.difference import mean_difference
 from howsure.corpora.conllu import read_conllu
 from howsure.corpora.coreference import gum_documents
+from howsure.corpora.news import muc_texts
 from howsure.corpora.reading import corpus_path
 from howsure.corpora.tagged import sentences_of
 from howsure.english.annotating import reparsed
+from howsure.english.parsing import parse
 from howsure.english.shipped import SHIPPED, model
 from howsure.evaluation.coreference import coreference_scores
+from howsure.events.documents import asked, document_events
+from howsure.events.frame import FEATURES, frame_pairs
+from howsure.events.layer import Pairs, fitted_layer, joint_draws
+from howsure.events.lexicons import actors, verbs
+from howsure.exploring.blocks import resolved_document
 from howsure.kernels.coreference.antecedents import linked_clusters
+from howsure.kernels.special import expit
 from howsure.models.coreference.ranker import fit_temperature as fit_coref_temperature
 from howsure.models.coreference.ranker import gold_clusters
 from howsure.models.parsers.arcs import ArcParser, gold_trees
@@ -48,6 +63,7 @@ PAGE = ROOT / "docs" / "studies" / "pipeline-study.md"
 MODES = {"best": ("best", 1), "10 best": ("kbest", 10), "20 samples": ("samples", 20)}
 # Trees of whole documents.
 DOCUMENT_MODES = {"best": ("best", 1), "3 best": ("kbest", 3), "6 samples": ("samples", 6)}
+EVENT_MODES = {"best": ("best", 1), "5 best": ("kbest", 5), "10 samples": ("samples", 10)}
 EVERY = 6  # every sixth test document of EWT; of GUM, the first document of each genre in each part
 SENTENCES = 3_000  # of the training part, for the CRF
 COUNTED = "nsubj"  # arcs with this label are counted by document
@@ -384,14 +400,249 @@ def judged(made, gold, cut):
     }  # fmt: skip
 
 
+# -- text → trees → entities → events -----------------------------------------------------------------------------------
+
+AT_Q = [list(FEATURES).index(f) for f in ("q", "q_flat", "found")]
+ENGLISH = "English pipeline"
+
+
+def documents_that_name():
+    """MUC's dated texts that name an organisation, in an order by hash: a run that is stopped by the clock has a fair part of them."""
+    lexicon = actors("muc-organisations")
+    words = [(t, re.findall(r"[\w.'-]+", t.text)) for t in muc_texts(corpus_path("muc", "texts")) if t.date is not None]
+    named = [t for t, w in words if (lexicon.find(w).actor >= 0).any()]
+    return sorted(named, key=lambda t: crc32(f"part {t.id}".encode()))
+
+
+def upper_temperatures(arcs, coref):
+    """Of the parser and of coreference on its best trees, from GUM's development part in upper case, with the pipeline's tags."""
+    dev = list({d.name.split("_")[1]: d for d in gum_documents("dev")[::-1]}.values())
+    parsed = list(reparsed(model(), dev, upper=True))
+    both = [with_gold(p, g) for p, g in zip(parsed, dev, strict=True)]
+    posteriors, found, run = [], [], howsure.pipeline([arcs, coref], mode="best")
+    for p, g in zip(parsed, dev, strict=True):
+        (part,) = run(p.with_(mentions=None)).parts
+        posteriors.append(part.posterior)
+        found.append(gold_clusters(g, part.given.mentions))
+    parser = fitted_temperature(held_out(arcs, both, [])).temperature
+    return {"parser": parser, "coref": fit_coref_temperature(posteriors, found)}
+
+
+def framed(document, lexicon, coref, t):
+    """Features of each actor that a document with trees names, shape (3, questions, actors, features), and the actors.
+
+    First with the entities' posterior as it is, then at temperature t, then with the one best clustering.
+    """
+    made, resolved = [], None
+    for verb_set, _ in SETTINGS.values():
+        known, answers = asked(document, lexicon, verbs(verb_set), None), [({}, {})] * 3
+        if known.needs_entities:
+            resolved = resolved or resolved_document(document, coref.posterior, 1.0)
+            warm = {
+                k: document_events(
+                    replace(resolved, posterior=resolved.posterior.tempered(k)),
+                    lexicon,
+                    (),
+                    (),
+                    describe=False,
+                    known=known,
+                ).actors
+                for k in (1.0, 2.0, t, 2.0 * t)
+            }
+            q = {k: {e.actor: e.probability for e in found} for k, found in warm.items()}
+            best = {e.actor: 1.0 for e in warm[1.0] if e.best}
+            answers = [(q[1.0], q[2.0]), (q[t], q[2.0 * t]), (best, best)]
+        pairs = [frame_pairs(document, known.mentions, known.named, *a, known.alike) for a in answers]
+        made.append([[p.features for p in found] for found in pairs])
+    own = tuple(p.actor for p in pairs[0])
+    return np.array(made, np.float32).reshape(len(made), 3, len(own), len(FEATURES)).swapaxes(0, 1), own
+
+
+def events():
+    """Text → trees → entities → "this document reports that this organisation did it", on MUC."""
+    lexicon, texts = actors("muc-organisations"), documents_that_name()
+    arcs = ArcParser.load(SHIPPED / "arcs.npz").with_settings(temperature=1.0)
+    coref = shipped_coref().with_temperature(1.0)
+    t = remembered("events-temperatures", lambda: upper_temperatures(arcs, coref))
+    (trees,) = howsure.pipeline([arcs]).stages
+
+    def judge(number, text):
+        (d,) = parse([(text.id, text.text)], jobs=1)
+        posteriors, cache = list(arcs.posteriors([d])), {}
+
+        def frame(given):
+            key = given.heads.tobytes(), given.columns["relation"]
+            if key not in cache:
+                cache[key] = framed(given, lexicon, coref, t["coref"])
+            return cache[key]
+
+        ways = {(ENGLISH, False): [(1.0, frame(d))]}
+        for after in (False, True):
+            p = [x.tempered(t["parser"]) for x in posteriors] if after else posteriors
+            for mode, (how, n) in EVENT_MODES.items():
+                if after and mode == "best":
+                    continue  # a temperature moves no best tree
+                made = howsure.pipeline([replace(trees, posterior=lambda _, p=p: p), frame], mode=how, n=n)(d)
+                ways[mode, after] = [(x.weight, x.posterior) for x in made.parts]
+        (own,) = {x[1] for parts in ways.values() for _, x in parts}
+        if number % 20 == 19:
+            print(f"  {number + 1} of {len(texts)}", file=sys.stderr, flush=True)
+        return {
+            "id": text.id, "month": text.date.isoformat()[:7], "actors": [lexicon.actors[a].code for a in own],
+            "words": len(d), "ways": {k: [(w, x[0]) for w, x in parts] for k, parts in ways.items()},
+        }  # fmt: skip
+
+    done, seconds = by_document("events", texts, judge)
+    required, optional, _ = muc_gold(lexicon)
+    questions = {name: of_question(k, name, done, required, optional) for k, name in enumerate(SETTINGS)}
+    counted = {"documents": len(done), "all": len(texts), "words": sum(d["words"] for d in done), "seconds": seconds}
+    return {"temperatures": t, "questions": questions} | counted
+
+
+def of_question(k, name, done, required, optional):
+    """One question's table and paired differences."""
+    rows = [(d, i, (d["id"], a)) for d in done for i, a in enumerate(d["actors"])]
+    rows = [r for r in rows if is_gold(required, r[2], KINDS[name]) or not is_gold(optional, r[2], KINDS[name])]
+    y = np.array([is_gold(required, key, KINDS[name]) for *_, key in rows], float)
+    codes, months = sorted({key[1] for *_, key in rows}), sorted({d["month"] for d, *_ in rows})
+    actor = np.array([codes.index(key[1]) for *_, key in rows])
+    period = np.array([months.index(d["month"]) for d, *_ in rows])
+    _, group = np.unique([d["id"] for d, *_ in rows], return_inverse=True)
+    fold = np.array([crc32(f"fold {d['id']}".encode()) % FOLDS for d, *_ in rows])
+    with open(Path(__file__).parent / "muc_cells.csv", encoding="utf-8") as file:
+        cells = [(r["actor"], r["month"]) for r in csv.DictReader(file) if r["question"] == name]
+    cells = [(codes.index(a), months.index(m)) for a, m in cells if a in codes and m in months]
+    cells = [np.flatnonzero((actor == a) & (period == m)) for a, m in cells]
+    cells = [c for c in cells if len(c)]
+    truth = np.array([y[c].sum() for c in cells])
+
+    def parts(trees, parser, entities):
+        """Weights (parts, pairs) and features (parts, pairs, features); fewer parts than others have weight 0."""
+        most = max(len(d["ways"][trees, parser]) for d, *_ in rows)
+        w, x = np.zeros((most, len(rows))), np.zeros((most, len(rows), len(FEATURES)))
+        for r, (d, i, _) in enumerate(rows):
+            for j, (weight, made) in enumerate(d["ways"][trees, parser]):
+                w[j, r], x[j, r] = weight, made[entities, k, i]
+        return w, x
+
+    def columns(x, at):
+        return Pairs(x[at], actor[at], period[at], np.zeros((len(at), 0)))
+
+    def layers(x):
+        """For each fold, the event layer from the labels of the others."""
+        choice = *FIRST[:2], ("", 0, 1.0)
+        trained = [columns(x, np.flatnonzero(fold != f)) for f in range(FOLDS)]
+        return [fitted_layer(flat_prior(p, choice), p, y[fold != f]) for f, p in enumerate(trained)]
+
+    keys = [("best", False, 2), *((m, p, c) for m, p in done[0]["ways"] for c in (0, 1))]
+    keys.sort(key=lambda way: [*EVENT_MODES, ENGLISH].index(way[0]))
+    fixed, per = layers(parts("best", False, 0)[1][0]), {}
+    for way in keys:
+        w, x = parts(*way)
+        mean = np.einsum("jr,jrf->rf", w, x)
+        own = layers(mean)
+        p, p_own, bands_of = np.zeros(len(y)), np.zeros(len(y)), np.zeros((400, len(y)))
+        for f in range(FOLDS):
+            at = np.flatnonzero(fold == f)
+            p[at] = sum(w[j, at] * fixed[f].probability(columns(x[j], at)) for j in range(len(w)))
+            p_own[at] = own[f].probability(columns(mean, at))
+            bands_of[:, at] = outcomes(fixed[f], [(w[j, at], columns(x[j], at)) for j in range(len(w))], f)
+        q = np.clip(mean[:, AT_Q[0]], 0.0, 1.0)
+        by_rules = np.random.default_rng(0).random((400, len(y))) < q
+        per[way] = {"q": q, "p": p, "own": p_own}
+        for n, draws in (("q", by_rules), ("p", bands_of)):
+            ends = np.array(
+                [np.quantile(draws[:, c].sum(axis=1), (0.025, 0.975), method="inverted_cdf") for c in cells]
+            )
+            miss = np.maximum(ends[:, 0] - truth, 0) + np.maximum(truth - ends[:, 1], 0)
+            width = ends[:, 1] - ends[:, 0]
+            per[way] |= {
+                f"{n} covered": (miss == 0).mean(),
+                f"{n} width": width.mean(),
+                f"{n} score": width + 40 * miss,
+            }
+    made = {"pairs": len(y), "gold": int(y.sum()), "documents": int(group.max()) + 1, "cells": len(cells)}
+    return made | {
+        "table": [event_row(way, x, y, group) for way, x in per.items()],
+        "paired": event_pairs(per, y, group),
+    }
+
+
+def outcomes(layer, parts, seed):
+    """Draws of each pair's outcome: weights of the layer, shifts of cells and of actors and periods without labels, then the outcome."""
+    rng, prior, pairs = np.random.default_rng([seed, 5]), layer.prior, parts[0][1]
+    coefficients = joint_draws(layer, 400, seed)
+    shift = np.zeros((400, len(pairs)))
+    both = pairs.actor * 10_000 + pairs.period
+    for own, known, sd in ((pairs.actor, layer.actors, prior.actor), (pairs.period, layer.periods, prior.period), (both, (), prior.cell)):  # fmt: skip
+        for value in np.unique(own):
+            drawn_shift = rng.normal(0.0, sd, 400)
+            if value not in known:
+                shift += np.outer(drawn_shift, own == value)
+    p = sum(w * expit(coefficients @ layer.design(x).T + shift) for w, x in parts)
+    return rng.random(p.shape) < p
+
+
+def losses(p, y):
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return -np.where(y == 1, np.log(p), np.log1p(-p)), (p - y) ** 2
+
+
+def event_row(way, x, y, group):
+    made = {"way": list(way)}
+    for k in ("q", "p", "own"):
+        log_loss, brier = losses(x[k], y)
+        error = howsure.check(y.astype(int), x[k], groups=group, rng=None).error
+        made[k] = {"log loss": float(log_loss.mean()), "Brier": float(brier.mean()), "AUC": float(auc(y, x[k])),
+                   "error": shown(error), "bias": float((x[k] - y).mean())}  # fmt: skip
+    return made | {f"{k} {n}": float(np.mean(x[f"{k} {n}"])) for k in "qp" for n in ("covered", "width", "score")}
+
+
+def event_pairs(per, y, group):
+    """Differences by document; of AUC by a bootstrap over documents, of interval scores by cell."""
+    members = [np.flatnonzero(group == g) for g in range(group.max() + 1)]
+    rng = np.random.default_rng(0)
+    again = [np.concatenate([members[g] for g in rng.integers(len(members), size=len(members))]) for _ in range(500)]
+    ranked = {(way, k): np.array([auc(y[a], x[k][a]) for a in again]) for way, x in per.items() for k in "qp"}
+    made = []
+    for way, x in per.items():
+        trees, parser, entities = way
+        others = [("best trees", ("best", False, entities))] if trees not in ("best", ENGLISH) else []
+        others += [("before recalibration", (trees, False, 0))] * bool(parser or entities == 1)
+        others += [("all entities", ("best", False, 0))] * (entities == 2)
+        others += [("best trees", ("best", False, 0))] * (way == (ENGLISH, False, 0))
+        for said, other in others:
+            z, row = per[other], {"way": list(way), "less": said}
+            for k in ("q", "p", "own"):
+                a, b = losses(x[k], y), losses(z[k], y)
+                row[f"{k} log loss"], row[f"{k} Brier"] = (difference(a[n], b[n], group) for n in (0, 1))
+            for k in "qp":
+                d = ranked[way, k] - ranked[other, k]
+                tail = min((d <= 0).mean(), (d >= 0).mean())
+                ends = np.quantile(d, (0.025, 0.975))
+                row[f"{k} AUC"] = [float(v) for v in (auc(y, x[k]) - auc(y, z[k]), *ends, min(2 * tail, 1.0))]
+                row[f"{k} score"] = difference(x[f"{k} score"], z[f"{k} score"], np.arange(len(x[f"{k} score"])))
+            made.append(row)
+    return made
+
+
 def main():
     KEPT.mkdir(parents=True, exist_ok=True)
-    for name in [a for a in sys.argv[1:] if a != "--finish"] or ["tags", "entities"]:
-        (KEPT / f"{name}.json").write_text(json.dumps({"tags": tags, "entities": entities}[name](), indent=1))
-    if all((KEPT / f"{n}.json").exists() for n in ("tags", "entities")):
-        PAGE.write_text(
-            page(*(json.loads((KEPT / f"{n}.json").read_text()) for n in ("tags", "entities"))), encoding="utf-8"
-        )
+    makers = {"tags": tags, "entities": entities, "events": events}
+    for name in [a for a in sys.argv[1:] if a != "--finish"] or makers:
+        (KEPT / f"{name}.json").write_text(json.dumps(makers[name](), indent=1))
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def page(before):
+    """The page: a section from its numbers where they are kept, else as it was."""
+    was = {part.split("\n", 1)[0]: part for part in before.split("\n## ")}
+    made = [HEAD.format(answer=ANSWER).rstrip()]
+    for name, (title, text) in {"tags": (TAGS, of_tags), "entities": (ENTITIES, of_entities), "events": (EVENTS, of_events)}.items():  # fmt: skip
+        path = KEPT / f"{name}.json"
+        fresh = path.exists() and f"{title}\n\n{text(json.loads(path.read_text()))}"
+        made.append((fresh or was[title]).rstrip())
+    return "\n\n## ".join([*made, REST])
 
 
 def table(head, rows):
@@ -417,9 +668,8 @@ def yes(after):
     return "after" if after else "before"
 
 
-def page(t, e):
-    """The whole page, from the sections' numbers."""
-    tags_rows = [
+def of_tags(t):
+    rows = [
         [w[0], w[1] or "–", yes(w[2]), with_limits(r["UAS"]), with_limits(r["LAS"]), f"{r['log loss']:.4f}", f"{r['Brier']:.4f}", with_limits(r["error"]), f"{r['bias']:+.3f}", f"{100 * r['covered']:.0f}%"]
         for r in t["table"] for w in [r["way"]]
     ]  # fmt: skip
@@ -433,30 +683,105 @@ def page(t, e):
         ]
         for r in t["paired"]
     ]
-    said = {(True, True): "both", (True, False): "parser", (False, True): "coreference", (False, False): "none"}
-    entity_rows = [
-        [w[0], said[w[1], w[2]], with_limits(r["CoNLL"]), with_limits(r["B3"]), f"{r['loss']:.4f}", with_limits(r["error"]), f"{r['bias']:+.3f}", f"{100 * r['covered']:.0f}%", f"{r['off']:.2f}", f"{100 * r['found']:.1f}%"]
-        for r in e["table"] for w in [r["way"]]
-    ]  # fmt: skip
-    entity_paired = [
-        [r["way"][0], said[r["way"][1], r["way"][2]], r["less"], *(change(r[k], 3) for k in ("conll", "loss", "off"))]
-        for r in e["paired"]
-    ]
     of = t["temperatures"]
-    return TEXT.format(
+    return TAGS_TEXT.format(
         ewt=f"{t['documents']} documents, {t['sentences']:,} sentences, {t['words']:,} words",
         accuracy=", ".join(f"{k} {v:.3f}" for k, v in t["tags"].items()),
         temperatures=f"parser {of['parser']:.3f}, CRF {of['CRF']:.3f}, HMM {of['HMM']:.3f}",
-        tags=table(["tagger", "handed on", "recalibration", "UAS", "LAS", "log loss of the head", "Brier score", "RMS error, chosen arcs", "bias", f"{COUNTED} counts covered"], tags_rows),
+        tags=table(["tagger", "handed on", "recalibration", "UAS", "LAS", "log loss of the head", "Brier score", "RMS error, chosen arcs", "bias", f"{COUNTED} counts covered"], rows),
         tags_paired=table(["tagger", "handed on", "recalibration", "less", "UAS", "LAS", "log loss", "Brier score"], paired_rows),
+        counted=COUNTED,
+    )  # fmt: skip
+
+
+SAID = {(True, True): "both", (True, False): "parser", (False, True): "coreference", (False, False): "none"}
+
+
+def of_entities(e):
+    rows = [
+        [w[0], SAID[w[1], w[2]], with_limits(r["CoNLL"]), with_limits(r["B3"]), f"{r['loss']:.4f}", with_limits(r["error"]), f"{r['bias']:+.3f}", f"{100 * r['covered']:.0f}%", f"{r['off']:.2f}", f"{100 * r['found']:.1f}%"]
+        for r in e["table"] for w in [r["way"]]
+    ]  # fmt: skip
+    paired_rows = [
+        [r["way"][0], SAID[r["way"][1], r["way"][2]], r["less"], *(change(r[k], 3) for k in ("conll", "loss", "off"))]
+        for r in e["paired"]
+    ]
+    return ENTITIES_TEXT.format(
         gum=f"{e['documents']} documents, {e['words']:,} words",
         gum_temperatures=f"parser {e['temperatures']['parser']:.3f}, coreference {e['temperatures']['coref']:.3f}",
-        entities=table(["trees", "recalibrated", "CoNLL F1", "B³ F1", "squared error a gold link", "RMS error, P ≥ 0.05", "bias", "entity counts covered", "off by", "gold mentions found"], entity_rows),
-        entities_paired=table(["trees", "recalibrated", "less", "CoNLL F1, mean of documents", "squared error a gold link", "entity count off by"], entity_paired),
-        seconds=f"{(t['seconds'] + e['seconds']) / 60:.0f}",
-        answer=ANSWER,
-        counted=COUNTED,
+        entities=table(["trees", "recalibrated", "CoNLL F1", "B³ F1", "squared error a gold link", "RMS error, P ≥ 0.05", "bias", "entity counts covered", "off by", "gold mentions found"], rows),
+        entities_paired=table(["trees", "recalibrated", "less", "CoNLL F1, mean of documents", "squared error a gold link", "entity count off by"], paired_rows),
         documents=e["documents"],
+    )  # fmt: skip
+
+
+def of_events(e):
+    def way(w):
+        return (
+            [w[0], "none"]
+            if w[2] == 0 and not w[1]
+            else [w[0], SAID[w[1], w[2] == 1]]
+            if w[2] < 2
+            else [f"{w[0]}, best entities", "none"]
+        )
+
+    def counts(r, k):
+        return [f"{100 * r[f'{k} covered']:.0f}%", f"{r[f'{k} width']:.2f}", f"{r[f'{k} score']:.2f}"]
+
+    made = []
+    for name, q in e["questions"].items():
+        rules = [
+            [
+                *way(r["way"]),
+                f"{r['q']['AUC']:.3f}",
+                f"{r['q']['Brier']:.4f}",
+                with_limits(r["q"]["error"]),
+                f"{r['q']['bias']:+.3f}",
+                *counts(r, "q"),
+            ]
+            for r in q["table"]
+        ]
+        layer = [
+            [
+                *way(r["way"]),
+                f"{r['p']['AUC']:.3f}",
+                f"{r['p']['log loss']:.4f}",
+                f"{r['p']['Brier']:.4f}",
+                with_limits(r["p"]["error"]),
+                f"{r['p']['bias']:+.3f}",
+                *counts(r, "p"),
+                f"{r['own']['log loss']:.4f}",
+            ]
+            for r in q["table"]
+        ]
+        paired_rules = [
+            [*way(r["way"]), r["less"], change(r["q AUC"], 3), change(r["q Brier"]), change(r["q score"], 2)]
+            for r in q["paired"]
+        ]
+        paired_layer = [
+            [
+                *way(r["way"]),
+                r["less"],
+                change(r["p AUC"], 3),
+                change(r["p log loss"]),
+                change(r["p Brier"]),
+                change(r["p score"], 2),
+                change(r["own log loss"]),
+            ]
+            for r in q["paired"]
+        ]
+        counted = ["monthly counts covered", "width", "interval score"]
+        made += [
+            f"### {name}: {q['pairs']:,} pairs ({q['gold']} in the keys), {q['documents']} documents, {q['cells']} cells", "By the rules alone (q):",
+            table(["trees", "recalibrated", "AUC", "Brier score", "RMS error", "bias", *counted], rules), "By the layer:",
+            table(["trees", "recalibrated", "AUC", "log loss", "Brier score", "RMS error", "bias", *counted, "log loss, layer of its own"], layer), "Differences, the rules alone:",
+            table(["trees", "recalibrated", "less", "AUC", "Brier score", "interval score"], paired_rules), "Differences, the layer:",
+            table(["trees", "recalibrated", "less", "AUC", "log loss", "Brier score", "interval score", "log loss, layer of its own"], paired_layer),
+        ]  # fmt: skip
+    of = e["temperatures"]
+    return EVENTS_TEXT.format(
+        muc=f"{e['documents']:,} of the {e['all']:,} dated documents that name an organisation of the lexicon, {e['words']:,} words",
+        temperatures=f"parser {of['parser']:.3f}, coreference {of['coref']:.3f}", minutes=f"{e['seconds'] / 60:.0f}", tables="\n\n".join(made),
     )  # fmt: skip
 
 
@@ -471,18 +796,17 @@ ANSWER = """**Handing on doubt makes the answers more honest, not more accurate;
 
 These intervals are not adjusted for the number of comparisons."""
 
-TEXT = """# Pipelines: is doubt worth handing on, and does calibration help?
+HEAD = """# Pipelines: is doubt worth handing on, and does calibration help?
 
-The paper (§1, §7) asks whether calibrated posteriors help when one stage feeds the next; Finkel et al. (2006) sampled there. Two pipelines were run with `howsure.pipeline`: the best outcome of the first stage handed on, the k best, or samples; each before
-and after one temperature for each stage, fitted on development data. Written by `bench/studies/pipeline_study.py` ({seconds} minutes of processor time on a busy machine).
+The paper (§1, §7) asks whether calibrated posteriors help when one stage feeds the next; Finkel et al. (2006) sampled there. Three pipelines were run with `howsure.pipeline`: the best outcome of the first stage handed on, the k best, or samples; each before
+and after one temperature for each stage, fitted on development data. Written by `bench/studies/pipeline_study.py`.
 
 ## The answer
 
-{answer}
+{answer}"""
 
-## Tags → arcs: EWT
-
-Every sixth document of the test part: {ewt}. Fine tags (`xpos`) are predicted; the coarse tag follows from word and fine tag. Taggers: a CRF trained on the first 3,000 sentences of the training part and an HMM trained on all of it
+TAGS = "Tags → arcs: EWT"
+TAGS_TEXT = """Every sixth document of the test part: {ewt}. Fine tags (`xpos`) are predicted; the coarse tag follows from word and fine tag. Taggers: a CRF trained on the first 3,000 sentences of the training part and an HMM trained on all of it
 (accuracy: {accuracy}). The parser is the arc-factored one that ships, trained with gold tags. Temperatures from the development part: {temperatures}.
 
 The answer to "is this the head?" is Σ weight × P(arc | tags); the tree is the one of the largest expected attachment score under it. Log loss and Brier score are of the head of each word, over all possible heads. The RMS calibration error is of the chosen
@@ -492,11 +816,10 @@ arcs, 95% intervals over documents. *Counts covered*: of how many documents the 
 
 Differences by document (95% intervals, p-values; log loss and Brier score: below 0 is better):
 
-{tags_paired}
+{tags_paired}"""
 
-## Trees → mentions → entities: OntoGUM
-
-The first test document of each of {documents} genres: {gum}. Sentences are given, tags are those of the English pipeline. The parser's trees go to the coreference model that ships, which finds mentions in them and clusters these. Temperatures from the first
+ENTITIES = "Trees → mentions → entities: OntoGUM"
+ENTITIES_TEXT = """The first test document of each of {documents} genres: {gum}. Sentences are given, tags are those of the English pipeline. The parser's trees go to the coreference model that ships, which finds mentions in them and clusters these. Temperatures from the first
 development document of each genre: {gum_temperatures}. *Gold trees* and the greedy *English pipeline* stand beside. A gold link that is missed because a span is no mention counts with its full squared error; a pair of spans has Σ weight × P(both are
 mentions, and one entity). *Entity counts covered*: of how many documents the gold number of entities with two mentions or more lies in the middle 95% of draws; *off by*: how far their mean is from it.
 
@@ -504,12 +827,24 @@ mentions, and one entity). *Entity counts covered*: of how many documents the go
 
 Differences by document (below 0 is better but for F1):
 
-{entities_paired}
+{entities_paired}"""
 
-## Not done
+EVENTS = "Text → trees → entities → events: MUC"
+EVENTS_TEXT = """{muc} (in an order by hash; the clock decided how many, before any number was seen; {minutes} minutes of processor time on a busy machine). Words, sentences and tags are those of the English pipeline. Trees of
+the arc-factored parser go to the coreference model that ships, and both to what `howsure explore` asks: is a mention of this organisation the agent of such an event, and is that asserted? Temperatures from the first development document of each genre
+of GUM, put in upper case as MUC is, with the pipeline's tags: {temperatures}. The greedy *English pipeline* stands beside; *best entities* are the one best clustering instead of its posterior. Gold: does a template of MUC's keys have such an
+incident by this organisation in this document? Pairs that only an optional template has count neither way ([the cells and the gold](muc-study.md)).
 
-Text → events on MUC; k best with a larger k for whole documents (the three best trees of a document differ in a sentence or two, so that a larger k changes little). The test parts were thinned for the
-sake of processor time, before any number was seen.
+*The rules alone*: q is Σ weight × P(event | trees) by coreference; it is 0 where nothing is found, so that a log loss would be infinite. *The layer*: Σ weight × P(event | features), the regression of `howsure explore` on its named features with effects of
+organisations and months (no words), trained on the best trees and the keys of the other four of five folds of documents; it is the recalibration of the last stage, and the same for every way. *A layer of its own* is trained on, and asked of, the mean features of its own way. Calibration errors
+are clustered by document. *Monthly counts covered*: of the cells (organisation, month) of the study of coreference that have a pair here, how many gold counts lie in the middle 95% of draws; width and interval score (width plus 40 times the distance of
+a count that is missed) are of these intervals. Differences are paired by document (95% intervals, p-values; AUC by a bootstrap of documents, interval scores by cell); below 0 is better but for AUC.
+
+{tables}"""
+
+REST = """Not done
+
+k best with a larger k for whole documents (the best trees of a document differ in a sentence or two, so that a larger k changes little). The parts were thinned for the sake of processor time, before any number was seen.
 """
 
 

@@ -638,10 +638,14 @@ def page(before):
     """The page: a section from its numbers where they are kept, else as it was."""
     was = {part.split("\n", 1)[0]: part for part in before.split("\n## ")}
     made = [HEAD.format(answer=ANSWER).rstrip()]
-    for name, (title, text) in {"tags": (TAGS, of_tags), "entities": (ENTITIES, of_entities), "events": (EVENTS, of_events)}.items():  # fmt: skip
+    for name, title, text in (
+        ("tags", TAGS, of_tags),
+        ("entities", ENTITIES, of_entities),
+        ("events", EVENTS, of_events),
+    ):
         path = KEPT / f"{name}.json"
-        fresh = path.exists() and f"{title}\n\n{text(json.loads(path.read_text()))}"
-        made.append((fresh or was[title]).rstrip())
+        fresh = f"{title}\n\n{text(json.loads(path.read_text()))}" if path.exists() else was[title]
+        made.append(fresh.rstrip())
     return "\n\n## ".join([*made, REST])
 
 

@@ -143,7 +143,7 @@ def test_relations_by_hand():
     mentions = ordered(d, mentions)
     texts = [" ".join(d.words[m.start : m.end]) for m in mentions]
     p = Pairs(attributes(d, mentions))
-    at = {(texts[i], texts[j]): k for k, (i, j) in enumerate(zip(p.i, p.j, strict=True))}
+    at = {(texts[i], texts[j]): (i, j) for i, j in zip(*np.nonzero(p.below), strict=True)}
 
     def code(name, later, earlier):
         return int(RELATIONS[name](p)[at[later, earlier]])

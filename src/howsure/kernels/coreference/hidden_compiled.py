@@ -1,5 +1,6 @@
 """Scores of pairs by one hidden layer, and their derivatives, compiled; as `kernels.coreference.hidden`."""
 
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,18 @@ def _scores(u, v, e, codes, out, pair):
             at += 1
 
 
+@kernel(f"void({_F2}, {_F2}, {_F3}, uint8[:,::1], int64, int64, {_F2})", fused=True)
+def _active(u, v, e, codes, i, j, made):
+    for at in range(len(codes)):
+        _units(u[i], v[j], e, codes[at], made[at])
+        for k in range(made.shape[1]):
+            made[at, k] = max(made[at, k], np.float32(0.0))
+        j += 1
+        if j == i:
+            i += 1
+            j = 0
+
+
 @kernel(f"void({_GIVEN}, {_F2}, {_F2}, {_F3}, {_F1})", fused=True)
 def _derivatives(u, v, e, codes, out, d_pair, d_u, d_v, d_e, d_out):
     """Adds to d_u, d_v, d_e and d_out what the derivatives by the scores of pairs make of them."""
@@ -68,6 +81,15 @@ def pair_scores(u: Any, v: Any, e: Any, codes: Any, out: Any) -> Any:
     pair = np.empty(len(codes))
     _scores(u, v, e, codes, out, pair)
     return pair
+
+
+def active(u: Any, v: Any, e: Any, codes: Any, first: int) -> Any:
+    """As `kernels.coreference.hidden.active`, to the bit: sums in the same order."""
+    ready(_units, _active)
+    made = np.empty((len(codes), u.shape[1]), np.float32)
+    i = (1 + isqrt(1 + 8 * first)) // 2
+    _active(u, v, e, codes, i, first - i * (i - 1) // 2, made)
+    return made
 
 
 def derivatives(u: Any, v: Any, e: Any, codes: Any, out: Any, d_pair: Any) -> Any:

@@ -4,6 +4,7 @@ A pair's score is Σ_k o_k max(0, (U_i + V_j + Σ_c E_c)_k), with U_i and V_j li
 E_c a row for each code of each relation; NEW's is the same of one mention. Trained on the likelihood of the gold antecedents.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -67,13 +68,14 @@ class Network:
     def scores(self, vectors: Any, rows: NDArray[np.int64], codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
         """Score of each pair j < i (row i(i-1)/2 + j) and of starting an entity."""
         u, v, new = self.units(vectors.astype(np.float32), rows)
-        if len(codes) < COMPILED_FROM:
-            score = kernels.pair_scores
-        else:
+        given = (u, v, self.relations, codes, self.out)
+        if "numba" in sys.modules or len(codes) >= COMPILED_FROM:
             from howsure.kernels.coreference import hidden_compiled
 
-            score = hidden_compiled.pair_scores
-        pair: Floats = score(u, v, self.relations, codes, self.out)
+            few = len(codes) < COMPILED_FROM  # then the same numbers as without compiled kernels, to the bit
+            pair = kernels.pair_scores(*given, hidden_compiled.active) if few else hidden_compiled.pair_scores(*given)
+        else:
+            pair = kernels.pair_scores(*given)
         return pair, (np.maximum(new, 0.0) @ self.out_new + self.bias[0]).astype(np.float64)
 
 

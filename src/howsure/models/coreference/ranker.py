@@ -3,6 +3,7 @@
 Scores of antecedents are the mean of the log-linear model's and the network's, each trained on its own.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -95,7 +96,8 @@ class CorefModel:
 
     def posterior_of(self, made: Features, name: str, temperature: float = 1.0) -> AntecedentPosterior:
         """The posterior from features that were made before."""
-        pair, new = linear_scores(made, self.used, self.weights)
+        # Weights of half precision have exact sums: compiled or not, the numbers are the same.
+        pair, new = linear_scores(made, self.used, self.weights, compiled="numba" in sys.modules)
         if len(self.network.out):
             beside, beside_new = self.network.scores(made.vectors, made.rows, made.codes)
             pair, new = (pair + beside) / 2.0, (new + beside_new) / 2.0
@@ -139,9 +141,11 @@ class CorefModel:
             raise InputError(f"{path} is damaged: it has no {error}.") from None
 
 
-def linear_scores(made: Features, used: Templates, weights: NDArray[np.float32]) -> tuple[Floats, Floats]:
+def linear_scores(
+    made: Features, used: Templates, weights: NDArray[np.float32], compiled: bool = False
+) -> tuple[Floats, Floats]:
     """Scores of the log-linear model: of each pair j < i (row i(i-1)/2 + j), and of starting an entity."""
-    if len(made.codes) < COMPILED_FROM:
+    if len(made.codes) < COMPILED_FROM and not compiled:
         score = coref_scores.scores
     else:
         from howsure.kernels.coreference import ranking_compiled

@@ -1,6 +1,8 @@
 """How two mentions stand to each other, as small codes: a function for each named template, vectorised over pairs."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,68 +21,79 @@ RANK_STEPS = np.array([1, 2, 3, 4, 6, 9, 15, 30])
 
 
 class Pairs:
-    """All pairs j < i of a document's mentions, i by i, and what several templates share."""
+    """All pairs of a document's mentions as squares, [i, j] for mention i and antecedent j < i, and what several templates share.
+
+    What stands on and above the diagonal means nothing.
+    """
 
     def __init__(self, a: Attributes) -> None:
         self.a = a
-        n = len(a)
-        i, j = np.tril_indices(n, -1)
-        self.n, self.i, self.j = n, i, j
-        self.lemma, self.word, self.text, self.full = (numbered(x) for x in (a.lemma, a.word, a.text, a.full))
-        self.gap = a.sentence[i] - a.sentence[j]
+        self.n = len(a)
+        self.lemma, self.word, self.text = (numbered(x) for x in (a.lemma, a.word, a.text))
+        self.below = np.tri(self.n, k=-1, dtype=bool)
+        self.gap = a.sentence[:, None] - a.sentence
         self.nested = self._nested()
-        shared, self.size = _shared(a.content)
-        self.shared = shared[i, j]
-        self.gender = _clash(a.gender, i, j, _genders)
-        self.number = _clash(a.number, i, j, _numbers)
+        self.has, self.heads = _members(a.content, a.lemma)
+        self.shared, self.size = _shared(self.has)
+        self.gender = _clash(a.gender, _genders)
+        self.number = _clash(a.number, _numbers)
         self.fits = (self.gender % 4 != 2) & (self.number != 2) & (self.nested == 0)
-        self.same_lemma = self.lemma[i] == self.lemma[j]
-        longest = np.ones(n, bool)  # of the mentions that share a head
+        self.same_lemma = same(self.lemma)
+        longest = np.ones(self.n, bool)  # of the mentions that share a head
         longest[1:] = a.head[1:] != a.head[:-1]
-        self.rank = self.ranked(self.fits & longest[j])
+        self.rank = self.ranked(self.fits & longest)
 
     def _nested(self) -> Codes:
         """0 apart, 1 the antecedent contains the mention, 2 the other way round, 3 they share their head."""
-        a, i, j = self.a, self.i, self.j
-        made = np.zeros(len(i), np.uint8)
-        made[(a.start[j] <= a.start[i]) & (a.end[i] <= a.end[j])] = 1
-        made[(a.start[i] <= a.start[j]) & (a.end[j] <= a.end[i])] = 2
-        made[a.head[i] == a.head[j]] = 3
-        return made
+        starts, ends = np.less_equal.outer(self.a.start, self.a.start), np.less_equal.outer(self.a.end, self.a.end)
+        made = np.where(starts & ends.T, np.uint8(2), (starts.T & ends).view(np.uint8))
+        return np.where(same(self.a.head), np.uint8(3), made)
 
     def ranked(self, fits: NDArray[np.bool_]) -> Ints:
         """How many mentions between j and i fit i, among the pairs where `fits`."""
-        square = np.zeros((self.n, self.n), np.int64)
-        square[self.i, self.j] = fits
-        after = np.cumsum(square[:, ::-1], axis=1)[:, ::-1] - square
-        return after[self.i, self.j]
+        square = (fits & self.below)[:, ::-1]
+        return (np.cumsum(square, axis=1, dtype=np.int32) - square)[:, ::-1]
 
 
-def _shared(sets: Sequence[frozenset[str]]) -> tuple[Ints, Ints]:
-    """How many words each two sets share, and how many each has."""
-    from scipy.sparse import csr_array
+def same(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether two mentions have the same value."""
+    return np.equal.outer(values, values)
 
-    words = numbered([w for s in sets for w in s])
-    sizes = np.array([len(s) for s in sets], dtype=np.int64)
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    table = csr_array((np.ones(len(words), np.int64), words, ends), shape=(len(sets), words.max(initial=0) + 1))
-    return (table @ table.T).toarray() if len(sets) else np.zeros((0, 0), np.int64), sizes
+
+def steps(limits: Ints, values: Ints) -> Ints:
+    """How many of the limits each whole number has reached."""
+    return np.searchsorted(limits, np.arange(limits[-1] + 1), side="right")[np.clip(values, 0, limits[-1])]
+
+
+def _members(sets: Sequence[frozenset[str]], others: Sequence[str] = ()) -> tuple[NDArray[np.float32], Ints]:
+    """Which words each set has (a row each, 0 or 1), and the columns of other words."""
+    words = numbered([*others, *(w for s in sets for w in s)])
+    table = np.zeros((len(sets), words.max(initial=-1) + 1), np.float32)
+    table[np.repeat(np.arange(len(sets)), [len(s) for s in sets]), words[len(others) :]] = 1.0
+    return table, words[: len(others)]
+
+
+def _shared(table: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How many words each two different sets share, and how many each has."""
+    shared = table[:, table.sum(axis=0) > 1.0]
+    return shared @ shared.T, table.sum(axis=1)
 
 
 def numbered(values: Sequence[str]) -> Ints:
     """Equal strings, equal numbers."""
-    index: dict[str, int] = {}
-    return np.array([index.setdefault(v, len(index)) for v in values], dtype=np.int64)
+    index = {v: k for k, v in enumerate(dict.fromkeys(values))}
+    return np.array([index[v] for v in values], dtype=np.int64)
 
 
-def _clash(values: Sequence[str], i: Ints, j: Ints, verdict: Callable[[str, str], int]) -> Codes:
+def _clash(values: Sequence[str], verdict: Callable[[str, str], int]) -> Codes:
     """0 where one of two values is unknown, else the verdict on them."""
-    names = sorted(set(values))
-    codes = np.array([names.index(v) for v in values], dtype=np.int64)
+    names = list(dict.fromkeys(values))
     table = np.array([[verdict(u, v) if u and v else 0 for v in names] for u in names], dtype=np.uint8)
-    return table[codes[i], codes[j]] if len(names) else np.zeros(len(i), np.uint8)
+    codes = numbered(values)
+    return table.reshape(len(names), len(names))[codes][:, codes]
 
 
+@cache
 def _genders(u: str, v: str) -> int:
     """1 the same, 2 different, 3 compatible; 4 more where a full name tells, 8 a single name, 12 the class of a noun."""
     (x, _, how), (y, _, why) = u.partition("-"), v.partition("-")
@@ -95,35 +108,31 @@ def _numbers(u: str, v: str) -> int:
 
 
 def _overlap(p: Pairs) -> Ints:
-    i_in, j_in = p.shared == p.size[p.i], p.shared == p.size[p.j]
-    code = np.where(i_in & j_in, 4, np.where(i_in, 3, np.where(j_in, 2, 1)))
-    return np.where(p.shared == 0, 0, code)
+    i_in, j_in = p.shared == p.size[:, None], p.shared == p.size
+    return (1 + j_in + 2 * i_in) * (p.shared > 0)
 
 
 def _head_inside(p: Pairs) -> Ints:
-    a = p.a
-    index = {w: k for k, w in enumerate(dict.fromkeys([*a.lemma, *(w for c in a.content for w in c)]))}
-    has = np.zeros((p.n, len(index)), bool)
-    for m, content in enumerate(a.content):
-        has[m, [index[w] for w in content]] = True
-    heads = np.array([index[w] for w in a.lemma], dtype=np.int64)
-    return has[p.j, heads[p.i]] + 2 * has[p.i, heads[p.j]].astype(np.int64)
+    heads = p.has[:, p.heads]
+    return heads.T + 2 * heads
 
 
 def _speaker(p: Pairs) -> Ints:
     """0 nobody speaks; 1 the same speaker; 2 spoken to by the antecedent's speaker; 3 another; 4, 5 by name."""
     a = p.a
-    speaker, addressee = numbered(["", *a.speaker])[1:], numbered(["", *a.speaker, *a.addressee])
-    spoken_to = addressee[1 + p.n :]
-    code = np.where(speaker[p.i] == speaker[p.j], 1, np.where(spoken_to[p.j] == speaker[p.i], 2, 3))
-    code = np.where((spoken_to[p.i] == speaker[p.j]) & (code == 3), 6, code)
-    code = np.where((speaker[p.i] == 0) | (speaker[p.j] == 0), 0, code)
+    if not any(a.speaker) and not any(a.addressee):
+        return np.zeros((p.n, p.n), np.int64)
+    numbers = numbered(["", *a.speaker, *a.addressee])
+    speaker, spoken_to = numbers[1 : 1 + p.n], numbers[1 + p.n :]
+    code = np.where(same(speaker), 1, np.where(np.equal.outer(speaker, spoken_to), 2, 3))
+    code = np.where(np.equal.outer(spoken_to, speaker) & (code == 3), 6, code)
+    code = np.where((speaker[:, None] == 0) | (speaker == 0), 0, code)
     for number, said in ((4, a.speaker), (5, a.addressee)):
         known = sorted({s for s in said if s})
         if known:
             named = np.array([[bool(a.names[m] & _name(s)) for s in known] for m in range(p.n)])
             which = np.array([known.index(s) if s else -1 for s in said])
-            hit = (which[p.i] >= 0) & named[p.j, which[p.i]] & (a.kind[p.j] == 1)
+            hit = (which[:, None] >= 0) & named[:, which].T & (a.kind == 1)
             code = np.where(hit, number, code)
     return code
 
@@ -139,41 +148,24 @@ def _syntax(p: Pairs) -> Ints:
     subject, conjunct, apposed = (
         np.array([b == name for b in bases], dtype=bool) for name in ("nsubj", "conj", "appos")
     )
-    gi, gj, hi, hj = a.governor_at[p.i], a.governor_at[p.j], a.head[p.i], a.head[p.j]
-    below = gi == hj
-    code = np.where((gi == gj) & (gi >= 0), 4, np.where(below, 5, 0))
-    code[(gj == hi) & subject[p.j]] = 2
-    code[below & conjunct[p.i]] = 3
-    code[below & apposed[p.i]] = 1
+    below = np.equal.outer(a.governor_at, a.head)
+    code = np.where(same(a.governor_at) & (a.governor_at >= 0), 4, 5 * below)
+    code[below.T & subject] = 2
+    code[below & conjunct[:, None]] = 3
+    code[below & apposed[:, None]] = 1
     return code
-
-
-def _parallel(p: Pairs) -> Ints:
-    relation, governor = numbered(p.a.relation), numbered(p.a.governor)
-    same = relation[p.i] == relation[p.j]
-    return same.astype(np.int64) + 2 * (governor[p.i] == governor[p.j])
 
 
 def _modifiers(p: Pairs) -> Ints:
     """Whether the modifiers (adjectives, numbers, compounds) of mentions with one head differ."""
-    table, size = _shared(p.a.modifiers)
-    shared = table[p.i, p.j]
-    code = 1 + (shared < size[p.i]) + 2 * (shared < size[p.j])
-    return np.where(p.same_lemma, code, 0)
+    shared, size = _shared(_members(p.a.modifiers)[0])
+    return (1 + (shared < size[:, None]) + 2 * (shared < size)) * p.same_lemma
 
 
 def _acronym(p: Pairs) -> Ints:
-    a = p.a
-    word, initials = numbered([*a.word, *a.initials]), np.array([len(x) > 1 for x in a.initials], dtype=bool)
-    letters = word[p.n :]
-    return ((word[p.i] == letters[p.j]) & initials[p.j]).astype(np.int64) + 2 * (
-        (word[p.j] == letters[p.i]) & initials[p.i]
-    )
-
-
-def _roles(p: Pairs) -> Ints:
-    near = np.minimum(p.gap, 2)
-    return (near * 5 + p.a.role[p.i]) * 5 + p.a.role[p.j]
+    numbers, initials = numbered([*p.a.word, *p.a.initials]), np.array([len(x) > 1 for x in p.a.initials], dtype=bool)
+    letters = np.equal.outer(numbers[: p.n], numbers[p.n :]) & initials
+    return letters + 2 * letters.T
 
 
 def _salience(p: Pairs) -> Ints:
@@ -181,14 +173,13 @@ def _salience(p: Pairs) -> Ints:
     count = np.zeros(p.n, np.int64)
     seen: dict[int, int] = {}
     for k, t in enumerate(p.text.tolist()):
-        seen[t] = seen.get(t, 0) + 1
-        count[k] = seen[t]
-    return np.minimum(count[p.j], 5) * 4 + np.minimum(p.gap, 3)
+        seen[t] = count[k] = seen.get(t, 0) + 1
+    return np.minimum(count, 5) * 4 + np.minimum(p.gap, 3)
 
 
 def _place(p: Pairs) -> Ints:
     """How near, in which role and behind how many others that fit the antecedent stands."""
-    return ((np.minimum(p.gap, 3) * 5 + p.a.role[p.j]) * 4 + np.minimum(p.rank, 3)) * 2 + p.fits
+    return ((np.minimum(p.gap, 3) * 5 + p.a.role) * 4 + np.minimum(p.rank, 3)) * 2 + p.fits
 
 
 def _clause(p: Pairs) -> Ints:
@@ -200,8 +191,7 @@ def _clause(p: Pairs) -> Ints:
     above = np.full((p.n, max(map(len, a.clause), default=0) + 1), -2)
     for k, words in enumerate(a.clause):
         above[k, : len(words)] = words
-    near = np.flatnonzero(p.gap == 0)
-    i, j = p.i[near], p.j[near]
+    i, j = np.nonzero((p.gap == 0) & p.below)
 
     def steps(x: Ints, y: Ints) -> Ints:
         """How far above x's head the word is that y hangs on; -1 if it is not."""
@@ -210,8 +200,8 @@ def _clause(p: Pairs) -> Ints:
 
     up, down = steps(i, j), steps(j, i)
     code = np.where(up >= 0, 2 + np.minimum(up, 3), np.where(down >= 0, 5 + np.minimum(down, 2), 1))
-    made = np.zeros(len(p.i), np.int64)
-    made[near] = 2 * code + (a.role[j] == 0)
+    made = np.zeros((p.n, p.n), np.int64)
+    made[i, j] = 2 * code + (a.role[j] == 0)
     return made
 
 
@@ -219,82 +209,88 @@ def _names(p: Pairs) -> Ints:
     """How two names match by their parts; 13, 14 where only the mention, the antecedent has one."""
     a = p.a
     kinds = list(dict.fromkeys(a.name))
-    table = np.array([[_name_match(u, v) for v in kinds] for u in kinds], dtype=np.int64)
-    which = np.array([kinds.index(name) for name in a.name], dtype=np.int64)
-    code = table[which[p.i], which[p.j]] if len(kinds) else np.zeros(0, np.int64)
-    return np.where((a.kind[p.i] > 2) | (a.kind[p.j] > 2), 0, code)
+    sizes = np.array([len(name) for name in kinds], dtype=np.int64)
+    table = np.where((sizes[:, None] > 1) & (sizes > 1), 12, 11)  # names that share nothing
+    having: dict[str, list[int]] = {}
+    for k, name in enumerate(kinds):
+        if name:
+            for part in name:
+                having.setdefault(part, []).append(k)
+        else:
+            table[:, k], table[k] = 13, 14
+            table[k, k] = 0
+    for x, y in {(x, y) for found in having.values() for x in found for y in found}:
+        table[x, y] = _name_match(kinds[x], kinds[y])
+    index = {name: k for k, name in enumerate(kinds)}
+    which = np.array([index[name] for name in a.name], dtype=np.int64)
+    pronoun = a.kind > 2
+    return np.where(pronoun[:, None] | pronoun, 0, table[which][:, which])
 
 
 def _name_match(u: tuple[str, ...], v: tuple[str, ...]) -> int:
-    if not u or not v:
-        return 13 if u else 14 if v else 0
+    """Of two names that share a part."""
     if u == v:
         return 1
     x, y = set(u), set(v)
     if x <= y or y <= x:
         return (2 if x <= y else 5) + (0 if u[-1] == v[-1] else 1 if u[0] == v[0] else 2)
-    if x & y:
-        return 8 if u[-1] == v[-1] else 9 if u[0] == v[0] else 10
-    return 12 if len(u) > 1 and len(v) > 1 else 11
+    return 8 if u[-1] == v[-1] else 9 if u[0] == v[0] else 10
 
 
 def _called(p: Pairs) -> Ints:
     """Whether a noun is what the other's name is called elsewhere, and whether the countries that they name agree."""
     named = np.array([bool(name) for name in p.a.name], dtype=bool)
-    code = np.where(named[p.i] & named[p.j], 3, np.where(named[p.j], 1, 2))
-    (roles, _), (nations, size) = _shared(p.a.roles), _shared(p.a.nation)
-    code = np.where((roles[p.i, p.j] > 0) & (named[p.i] | named[p.j]), code, 0)
-    both = (size[p.i] > 0) & (size[p.j] > 0)
-    return code + np.where(both, np.where(nations[p.i, p.j] > 0, 4, 8), 0)
+    (roles, _), (nations, size) = (_shared(_members(sets)[0]) for sets in (p.a.roles, p.a.nation))
+    code = np.where(named, 1 + 2 * named[:, None], 2 * named[:, None]) * (roles > 0)
+    both = (size[:, None] > 0) & (size > 0)
+    return code + np.where(both, np.where(nations > 0, 4, 8), 0)
 
 
 def _chain(p: Pairs) -> Ints:
     """How often the antecedent's name or noun came before the mention, whether it opens the document, and whether this is its last."""
     a = p.a
-    longer = {n: max((o for o in a.name if set(n) <= set(o)), key=len) for n in set(a.name)}
-    key = numbered(
-        [" ".join(longer[n]) if n else t if k < 3 else "" for n, t, k in zip(a.name, a.lemma, a.kind, strict=True)]
-    )
+    parts = {name: set(name) for name in a.name}
+    longer = {n: " ".join(max((o for o in parts if own <= parts[o]), key=len)) for n, own in parts.items() if n}
+    key = numbered([longer[n] if n else t if k < 3 else "" for n, t, k in zip(a.name, a.lemma, a.kind, strict=True)])
     pronoun = a.kind > 2
-    # before[i, k]: mentions of antecedent k's key among those before i.
-    same = (key[:, None] == key[None, :]) & ~pronoun[None, :] & ~pronoun[:, None]
-    before = np.cumsum(same, axis=0) - same
-    seen = before[p.i, p.j]
-    last = before[p.i, p.j] == before[p.j, p.j] + 1
-    opens = np.zeros(p.n, bool)
-    opens[np.isin(key, key[(a.sentence < 2) & ~pronoun])] = True
-    code = 1 + (np.searchsorted(CHAIN_STEPS, seen, side="right") * 2 + opens[p.j]) * 2 + last
-    return np.where(pronoun[p.j], 0, code)
+    # seen[i, k]: mentions of antecedent k's key among those before i.
+    alike = same(key) & ~pronoun & ~pronoun[:, None]
+    seen = np.cumsum(alike, axis=0, dtype=np.int32) - alike
+    last = seen == seen.diagonal() + 1
+    opens = np.isin(key, key[(a.sentence < 2) & ~pronoun])
+    code = 1 + (steps(CHAIN_STEPS, seen) * 2 + opens) * 2 + last
+    return code * ~pronoun
 
 
 def _similar(p: Pairs) -> Ints:
     """How near the head words of two nouns or names are as word vectors; 0 where one has none, 1 for the same word."""
     v = word_vectors().of(p.a.lemma)
     v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
-    near = (v @ v.T)[p.i, p.j]
-    code = 2 + np.searchsorted(SIMILARITY_STEPS, near, side="right")
-    blank = ~v.any(axis=1) | (p.a.kind > 2)
-    return np.where(blank[p.i] | blank[p.j], 0, np.where(p.same_lemma, 1, code))
+    known = v.any(axis=1) & (p.a.kind <= 2)
+    compared = known[:, None] & known & p.below
+    code = np.zeros((p.n, p.n), np.int64)
+    code[compared] = 2 + np.searchsorted(SIMILARITY_STEPS, (v @ v.T)[compared], side="right")
+    return np.where(p.same_lemma & compared, 1, code)
 
 
-RELATIONS: dict[str, Callable[[Pairs], NDArray[np.integer]]] = {
-    "mention-distance": lambda p: np.searchsorted(MENTION_STEPS, p.i - p.j, side="right"),
-    "sentence-distance": lambda p: np.searchsorted(SENTENCE_STEPS, p.gap, side="right"),
-    "exact-match": lambda p: (p.text[p.i] == p.text[p.j]).astype(np.int64) + (p.full[p.i] == p.full[p.j]),
-    "head-match": lambda p: p.same_lemma.astype(np.int64) + (p.same_lemma & (p.word[p.i] == p.word[p.j])),
+RELATIONS: dict[str, Callable[[Pairs], NDArray[Any]]] = {
+    "mention-distance": lambda p: steps(MENTION_STEPS, np.subtract.outer(np.arange(p.n), np.arange(p.n))),
+    "sentence-distance": lambda p: steps(SENTENCE_STEPS, p.gap),
+    "exact-match": lambda p: same(p.text).view(np.uint8) + same(numbered(p.a.full)),
+    "head-match": lambda p: p.same_lemma.view(np.uint8) + (p.same_lemma & same(p.word)),
     "word-overlap": _overlap,
     "head-inside": _head_inside,
     "nesting": lambda p: p.nested,
     "gender": lambda p: p.gender,
     "number": lambda p: p.number,
     "speaker": _speaker,
-    "rank": lambda p: np.searchsorted(RANK_STEPS, p.rank, side="right") + 10 * p.fits,
+    "rank": lambda p: steps(RANK_STEPS, p.rank) + 10 * p.fits,
     "head-rank": lambda p: np.where(p.same_lemma, 1 + np.minimum(p.ranked(p.same_lemma), 3), 0),
     "syntax": _syntax,
-    "parallel": _parallel,
+    "parallel": lambda p: same(numbered(p.a.relation)) + 2 * same(numbered(p.a.governor)).view(np.uint8),
     "modifiers": _modifiers,
     "acronym": _acronym,
-    "roles": _roles,
+    "roles": lambda p: (np.minimum(p.gap, 2) * 5 + p.a.role[:, None]) * 5 + p.a.role,
     "salience": _salience,
     "place": _place,
     "clause": _clause,
@@ -306,9 +302,10 @@ RELATIONS: dict[str, Callable[[Pairs], NDArray[np.integer]]] = {
 
 
 def relation_codes(a: Attributes, names: Sequence[str]) -> Codes:
-    """Codes of the named templates for every pair j < i, shape (pairs, templates)."""
+    """Codes of the named templates for every pair j < i, i by i, shape (pairs, templates)."""
     p = Pairs(a)
-    made = np.empty((len(p.i), len(names)), np.uint8)
-    for k, name in enumerate(names):
-        made[:, k] = RELATIONS[name](p)
-    return made
+    made = np.empty((p.n, p.n, len(names)), np.uint8)
+    with np.errstate(invalid="ignore"):
+        for k, name in enumerate(names):
+            made[:, :, k] = RELATIONS[name](p)
+    return made.reshape(p.n * p.n, len(names)).take(np.flatnonzero(p.below), axis=0)

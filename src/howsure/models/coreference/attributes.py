@@ -14,6 +14,7 @@ from howsure.models.coreference.knowledge import known, tag_columns
 from howsure.models.coreference.mentions import CITATIONS, PRONOUNS, TITLES, mention_heads
 
 KINDS = ("nominal", "proper", "other", *CITATIONS)
+NUMBER_OF = {kind: k for k, kind in enumerate(KINDS)}
 DETERMINERS = {
     **dict.fromkeys(["the"], "definite"),
     **dict.fromkeys(["a", "an", "another"], "indefinite"),
@@ -28,6 +29,7 @@ ROLE_OF = {"nsubj": 0, "csubj": 0, "obj": 1, "iobj": 1, "obl": 2}  # by relation
 NUMBERS = {"governor_at": np.int64, "kind": np.uint8, "role": np.uint8}  # columns that are arrays
 MODIFIERS, EXTENDING = {"amod", "compound", "nummod", "flat"}, {"acl", "appos", "conj", "nmod", "advcl"}
 EDGE = "<edge>"
+NOTHING = frozenset([None])
 DEEP = 12  # tokens above a head that are looked at
 
 
@@ -82,65 +84,74 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     base = [x.lower() if x != "_" else w for x, w in zip(lemmas, lower, strict=True)]
     relations = document.columns.get("relation") or empty
     features = document.columns.get("features") or empty
-    heads = document.heads
+    parents = [-1] * len(words) if document.heads is None else document.heads.tolist()
     children = document.children()
+    plain = {r: r.split(":")[0] for r in relations}
     sentences = document.sentence_of()
-    said = [d.get("speaker", "") for d in document.sentence_metadata] or [""] * document.n_sentences
-    addressees = [d.get("addressee", "") for d in document.sentence_metadata] or [""] * document.n_sentences
+    said, addressees = ([d.get(k, "").lower() for d in document.sentence_metadata] for k in ("speaker", "addressee"))
+    begins, ends = document.starts[:-1].tolist(), document.starts[1:].tolist()
+    # Of each token what a mention's sets and initials are made of, None or "" where it is not in them.
+    content = [None if w in IGNORED else x for x, w in zip(base, lower, strict=True)]
+    capital = [w[:1].isupper() for w in words]
+    names = [w if c and w not in IGNORED and w not in TITLES else None for w, c in zip(lower, capital, strict=True)]
+    initials = [w[0] if c else "" for w, c in zip(words, capital, strict=True)]
     at = mention_heads(document, mentions)
-    kinds = [_kind(m, h, words, lower, upos, xpos, features) for m, h in zip(mentions, at.tolist(), strict=True)]
-    facts = known(document, mentions, at.tolist(), [k[0] in KINDS[:3] for k in kinds])
-    made: dict[str, list[object]] = {f.name: [] for f in fields(Attributes)[4:]}  # after start, end, head, sentence
-    for m, h, (kind, gender, number, person), fact in zip(mentions, at.tolist(), kinds, facts, strict=True):
+    heads = at.tolist()
+    kinds = [_kind(m, h, words, lower, upos, xpos, features) for m, h in zip(mentions, heads, strict=True)]
+    facts = known(document, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
+    above: dict[int, tuple[int, ...]] = {}
+    made = []
+    for m, h, s, (kind, gender, number, person), fact in zip(
+        mentions, heads, sentences[at].tolist() if heads else (), kinds, facts, strict=True
+    ):
         span, mine = lower[m.start : m.end], [c for c in children[h] if m.start <= c < m.end]
-        bases = [relations[c].split(":")[0] for c in mine]
+        bases = [plain[relations[c]] for c in mine]
         gender = gender or fact.gender
         if number == "s" and fact.noun == "group":
             number = "g"
-        if kind in KINDS[:2] and any(relations[c].startswith("conj") for c in mine):
+        if kind in KINDS[:2] and "conj" in bases:
             number, gender = "p", "a" if fact.noun == "person" else ""
-        governor = -1 if heads is None else int(heads[h])
-        s = int(sentences[h])
-        begin, finish = int(document.starts[s]), int(document.starts[s + 1])
-        det = DETERMINERS.get(span[0], "")
-        if not det:
-            det = "possessed" if any(w in ("'s", "’s") for w in span[:-1]) else "none"
-        capital = [w for w in words[m.start : m.end] if w[:1].isupper()]
-        row = {
-            "kind": KINDS.index(kind),
-            "word": lower[h],
-            "lemma": base[h],
-            "tag": xpos[h],
-            "first": span[0],
-            "last": span[-1],
-            "before": lower[m.start - 1] if m.start > begin else EDGE,
-            "after": lower[m.end] if m.end < finish else EDGE,
-            "relation": relations[h],
-            "governor": EDGE if governor < 0 else lemmas[governor].lower(),
-            "governor_at": governor,
-            "determiner": det,
-            "gender": gender,
-            "number": number,
-            "person": person,
-            "role": 3 if relations[h] == "nmod:poss" else ROLE_OF.get(relations[h].split(":")[0], 4),
-            "text": " ".join(span[1:] if len(span) > 1 and span[0] in DETERMINERS else span),
-            "full": " ".join(span),
-            "content": frozenset(base[k] for k in range(m.start, m.end) if lower[k] not in IGNORED),
-            "modifiers": frozenset(lower[c] for c, b in zip(mine, bases, strict=True) if b in MODIFIERS),
-            "inside": "+".join(sorted(EXTENDING.intersection(bases))) or "none",
-            "speaker": said[s].lower(),
-            "addressee": addressees[s].lower(),
-            "names": frozenset(w.lower() for w in capital if w.lower() not in IGNORED and w.lower() not in TITLES),
-            "initials": "".join(w[0] for w in capital).lower(),
-            "noun": fact.noun or ("person" if kind not in KINDS[:3] and gender in ("m", "f", "a") else ""),
-            "name": fact.name,
-            "roles": fact.roles,
-            "nation": fact.nation,
-            "clause": _above(h, heads),
-        }
-        for name, value in row.items():
-            made[name].append(value)
-    kept: dict[str, Any] = made | {k: np.array(made[k], dtype=kind) for k, kind in NUMBERS.items()}
+        det, full = DETERMINERS.get(span[0], ""), " ".join(span)
+        relation, governor = relations[h], parents[h]
+        if h not in above:
+            above[h] = _above(h, parents)
+        made.append(
+            (
+                NUMBER_OF[kind],
+                lower[h],
+                base[h],
+                xpos[h],
+                span[0],
+                span[-1],
+                lower[m.start - 1] if m.start > begins[s] else EDGE,
+                lower[m.end] if m.end < ends[s] else EDGE,
+                relation,
+                EDGE if governor < 0 else lemmas[governor].lower(),
+                governor,
+                det or ("possessed" if "'s" in span[:-1] or "’s" in span[:-1] else "none"),
+                gender,
+                number,
+                person,
+                3 if relation == "nmod:poss" else ROLE_OF.get(plain[relation], 4),
+                full[len(span[0]) + 1 :] if len(span) > 1 and det else full,
+                full,
+                frozenset(content[m.start : m.end]) - NOTHING,
+                frozenset([lower[c] for c, b in zip(mine, bases, strict=True) if b in MODIFIERS]),
+                "+".join(sorted(EXTENDING.intersection(bases))) or "none",
+                said[s] if said else "",
+                addressees[s] if said else "",
+                frozenset(names[m.start : m.end]) - NOTHING,
+                "".join(initials[m.start : m.end]).lower(),
+                fact.noun or ("person" if kind not in KINDS[:3] and gender in ("m", "f", "a") else ""),
+                fact.name,
+                fact.roles,
+                fact.nation,
+                above[h],
+            )
+        )
+    rest = [f.name for f in fields(Attributes)[4:]]  # after start, end, head, sentence
+    kept: dict[str, Any] = dict(zip(rest, map(list, zip(*made, strict=True)), strict=True)) if made else {k: [] for k in rest}
+    kept |= {k: np.array(kept[k], dtype=kind) for k, kind in NUMBERS.items()}
     start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
     return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)
 
@@ -172,14 +183,14 @@ def _kind(
     else:
         kind = "other"
     number = "p" if "Number=Plur" in features[h] or xpos[h] in ("NNS", "NNPS") else "s"
-    if any(w in ("and", "&") for w in span) and kind != "other" and " and " in " ".join(span):
-        number = "p" if kind == "proper" else number
+    if kind == "proper" and ("and" in span or "&" in span) and " and " in " ".join(span):
+        number = "p"
     return kind, "", number, "3"
 
 
-def _above(h: int, heads: Ints | None) -> tuple[int, ...]:
+def _above(h: int, parents: Sequence[int]) -> tuple[int, ...]:
     """The tokens above token h, its head first."""
     made: list[int] = []
-    while heads is not None and (h := int(heads[h])) >= 0 and len(made) < DEEP:
+    while (h := parents[h]) >= 0 and len(made) < DEEP:
         made.append(h)
     return tuple(made)

@@ -151,7 +151,7 @@ def features(document: Document, mentions: Sequence[Mention], known: frozenset[s
         "last": word(a.last, (a.end - 1).tolist()),
         "before": word(a.before, (a.start - 1).tolist()),
         "after": word(a.after, a.end.tolist()),
-        "length": [str(x) for x in np.searchsorted(LENGTHS, a.end - a.start, side="right")],
+        "length": [str(x) for x in np.searchsorted(LENGTHS, a.end - a.start, side="right").tolist()],
         "relation": a.relation,
         "governor": [
             f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)
@@ -236,25 +236,17 @@ def _positions(a: Attributes) -> list[str]:
     """Place in the sentence among its mentions, and whether the document has just begun."""
     first = np.searchsorted(a.sentence, a.sentence, side="left")
     order = np.arange(len(a)) - first
-    return [f"{min(int(o), 3)}/{min(int(s), 2)}" for o, s in zip(order, a.sentence, strict=True)]
+    return [f"{min(o, 3)}/{min(s, 2)}" for o, s in zip(order.tolist(), a.sentence.tolist(), strict=True)]
 
 
 def _nested(a: Attributes) -> list[str]:
     """Inside another mention, holding another, sharing its head with a longer or a shorter one."""
-    n = len(a)
-    inside, holds = np.zeros(n, bool), np.zeros(n, bool)
-    longer, shorter = np.zeros(n, bool), np.zeros(n, bool)
-    by_head: dict[int, list[int]] = {}
-    reach = -1
-    size = a.end - a.start
-    for k in range(n):
-        inside[k] = a.end[k] <= reach
-        reach = max(reach, int(a.end[k]))
-        by_head.setdefault(int(a.head[k]), []).append(k)
-    holds[:-1] = a.start[1:] < a.end[:-1]
-    for members in by_head.values():
-        if len(members) > 1:
-            top, least = max(size[members]), min(size[members])
-            for k in members:
-                longer[k], shorter[k] = size[k] < top, size[k] > least
-    return [f"{i:d}{h:d}{x:d}{y:d}" for i, h, x, y in zip(inside, holds, longer, shorter, strict=True)]
+    reach = np.maximum.accumulate(a.end)
+    inside, holds = np.zeros(len(a), bool), np.zeros(len(a), bool)
+    inside[1:], holds[:-1] = a.end[1:] <= reach[:-1], a.start[1:] < a.end[:-1]
+    size, (_, which) = a.end - a.start, np.unique(a.head, return_inverse=True)
+    longest, shortest = np.zeros(len(a), np.int64), np.full(len(a), len(a.kind) and size.max())
+    np.maximum.at(longest, which, size)
+    np.minimum.at(shortest, which, size)
+    flags = np.column_stack([inside, holds, size < longest[which], size > shortest[which]]).astype(int).tolist()
+    return ["".join(map(str, row)) for row in flags]

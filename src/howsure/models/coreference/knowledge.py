@@ -50,7 +50,7 @@ def known(
         for u, x, w in zip(upos, xpos, words, strict=True)
     ]
     roles = _roles(document, lemmas, upos)
-    of_word, countries, women = noun_classes(), nations(), first_names()
+    of_word, countries = noun_classes(), nations()
     names: list[tuple[str, ...]] = []
     evidence: dict[tuple[str, ...], list[float]] = {}
     called: dict[tuple[str, ...], set[str]] = {}
@@ -80,9 +80,11 @@ def known(
         ):
             persons.add(name)
     full = {name: _with_longer(name, evidence) for name in evidence}
+    named = [countries.get(w) for w in lower]
+    genders: dict[tuple[tuple[str, ...], bool], str] = {}
     made = []
     for m, h, real, name in zip(mentions, heads, nominal, names, strict=True):
-        nation = frozenset(countries[w] for w in lower[m.start : m.end] if w in countries) if real else frozenset()
+        nation = frozenset(named[m.start : m.end]) - {None} if real else frozenset()
         if not real:
             made.append(Known("", "", (), frozenset(), nation))
             continue
@@ -93,27 +95,32 @@ def known(
                 Known(gender, "person" if gender in ("m", "f", "a") else noun[0], (), frozenset([lemmas[h]]), nation)
             )
             continue
-        longer = full[name]
-        odds = [x for other in longer for x in evidence[other]]
-        mean = float(np.mean(odds)) if odds else 0.0
-        gender, kind = "", noun[0] if noun[0] != "person" else ""
-        if abs(mean) > CLEAR:
-            gender = "f" if mean > 0 else "m"
-        else:
-            firsts = [women[o[0]] for o in longer if o[0] in women and not (len(o) == 1 and noun[0] == "place")]
-            if firsts:
-                share = float(np.mean(firsts))
-                odd = np.log(share / (1 - share))
-                how = "name" if any(len(o) > 1 for o in longer) else "maybe"
-                gender = f"f-{how}" if odd > CLEAR else f"m-{how}" if odd < -CLEAR else "a"
-        if not gender and any(o in persons for o in longer):
-            gender = "a"
+        place, kind = noun[0] == "place", noun[0] if noun[0] != "person" else ""
+        if (name, place) not in genders:
+            odds, persona = [x for o in full[name] for x in evidence[o]], any(o in persons for o in full[name])
+            genders[name, place] = _name_gender(full[name], odds, place) or ("a" if persona else "")
+        gender = genders[name, place]
         if gender in ("m", "f", "a", "m-name", "f-name"):
             kind = "person"
         elif gender:
             kind = kind or "person"
-        made.append(Known(gender, kind, name, frozenset(x for o in longer for x in called[o]), nation))
+        made.append(Known(gender, kind, name, frozenset([x for o in full[name] for x in called[o]]), nation))
     return made
+
+
+def _name_gender(longer: Sequence[tuple[str, ...]], log_odds: Sequence[float], place: bool) -> str:
+    """The gender that titles and nouns tell, or first names; a place is no first name alone."""
+    mean = float(np.mean(log_odds)) if log_odds else 0.0
+    if abs(mean) > CLEAR:
+        return "f" if mean > 0 else "m"
+    women = first_names()
+    firsts = [women[o[0]] for o in longer if o[0] in women and not (len(o) == 1 and place)]
+    if not firsts:
+        return ""
+    share = float(np.mean(firsts))
+    odds = np.log(share / (1 - share))
+    how = "name" if any(len(o) > 1 for o in longer) else "maybe"
+    return f"f-{how}" if odds > CLEAR else f"m-{how}" if odds < -CLEAR else "a"
 
 
 def _with_longer(name: tuple[str, ...], names: dict[tuple[str, ...], list[float]]) -> list[tuple[str, ...]]:

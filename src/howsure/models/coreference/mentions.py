@@ -27,9 +27,7 @@ PRONOUN_KINDS = frozenset(["i", "we", "you", "he", "she", "it", "they", "this", 
 
 def check_spans(document: Document, mentions: Sequence[Mention]) -> None:
     """Mentions must lie inside the document and inside one sentence."""
-    if not mentions:
-        return
-    sentence = document.sentence_of()
+    sentence = document.sentence_of().tolist()
     for m in mentions:
         if not 0 <= m.start < m.end <= len(document):
             raise InputError(
@@ -39,7 +37,7 @@ def check_spans(document: Document, mentions: Sequence[Mention]) -> None:
         if sentence[m.start] != sentence[m.end - 1]:
             raise InputError(
                 f'document "{document.name}": the mention of tokens {m.start} to {m.end} is outside its sentence '
-                f"(number {int(sentence[m.start]) + 1}, which ends at token {int(document.starts[sentence[m.start] + 1])})."
+                f"(number {sentence[m.start] + 1}, which ends at token {int(document.starts[sentence[m.start] + 1])})."
             )
 
 
@@ -49,7 +47,7 @@ def mention_heads(document: Document, mentions: Sequence[Mention]) -> Ints:
     Without a parse: the last token before the first comma, bracket or preposition inside the span.
     """
     upos = document.columns.get("upos")
-    heads = document.heads
+    heads = None if document.heads is None else document.heads.tolist()
     found = np.empty(len(mentions), np.int64)
     for at, m in enumerate(mentions):
         if heads is None:
@@ -81,60 +79,68 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
             " Parse it first, or with `parse=True`."
         )
     spans: set[tuple[int, int]] = set()
-    upos, relation = document.columns["upos"], document.columns["relation"]
+    upos, relation, heads = document.columns["upos"], document.columns["relation"], document.heads.tolist()
+    plain = {r: r.split(":")[0] for r in relation}
+    bases = [plain[r] for r in relation]
     children = document.children()
-    low, high = np.arange(len(document)), np.arange(1, len(document) + 1)
+    low, high = list(range(len(document))), list(range(1, len(document) + 1))
     for i in _leaves_first(document.heads):
-        h = int(document.heads[i])
+        h = heads[i]
         if h >= 0:
             low[h], high[h] = min(low[h], low[i]), max(high[h], high[i])
-    for i in range(len(document)):
-        base = relation[i].split(":")[0]
-        word = document.words[i].lower()
-        if word in PRONOUNS and upos[i] in ("PRON", "DET"):
-            alone = PRONOUNS[word][0] in PRONOUN_KINDS and not (upos[i] == "DET" and base == "det")
+    for i, (word, base, tag) in enumerate(zip(map(str.lower, document.words), bases, upos, strict=True)):
+        if word in PRONOUNS and tag in ("PRON", "DET"):
+            alone = PRONOUNS[word][0] in PRONOUN_KINDS and not (tag == "DET" and base == "det")
             if alone and base not in ("expl", "fixed", "mark"):
                 spans.add((i, i + 1))
-                rest = [c for c in children[i] if relation[c].split(":")[0] in ("acl", "nmod", "conj")]
+                rest = any(bases[c] in ("acl", "nmod", "conj") for c in children[i])
                 if rest and PRONOUNS[word][0] in ("those", "one", "that", "we", "you", "he", "they"):
-                    spans.update(_phrases(i, children, relation, low, high, document))
+                    spans.update(_phrases(i, children[i], bases, low, high, document))
             continue
-        if upos[i] not in ("NOUN", "PROPN", "PRON", "NUM") or base in NOT_PHRASES:
+        if tag not in ("NOUN", "PROPN", "PRON", "NUM") or base in NOT_PHRASES:
             continue
-        if upos[i] == "NUM" and base in ("nummod", "compound", "appos", "dep", "list"):
+        if tag == "NUM" and base in ("nummod", "compound", "appos", "dep", "list"):
             continue
-        if base == "compound" and upos[i] != "PROPN":
+        if base == "compound" and tag != "PROPN":
             continue
-        if upos[i] == "PRON" and (word in PRONOUNS or base in ("expl", "det")):
+        if tag == "PRON" and (word in PRONOUNS or base in ("expl", "det")):
             continue
-        spans.update(_phrases(i, children, relation, low, high, document))
+        spans.update(_phrases(i, children[i], bases, low, high, document) if children[i] else [(i, i + 1)])
     ordered = sorted(spans, key=lambda s: (s[0], -s[1]))
     return tuple(Mention(start, end, str(n)) for n, (start, end) in enumerate(ordered))
 
 
 def _phrases(
-    i: int, children: list[list[int]], relation: Sequence[str], low: Ints, high: Ints, document: Document
+    i: int, children: list[int], bases: list[str], low: list[int], high: list[int], document: Document
 ) -> list[tuple[int, int]]:
     """The spans of the phrase that token i heads: whole; without conjuncts; without appositions and the like."""
-    bases = {c: relation[c].split(":")[0] for c in children[i]}
-    clause = any(base in ("cop", "nsubj") for base in bases.values())
+    own = {bases[c] for c in children}
+    clause = bool(own & {"cop", "nsubj"})
     # A preposition or conjunction on the left ends the phrase there, with whatever stands before it.
-    border = max((int(high[c]) for c, base in bases.items() if c < i and base in LEFT_BORDERS), default=0)
-    made = []
-    for dropped in (frozenset(), frozenset({"conj", "cc"}), frozenset({"conj", "cc", "appos", "acl", "parataxis"})):
+    border = max((high[c] for c in children if c < i and bases[c] in LEFT_BORDERS), default=0)
+    made: list[tuple[int, int]] = []
+    before = None
+    for dropped in DROPPED:
+        if before is not None and own.isdisjoint(dropped - before):
+            continue
+        before = dropped
         start, end = i, i + 1
-        for c, base in bases.items():
+        for c in children:
+            base = bases[c]
             if base in CLAUSAL or base in dropped or (clause and base in LOOSE):
                 continue
             if c < i:
-                if base not in EDGES and int(low[c]) >= border and not (base == "advmod" and int(low[c]) < start):
-                    start = min(start, int(low[c]))
-            elif base not in EDGES or (base == "case" and relation[i] == "nmod:poss"):
-                end = max(end, int(high[c]))
+                if base not in EDGES and low[c] >= border and not (base == "advmod" and low[c] < start):
+                    start = min(start, low[c])
+            elif base not in EDGES or (base == "case" and document.columns["relation"][i] == "nmod:poss"):
+                end = max(end, high[c])
         start, end = _trimmed(start, end, i, document)
         if (start, end) not in made:
             made.append((start, end))
     return made
+
+
+DROPPED = (frozenset[str](), frozenset({"conj", "cc"}), frozenset({"conj", "cc", "appos", "acl", "parataxis"}))
 
 
 def _trimmed(start: int, end: int, head: int, document: Document) -> tuple[int, int]:
@@ -143,9 +149,9 @@ def _trimmed(start: int, end: int, head: int, document: Document) -> tuple[int, 
     words = document.words
     while start < head and upos[start] == "PUNCT" and not (words[start] in "(\"“‘'" and words[end - 1] in ")\"”’'"):
         start += 1
-    sentence_end = int(document.starts[np.searchsorted(document.starts, head, side="right")])
-    if end < sentence_end and words[end] in CLOSING and _closes(words[start : end + 1]):
-        end += 1
+    if end < len(words) and words[end] in CLOSING and _closes(words[start : end + 1]):
+        sentence_end = int(document.starts[np.searchsorted(document.starts, head, side="right")])
+        end += end < sentence_end
     while end - 1 > head and upos[end - 1] == "PUNCT" and not _closes(words[start:end]):
         end -= 1
     return start, end

@@ -251,11 +251,16 @@ def pair_rows(
     """The document's rows of the frame: every actor that it names. `found` is the answer at `temperature`, where it is known."""
     answers: list[dict[int, float]] = []
     for wanted in (1.0, 2.0):
-        made = found if wanted == temperature else None
-        if made is None and resolved is not None:
-            warm = replace(resolved, posterior=resolved.posterior.tempered(wanted / temperature))
-            made = document_events(warm, lexicon, (), (), n_samples, seed, describe=False, known=known)
-        answers.append({} if made is None else {e.actor: e.probability for e in made.actors})
+        if found is not None and wanted == temperature:
+            answers.append({e.actor: e.probability for e in found.actors})
+        elif resolved is not None and known.needs_entities:
+            matter = _that_matter(resolved, known.agents, known.evidence, len(lexicon.actors))
+            warm = resolved.posterior.tempered(wanted / temperature)
+            actor, first = _agents_actors(_roots(warm, matter, n_samples, seed), matter)
+            counts = _counts(actor, first, _described_jointly(document, known))
+            answers.append({c: float(np.mean(k > 0)) for c, k in counts.items()})
+        else:
+            answers.append({})
     return frame_pairs(document, known.mentions, known.named, answers[0], answers[1], known.alike)
 
 
@@ -277,10 +282,8 @@ def document_events(
     roots = _roots(resolved.posterior, matter, n_samples, seed)
     actor, first = _agents_actors(roots, matter)
     best_actor, best_first = _agents_actors(_best_roots(resolved.posterior, matter), matter)
-    possible = np.unique(np.concatenate([actor[actor >= 0], best_actor[best_actor >= 0]]))
     joint = _described_jointly(resolved.document, said)
-    counts = {c: ((actor == c) & first).sum(axis=1) for c in sorted({*possible.tolist(), *joint})}
-    counts |= {c: np.maximum(counts[c], 1) for c in joint}
+    counts = _counts(actor, first, joint, best_actor)
     made = tuple(
         ActorEvents(
             c,
@@ -297,6 +300,13 @@ def document_events(
             pairs.append((a, b, both))
     chains = _chains(resolved, matter, roots, actor, best_actor, n_samples, seed) if describe else ()
     return DocumentEvents(made, tuple(pairs), chains, len(resolved.starts), len(said.agents))
+
+
+def _counts(actor: Ints, first: NDArray[np.bool_], joint: set[int], best: Ints | None = None) -> dict[int, Ints]:
+    """How many entities of each actor are agents, in each sample; of actors of the best clustering too."""
+    possible = {*actor.ravel().tolist(), *joint, *(() if best is None else best.ravel().tolist())} - {-1}
+    counts = {c: ((actor == c) & first).sum(axis=1) for c in sorted(possible)}
+    return counts | {c: np.maximum(counts[c], 1) for c in joint}
 
 
 def _described_jointly(document: Document, said: Asked) -> set[int]:

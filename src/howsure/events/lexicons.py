@@ -10,8 +10,9 @@ import gzip
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -93,21 +94,17 @@ class Lexicon:
     def _found(table: _Table, words: Sequence[str], upos: Sequence[str] | None) -> Found:
         n = len(words)
         actor, first = np.full(n, -1, np.int64), np.arange(n)
-        if not table:
-            return Found(actor, first)
-        caseless = not any(w != w.lower() for w in words)
-        at = 0
-        while at < n:
-            for parts, number in table.get(words[at].lower(), ()):
+        places = [i for i, w in enumerate(map(str.lower, words)) if w in table]
+        caseless, done = bool(places) and not any(w != w.lower() for w in words), 0
+        for at in places:
+            if at < done or (upos is not None and upos[at] == "PRON"):
+                continue
+            for parts, number in table[words[at].lower()]:
                 end = at + len(parts)
-                if end > n or not all(_same(p, w, caseless) for p, w in zip(parts, words[at:end], strict=True)):
-                    continue
-                if upos is not None and upos[at] == "PRON":
-                    continue
-                actor[at:end], first[at:end] = number, at
-                at = end - 1
-                break
-            at += 1
+                if end <= n and all(map(_same, parts, words[at:end], repeat(caseless))):
+                    actor[at:end], first[at:end] = number, at
+                    done = end
+                    break
         return Found(actor, first)
 
 
@@ -132,6 +129,7 @@ def _spellings(word: str) -> set[tuple[str, ...]]:
     return {tuple(at_spaces), tuple(at_hyphens)}
 
 
+@lru_cache(1 << 16)
 def _same(written: str, word: str, caseless: bool) -> bool:
     if written.lower() != word.lower():
         return False

@@ -66,7 +66,8 @@ def event_mentions(document: Document, verbs: Collection[str], nouns: Collection
     """The events of a document, in order of the text."""
     _, _, lemma, upos = parse_columns(document)
     wanted = {*verbs, *nouns}
-    places = [i for i, w in enumerate(lemma) if w.lower() in wanted]
+    named = {w for w in set(lemma) if w.lower() in wanted}
+    places = [i for i, w in enumerate(lemma) if w in named] if named else []
     if not places:
         return []
     tree, made = _Tree(document), []
@@ -84,7 +85,8 @@ class _Tree:
     def __init__(self, document: Document) -> None:
         heads, self.relation, lemma, self.upos = parse_columns(document)
         self.words, self.heads, self.lemma = document.words, heads.tolist(), [w.lower() for w in lemma]
-        self.base = [r.split(":")[0] for r in self.relation]
+        plain = {r: r.split(":")[0] for r in self.relation}
+        self.base = [plain[r] for r in self.relation]
         self.xpos = document.columns.get("xpos", ("",) * len(heads))
         self.starts = document.starts
         self.children = document.children()
@@ -318,18 +320,20 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
     named = np.flatnonzero((where.actor >= 0) | (seats.actor >= 0)).tolist()
     if not named:
         return []
-    tops, base = heads.tolist(), [r.split(":")[0] for r in relation]
-    case = {h: lemma[i].lower() for i, h in reversed(list(enumerate(tops))) if relation[i] == "case"}
+    tops, plain = heads.tolist(), {r: r.split(":")[0] for r in relation}
+    case: dict[int, str] = {}
     under: dict[int, list[int]] = {}
     for c, r in enumerate(relation):
-        if r in ("flat", "appos"):
+        if r == "case":
+            case.setdefault(tops[c], lemma[c].lower())
+        elif r in ("flat", "appos"):
             under.setdefault(tops[c], []).append(c)
     made: dict[tuple[int, int], Evidence] = {}
     for t in named:
         actor = int(where.actor[t])
         if actor < 0:
             placed = case.get(t, "") not in ("", "by", "'s", "’s", "from", "on", "against", "with")
-            if base[t] in ("nsubj", "obj", "obl", "conj", "nmod") and not placed:
+            if plain[relation[t]] in ("nsubj", "obj", "obl", "conj", "nmod") and not placed:
                 made.setdefault((t, int(seats.actor[t])), Evidence(t, int(seats.actor[t]), t, "seat"))
             continue
         made.setdefault((t, actor), Evidence(t, actor, t, "head"))
@@ -339,7 +343,7 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
         at = t
         for step in range(5):
             h, r = tops[at], relation[at]
-            if h >= 0 and r == "conj" and not step and upos[at] == "ADJ" and base[h] in ("amod", "compound"):
+            if h >= 0 and r == "conj" and not step and upos[at] == "ADJ" and plain[relation[h]] in ("amod", "compound"):
                 h, r = tops[h], "amod"  # "French and British aircraft"
             kind = r.split(":")[0]
             inside = h >= 0 and where.actor[h] == actor and where.first[h] == where.first[at]

@@ -291,8 +291,8 @@ def _offsets(document: Document, text: str) -> tuple[list[int], list[int]]:
     """Where each token begins and ends in the text; a token that is not there to the letter is empty."""
     starts, ends, at = [], [], 0
     for word in document.words:
-        found = text.find(word, at)
-        if found < 0 or found - at > 200:
+        found = text.find(word, at, at + 200 + len(word))
+        if found < 0:
             starts.append(at)
             ends.append(at)
             continue

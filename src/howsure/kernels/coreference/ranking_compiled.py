@@ -39,20 +39,26 @@ def _tables(kind, values, w, shift, linked, linked_to, new):
         for c in range(f):
             v = values[i, c]
             x = v + (_NEW + np.uint64(c)) * _SALT
-            total += w[_at(x, shift)] + w[_at(x + k * _K1, shift)]
+            total += 0.0 + w[_at(x, shift)] + w[_at(x + k * _K1, shift)]
             x = v + (_LINKED + np.uint64(c)) * _SALT
-            base += w[_at(x, shift)] + w[_at(x + k * _K1, shift)]
+            base += 0.0 + w[_at(x, shift)] + w[_at(x + k * _K1, shift)]
             y = v + (_LINKED_TO + np.uint64(c)) * _SALT
             bare += w[_at(y, shift)]
             for t in range(_MANY):
                 if present[t]:
                     u = np.uint64(t) + np.uint64(1)
                     linked[i, t] += w[_at(x + k * _K1 + u * _K2, shift)]
-                    linked_to[i, t] += w[_at(y + u * _K1, shift)] + w[_at(y + u * _K1 + k * _K2, shift)]
+                    linked_to[i, t] += 0.0 + w[_at(y + u * _K1, shift)] + w[_at(y + u * _K1 + k * _K2, shift)]
         new[i] = total
         for t in range(_MANY):
             linked[i, t] += base
             linked_to[i, t] += bare
+
+
+@kernel(f"float64({_U64}, {_U64}, {_U64}, {_F32}, {_U64})")
+def _with_kinds(v, one, both, w, shift):
+    """The weights of a feature, of the feature with one mention's kind, and with both; sums are float64, as everywhere here."""
+    return 0.0 + w[_at(v, shift)] + w[_at(v + one, shift)] + w[_at(v + both, shift)]
 
 
 @kernel(f"void({_DOCUMENT}, {_F32}, {_U64}, {_F64}, {_F64})")
@@ -61,18 +67,35 @@ def _scores(kind, values, codes, crossed, w, shift, pair, new):
     linked, linked_to = np.empty((n, _MANY)), np.empty((n, _MANY))
     _tables(kind, values, w, shift, linked, linked_to, new)
     r, x = codes.shape[1], crossed.shape[0]
+    which = np.zeros(_MANY, np.int64)  # numbers, from 1, of the kinds that are there
+    number = 0
+    for i in range(n):
+        if which[kind[i]] == 0:
+            number += 1
+            which[kind[i]] = number
+    first = np.zeros(r + 1, np.int64)  # where the codes of each relation begin
+    for at in range(len(codes)):
+        for c in range(r):
+            first[c + 1] = max(first[c + 1], codes[at, c] + 1)
+    for c in range(r):
+        first[c + 1] += first[c]
+    known = np.full((first[r], number * number), np.nan)  # what a code adds for two kinds, once it was asked for
     at = 0
     for i in range(n):
         ki = (np.uint64(kind[i]) + np.uint64(1)) * _K1
         for j in range(i):
             both = ki + (np.uint64(kind[j]) + np.uint64(1)) * _K2
+            kinds = (which[kind[i]] - 1) * number + which[kind[j]] - 1
             total = linked[i, kind[j]] + linked_to[j, kind[i]]
             for c in range(r):
-                v = np.uint64(codes[at, c]) * _SPREAD + (_RELATION + np.uint64(c)) * _SALT
-                total += w[_at(v, shift)] + w[_at(v + ki, shift)] + w[_at(v + both, shift)]
+                row = first[c] + codes[at, c]
+                if np.isnan(known[row, kinds]):
+                    v = np.uint64(codes[at, c]) * _SPREAD + (_RELATION + np.uint64(c)) * _SALT
+                    known[row, kinds] = _with_kinds(v, ki, both, w, shift)
+                total += known[row, kinds]
             for c in range(x):
                 v = values[i, crossed[c, 0]] * _SPREAD + values[j, crossed[c, 1]] + (_CROSS + np.uint64(c)) * _SALT
-                total += w[_at(v, shift)] + w[_at(v + ki, shift)] + w[_at(v + both, shift)]
+                total += _with_kinds(v, ki, both, w, shift)
             pair[at] = total
             at += 1
 
@@ -184,7 +207,7 @@ def _step(kind, values, codes, crossed, d_pair, d_new, w, squares, g, stamp, tou
 
 def scores(kind: Any, values: Any, codes: Any, crossed: Any, w: Any, shift: int) -> Any:
     """As `kernels.coreference.ranking.scores`."""
-    ready(_at, _tables, _scores, _add)
+    ready(_at, _tables, _with_kinds, _scores, _add)
     n = len(kind)
     pair, new = np.empty(n * (n - 1) // 2), np.empty(n)
     _scores(kind, values, codes, crossed, w, np.uint64(shift), pair, new)

@@ -31,7 +31,8 @@ class Pairs:
         self.n = len(a)
         self.lemma, self.word, self.text = (numbered(x) for x in (a.lemma, a.word, a.text))
         self.below = np.tri(self.n, k=-1, dtype=bool)
-        self.gap = a.sentence[:, None] - a.sentence
+        sentence = a.sentence.astype(np.int32)
+        self.gap = sentence[:, None] - sentence
         self.nested = self._nested()
         self.has, self.heads = _members(a.content, a.lemma)
         self.shared, self.size = _shared(self.has)
@@ -62,7 +63,8 @@ def same(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def steps(limits: Ints, values: Ints) -> Ints:
     """How many of the limits each whole number has reached."""
-    return np.searchsorted(limits, np.arange(limits[-1] + 1), side="right")[np.clip(values, 0, limits[-1])]
+    reached = np.searchsorted(limits, np.arange(limits[-1] + 1), side="right").astype(np.uint8)
+    return reached.take(np.clip(values, 0, limits[-1]))
 
 
 def _members(sets: Sequence[frozenset[str]], others: Sequence[str] = ()) -> tuple[NDArray[np.float32], Ints]:
@@ -82,7 +84,7 @@ def _shared(table: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np
 def numbered(values: Sequence[str]) -> Ints:
     """Equal strings, equal numbers."""
     index = {v: k for k, v in enumerate(dict.fromkeys(values))}
-    return np.array([index[v] for v in values], dtype=np.int64)
+    return np.array([index[v] for v in values], dtype=np.int32)
 
 
 def _clash(values: Sequence[str], verdict: Callable[[str, str], int]) -> Codes:
@@ -109,12 +111,12 @@ def _numbers(u: str, v: str) -> int:
 
 def _overlap(p: Pairs) -> Ints:
     i_in, j_in = p.shared == p.size[:, None], p.shared == p.size
-    return (1 + j_in + 2 * i_in) * (p.shared > 0)
+    return (1 + j_in.view(np.uint8) + 2 * i_in.view(np.uint8)) * (p.shared > 0)
 
 
 def _head_inside(p: Pairs) -> Ints:
     heads = p.has[:, p.heads]
-    return heads.T + 2 * heads
+    return heads.T + np.float32(2.0) * heads
 
 
 def _speaker(p: Pairs) -> Ints:
@@ -149,7 +151,7 @@ def _syntax(p: Pairs) -> Ints:
         np.array([b == name for b in bases], dtype=bool) for name in ("nsubj", "conj", "appos")
     )
     below = np.equal.outer(a.governor_at, a.head)
-    code = np.where(same(a.governor_at) & (a.governor_at >= 0), 4, 5 * below)
+    code = np.where(same(a.governor_at) & (a.governor_at >= 0), np.uint8(4), 5 * below.view(np.uint8))
     code[below.T & subject] = 2
     code[below & conjunct[:, None]] = 3
     code[below & apposed[:, None]] = 1
@@ -159,18 +161,18 @@ def _syntax(p: Pairs) -> Ints:
 def _modifiers(p: Pairs) -> Ints:
     """Whether the modifiers (adjectives, numbers, compounds) of mentions with one head differ."""
     shared, size = _shared(_members(p.a.modifiers)[0])
-    return (1 + (shared < size[:, None]) + 2 * (shared < size)) * p.same_lemma
+    return (1 + (shared < size[:, None]).view(np.uint8) + 2 * (shared < size).view(np.uint8)) * p.same_lemma
 
 
 def _acronym(p: Pairs) -> Ints:
     numbers, initials = numbered([*p.a.word, *p.a.initials]), np.array([len(x) > 1 for x in p.a.initials], dtype=bool)
     letters = np.equal.outer(numbers[: p.n], numbers[p.n :]) & initials
-    return letters + 2 * letters.T
+    return letters + 2 * letters.view(np.uint8).T
 
 
 def _salience(p: Pairs) -> Ints:
     """How often the antecedent's text was named before the mention, and how near it is."""
-    count = np.zeros(p.n, np.int64)
+    count = np.zeros(p.n, np.int32)
     seen: dict[int, int] = {}
     for k, t in enumerate(p.text.tolist()):
         seen[t] = count[k] = seen.get(t, 0) + 1
@@ -200,7 +202,7 @@ def _clause(p: Pairs) -> Ints:
 
     up, down = steps(i, j), steps(j, i)
     code = np.where(up >= 0, 2 + np.minimum(up, 3), np.where(down >= 0, 5 + np.minimum(down, 2), 1))
-    made = np.zeros((p.n, p.n), np.int64)
+    made = np.zeros((p.n, p.n), np.uint8)
     made[i, j] = 2 * code + (a.role[j] == 0)
     return made
 
@@ -210,7 +212,7 @@ def _names(p: Pairs) -> Ints:
     a = p.a
     kinds = list(dict.fromkeys(a.name))
     sizes = np.array([len(name) for name in kinds], dtype=np.int64)
-    table = np.where((sizes[:, None] > 1) & (sizes > 1), 12, 11)  # names that share nothing
+    table = np.where((sizes[:, None] > 1) & (sizes > 1), 12, 11).astype(np.uint8)  # names that share nothing
     having: dict[str, list[int]] = {}
     for k, name in enumerate(kinds):
         if name:
@@ -224,7 +226,7 @@ def _names(p: Pairs) -> Ints:
     index = {name: k for k, name in enumerate(kinds)}
     which = np.array([index[name] for name in a.name], dtype=np.int64)
     pronoun = a.kind > 2
-    return np.where(pronoun[:, None] | pronoun, 0, table[which][:, which])
+    return table[which][:, which] * ~(pronoun[:, None] | pronoun)
 
 
 def _name_match(u: tuple[str, ...], v: tuple[str, ...]) -> int:
@@ -241,9 +243,8 @@ def _called(p: Pairs) -> Ints:
     """Whether a noun is what the other's name is called elsewhere, and whether the countries that they name agree."""
     named = np.array([bool(name) for name in p.a.name], dtype=bool)
     (roles, _), (nations, size) = (_shared(_members(sets)[0]) for sets in (p.a.roles, p.a.nation))
-    code = np.where(named, 1 + 2 * named[:, None], 2 * named[:, None]) * (roles > 0)
-    both = (size[:, None] > 0) & (size > 0)
-    return code + np.where(both, np.where(nations > 0, 4, 8), 0)
+    code = (named | 2 * named.view(np.uint8)[:, None]) * (roles > 0)
+    return code + ((size[:, None] > 0) & (size > 0)) * np.where(nations > 0, np.uint8(4), np.uint8(8))
 
 
 def _chain(p: Pairs) -> Ints:
@@ -258,8 +259,7 @@ def _chain(p: Pairs) -> Ints:
     seen = np.cumsum(alike, axis=0, dtype=np.int32) - alike
     last = seen == seen.diagonal() + 1
     opens = np.isin(key, key[(a.sentence < 2) & ~pronoun])
-    code = 1 + (steps(CHAIN_STEPS, seen) * 2 + opens) * 2 + last
-    return code * ~pronoun
+    return (1 + (steps(CHAIN_STEPS, seen) * 2 + opens) * 2 + last) * ~pronoun
 
 
 def _similar(p: Pairs) -> Ints:
@@ -268,13 +268,14 @@ def _similar(p: Pairs) -> Ints:
     v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
     known = v.any(axis=1) & (p.a.kind <= 2)
     compared = known[:, None] & known & p.below
-    code = np.zeros((p.n, p.n), np.int64)
+    code = np.zeros((p.n, p.n), np.uint8)
     code[compared] = 2 + np.searchsorted(SIMILARITY_STEPS, (v @ v.T)[compared], side="right")
-    return np.where(p.same_lemma & compared, 1, code)
+    code[p.same_lemma & compared] = 1
+    return code
 
 
 RELATIONS: dict[str, Callable[[Pairs], NDArray[Any]]] = {
-    "mention-distance": lambda p: steps(MENTION_STEPS, np.subtract.outer(np.arange(p.n), np.arange(p.n))),
+    "mention-distance": lambda p: steps(MENTION_STEPS, np.arange(p.n, dtype=np.int32)[:, None] - np.arange(p.n, dtype=np.int32)),
     "sentence-distance": lambda p: steps(SENTENCE_STEPS, p.gap),
     "exact-match": lambda p: same(p.text).view(np.uint8) + same(numbered(p.a.full)),
     "head-match": lambda p: p.same_lemma.view(np.uint8) + (p.same_lemma & same(p.word)),
@@ -284,8 +285,8 @@ RELATIONS: dict[str, Callable[[Pairs], NDArray[Any]]] = {
     "gender": lambda p: p.gender,
     "number": lambda p: p.number,
     "speaker": _speaker,
-    "rank": lambda p: steps(RANK_STEPS, p.rank) + 10 * p.fits,
-    "head-rank": lambda p: np.where(p.same_lemma, 1 + np.minimum(p.ranked(p.same_lemma), 3), 0),
+    "rank": lambda p: steps(RANK_STEPS, p.rank) + 10 * p.fits.view(np.uint8),
+    "head-rank": lambda p: (1 + np.minimum(p.ranked(p.same_lemma), 3)) * p.same_lemma,
     "syntax": _syntax,
     "parallel": lambda p: same(numbered(p.a.relation)) + 2 * same(numbered(p.a.governor)).view(np.uint8),
     "modifiers": _modifiers,

@@ -43,6 +43,20 @@ def test_json_csv_and_plot_agree(results, tmp_path, capsys):
     assert "Valdoria" in picture.read_text()
 
 
+def test_the_page_opens_on_the_actor_that_the_headline_names():
+    """Of the event layer, which need not be the one that the rules find most often, or at all."""
+    found = howsure.explore()
+    assert found.totals()[0][0] == "VAL"
+    (first, *others) = overview(found)["actors"]
+    assert f"reported as done by {first['name']}, " in heading(found)["verdict"]
+    assert first["name"] == "Zandar"
+    assert [a["code"] for a in others] == [c for c, _ in found.totals() if c != "ZAN"]
+    del found.hits["ZAN"]
+    assert [a["code"] for a in overview(found)["actors"]] == ["ZAN", *(c for c, _ in found.totals())]
+    found.hits.clear()
+    assert overview(found)["actors"] == []
+
+
 def test_actors_chosen_are_those_spoken_of(tmp_path, capsys):
     """In the text, the verdicts, the table and the opening of the page; all others can still be chosen there."""
     folder, asked = tmp_path / "r", ["explore", "--coref", "simple", "--out", str(tmp_path / "r")]

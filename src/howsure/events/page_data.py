@@ -23,10 +23,10 @@ SNIPPET = 320  # characters of the sentence behind an event
 
 def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
     """What the page counts from, without texts: days, documents with events, probabilities, pairs, verbs."""
-    # Those to speak of come first, actors whose events are all undated last.
-    wanted = [found.code(a) for a in actors] or list(
-        dict.fromkeys([*(c for c in found.shown if c in found.hits), *(c for c, _ in found.totals())])
-    )
+    layer = found.reported()
+    # Those to speak of come first, or the one that the headline names; actors whose events are all undated last.
+    first = [c for c in found.shown if c in found.hits] or (list(layer.totals)[:1] if found.hits else [])
+    wanted = [found.code(a) for a in actors] or list(dict.fromkeys([*first, *(c for c, _ in found.totals())]))
     wanted += [] if actors else sorted(set(found.hits) - set(wanted))
     number = {code: i for i, code in enumerate(wanted)}
     rows = [
@@ -47,11 +47,10 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
     lemmas = sorted({c["lemma"] for c in chains})
     lemma_number = {lemma: i for i, lemma in enumerate(lemmas)}
     pairs = [p for p in read_table(found.folder, "pairs") if p["a"] in number and p["b"] in number]
-    layer = found.reported()
     probability = dict(zip(zip(layer.ids, layer.codes, strict=True), layer.probability.tolist(), strict=True))
-    first = 0 if len(layer.ids) <= MOST_CELLS else PERIODS.index(found.every)
+    finest = 0 if len(layer.ids) <= MOST_CELLS else PERIODS.index(found.every)
     return {
-        "layer": {every: _bands(found.reported(every), wanted) for every in PERIODS[first:]},
+        "layer": {every: _bands(found.reported(every), wanted) for every in PERIODS[finest:]},
         "totals": {code: _numbers(layer.totals[code], 0) for code in wanted if code in layer.totals},
         "actors": [{"code": c, "name": found.name(c)} for c in wanted],
         "against": wanted[1] if len(found.shown) == 2 and wanted[:2] == found.shown else "",

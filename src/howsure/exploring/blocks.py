@@ -1,6 +1,7 @@
 """One block of documents from text to rows of the results: parse, resolve, ask. A document that fails is recorded."""
 
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -29,6 +30,7 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
 Seconds = dict[str, float]  # CPU time by stage
 LINK = ("later_start", "later_end", "earlier_start", "earlier_end", "probability")
+LOADING = 0.3  # seconds of resolving one block that make compiled kernels worth loading
 BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
 
 
@@ -134,6 +136,8 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
                 row |= add_answer(rows, given, document, *answer, [a.code for a in lexicon.actors])
         rows["documents"].append(row)
     asking = time.process_time() - began - parsing - resolving
+    if resolving > LOADING and "numba" not in sys.modules:
+        import numba  # noqa: F401 - from the next block on, kernels are compiled ones, which give the same numbers
     return Block(rows, {"parsing": parsing, "resolving": resolving, "asking": asking})
 
 

@@ -153,13 +153,14 @@ def _roles(document: Document, lemmas: Sequence[str], upos: Sequence[str]) -> li
     relations = document.columns.get("relation")
     if heads is None or relations is None:
         return made
-    copulas = {int(h) for h, r in zip(heads, relations, strict=True) if r == "cop"}
-    for k, (h, relation) in enumerate(zip(heads.tolist(), relations, strict=True)):
-        base = relation.split(":")[0]
-        if h < 0:
+    parents, plain = heads.tolist(), {r: r.split(":")[0] for r in relations}
+    copulas = {h for h, r in zip(parents, relations, strict=True) if r == "cop"}
+    for k, (h, relation) in enumerate(zip(parents, relations, strict=True)):
+        named = plain[relation] in ("appos", "flat")
+        if h < 0 or not (named or plain[relation] == "nsubj"):
             continue
-        if upos[k] == "NOUN" and base in ("appos", "flat"):
+        if upos[k] == "NOUN" and named:
             made[h].add(lemmas[k])
-        if upos[h] == "NOUN" and (base in ("appos", "flat") or (base == "nsubj" and h in copulas)):
+        if upos[h] == "NOUN" and (named or h in copulas):
             made[k].add(lemmas[h])
     return made

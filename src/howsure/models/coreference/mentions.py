@@ -105,7 +105,10 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
             continue
         if tag == "PRON" and (word in PRONOUNS or base in ("expl", "det")):
             continue
-        spans.update(_phrases(i, children[i], bases, low, high, document) if children[i] else [(i, i + 1)])
+        if children[i]:
+            spans.update(_phrases(i, children[i], bases, low, high, document))
+        else:
+            spans.add(_trimmed(i, i + 1, i, document))
     ordered = sorted(spans, key=lambda s: (s[0], -s[1]))
     return tuple(Mention(start, end, str(n)) for n, (start, end) in enumerate(ordered))
 

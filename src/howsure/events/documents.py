@@ -54,8 +54,9 @@ def likeliest_chain(posterior: AntecedentPosterior, i: int, j: int, avoid: Colle
     """
     if i == j:
         return ()
-    reach, back = zip(*(_climb(posterior, m, avoid) for m in (i, j)), strict=True)
     shared = min(i, j) + 1
+    direct = 0.0 if {i, j} & set(avoid) else float(antecedent_row(posterior, max(i, j))[shared - 1])
+    reach, back = zip(*(_climb(posterior, m, avoid, direct) for m in (i, j)), strict=True)
     product = reach[0][:shared] * reach[1][:shared]
     meeting = int(np.argmax(product))
     if product[meeting] <= 0.0:
@@ -71,13 +72,16 @@ def likeliest_chain(posterior: AntecedentPosterior, i: int, j: int, avoid: Colle
 
 
 def _climb(
-    posterior: AntecedentPosterior, start: int, avoid: Collection[int]
+    posterior: AntecedentPosterior, start: int, avoid: Collection[int], least: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The largest product of links from `start` up to each earlier mention, and the mention before it on that way."""
+    """The largest product of links from `start` up to each earlier mention, and the mention before it on that way.
+
+    Ways below `least` are not followed: a product only falls.
+    """
     value, came_from = np.zeros(start + 1), np.full(start + 1, -1, np.int64)
     value[start] = 1.0
     for m in range(start, 0, -1):
-        if value[m] > 0.0 and m not in avoid:
+        if value[m] > 0.0 and value[m] >= least and m not in avoid:
             way = value[m] * antecedent_row(posterior, m)
             better = way > value[:m]
             value[:m][better] = way[better]

@@ -87,6 +87,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/speed/chain_speed.py
 	$(BIN)/python bench/speed/tree_speed.py
 	$(BIN)/python bench/speed/coref_speed.py
+	$(BIN)/python bench/speed/explore_speed.py
 	$(BIN)/python bench/speed/lm_speed.py
 
 coverage: $(VENV)/.test

@@ -150,7 +150,9 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             )
         )
     rest = [f.name for f in fields(Attributes)[4:]]  # after start, end, head, sentence
-    kept: dict[str, Any] = dict(zip(rest, map(list, zip(*made, strict=True)), strict=True)) if made else {k: [] for k in rest}
+    kept: dict[str, Any] = (
+        dict(zip(rest, map(list, zip(*made, strict=True)), strict=True)) if made else {k: [] for k in rest}
+    )
     kept |= {k: np.array(kept[k], dtype=kind) for k, kind in NUMBERS.items()}
     start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
     return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)

@@ -80,11 +80,11 @@ def known(
         ):
             persons.add(name)
     full = {name: _with_longer(name, evidence) for name in evidence}
-    named = [countries.get(w) for w in lower]
+    named = [countries.get(w, "") for w in lower]
     genders: dict[tuple[tuple[str, ...], bool], str] = {}
     made = []
     for m, h, real, name in zip(mentions, heads, nominal, names, strict=True):
-        nation = frozenset(named[m.start : m.end]) - {None} if real else frozenset()
+        nation = frozenset(named[m.start : m.end]) - {""} if real else frozenset[str]()
         if not real:
             made.append(Known("", "", (), frozenset(), nation))
             continue

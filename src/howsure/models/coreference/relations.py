@@ -1,7 +1,6 @@
 """How two mentions stand to each other, as small codes: a function for each named template, vectorised over pairs."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from howsure.kernels.cells import Ints
 from howsure.models.coreference.attributes import Attributes
 
 Codes = NDArray[np.uint8]
+Square = NDArray[Any]  # of pairs
 
 MENTION_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 45, 70, 110, 170, 260])
 SENTENCE_STEPS = np.array([1, 2, 3, 4, 5, 7, 10, 15, 22, 35, 50])
@@ -50,7 +50,7 @@ class Pairs:
         made = np.where(starts & ends.T, np.uint8(2), (starts.T & ends).view(np.uint8))
         return np.where(same(self.a.head), np.uint8(3), made)
 
-    def ranked(self, fits: NDArray[np.bool_]) -> Ints:
+    def ranked(self, fits: NDArray[np.bool_]) -> Square:
         """How many mentions between j and i fit i, among the pairs where `fits`."""
         square = (fits & self.below)[:, ::-1]
         return (np.cumsum(square, axis=1, dtype=np.int32) - square)[:, ::-1]
@@ -61,13 +61,15 @@ def same(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.equal.outer(values, values)
 
 
-def steps(limits: Ints, values: Ints) -> Ints:
+def steps(limits: Ints, values: Square) -> Square:
     """How many of the limits each whole number has reached."""
     reached = np.searchsorted(limits, np.arange(limits[-1] + 1), side="right").astype(np.uint8)
     return reached.take(np.clip(values, 0, limits[-1]))
 
 
-def _members(sets: Sequence[frozenset[str]], others: Sequence[str] = ()) -> tuple[NDArray[np.float32], Ints]:
+def _members(
+    sets: Sequence[frozenset[str]], others: Sequence[str] = ()
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Which words each set has (a row each, 0 or 1), and the columns of other words."""
     words = numbered([*others, *(w for s in sets for w in s)])
     table = np.zeros((len(sets), words.max(initial=-1) + 1), np.float32)
@@ -81,7 +83,7 @@ def _shared(table: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np
     return shared @ shared.T, table.sum(axis=1)
 
 
-def numbered(values: Sequence[str]) -> Ints:
+def numbered(values: Sequence[str]) -> NDArray[np.int32]:
     """Equal strings, equal numbers."""
     index = {v: k for k, v in enumerate(dict.fromkeys(values))}
     return np.array([index[v] for v in values], dtype=np.int32)
@@ -95,7 +97,6 @@ def _clash(values: Sequence[str], verdict: Callable[[str, str], int]) -> Codes:
     return table.reshape(len(names), len(names))[codes][:, codes]
 
 
-@cache
 def _genders(u: str, v: str) -> int:
     """1 the same, 2 different, 3 compatible; 4 more where a full name tells, 8 a single name, 12 the class of a noun."""
     (x, _, how), (y, _, why) = u.partition("-"), v.partition("-")
@@ -109,17 +110,17 @@ def _numbers(u: str, v: str) -> int:
     return 1 if u == v else 3 if "g" in (u, v) else 2
 
 
-def _overlap(p: Pairs) -> Ints:
+def _overlap(p: Pairs) -> Square:
     i_in, j_in = p.shared == p.size[:, None], p.shared == p.size
     return (1 + j_in.view(np.uint8) + 2 * i_in.view(np.uint8)) * (p.shared > 0)
 
 
-def _head_inside(p: Pairs) -> Ints:
+def _head_inside(p: Pairs) -> Square:
     heads = p.has[:, p.heads]
     return heads.T + np.float32(2.0) * heads
 
 
-def _speaker(p: Pairs) -> Ints:
+def _speaker(p: Pairs) -> Square:
     """0 nobody speaks; 1 the same speaker; 2 spoken to by the antecedent's speaker; 3 another; 4, 5 by name."""
     a = p.a
     if not any(a.speaker) and not any(a.addressee):
@@ -143,7 +144,7 @@ def _name(speaker: str) -> set[str]:
     return set(speaker.replace("_", " ").replace("-", " ").split())
 
 
-def _syntax(p: Pairs) -> Ints:
+def _syntax(p: Pairs) -> Square:
     """0 nothing, 1 apposition, 2 subject and predicate noun, 3 conjuncts, 4 same verb, 5 antecedent governs from above."""
     a = p.a
     bases = [r.split(":")[0] for r in a.relation]
@@ -158,19 +159,19 @@ def _syntax(p: Pairs) -> Ints:
     return code
 
 
-def _modifiers(p: Pairs) -> Ints:
+def _modifiers(p: Pairs) -> Square:
     """Whether the modifiers (adjectives, numbers, compounds) of mentions with one head differ."""
     shared, size = _shared(_members(p.a.modifiers)[0])
     return (1 + (shared < size[:, None]).view(np.uint8) + 2 * (shared < size).view(np.uint8)) * p.same_lemma
 
 
-def _acronym(p: Pairs) -> Ints:
+def _acronym(p: Pairs) -> Square:
     numbers, initials = numbered([*p.a.word, *p.a.initials]), np.array([len(x) > 1 for x in p.a.initials], dtype=bool)
     letters = np.equal.outer(numbers[: p.n], numbers[p.n :]) & initials
     return letters + 2 * letters.view(np.uint8).T
 
 
-def _salience(p: Pairs) -> Ints:
+def _salience(p: Pairs) -> Square:
     """How often the antecedent's text was named before the mention, and how near it is."""
     count = np.zeros(p.n, np.int32)
     seen: dict[int, int] = {}
@@ -179,12 +180,12 @@ def _salience(p: Pairs) -> Ints:
     return np.minimum(count, 5) * 4 + np.minimum(p.gap, 3)
 
 
-def _place(p: Pairs) -> Ints:
+def _place(p: Pairs) -> Square:
     """How near, in which role and behind how many others that fit the antecedent stands."""
     return ((np.minimum(p.gap, 3) * 5 + p.a.role) * 4 + np.minimum(p.rank, 3)) * 2 + p.fits
 
 
-def _clause(p: Pairs) -> Ints:
+def _clause(p: Pairs) -> Square:
     """Inside a sentence: where in the tree the antecedent hangs, seen from the mention, and whether it is a subject.
 
     1 elsewhere, 2 on the same word, 3-5 on a word one, two, more steps above it, 6-7 the mention one, more steps above.
@@ -207,7 +208,7 @@ def _clause(p: Pairs) -> Ints:
     return made
 
 
-def _names(p: Pairs) -> Ints:
+def _names(p: Pairs) -> Square:
     """How two names match by their parts; 13, 14 where only the mention, the antecedent has one."""
     a = p.a
     kinds = list(dict.fromkeys(a.name))
@@ -239,7 +240,7 @@ def _name_match(u: tuple[str, ...], v: tuple[str, ...]) -> int:
     return 8 if u[-1] == v[-1] else 9 if u[0] == v[0] else 10
 
 
-def _called(p: Pairs) -> Ints:
+def _called(p: Pairs) -> Square:
     """Whether a noun is what the other's name is called elsewhere, and whether the countries that they name agree."""
     named = np.array([bool(name) for name in p.a.name], dtype=bool)
     (roles, _), (nations, size) = (_shared(_members(sets)[0]) for sets in (p.a.roles, p.a.nation))
@@ -247,12 +248,14 @@ def _called(p: Pairs) -> Ints:
     return code + ((size[:, None] > 0) & (size > 0)) * np.where(nations > 0, np.uint8(4), np.uint8(8))
 
 
-def _chain(p: Pairs) -> Ints:
+def _chain(p: Pairs) -> Square:
     """How often the antecedent's name or noun came before the mention, whether it opens the document, and whether this is its last."""
     a = p.a
     parts = {name: set(name) for name in a.name}
-    longer = {n: " ".join(max((o for o in parts if own <= parts[o]), key=len)) for n, own in parts.items() if n}
-    key = numbered([longer[n] if n else t if k < 3 else "" for n, t, k in zip(a.name, a.lemma, a.kind, strict=True)])
+    longer = {n: max([o for o in parts if own <= parts[o]], key=len) for n, own in parts.items()}
+    key = numbered(
+        [" ".join(longer[n]) if n else t if k < 3 else "" for n, t, k in zip(a.name, a.lemma, a.kind, strict=True)]
+    )
     pronoun = a.kind > 2
     # seen[i, k]: mentions of antecedent k's key among those before i.
     alike = same(key) & ~pronoun & ~pronoun[:, None]
@@ -262,7 +265,7 @@ def _chain(p: Pairs) -> Ints:
     return (1 + (steps(CHAIN_STEPS, seen) * 2 + opens) * 2 + last) * ~pronoun
 
 
-def _similar(p: Pairs) -> Ints:
+def _similar(p: Pairs) -> Square:
     """How near the head words of two nouns or names are as word vectors; 0 where one has none, 1 for the same word."""
     v = word_vectors().of(p.a.lemma)
     v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
@@ -274,8 +277,10 @@ def _similar(p: Pairs) -> Ints:
     return code
 
 
-RELATIONS: dict[str, Callable[[Pairs], NDArray[Any]]] = {
-    "mention-distance": lambda p: steps(MENTION_STEPS, np.arange(p.n, dtype=np.int32)[:, None] - np.arange(p.n, dtype=np.int32)),
+RELATIONS: dict[str, Callable[[Pairs], Square]] = {
+    "mention-distance": lambda p: steps(
+        MENTION_STEPS, np.arange(p.n, dtype=np.int32)[:, None] - np.arange(p.n, dtype=np.int32)
+    ),
     "sentence-distance": lambda p: steps(SENTENCE_STEPS, p.gap),
     "exact-match": lambda p: same(p.text).view(np.uint8) + same(numbered(p.a.full)),
     "head-match": lambda p: p.same_lemma.view(np.uint8) + (p.same_lemma & same(p.word)),

@@ -1,0 +1,50 @@
+"""What `howsure explore` costs after parsing, as a share of parsing: processor time of one process, in one run, nothing cached.
+
+python bench/speed/explore_speed.py           # all of MUC, 1,500 documents (needs HOWSURE_DATA)
+python bench/speed/explore_speed.py 4         # every fourth document
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import howsure
+from howsure.corpora.reading import corpus_path
+
+WANTED = 0.10
+
+
+def main() -> None:
+    if not os.environ.get("HOWSURE_DATA"):
+        print("explore_speed: MUC is read from HOWSURE_DATA, which is not set.")
+        return
+    every = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    with tempfile.TemporaryDirectory() as folder:
+        texts = Path(folder, "texts")
+        texts.mkdir()
+        for path in sorted(Path(corpus_path("muc", "texts")).glob("*.xhtml"))[::every]:
+            (texts / path.name).symlink_to(path)
+        began = time.process_time()
+        found = howsure.explore(texts, actors="muc-organisations", out=Path(folder, "results"), jobs=1, cache=False)
+        spent = {"parsing": found.timing["parsing"]}
+        spent |= {"coreference": found.timing["resolving"], "rules, draws, frame": found.timing["asking"]}
+        spent["reading, tables, imports"] = time.process_time() - began - sum(spent.values())
+        for name, work in (("event layer, text", found.to_text), ("page", lambda: howsure.page(found))):
+            began = time.process_time()
+            work()
+            spent[name] = time.process_time() - began
+    print(f"MUC, {found.manifest['n_documents']:,} documents, attack, rules of roles; processor time")
+    for name, seconds in spent.items():
+        print(f"  {name:<28}{seconds:8.1f} s {seconds / spent['parsing']:8.1%} of parsing")
+    after = spent["coreference"] + spent["rules, draws, frame"]
+    for name, seconds in (("blocks after parsing", after), ("everything else", sum(spent.values()) - spent["parsing"])):
+        share = seconds / spent["parsing"]
+        print(f"  {name}: {share:.1%} of parsing (wanted: {WANTED:.0%} at most: {'yes' if share <= WANTED else 'no'})")
+
+
+if __name__ == "__main__":
+    main()

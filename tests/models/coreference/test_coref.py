@@ -188,6 +188,22 @@ def test_compiled_scores_equal_numpy_scores():
     compiled = coref_compiled.scores(f.kind, f.values, f.codes, used.crossed, w, 48)
     np.testing.assert_allclose(plain[0], compiled[0], rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(plain[1], compiled[1], rtol=1e-5, atol=1e-4)
+    # Weights of half precision, as a model's are, have exact sums: either kernel may score a document.
+    given = (f.kind, f.values, f.codes, used.crossed, w.astype(np.float16).astype(np.float32), 48)
+    for one, other in zip(coref_scores.scores(*given), coref_compiled.scores(*given), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_posterior_is_the_same_with_compiled_kernels_and_without(model, monkeypatch):
+    d = story(205)
+    made = []
+    for loaded in (True, False):
+        with monkeypatch.context() as patch:
+            if not loaded:
+                patch.delitem(sys.modules, "numba")
+            made.append(model.posterior(d))
+    np.testing.assert_array_equal(made[0].antecedents, made[1].antecedents)
+    np.testing.assert_array_equal(made[0].new, made[1].new)
 
 
 def loss(f, used, gold, w, costs=(0, 0, 0)):

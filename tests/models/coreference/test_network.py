@@ -29,10 +29,13 @@ def layer(seed, n=9, size=5, relations=3):
     return u, v, e, codes, rng.normal(size=size).astype(np.float32)
 
 
-def test_compiled_scores_equal_numpy_scores_and_a_loop():
+def test_compiled_scores_equal_numpy_scores_and_a_loop(monkeypatch):
     u, v, e, codes, out = layer(0)
     plain = hidden.pair_scores(u, v, e, codes, out)
     np.testing.assert_allclose(hidden_compiled.pair_scores(u, v, e, codes, out), plain, rtol=1e-5, atol=1e-5)
+    monkeypatch.setattr(hidden, "CHUNK", 11)  # of 36 pairs
+    plain = hidden.pair_scores(u, v, e, codes, out)
+    np.testing.assert_array_equal(hidden.pair_scores(u, v, e, codes, out, hidden_compiled.active), plain)
     i, j = 7, 3
     at = i * (i - 1) // 2 + j
     units = [u[i, k] + v[j, k] + sum(e[c, codes[at, c], k] for c in range(3)) for k in range(5)]

@@ -30,7 +30,7 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
 Seconds = dict[str, float]  # CPU time by stage
 LINK = ("later_start", "later_end", "earlier_start", "earlier_end", "probability")
-LOADING = 0.3  # seconds of resolving one block that make compiled kernels worth loading
+LOADING = 1.0  # seconds of resolving one block that make compiled kernels worth loading
 BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
 
 

@@ -340,6 +340,20 @@ def test_graded_answers_are_scored_and_not_called_unmarked(tmp_path):
     assert any("9 of 11 answers are graded" in n for n in table.notes)
 
 
+def test_files_of_models_are_one_task_and_files_of_tasks_are_not(tmp_path):
+    """Names of files tell tasks apart only where the models of the records do not say that they are files of models."""
+    for name in "ab":
+        write(tmp_path / f"run_{name}.jsonl", [{"id": i, "model": name, "correct": i % 3 > 0} for i in range(60)])
+    glob = howsure.Log(str(tmp_path / "run_*.jsonl"), "llm")
+    (pair,) = howsure.score(glob).main.pairs
+    assert pair.difference == 0.0
+    runs = [howsure.Log(tmp_path / f"run_{name}.jsonl", "llm") for name in "ab"]
+    assert howsure.compare(runs).duels[0].difference.value == 0.0
+    for name in "ab":
+        write(tmp_path / f"run_{name}.jsonl", [{"id": i, "model": "m", "correct": i % 3 > 0} for i in range(60)])
+    assert rows_of(str(tmp_path / "run_*.jsonl"), "llm")[0][0]["question"] == "run_a/0"
+
+
 def test_json_lines_of_answers_are_scored_without_saying_so(tmp_path):
     """`howsure score answers.jsonl`: what is right is scored; a table of gold and predictions stays one."""
     records = [{"id": i, "answer": "AB"[i % 2], "correct": i % 4 > 0} for i in range(40)]

@@ -59,6 +59,7 @@ class Answer:
     tokens: int | None = None
     more: dict[str, Any] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)  # why a confidence is left out
+    of_file: bool = False  # whether the task is the file's name, for want of another
 
     @property
     def correct(self) -> float | None:
@@ -315,14 +316,16 @@ def _generic_row(record: Mapping[str, Any], place: Place, answer: str | None, mo
         raise Skipped(f"{str(right)[:40]!r} does not say right or wrong")
     if value is None and expected is not None and answer is not None:
         value = float(normalised(answer) == normalised(str(expected)))
+    task = _first(record, ("task_name", "task"))
     made = Answer(
         _text(_first(record, ITEM_KEYS)),
-        str(_first(record, ("task_name", "task")) or task_of(place.path)),
+        str(task or task_of(place.path)),
         str(model or record.get("model") or task_of(place.path)),
         str(record.get("run") or ""),
         value,
         answer,
         _text(expected),
+        of_file=not task,
     )
     used = {*RIGHT_KEYS, *GOLD_KEYS, *ITEM_KEYS, *ANSWER_KEYS, *CONFIDENCE_KEYS, *LOGPROB_KEYS, *JUDGE_KEYS}
     made.more = {k: v for k, v in record.items() if k not in used | {"task", "task_name", "model", "run", "body"}}
@@ -345,6 +348,7 @@ def _promptfoo(record: dict[str, Any], place: Place, scale: Scale) -> Iterator[A
         str(place.about.get("evalId") or record.get("evalId") or ""),
         float(bool(record["success"])),
         _text(response.get("output")),
+        of_file=True,
     )
     names = {
         **(case.get("metadata") or {}),

@@ -9,7 +9,7 @@ from typing import Any
 
 from howsure import _validate
 from howsure.engines.logs.answers import READERS, SOURCES, Answer, clipped
-from howsure.engines.logs.records import Place, Skipped, log_files, recognised, records
+from howsure.engines.logs.records import Place, Skipped, log_files, recognised, records, task_of
 from howsure.errors import InputError
 
 BATCH = 10_000
@@ -104,6 +104,23 @@ class Tally:
     first: dict[str, str] = field(default_factory=dict)
     versions: set[str] = field(default_factory=set)
     unfinished: int = 0
+    of_files: dict[str, set[str]] = field(default_factory=dict)  # tasks that are names of files, and their models
+    of_records: bool = False  # whether records name their tasks
+
+    def add(self, made: Answer) -> None:
+        """One more answer."""
+        self.read += 1
+        if made.of_file:
+            self.of_files.setdefault(made.task, set()).add(made.model)
+        else:
+            self.of_records = True
+
+    @property
+    def is_one_task(self) -> bool:
+        """Whether names of files tell no tasks apart: there is one file, or each is of a model of its own that its records name."""
+        models = [next(iter(m)) for name, m in self.of_files.items() if len(m) == 1 and name not in m]
+        alone = len(self.of_files) == 1 or len(set(models)) == len(models) == len(self.of_files)
+        return alone and not self.of_records
 
     def count(self, where: Counter[str], reason: str, place: Place) -> None:
         """One more, and where the first was."""
@@ -151,7 +168,7 @@ def log_table(log: Log, folder: Path) -> LogTable:
                     raise record
                 for made in READERS[kind](record, place, words):
                     parts.add(made)
-                    tally.read += 1
+                    tally.add(made)
                     for reason in made.lost:
                         tally.count(tally.lost, reason, place)
             except Skipped as reason:
@@ -263,7 +280,11 @@ class _Finish:
             ).fetchone()
             assert counts is not None
             sources = {s: int(n) for s, n in zip(SOURCES, counts, strict=True) if n}
-            columns = ["task, model, run, item, task || '/' || item AS question, question || '/' || sample AS key"]
+            one, several = self._tally.is_one_task, len(self._tally.of_files) > 1
+            question = "item" if one else "task || '/' || item"
+            task = f"{literal(task_of(str(self._log.path)))} AS task" if one and several else "task"
+            columns = [task, "model, run, item"]
+            columns += [f"{question} AS question, question || '/' || sample AS key"]
             columns += ["sample, samples, correct, value, answer, expected"]
             columns += ["tokens"] * any(s in sources for s in ("sequence", "per_token", "first_token"))
             columns += [f"{made[s]} AS {s}" for s in sources]

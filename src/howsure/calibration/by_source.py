@@ -29,13 +29,15 @@ class SourceCalibrations(Result):
 
     @property
     def verdict(self) -> str:
-        """How far off each source is, the nearest first."""
+        """Which sources are off, and by how much, the nearest first."""
         known = sorted((c.error.value, c.error.low, c.error.high, name) for name, c in self.sources.items() if c.error)
         if not known:
             return "Too few answers to judge any source of confidence."
+        off = [f"`{name}`" for _, low, _, name in known if low > 0.0]
+        shown = f"{len(off)} of {len(known)} sources of confidence {'is' if len(off) == 1 else 'are'} shown to be off"
         said = ", ".join(f"`{name}` {error:.3f} ({low:.3f} to {high:.3f})" for error, low, high, name in known)
-        level = f"{100 * self.confidence_level:g}% intervals"
-        return f"RMS calibration error ({level}) by where confidence comes from: {said}."
+        listed = f": {', '.join(off)}" if off else ""
+        return f"{shown}{listed}. RMS calibration error ({100 * self.confidence_level:g}% intervals): {said}."
 
     def table(self) -> list[dict[str, Any]]:
         """One row a source."""

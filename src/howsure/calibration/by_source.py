@@ -30,14 +30,20 @@ class SourceCalibrations(Result):
     @property
     def verdict(self) -> str:
         """Which sources are off, and by how much, the nearest first."""
-        known = sorted((c.error.value, c.error.low, c.error.high, name) for name, c in self.sources.items() if c.error)
+        known = sorted(
+            ((c.error, name) for name, c in self.sources.items() if c.error), key=lambda e: (e[0].value, e[1])
+        )
         if not known:
             return "Too few answers to judge any source of confidence."
-        off = [f"`{name}`" for _, low, _, name in known if low > 0.0]
+        off = [f"`{name}`" for error, name in known if error.low]
         shown = f"{len(off)} of {len(known)} sources of confidence {'is' if len(off) == 1 else 'are'} shown to be off"
-        said = ", ".join(f"`{name}` {error:.3f} ({low:.3f} to {high:.3f})" for error, low, high, name in known)
         listed = f": {', '.join(off)}" if off else ""
-        return f"{shown}{listed}. RMS calibration error ({100 * self.confidence_level:g}% intervals): {said}."
+        said = (
+            f"`{name}` {e.value:.3f}" + ("" if e.low is None else f" ({e.low:.3f} to {e.high:.3f})")
+            for e, name in known
+        )
+        level = f"{100 * self.confidence_level:g}% intervals"
+        return f"{shown}{listed}. RMS calibration error ({level}): {', '.join(said)}."
 
     def table(self) -> list[dict[str, Any]]:
         """One row a source."""

@@ -114,6 +114,20 @@ def test_verdict_names_the_direction(power, shift, said):
     assert "confident" not in c.verdict
 
 
+@pytest.mark.parametrize(("level", "slope", "said"), [(0.6, 1.5, "overconfident"), (0.9, 0.5, "underconfident")])
+def test_confidence_and_slope_are_said_without_contradiction(level, slope, said):
+    """Overconfident with probabilities too near the base rate: the surer, the less so."""
+    rng = np.random.default_rng(14)
+    q = rng.uniform(0.6, 0.9, 20_000)
+    right = rng.random(len(q)) < level + slope * (q - 0.75)
+    c = howsure.check(np.where(right, 0, 1), np.stack([q, 1 - q], axis=1)).top
+    assert c.bias.extremity == {"overconfident": "too timid", "underconfident": "too extreme"}[said]
+    assert f"The model is {said}" in c.verdict
+    assert c.verdict.endswith(f"The surer it is, the less {said}.")
+    assert "too timid" not in c.verdict
+    assert "too extreme" not in c.verdict
+
+
 def test_verdict_where_the_size_cannot_be_told():
     """A wrong slope is seen by the test before the size of the error can be distinguished from noise."""
     rng = np.random.default_rng(4)

@@ -7,9 +7,9 @@ group is bet on: the capital ∏(1 - λ_g Z_g), Z_g = (E_g - r N_g)/M, has mean 
 t_j; λ_g uses the groups before g only), so that its reciprocal is a p-value (Waudby-Smith & Ramdas 2024).
 
 The hypotheses are tested in order, strictest first, by the fallback procedure (Wiens 2003): H_j at level δ w_j, plus the level of
-H_{j-1} if that was rejected; w is spread evenly over `STARTS` places. All that are rejected are right at once with probability
-1 - δ, whatever the dependence: the loosest of them is the answer. This is Learn-then-Test (Angelopoulos et al. 2022) with
-several starts, so that a few early mistakes among the surest items do not end it.
+H_{j-1} if that was rejected; w is spread evenly over `STARTS` places, or all at one if there is no room for several. All that are
+rejected are right at once with probability 1 - δ, whatever the dependence: the loosest of them is the answer. This is Learn-then-Test
+(Angelopoulos et al. 2022) with several starts, so that a few early mistakes among the surest items do not end it.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from howsure.kernels.special import betainc
 
 STEPS = 200
 STARTS = 3
-BOLDEST = 0.95  # of the largest bet that cannot ruin
+BOLDEST = 0.99  # of the largest bet that cannot ruin
+ROOM, ROOM_OF_GROUPS = 1.5, 1.2  # times as many answers as the fewest that can show the risk: where tests begin
 LOOSEST_START = 0.2  # of the items
 
 
@@ -52,11 +53,15 @@ def places(confidence: Floats) -> tuple[Floats, Ints]:
     return value[::-1][at], answered[at]
 
 
-def weights(answered: Ints, least: int) -> Floats:
-    """Where tests begin: at the first thresholds with 1.5·`least`, …, a fifth of the items, in equal ratios."""
+def weights(answered: Ints, first: float) -> Floats:
+    """Where tests begin: at the first thresholds with `first`, …, a fifth of the items, in equal ratios.
+
+    All begin at the first if a fifth is less than twice as much.
+    """
     n = int(answered[-1])
-    first = min(int(1.5 * least), n)
-    at = np.searchsorted(answered, np.ceil(np.geomspace(first, max(first, LOOSEST_START * n), STARTS)) - 1e-9)
+    first, last = min(int(first), n), LOOSEST_START * n
+    wanted = np.geomspace(first, last, STARTS) if last > 2 * first else np.full(STARTS, first)
+    at = np.searchsorted(answered, np.ceil(wanted - 1e-9))
     made: Floats = np.bincount(np.minimum(at, len(answered) - 1), minlength=len(answered)) / STARTS
     return made
 
@@ -130,10 +135,11 @@ def abstention_rule(
     wrong = np.cumsum(1 - right[order])[answered - 1]
     if groups is None:
         p = binomial_p_values(answered, wrong, risk)
+        first = ROOM * fewest(risk, delta)
     else:
         p = betting_p_values(confidence, right, groups, thresholds, risk, delta, rng or np.random.default_rng(0))
-    largest = 1 if groups is None else int(np.bincount(groups).max())
-    last, level = rejected(p, weights(answered, fewest(risk, delta, largest)), delta)
+        first = ROOM_OF_GROUPS * fewest(risk, delta, int(np.bincount(groups).max()))
+    last, level = rejected(p, weights(answered, first), delta)
     if last < 0:
         return Rule(None)
     return Rule(float(thresholds[last]), int(answered[last]), int(wrong[last]), level)

@@ -1,6 +1,6 @@
-"""`howsure check` beside np.sort, the peers and DuckDB, in one run: best of three, as ratios.
+"""`howsure check` beside NumPy, the peers and DuckDB, in one run: best of three, as ratios.
 
-    make bench                     (about 3 minutes and 3 GB of memory and disk)
+    make bench                     (about 5 minutes and 3 GB of memory and disk)
     python bench/speed/check_speed.py --small     (a hundredth of the rows)
 
 Peers: scikit-learn's quantile calibration curve, relplot's smooth calibration, model-diagnostics' isotonic
@@ -54,11 +54,41 @@ def in_memory(n):
     extra = peak() - before
     sort = best_of(3, lambda: np.sort(y_prob))
     print(f"\nn = {n:,} in memory{'howsure':>45} {'other':>11}  wanted       holds")
+    sums = best_of(3, lambda: np.sum(y_prob) + np.sum(y_true))
     row(f"np.sort(y_prob): ratio {ours / sort:.3f}", ours, sort, "<= 0.25", ours <= 0.25 * sort)
+    row(f"np.sum(y_prob) + np.sum(y_true): ratio {ours / sums:.1f}", ours, sums, "<= 3 x", ours <= 3 * sums)
     print(f"{'extra memory of check':<58} {extra:>8.0f} MB {'':>11}  <= 64 MB     {'yes' if extra <= 64 else 'NO'}")
     labels = y_true.astype(np.int64)
-    ours = best_of(3, lambda: howsure.check(labels, y_prob))
-    print(f"{f'  the same with int64 labels: ratio {ours / sort:.3f}':<58} {ours:>9.3f} s")
+    for name, probs in (("int64 labels", y_prob), ("int64 labels, float32", y_prob.astype(np.float32))):
+        ours = best_of(3, lambda probs=probs: howsure.check(labels, probs))
+        print(f"{f'  the same with {name}: ratio to np.sort {ours / sort:.3f}':<58} {ours:>9.3f} s")
+
+
+def grouped(n, n_groups):
+    """Documents in random order, in memory and from a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    import howsure
+
+    y_true, y_prob = sample(n)
+    rng = np.random.default_rng(1)
+    groups = rng.integers(0, n_groups, n)
+    tags = np.array([f"tag {i}" for i in range(12)])[rng.integers(0, 12, n)]
+    print(f"\nn = {n:,}, {n_groups:,} documents in random order")
+    theirs = best_of(3, lambda: np.argsort(groups))
+    ours = best_of(3, lambda: howsure.check(y_true, y_prob, groups=groups))
+    row(f"np.argsort(groups): ratio {ours / theirs:.1f}", ours, theirs, "<= 3 x", ours <= 3 * theirs)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions.parquet"
+        pq.write_table(pa.table({"q": y_prob, "y": y_true.astype(np.int8), "doc": groups, "tag": tags}), path)
+        command = [sys.executable, "-m", "howsure", "check", str(path), "--prob", "q", "--true", "y"]
+        for more in ([], ["--by", "tag"]):
+            plain = best_of(3, lambda more=more: subprocess.run([*command, *more], capture_output=True, check=True))
+            clustered = [*command, *more, "--groups", "doc"]
+            ours = best_of(3, lambda clustered=clustered: subprocess.run(clustered, capture_output=True, check=True))
+            name = f"the command {' '.join(more)} without groups, Parquet: ratio {ours / plain:.1f}".replace("  ", " ")
+            row(name, ours, plain, "<= 3 x", ours <= 3 * plain)
 
 
 def beside_peers(n):
@@ -158,24 +188,26 @@ def parquet(n):
         print(f"{'peak memory':<58} {memory:>8.0f} MB {'':>11}  <= 1000 MB   {'yes' if memory <= 1000 else 'NO'}")
 
 
-def imports():
-    def cost(module):
-        code = f"import time; s = time.perf_counter(); import {module}; print(time.perf_counter() - s)"
-        return min(
-            float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-            for _ in range(5)
-        )
+def start_up():
+    def cost(*arguments):
+        command = [sys.executable, *arguments]
+        return best_of(5, lambda: subprocess.run(command, capture_output=True, check=True))
 
-    print("\nstart-up")
-    ours, theirs = cost("howsure"), cost("numpy")
-    row(f"import numpy: ratio {ours / theirs:.2f}", ours, theirs, "<= 2 x", ours <= 2 * theirs)
+    print(f"\nstart-up, whole commands{'howsure':>45} {'other':>11}  wanted       holds")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.csv"
         y_true, y_prob = sample(1000)
         path.write_text("q,y\n" + "".join(f"{q},{int(y)}\n" for q, y in zip(y_prob, y_true, strict=True)))
-        command = [sys.executable, "-m", "howsure", "check", str(path)]
-        whole = best_of(5, lambda: subprocess.run(command, capture_output=True, check=True))
-        print(f"{'howsure check, 1,000-row CSV, whole command':<58} {whole:>9.3f} s")
+        check = ("-m", "howsure", "check", str(path))
+        arrays = "import howsure; howsure.check([0, 1] * 500, [i / 1000 for i in range(1000)])"
+        for name, ours, other, most in (
+            ("--help", ("-m", "howsure", "--help"), "numpy", 1.5),
+            ("check, a CSV of 1,000 rows", check, "duckdb", 2.5),
+            ("the same with --html", (*check, "--html", str(Path(folder) / "report.html")), "duckdb", 6),
+            ("check(y, q) of 1,000 rows", ("-c", arrays), "numpy, scipy.special", 3),
+        ):
+            own, theirs = cost(*ours), cost("-c", f"import {other}")
+            row(f"{name}; import {other}: ratio {own / theirs:.1f}", own, theirs, f"<= {most} x", own <= most * theirs)
 
 
 if __name__ == "__main__":
@@ -183,8 +215,9 @@ if __name__ == "__main__":
     parser.add_argument("--small", action="store_true")
     scale = 100 if parser.parse_args().small else 1
     warnings.simplefilter("ignore")
-    imports()
+    start_up()
     in_memory(10**8 // scale)
     parquet(10**8 // scale)
+    grouped(6 * 10**6 // scale, 40_000 // scale)
     beside_peers(10**7 // scale)
     intervals(10**6 // scale)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ from hypothesis import settings
 
 settings.register_profile("howsure", deadline=None, max_examples=60, derandomize=True, print_blob=True)
 settings.load_profile("howsure")
+# Hundreds of processes are started here: without bytecode each of them would compile all modules that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def group_of(nodeid):

@@ -40,7 +40,7 @@ def damage(path, where):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("engine", ["files", "memory", "spark"])
+@pytest.mark.parametrize("engine", ["files", "memory", pytest.param("spark", marks=pytest.mark.spark)])
 @pytest.mark.parametrize("where", ["middle", "end"])
 @pytest.mark.parametrize("options", [{}, {"groups": "doc"}], ids=["sketch", "groups"])
 def test_bad_files_among_many(folder, engine, where, options, request):

@@ -56,7 +56,7 @@ demo: $(VENV)/.base
 	@$(BIN)/howsure explore
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 15
+	$(BIN)/python -m pytest -n 2 --durations 15
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzzing
@@ -70,7 +70,7 @@ minimal:
 
 # The habit while working: neither Spark, nor a browser, corpora or simulations.
 quick: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not spark and not browser and not corpus and not simulation"
+	$(BIN)/python -m pytest -n 2 -m "not spark and not browser and not corpus and not simulation"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .

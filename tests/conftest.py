@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +11,46 @@ from hypothesis import settings
 
 settings.register_profile("howsure", deadline=None, max_examples=60, derandomize=True, print_blob=True)
 settings.load_profile("howsure")
+# Hundreds of processes are started here: without bytecode each of them would compile all modules that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def group_of(nodeid):
+    """What one worker gets: a file, whose tests share what they set up, or all tests that share the session of Spark."""
+    return "spark" if "spark" in nodeid else nodeid.split("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    config.option.loadscopereorder = False  # in the order below
+    return Groups(config, log)
 
 
 def pytest_collection_modifyitems(items):
     data = os.environ.get("HOWSURE_DATA")
     present = data is not None and Path(data).is_dir()
+    # What takes longest comes first, so that all workers end together.
+    slowest = ("spark", "browser", "corpus", "simulation")
+    rank = {}
     for item in items:
         if item.get_closest_marker("corpus") and not present:
             item.add_marker(pytest.mark.skip(reason="HOWSURE_DATA does not name a folder of corpora"))
-        # Workers get whole files, which share what they set up, and one of them gets all that needs Spark.
-        on_spark = "spark" in getattr(item, "fixturenames", ())
-        if on_spark:
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+            assert "spark" in item.nodeid, f"{item.nodeid} must be named as a test on Spark: workers get it by its name"
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
-        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else str(item.path)))
+        place = next((i for i, name in enumerate(slowest) if item.get_closest_marker(name)), len(slowest))
+        group = group_of(item.nodeid)
+        rank[group] = min(place, rank.get(group, place))
+    items.sort(key=lambda item: rank[group_of(item.nodeid)])
 
 
 @pytest.fixture(scope="session")

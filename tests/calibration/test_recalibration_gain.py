@@ -118,6 +118,7 @@ def test_a_gain_that_was_just_clear_is_reported_smaller():
     assert found.low < 0 < found.high
 
 
+@pytest.mark.simulation
 def test_given_acceptance_limits_hold_and_the_value_is_in_the_middle():
     """500 accepted means of 60 skewed gains, true mean half a standard deviation of their noise beyond what is asked."""
     rng = np.random.default_rng(7)
@@ -158,6 +159,7 @@ def test_impossible_events_are_found():
     assert accepted / seen > 0.6
 
 
+@pytest.mark.simulation
 def test_given_refusal_limits_hold():
     """500 declined means of 60 skewed gains whose true mean is at what is asked: plain limits miss those that were unlucky."""
     rng = np.random.default_rng(8)

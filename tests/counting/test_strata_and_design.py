@@ -121,6 +121,7 @@ def test_a_plan_for_cells_adds_up_and_fits(seed, n):
     assert (plan.inclusion[items > 0] <= 1).all()
 
 
+@pytest.mark.simulation
 def test_small_cells_get_a_few_labels_with_known_inclusion_probabilities():
     rng = np.random.default_rng(3)
     items = np.array([[30, 4_000, 2_000, 600], [10, 900, 1_500, 80]])

@@ -40,7 +40,7 @@ def damage(path, where):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("engine", ["files", "memory", "spark"])
+@pytest.mark.parametrize("engine", ["files", "memory", pytest.param("spark", marks=pytest.mark.spark)])
 @pytest.mark.parametrize("where", ["middle", "end"])
 @pytest.mark.parametrize("options", [{}, {"groups": "doc"}], ids=["sketch", "groups"])
 def test_bad_files_among_many(folder, engine, where, options, request):
@@ -132,7 +132,7 @@ class DiesOnce:
         raise AssertionError
 
 
-def test_a_killed_worker_changes_nothing(spark, folder, tmp_path, monkeypatch):
+def test_a_killed_worker_of_spark_changes_nothing(spark, folder, tmp_path, monkeypatch):
     from howsure.engines.spark.rows import KeyedFrame, SparkRows
 
     expected = howsure.check(folder, groups="doc")
@@ -158,7 +158,7 @@ def dies(chunks):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_worker_that_always_dies_is_an_error(spark, folder, monkeypatch):
+def test_a_worker_of_spark_that_always_dies_is_an_error(spark, folder, monkeypatch):
     from howsure.engines.spark.rows import SparkRows
 
     whole = SparkRows.fold

@@ -40,6 +40,7 @@ def test_parts_add_up():
     assert whole.statistics() == parts.statistics()
 
 
+@pytest.mark.simulation
 def test_level_and_power_of_tags():
     """Gold drawn from the posterior is rejected at 5% no more often than that; gold of another posterior nearly always."""
     rng, level = np.random.default_rng(5), 0.05
@@ -78,6 +79,7 @@ def trees_checked(rng, truth, n=39, sentences=25):
     return [s.p_value for s in tally.statistics()]
 
 
+@pytest.mark.simulation
 def test_level_and_power_of_trees():
     rng = np.random.default_rng(6)
     right = np.array([trees_checked(rng, lambda p: p) for _ in range(60)])

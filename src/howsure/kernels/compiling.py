@@ -41,8 +41,8 @@ def array(kind: str, dimensions: int = 1, order: str = "C") -> str:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A piece of a kernel, copied into each kernel that uses it."""
-    return numba.njit(inline="always", fastmath={"contract"})(function)
+    """A piece of fused kernels, compiled once and copied into each that uses it."""
+    return numba.njit(forceinline=True, fastmath={"contract"})(function)
 
 
 @inlined

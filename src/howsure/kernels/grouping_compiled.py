@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure.kernels.cells import BASE_KEY, N_CELLS, OFFSET_BITS, Floats, Ints
-from howsure.kernels.compiling import array, inlined, kernel, ready
+from howsure.kernels.compiling import array, kernel, piece, ready
 from howsure.kernels.grouping import PORTIONS, Entries
 from howsure.kernels.threads import cores, portions
 
@@ -155,7 +155,7 @@ def _join(group, bins, sums, number, group_made, bin_made, made):
     return at + 1
 
 
-@inlined
+@piece
 def _note(made, b, n, s):
     made[0, b] += n
     made[1, b] += n * n

@@ -24,13 +24,14 @@ import pyarrow.parquet as pq
 
 HOST = "127.0.0.1"
 HOWSURE = [sys.executable, "-c", "from howsure.cli import main; main()"]
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # little is run often
 CONF = {
     "spark.driver.host": HOST,
     "spark.driver.bindAddress": HOST,
     "spark.ui.enabled": "false",
     "spark.executor.memory": "700m",
+    "spark.executor.extraJavaOptions": QUICK,
 }
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # little is run often
 
 COMMANDS = {
     "check": "check {}/t --prob q --true y --groups doc --by tag --json",
@@ -74,7 +75,7 @@ def tables(folder, rows, seed=0):
 def environment(folder):
     import pyspark
 
-    set_ = " ".join(f"--conf {k}={v}" for k, v in CONF.items())
+    set_ = " ".join(f'--conf "{k}={v}"' for k, v in CONF.items())
     return {
         **os.environ,
         "SPARK_HOME": os.path.dirname(pyspark.__file__),

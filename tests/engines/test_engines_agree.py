@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
+from howsure.calibration import result
 from howsure.calibration import sketch as _sketch
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.groups.clusters import ClusterBuilder
@@ -263,11 +264,12 @@ def test_pieces_are_small_whatever_comes_last():
     assert max(pieces) * 104 < 30_000
 
 
-def test_very_many_slices():
+def test_very_many_slices(monkeypatch):
     """They are packed, and look the same."""
+    monkeypatch.setattr(result, "MANY", 100)
     rng = np.random.default_rng(36)
-    q, by = rng.random(9_000), rng.integers(0, 1_500, 9_000)
-    y = rng.random(9_000) < q
+    q, by = rng.random(900), rng.integers(0, 150, 900)
+    y = rng.random(900) < q
     many = howsure.check(y, q, by=by).slices
     assert type(many) is not tuple
     assert len(many) == len(set(by.tolist()))
@@ -277,6 +279,10 @@ def test_very_many_slices():
     one = many[-1]
     rows = by == int(one.name)
     assert one.calibration.to_dict() == howsure.check(y[rows], q[rows], by=by[rows]).slices[0].calibration.to_dict()
+    monkeypatch.undo()
+    found = result.FoundSlice.of("a", one.calibration)
+    assert type(result.slice_table([found] * 1_000)) is tuple
+    assert type(result.slice_table([found] * 1_001)) is not tuple
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Do the intervals of `howsure count` hold? Labels are drawn again and again from populations whose labels are all known.
 
-    HOWSURE_DATA=… python bench/coverage/count_coverage.py [overall|cells|stopping|groups|peers …] [--write]
+    HOWSURE_DATA=… python bench/coverage/count_coverage.py [overall|cells|stopping|groups|documents|peers …] [--write]
 
 Each part keeps its numbers in build/counts-PART.json, and goes on where it stopped; --write puts the tables into docs/evidence/theory.md.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from count_populations import JUDGING, RARE, ROOT, TUNING, Population, populations
+from count_populations import JUDGING, RARE, ROOT, TUNING, Population, drawn_whole, populations
 
 from howsure.counting.cells import cell_counts, exchangeable, in_time
 from howsure.counting.clusters import clustered
@@ -322,12 +322,11 @@ def stopping(draws: int = 1_000) -> list[dict[str, Any]]:
     return made
 
 
-def groups(draws: int = 1_000) -> list[dict[str, Any]]:
+def groups(draws: int = 1_000) -> list[Row]:
     """Whole documents drawn at random: runs of neighbouring items of which some share a common shift."""
     made = []
     for name in ("reuters-crude", "reuters-acq", "reuters-trade", "ark-V", "muc-violence", "tweets"):
         s = Setting(populations(name)[name])
-        one = np.zeros(len(s.y), np.int64)
         for kind, per in (("neighbours", 8), ("sorted", 8)):
             rng = np.random.default_rng(3)
             # "sorted": documents hold items of like labels and probabilities, the hardest case.
@@ -338,39 +337,49 @@ def groups(draws: int = 1_000) -> list[dict[str, Any]]:
             )
             document = np.empty(len(s.y), np.int64)
             document[order] = np.arange(len(s.y)) // per
-            total = document.max() + 1
-            # All items are one cell here.
-            none = np.zeros(len(s.y), bool)
-            alone = tally_of(s.q, one.astype(np.uint8), none, one, ((),), group=document.astype(np.uint64))
-            for m in (15, 40):
-                covered, width, naive = 0, 0.0, 0
-                for _ in range(draws):
-                    chosen = np.zeros(total, bool)
-                    chosen[rng.choice(total, m, replace=False)] = True
-                    at = np.flatnonzero(chosen[document])
-                    y = s.y[at].astype(np.uint8)
-                    group = document[at].astype(np.uint64)
-                    labels = Labels(one[at], s.q[at], s.places[at], y, np.full(len(at), np.nan), group, one[at] - 1)
-                    tally = replace(alone, labels=labels)
-                    sample = stratified(tally)
-                    found = clustered(sample, tally, 0.95)
-                    w = found.sample
-                    share = share_of_positives(w.items.sum(1), w.n, w.k, 0.95, found.z)
-                    single = share_of_positives(sample.items.sum(1), sample.n, sample.k)
-                    covered += share.low <= s.share <= share.high
-                    naive += single.low <= s.share <= single.high
-                    width += share.high - share.low
-                made.append(
-                    {
-                        "population": f"{name}, {kind}",
-                        "documents": m,
-                        "coverage": covered / draws,
-                        "items_alone": naive / draws,
-                        "width": width / draws,
-                        "draws": draws,
-                    }
-                )
-                print(made[-1], flush=True)
+            made += _whole(s, f"{name}, {kind}", document, draws, rng)
+    return made
+
+
+def documents(draws: int = 1_000) -> list[Row]:
+    """Documents, sentences and days as they are, of populations on which nothing was tuned."""
+    made = []
+    for p in drawn_whole().values():
+        document = p.cell.astype(np.int64)
+        s = Setting(replace(p, cell=np.zeros_like(p.cell)))
+        made += _whole(s, p.name, document, draws, np.random.default_rng(3))
+    return made
+
+
+def _whole(s: Setting, name: str, document: Any, draws: int, rng: np.random.Generator) -> list[Row]:
+    """Samples of 15 and of 40 of the documents; all items are one cell."""
+    one = np.zeros(len(s.y), np.int64)
+    total = int(document.max()) + 1
+    none = np.zeros(len(s.y), bool)
+    alone = tally_of(s.q, one.astype(np.uint8), none, one, ((),), group=document.astype(np.uint64))
+    made = []
+    for m in (15, 40):
+        covered, width, naive = 0, 0.0, 0
+        for _ in range(draws):
+            chosen = np.zeros(total, bool)
+            chosen[rng.choice(total, m, replace=False)] = True
+            at = np.flatnonzero(chosen[document])
+            y = s.y[at].astype(np.uint8)
+            group = document[at].astype(np.uint64)
+            labels = Labels(one[at], s.q[at], s.places[at], y, np.full(len(at), np.nan), group, one[at] - 1)
+            tally = replace(alone, labels=labels)
+            sample = stratified(tally)
+            found = clustered(sample, tally, 0.95)
+            w = found.sample
+            share = share_of_positives(w.items.sum(1), w.n, w.k, 0.95, found.z)
+            single = share_of_positives(sample.items.sum(1), sample.n, sample.k)
+            covered += share.low <= s.share <= share.high
+            naive += single.low <= s.share <= single.high
+            width += share.high - share.low
+        row = {"population": name, "documents": m, "coverage": covered / draws, "items_alone": naive / draws}
+        row |= {"width": width / draws, "draws": draws, "share": s.share, "of": total, "size": len(s.y) / total}
+        made.append(row)
+        print(row, flush=True)
     return made
 
 
@@ -430,6 +439,7 @@ PARTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "cells": cells,
     "stopping": stopping,
     "groups": groups,
+    "documents": documents,
     "peers": peers,  # needs ppi-python and truescore
 }
 
@@ -518,6 +528,23 @@ def groups_table(rows: list[dict[str, Any]]) -> str:
     return said + "\n\n" + table(["population", "documents", "coverage", "width", "as single items"], made)
 
 
+def documents_table(rows: list[Row]) -> str:
+    """A population a line."""
+    made = []
+    for name in dict.fromkeys(r["population"] for r in rows):
+        mine = [r for r in rows if r["population"] == name]
+        shown = [f"{percent(r['coverage'])} / {r['width']:.3f} / {percent(r['items_alone'])}" for r in mine]
+        first = mine[0]
+        made.append([name, f"{100 * first['share']:.2f}%", f"{first['of']:,} of {first['size']:.0f}", *shown])
+    least = min(rows, key=lambda r: r["coverage"])
+    said = (
+        f"*Whole documents as they are*, {rows[0]['draws']:,} samples each, on populations that no formula had seen: tokens with a tag (q from a hidden Markov model of newswire) in "
+        "EWT's and GUM's documents and in GUM's sentences, and Reuters stories of other topics by day. Coverage in %, width, and coverage if items are taken as drawn one by one; "
+        f"at the least {percent(least['coverage'])}% ({least['population']}, {least['documents']} documents)."
+    )
+    return said + "\n\n" + table(["population", "share", "documents, mean size", "15 drawn", "40 drawn"], made)
+
+
 def peers_table(rows: list[dict[str, Any]]) -> str:
     """A population and number of labels a line."""
     names = ["labels only", "sum of q", "ppi_py", "truescore", "howsure"]
@@ -539,6 +566,7 @@ TABLES: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     "cells": cells_table,
     "stopping": stopping_table,
     "groups": groups_table,
+    "documents": documents_table,
     "peers": peers_table,
 }
 

@@ -24,7 +24,7 @@ from howsure.counting.design import FIRST, Strata, allocation, cell_plan
 from howsure.counting.regression import corrected_regression
 from howsure.counting.sample import Sample, strata_of_places, stratified
 from howsure.counting.share import share_of_positives, tilted_limits, wilson
-from howsure.counting.strata import grid_places
+from howsure.counting.strata import grid_places, merged_strata
 from howsure.counting.tally import Labels, tally_of
 
 Z = 1.959963984540054
@@ -90,6 +90,19 @@ class Setting:
         k2 = rng.hypergeometric(left, self.items - first - left, more)
         return first + more, k1 + k2
 
+    def limits(self, labelled: Any, positive: Any) -> tuple[Any, Any]:
+        """Of samples of `counts`; strata with one label are merged with a neighbour, and then weighted, as `stratified` does."""
+        low, high = np.zeros((2, len(labelled)))
+        for kind in np.unique(labelled, axis=0):
+            mine = (labelled == kind).all(1)
+            merged = merged_strata(self.items, kind)
+            items, weight = np.bincount(merged, self.items), np.where(kind > 0, self.items / np.maximum(kind, 1), 0)
+            sums, squares = np.bincount(merged, weight * kind), np.bincount(merged, weight**2 * kind)
+            k = np.stack([np.bincount(merged, row) for row in positive[mine] * weight]) * (sums / squares)
+            n = np.tile(sums**2 / squares, (len(k), 1))
+            _, low[mine], high[mine] = tilted_limits(items.astype(float), n, k, Z)
+        return low, high
+
     def sample(self, n: int, rng: np.random.Generator) -> Sample:
         """Labels of one sample of the design for cells: first 40, then the rest.
 
@@ -146,7 +159,7 @@ def overall(draws: int = 2_000) -> list[dict[str, Any]]:
             rng = np.random.default_rng(n)
             started = time.process_time()
             labelled, positive = s.counts(n, draws, rng)
-            _, low, high = tilted_limits(s.items.astype(float), labelled.astype(float), positive.astype(float), Z)
+            low, high = s.limits(labelled, positive)
             seconds = time.process_time() - started
             k = rng.hypergeometric(s.positive.sum(), len(s.y) - s.positive.sum(), n, draws)
             wlow, whigh = plain_wilson(n, len(s.y), k)

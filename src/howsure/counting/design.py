@@ -14,7 +14,7 @@ from howsure.kernels.cells import Floats, Ints
 
 DEFENCE = 0.03
 LEAST = 4
-DEAREST = 0.1  # rise of the variance, if the model is useless, that labels of every stratum may cost
+DEAREST = 0.05  # rise of the variance, if the model is useless, that labels of every stratum may cost
 FIRST = 40  # labels before the labels themselves have a say
 LEAST_IN_CELL = 4
 
@@ -43,8 +43,8 @@ def allocation(strata: Strata, n: int) -> Ints:
     """How many more items of each stratum to label, n in all (or all that are left).
 
     The total of each stratum, labels already there included, is proportional to its items times `label_weights`, at least
-    four and at most all of them; what is there already is never taken back. Four of each of many tiny strata would be dear: the
-    effect n Σ W_h²/n_h on the variance if the model is useless may rise by a tenth (the width by a twentieth), else three of each are enough, two, or none.
+    four and at most all of them; what is there already is never taken back. Four of each of several tiny strata would be dear: the
+    variance of the share if the model is useless, Σ W_h²/n_h but for a factor, may rise by a twentieth; else three, two, or one are enough.
     """
     have = strata.labelled
     weight = strata.items * label_weights(strata)
@@ -52,13 +52,15 @@ def allocation(strata: Strata, n: int) -> Ints:
     goal = have.sum() + n
     exact = _clipped(weight, have, strata.items, goal)
     most = (1 + DEAREST) * _effect(strata.items, exact)
-    for least in (LEAST, 3, 2):
+    for least in range(LEAST, 0, -1):
         low = np.maximum(have, np.minimum(least, strata.items))
         if (exact >= low).all():
             break
-        if low.sum() <= goal and _effect(strata.items, more := _clipped(weight, low, strata.items, goal)) <= most:
-            exact = more
-            break
+        if low.sum() <= goal:  # else there are too few labels: share them by weight
+            more = _clipped(weight, low, strata.items, goal)
+            if least == 1 or _effect(strata.items, more) <= most:
+                exact = more
+                break
     whole = np.maximum(np.floor(exact + 1e-9), have).astype(np.int64)
     order = np.lexsort((np.arange(len(whole)), -(exact - whole)))
     for h in np.concatenate([order] * (int(goal - whole.sum()) // max(len(order), 1) + 2)):

@@ -125,7 +125,7 @@ def _single(items: Floats, labelled: Floats, positive: Floats, z: float) -> Floa
     """
     made, known = np.ones(len(labelled)), labelled >= items
     k_open = np.where(known, 0.0, positive).sum(1)
-    few = np.flatnonzero((k_open > 0) & (k_open < 2))
+    few = np.flatnonzero((k_open > 0) & (k_open < 2 - 1e-9))
     if not len(few):
         return made
     n, k, known = labelled[few], positive[few], known[few]

@@ -487,7 +487,9 @@ def overall_table(rows: list[dict[str, Any]]) -> str:
     few, many = (max(r["width"] for r in near if (r["n"] <= 100) == small) for small in (True, False))
     said = (
         f"*All items together*, {rows[0]['draws']:,} samples a cell: coverage in % of the nominal 95% interval, and its width over that of Wilson's interval of as "
-        f"many random labels. Coverage is {percent(low['coverage'])}% ({low['population']}, n = {low['n']}) to {percent(high['coverage'])}%; the width is "
+        f"many random labels. Coverage is {percent(low['coverage'])}% ({low['population']}, n = {low['n']}) to {percent(high['coverage'])}%, with standard errors of "
+        f"0.6 points at most; {sum(r['coverage'] > 0.99 for r in rows)} of {len(rows)} are above 99%, all with few positive labels or none (where 0.1 is expected, an interval that holds without one holds "
+        f"in 90% already, and what one label says decides about the rest) or with a good q and n ≤ 100. The width is "
         f"never above {wide:.3f}; where corr(q, y) ≥ 0.7 at most {few:.2f} for n ≤ 100 and {many:.2f} for n ≥ 200. Constants were chosen on {TUNING[0]}."
     )
     return said + "\n\n" + table(["population", "share", "corr(q, y)", *(f"n = {n}" for n in LABELS)], made)
@@ -502,7 +504,7 @@ def cells_table(rows: list[dict[str, Any]]) -> str:
             percent(r["coverage"]),
             f"{percent(r['worst'])} ({r['worst_items']:,} items)",
             f"{r['width']:.2f}",
-            percent(r["differences"]),
+            f"{percent(r['differences'])} ({percent(r['worst_difference'])})",
             percent(r["doubled"]),
             f"{percent(r['trend'])} (± {50 * r['trend_width']:.2f}, true {100 * r['trend_true']:+.2f})",
         ]
@@ -510,7 +512,7 @@ def cells_table(rows: list[dict[str, Any]]) -> str:
     ]
     said = (
         f"*Cells*, {rows[0]['n']} labels, {rows[0]['draws']} samples each: coverage in % of the cells' intervals on average and of the worst cell, mean width over that "
-        "of Wilson's interval of random labels in each cell, coverage of differences from the cell before, of the doubled period's difference, and of the trend "
+        "of Wilson's interval of random labels in each cell, coverage of differences from the cell before (of the worst), of the doubled period's difference, and of the trend "
         "(points a period). Tweets' cells are files in no order; a small one is unlike all others, and a sample of 200 holds none or one of its labels: its interval "
         "rests on the other files and misses."
     )

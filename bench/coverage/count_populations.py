@@ -10,6 +10,12 @@ fitted on items outside the population; cell is a period or a group. Only number
 - `rte`: does the text entail the hypothesis? q is the share of yes among ten annotators' votes (smoothed); gold as y.
 - `ark-V`, `ark-N`: is a token of a tweet a verb or a noun? q from a CRF; cells are deciles of the test set.
 - `muc-attack`, `muc-violence`: did an organisation that a document names do that? q from `howsure explore`, MUC's templates as y; cells are months.
+
+In those for documents drawn whole (`drawn_whole`), on which no formula was tuned, a cell is a document:
+
+- `ewt-TAG`: does a token of a web text have this Penn tag? q from a hidden Markov model of the Wall Street Journal; EWT's documents (dev and test).
+- `gum-TAG`, `gum-sentence-TAG`: the same of GUM's documents, and of its sentences.
+- `day-TOPIC`: is a Reuters story about TOPIC, none of those above? A document is a day.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ import csv
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,10 +53,19 @@ class Population:
 
 def populations(*names: str) -> dict[str, Population]:
     """Those of these names, or all; made once."""
-    if not KEPT.exists():
-        KEPT.parent.mkdir(exist_ok=True)
-        np.savez_compressed(KEPT, **{f"{p.name}/{k}": getattr(p, k) for p in _made() for k in ("y", "q", "cell")})
-    with np.load(KEPT) as kept:
+    return _kept(KEPT, _made, names)
+
+
+def drawn_whole(*names: str) -> dict[str, Population]:
+    """Those for documents drawn whole; made once."""
+    return _kept(KEPT.with_name("documents.npz"), _documents, names)
+
+
+def _kept(path: Path, made: Callable[[], Iterator[Population]], names: tuple[str, ...]) -> dict[str, Population]:
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        np.savez_compressed(path, **{f"{p.name}/{k}": getattr(p, k) for p in made() for k in ("y", "q", "cell")})
+    with np.load(path) as kept:
         every = list(dict.fromkeys(key.split("/")[0] for key in kept))
         return {n: Population(n, *(kept[f"{n}/{k}"] for k in ("y", "q", "cell"))) for n in names or every}
 
@@ -82,7 +97,36 @@ def made_populations() -> Iterator[Population]:
             yield Population(name, y.astype(np.int8), 1 / (1 + np.exp(0.8 - x)), cell.astype(np.int16))
 
 
-def _reuters(folder: Path, wanted: tuple[str, ...]) -> Iterator[Population]:
+def _documents() -> Iterator[Population]:
+    from howsure.corpora.tagged import read_tagged, sentences_of
+    from howsure.verbs.tagger import train_tagger
+
+    data = Path(os.environ["HOWSURE_DATA"])
+    yield from _reuters(data / "reuters", ("earn", "money-supply", "ship", "coffee"), 1, "day")
+    model = train_tagger(sorted((data / "treebank").glob("*.pos")), method="hmm").model
+    ewt = [data / "ewt" / f"en_ewt-ud-{part}.conllu" for part in ("dev", "test")]
+    gum = sorted((data / "gum" / "dep").glob("*.conllu"))
+    tags = {
+        "ewt": ("NN", "NNP", "VBD", "CD", "UH"),
+        "gum": ("NN", "VBD", "WRB"),
+        "gum-sentence": ("NN", "JJ", "VBD", "WRB"),
+    }
+    for files, names in ((ewt, ("ewt",)), (gum, ("gum", "gum-sentence"))):
+        documents = read_tagged(files)
+        words, starts, of_sentence = sentences_of(documents)
+        sentence = np.repeat(
+            np.arange(len(of_sentence)), np.diff(np.append(starts, len(words))[: len(of_sentence) + 1])
+        )
+        marginals = model.posterior(words, starts).marginals()
+        gold = np.array([t for d in documents for t in d.column("tag")])
+        for name in names:
+            cell = (sentence if name == "gum-sentence" else of_sentence[sentence]).astype(np.int16)
+            for tag in tags[name]:
+                q = np.clip(marginals[:, model.tags.index(tag)], 0, 1)
+                yield Population(f"{name}-{tag}", (gold == tag).astype(np.int8), q, cell)
+
+
+def _reuters(folder: Path, wanted: tuple[str, ...], span: int = 7, prefix: str = "reuters") -> Iterator[Population]:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -101,12 +145,12 @@ def _reuters(folder: Path, wanted: tuple[str, ...]) -> Iterator[Population]:
     x = words.fit_transform([texts[i].text for i in train])
     z = words.transform([texts[i].text for i in rest])
     days = np.array([texts[i].date.toordinal() for i in rest])
-    week = np.unique((days - days.min()) // 7, return_inverse=True)[1]
+    week = np.unique((days - days.min()) // span, return_inverse=True)[1]
     for topic in wanted:
         y = np.array([topic in topics[i] for i in train])
         model = LogisticRegression(C=10.0, max_iter=500).fit(x, y)
         gold = np.array([topic in topics[i] for i in rest], np.int8)
-        yield Population(f"reuters-{topic}", gold, model.predict_proba(z)[:, 1], week.astype(np.int16))
+        yield Population(f"{prefix}-{topic}", gold, model.predict_proba(z)[:, 1], week.astype(np.int16))
 
 
 def _tweets(folder: Path) -> Population:
@@ -203,7 +247,7 @@ def _muc() -> Iterator[Population]:
 
 
 if __name__ == "__main__":
-    for p in populations(*sys.argv[1:]).values():
+    for p in (populations(*sys.argv[1:]) | ({} if sys.argv[1:] else drawn_whole())).values():
         r = np.corrcoef(p.q, p.y)[0, 1]
         print(
             f"{p.name:18} N={len(p.y):6,} share={p.y.mean():.4f} mean q={p.q.mean():.4f} corr={r:.2f} cells={p.cell.max() + 1}"

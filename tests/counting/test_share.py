@@ -82,6 +82,27 @@ def test_coverage_of_two_strata_by_enumeration(p, n):
     assert covered > 0.93
 
 
+@pytest.mark.parametrize("n", [(50,), (38, 4, 4, 4), (10, 10, 10)])
+def test_coverage_of_rare_positives_by_enumeration(n):
+    """From no positive label to a few: with a single one the limit is the exact mid-P one, and coverage never falls to 90%."""
+    items = 10**6 * np.array([93, 4, 2, 1])[: len(n)]
+    labelled = np.array([k for k in product(range(4), repeat=len(n)) if sum(k) < 4 and all(np.less_equal(k, n))])
+    limits = [share(items, n, k) for k in labelled]
+    low, high = (np.array([getattr(x, side) for x in limits]) for side in ("low", "high"))
+    for expected in np.geomspace(0.02, 0.4, 60):
+        p = expected / sum(n)
+        mass = binom.pmf(labelled, n, p).prod(1)
+        covered = mass @ ((low <= p) & (p <= high)) + 1 - mass.sum()
+        assert covered > 0.93
+
+
+def test_a_single_positive_label_has_the_mid_p_limit():
+    found = share([10**12], [60], [1])
+    p = found.low
+    assert binom.sf(1, 60, p) + binom.pmf(1, 60, p) / 2 == pytest.approx(0.025, abs=1e-6)
+    assert share([10**12], [60], [2]).low > 3 * p
+
+
 @pytest.mark.simulation
 @pytest.mark.parametrize(("rate", "n"), [(0.0005, 400), (0.002, 200), (0.01, 50), (0.01, 400)])
 def test_rare_positives_with_useless_probabilities(rate, n):

@@ -73,6 +73,18 @@ def test_labels_go_where_they_tell_most():
     np.testing.assert_allclose(n / 100, expected / expected.sum(), atol=0.01)
 
 
+def test_labels_of_tiny_strata_are_few_if_they_are_dear():
+    """If the model is useless, an interval is not much wider than that of as many random labels."""
+    for tiny, wanted in ((400, 4), (25, 1)):
+        items = np.array([10_000 - 4 * tiny, *[tiny] * 4])
+        none = np.zeros(5, np.int64)
+        n = allocation(Strata(items, np.array([0, 0.1, 0.3, 0.5, 0.8]), none, none), 50)
+        assert n.min() == wanted
+        assert n.sum() * ((items / items.sum()) ** 2 / n).sum() < 1.15
+    # Of larger samples even tiny strata get four.
+    assert allocation(Strata(items, np.array([0, 0.1, 0.3, 0.5, 0.8]), none, none), 400).min() == 4
+
+
 def test_labels_have_a_say_once_there_are_forty():
     few = Strata(np.array([5_000, 5_000]), np.array([0.1, 0.9]), np.array([10, 10]), np.array([5, 5]))
     many = Strata(few.items, few.mean_prob, np.array([50, 50]), np.array([0, 25]))

@@ -8,8 +8,8 @@ tails. What is counted are draws: the labelled positives and Binomial(N_hc - n_h
 
 Given s, b and τ the cells are independent, so that each u_c is integrated out on a grid of its own. What is left has few dimensions:
 it is drawn from Laplace approximations (with Gaussian u, one for each τ) and resampled by importance; u then follows from the same
-grids. A difference between cells must not be shrunk as the cells are: it is taken from draws in which each u_c is t with 4 degrees of
-freedom and scale 1, whatever τ is (`freed`). The mode comes from Newton's method, with the Hessian's arrow shape (cells meet only in s and b) keeping every step linear in
+grids. A difference between cells must not be shrunk as the cells are: it is taken from draws in which each u_c, and an effect w_hc of
+each stratum in the cell, is t with 4 degrees of freedom and scale 1, whatever τ is (`freed`). The mode comes from Newton's method, with the Hessian's arrow shape (cells meet only in s and b) keeping every step linear in
 the number of cells.
 """
 
@@ -28,6 +28,7 @@ FREEDOM = 4.0  # of the t law of the cells' own effects
 FREE = 1.0  # scale of an effect that does not lean on other cells: that of τ's prior
 STEP = 0.3
 NODES = np.sinh(STEP * (np.arange(29) - 14))  # of the grid on which an effect is integrated out, in standard deviations
+LOGITS = np.linspace(-20.0, 20.0, 161)  # at which a likelihood is known once a stratum's own effect is integrated out
 WIDER = 1.1  # than the approximation are the heads that are proposed
 ENOUGH = 0.2  # effective share of draws; below it more are proposed
 MOST_ROUNDS = 10
@@ -72,7 +73,7 @@ def in_time(period: Ints, group: Ints | None = None) -> Effects:
 class CellDraws:
     """Joint draws of the number of positives in each cell, shape (draws, C), and the share of all items together.
 
-    `free` are draws for differences: each cell keeps to its own labels and the strata's curve, not to the other cells.
+    `free` are draws for differences: each cell keeps to its own labels, not to the other cells, and only loosely to the strata's curve.
     """
 
     counts: Ints
@@ -227,13 +228,39 @@ class CellModel:
         return x[rng.permutation(at)]
 
     def freed(self, x: Floats, rng: np.random.Generator) -> Floats:
-        """The same s and b with effects u that know nothing of how much cells differ: t of scale FREE."""
+        """Logits, as of `logits`, of the same s and b with effects that know nothing of how much cells differ.
+
+        Both the effect of a cell and that of each stratum in it are t of scale FREE: the cell may leave the strata's curve.
+        """
         head = x[:, : self._head]
         part = self.laplace[int(np.argmin(np.abs(TAU - FREE)))]
         centre = part.own - (head - part.head) @ part.slope
         error = np.broadcast_to(part.own_error, centre.shape)
         scale = np.full(len(x), FREE * np.sqrt(self.effects.own))
-        return np.hstack([head, self._effects_given(head, scale, centre, error, rng)[1]])
+        # Of each number of labels and positives: the law of a stratum's logit z, t around each of LOGITS, times the likelihood.
+        kinds, which = np.unique(np.stack([self._n, self._k]), axis=1, return_inverse=True)
+        n, k = kinds[:, :, None, None]
+        told = (k + 0.5) * (n - k + 0.5) / (n + 1)
+        middle = (LOGITS[:, None] + told * FREE**2 * np.log((k + 0.5) / (n - k + 0.5))) / (1 + told * FREE**2)
+        spread = (FREE**-2 + told) ** -0.5
+        z = middle + spread * NODES
+        log = (
+            k * z - n * np.logaddexp(0, z) - (FREEDOM + 1) / 2 * np.log1p(((z - LOGITS[:, None]) / FREE) ** 2 / FREEDOM)
+        )
+        top = log.max(2, keepdims=True)
+        below = np.cumsum(np.exp(log - top) * np.sqrt(1 + NODES**2), axis=2)
+        of = which.ravel()
+        blurred = (top[:, :, 0] + np.log(below[:, :, -1]))[of]
+        centres = self.logits(np.hstack([head, self._effects_given(head, scale, centre, error, rng, blurred)[1]]))
+        made = np.asarray(centres + FREE * rng.standard_t(FREEDOM, centres.shape))  # stays where there is no label
+        for e, (h, c) in enumerate(zip(self._row, self._column, strict=True)):
+            near = (centres[:, h, c] - LOGITS[0]) / (LOGITS[1] - LOGITS[0]) + rng.random(len(x))
+            at = np.clip(near, 0, len(LOGITS) - 1).astype(np.int64)
+            law = below[of[e], at]
+            node = NODES[np.minimum((law < rng.random((len(x), 1)) * law[:, -1:]).sum(1), len(NODES) - 1)]
+            node = np.sinh(np.arcsinh(node) + STEP * (rng.random(len(x)) - 0.5))
+            made[:, h, c] = middle[of[e], at, 0] + spread[of[e], 0, 0] * node
+        return made
 
     def _proposals(self, n: int, proposed: Floats, prior: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Vectors with their log importance."""
@@ -251,9 +278,18 @@ class CellModel:
         return np.hstack([head, u]), log_target - log_proposal
 
     def _effects_given(
-        self, head: Floats, tau: Floats, centre: Floats, error: Floats, rng: np.random.Generator
+        self,
+        head: Floats,
+        tau: Floats,
+        centre: Floats,
+        error: Floats,
+        rng: np.random.Generator,
+        blurred: Floats | None = None,
     ) -> tuple[Floats, Floats]:
-        """Log likelihood of each head with u integrated out, and a draw of u."""
+        """Log likelihood of each head with u integrated out, and a draw of u.
+
+        `blurred` holds the log likelihood of each stratum and cell with labels at `LOGITS`, instead of the binomial one.
+        """
         n, g = len(head), len(NODES)
         scale = tau / np.sqrt(self.effects.own)
         u = scale[:, None] * rng.standard_t(FREEDOM, (n, self._c))  # stays where there is no label
@@ -270,6 +306,10 @@ class CellModel:
             odds = np.exp(np.clip(at, -300, 300))
             for i, c in enumerate(cells.tolist()):
                 mine = np.flatnonzero(self._column == c)
+                if blurred is not None:
+                    for e in mine.tolist():
+                        log[:, i] += np.interp(at[:, i] + head[:, self._row[e], None], LOGITS, blurred[e])
+                    continue
                 log[:, i] += self._k[mine].sum() * at[:, i] + (head[:, self._row[mine]] @ self._k[mine])[:, None]
                 for e in mine.tolist():
                     log[:, i] -= self._n[e] * np.log(1 + odds[:, i] * of_stratum[:, self._row[e], None])
@@ -322,8 +362,8 @@ def cell_counts(
     x, rest = model.draws(n_draws, rng), items - labelled
     shift = _shift(model.logits(x), rest, int(positive.sum()), total)[:, None, None]
     counts, free = (
-        positive.sum(0) + rng.binomial(rest, special.expit(model.logits(drawn) + shift)).sum(1)
-        for drawn in (x, model.freed(x, rng))
+        positive.sum(0) + rng.binomial(rest, special.expit(eta + shift)).sum(1)
+        for eta in (model.logits(x), model.freed(x, rng))
     )
     return CellDraws(counts, free, items.sum(0), total)
 

@@ -14,6 +14,7 @@ from howsure.kernels.cells import Floats, Ints
 
 DEFENCE = 0.03
 LEAST = 4
+DEAREST = 0.05  # rise of the variance, if the model is useless, that labels of every stratum may cost
 FIRST = 40  # labels before the labels themselves have a say
 LEAST_IN_CELL = 4
 
@@ -38,26 +39,28 @@ def label_weights(strata: Strata) -> Floats:
     return (by_model + np.sqrt(p * (1 - p) + DEFENCE)) / 2
 
 
-def allocation(strata: Strata, n: int, weights: Floats | None = None) -> Ints:
+def allocation(strata: Strata, n: int) -> Ints:
     """How many more items of each stratum to label, n in all (or all that are left).
 
-    The total of each stratum, labels already there included, is proportional to its items times `weights`, at least
-    four and at most all of them; what is there already is never taken back.
+    The total of each stratum, labels already there included, is proportional to its items times `label_weights`, at least
+    four and at most all of them; what is there already is never taken back. Four of each of several tiny strata would be dear: the
+    variance of the share if the model is useless, Σ W_h²/n_h but for a factor, may rise by a twentieth; else three, two, or one are enough.
     """
     have = strata.labelled
-    weight = strata.items * (label_weights(strata) if weights is None else weights)
+    weight = strata.items * label_weights(strata)
     n = min(n, int((strata.items - have).sum()))
     goal = have.sum() + n
-    low = np.maximum(have, np.minimum(LEAST, strata.items)).astype(np.float64)
-    if low.sum() > goal:  # too few for four each: share them by weight
-        low = have.astype(np.float64)
-    high = strata.items.astype(np.float64)
-    # Σ clip(λ w, low, high) rises with λ: bisect on its logarithm.
-    a, b = -60.0, 60.0
-    for _ in range(64):
-        middle = (a + b) / 2
-        a, b = (middle, b) if np.clip(np.exp(middle) * weight, low, high).sum() < goal else (a, middle)
-    exact = np.clip(np.exp(b) * weight, low, high)
+    exact = _clipped(weight, have, strata.items, goal)
+    most = (1 + DEAREST) * _effect(strata.items, exact)
+    for least in range(LEAST, 0, -1):
+        low = np.maximum(have, np.minimum(least, strata.items))
+        if (exact >= low).all():
+            break
+        if low.sum() <= goal:  # else there are too few labels: share them by weight
+            more = _clipped(weight, low, strata.items, goal)
+            if least == 1 or _effect(strata.items, more) <= most:
+                exact = more
+                break
     whole = np.maximum(np.floor(exact + 1e-9), have).astype(np.int64)
     order = np.lexsort((np.arange(len(whole)), -(exact - whole)))
     for h in np.concatenate([order] * (int(goal - whole.sum()) // max(len(order), 1) + 2)):
@@ -65,6 +68,20 @@ def allocation(strata: Strata, n: int, weights: Floats | None = None) -> Ints:
             break
         whole[h] += whole[h] < strata.items[h]
     return np.asarray(whole - have)
+
+
+def _clipped(weight: Floats, low: Ints, high: Ints, goal: int) -> Floats:
+    """Σ clip(λ w, low, high) = goal; it rises with λ: bisect on its logarithm."""
+    a, b = -60.0, 60.0
+    for _ in range(64):
+        middle = (a + b) / 2
+        a, b = (middle, b) if np.clip(np.exp(middle) * weight, low, high).sum() < goal else (a, middle)
+    return np.clip(np.exp(b) * weight, low, high)
+
+
+def _effect(items: Ints, n: Floats) -> float:
+    """Σ N_h²/n_h of strata with items: the variance of a share that is the same in all of them, but for a factor."""
+    return float((items[items > 0].astype(np.float64) ** 2 / np.maximum(n[items > 0], 1e-300)).sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ V(c) = Σ W_h² (1 - n_h/N_h) p_h(c)(1 - p_h(c))/n_h and skewness g(c), and the 
 the law's quantiles. With one stratum and no skewness this is Wilson's interval.
 
 Wilson's limit on the side of the rare class is too tight when few are found, because the law is skew. So both quantiles, the
-normal and the Pearson type III one with that skewness, are tried and the wider limit is taken on each side.
+normal and the Pearson type III one with that skewness, are tried and the wider limit is taken on each side. A single positive label
+(or negative one) is too discrete for either: the mid-P limit of the number of positive labels, which is exact, is tried too.
 """
 
 from dataclasses import dataclass
@@ -108,7 +109,38 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
     limits = moments((a + b) / 2)[0].reshape(4, -1)
     low = np.maximum(np.minimum(limits[:2].min(0), estimate), positive.sum(1) / total)
     high = np.minimum(np.maximum(limits[2:].max(0), estimate), 1 - (labelled - positive).sum(1) / total)
-    return estimate, low, high
+    low = np.maximum(np.minimum(low, _single(items, labelled, positive, z)), positive.sum(1) / total)
+    others = labelled - positive
+    return (
+        estimate,
+        low,
+        np.minimum(np.maximum(high, 1 - _single(items, labelled, others, z)), 1 - others.sum(1) / total),
+    )
+
+
+def _single(items: Floats, labelled: Floats, positive: Floats, z: float) -> Floats:
+    """Lower limits from the number of positive labels alone where it is about one, else 1: θ(c) with half of that number's own chance in the tail.
+
+    The number is taken as binomial, of all strata that are not labelled whole; it is less dispersed if their shares differ.
+    """
+    made, known = np.ones(len(labelled)), labelled >= items
+    k_open = np.where(known, 0.0, positive).sum(1)
+    few = np.flatnonzero((k_open > 0) & (k_open < 2 - 1e-9))
+    if not len(few):
+        return made
+    n, k, known = labelled[few], positive[few], known[few]
+    labels, found = np.where(known, 0.0, n).sum(1), k_open[few]
+    tilde, tail = np.log((k + 0.5) / (n - k + 0.5)), float(special.ndtr(-z))
+    a, b = np.full(len(few), -40.0), np.full(len(few), 40.0)
+    for _ in range(55):
+        p = np.where(known, k / n, special.expit(tilde + ((a + b) / 2)[:, None]))
+        x = np.where(known, 0.0, n * p).sum(1) / labels
+        at_least = special.betainc(found, np.maximum(labels - found, 0) + 1, x)
+        more = special.betainc(found + 1, np.maximum(labels - found, 1e-9), x)
+        down = (at_least + more) / 2 > tail
+        a, b = np.where(down, a, (a + b) / 2), np.where(down, (a + b) / 2, b)
+    made[few] = (items / items.sum() * p).sum(1)
+    return made
 
 
 def pearson_quantiles(skew: Floats, z: Floats | float) -> Floats:

@@ -55,9 +55,8 @@ demo: $(VENV)/.base
 	@$(BIN)/howsure check --demo --groups document --by tag --html howsure-report.html
 	@$(BIN)/howsure explore
 
-# Three workers on two cores: a quarter of the time tests wait, for processes that they start.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 3 --durations 15
+	$(BIN)/python -m pytest -n 2 --durations 15
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzzing

@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from howsure.corpora.document import Document
+from howsure.exploring.blocks import coref_path
 from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
-from howsure.models.coreference.features import templates
 from howsure.models.coreference.ranker import CorefModel
 from howsure.posteriors import antecedents
 from howsure.posteriors.antecedents import AntecedentPosterior
@@ -76,8 +76,7 @@ def document(n):
 
 
 def resolve():
-    rng = np.random.default_rng(1)
-    model = CorefModel(rng.normal(size=1 << 20).astype(np.float32) * 0.2, frozenset({"she"}), templates(), "predicted")
+    model = CorefModel.load(coref_path(None))  # the one that ships
     d = document(1000)
 
     def work():

@@ -1,4 +1,5 @@
-"""What `howsure explore` costs after parsing, as a share of parsing: processor time of one process, in one run, nothing cached.
+"""What `howsure explore` costs after parsing, as a share of parsing: processor time of one process with one thread, as workers have
+(a second thread of BLAS, waiting, would count), in one run, nothing cached.
 
 python bench/speed/explore_speed.py           # all of MUC, 1,500 documents (needs HOWSURE_DATA)
 python bench/speed/explore_speed.py 4         # every fourth document
@@ -11,6 +12,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import howsure
 from howsure.corpora.reading import corpus_path

@@ -24,14 +24,7 @@ from howsure.english.parsing import parse
 from howsure.english.shipped import model, model_version
 from howsure.english.tokens import character_offsets
 from howsure.models.coreference.mentions import detect_mentions, mention_heads
-from howsure.models.coreference.ranker import (
-    CorefModel,
-    fit_coref,
-    fit_cut,
-    fit_temperature,
-    gold_clusters,
-    ordered,
-)
+from howsure.models.coreference.ranker import CorefModel, fit_coref, ordered, tuned
 
 
 def open_documents(part: str) -> list[Document]:
@@ -114,11 +107,7 @@ def trained() -> CorefModel:
     items = parsed_gap("validation")
     asked = [asked_gap(item).lesson for item in (*items, *swapped_gap(items))]
     made = fit_coref(train, mentions="predicted", asked=asked)
-    given = [made.candidates(d, "predicted") for d in dev]
-    posteriors = [made.posterior(d, m, temperature=1.0) for d, m in zip(dev, given, strict=True)]
-    gold = [gold_clusters(d, m) for d, m in zip(dev, given, strict=True)]
-    made = made.with_temperature(fit_temperature(posteriors, gold, "likelihood"))
-    made = replace(made, cut=fit_cut([p.tempered(made.temperature) for p in posteriors], gold, dev))
+    made = tuned(made, dev)
     assert made.settings is not None
     corpus = "OntoGUM, open genres, every third one in upper case too; GAP validation, pronouns swapped too"
     made.settings.update({"corpus": corpus, "parser": model_version()})

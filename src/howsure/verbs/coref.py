@@ -25,7 +25,7 @@ from howsure.files import write_whole
 from howsure.kernels.cells import Floats
 from howsure.models.coreference.attributes import KINDS, Attributes, attributes
 from howsure.models.coreference.others import SystemScores, read_system
-from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_cut, fit_temperature, gold_clusters
+from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters, tuned
 from howsure.posteriors.antecedents import AntecedentPosterior
 from howsure.processes import Progress
 from howsure.verbs.check import check
@@ -185,24 +185,19 @@ def train_coref(
     if held is None:
         return CorefTraining(model, len(documents), n_mentions)
     known = [d for d in held[0] if d.mentions]
-    given = [model.candidates(d) for d in known]
-    posteriors = [model.posterior(d, m, temperature=1.0) for d, m in zip(known, given, strict=True)]
-    gold = [gold_clusters(d, m) for d, m in zip(known, given, strict=True)]
-    t = fit_temperature(posteriors, gold, objective)
-    cooled = [p.tempered(t) for p in posteriors]
-    model = replace(model, temperature=t, cut=fit_cut(cooled, gold, known))
-    resolved = [Resolved(d, m, p, model.clusters(p)) for d, m, p in zip(known, given, cooled, strict=True)]
-    return CorefTraining(model, len(documents), n_mentions, scores_of(resolved, model), t, objective)
+    model = tuned(model, known, objective)
+    scores = scores_of(resolve(model, known), model)
+    return CorefTraining(model, len(documents), n_mentions, scores, model.temperature, objective)
 
 
-def _resolver(given: Any) -> CorefModel | SystemScores:
-    """A model of ours, by default the one that ships, or another system's scores: a file of JSON lines."""
+def _resolver(given: Any, mentions: str | None) -> CorefModel | SystemScores:
+    """A model of ours for mentions of a kind, by default the one that ships, or another system's scores: a file of JSON lines."""
     if given is None:
-        return shipped_coref()
+        return shipped_coref().asked_about(mentions)
     if isinstance(given, str | Path) and Path(given).suffix.lower() in (".jsonl", ".json"):
         return read_system(given)
     made: CorefModel | SystemScores = model_of(given, CorefModel, SystemScores)
-    return made
+    return made.asked_about(mentions) if isinstance(made, CorefModel) else made
 
 
 def resolve(
@@ -222,7 +217,7 @@ def resolve(
     bring no parse. With a list as `failures`, documents that cannot be resolved are added to it and the others go on;
     without, the first is an error.
     """
-    used = _resolver(model)
+    used = _resolver(model, mentions)
     if decoder not in DECODERS:
         raise InputError(f"a decoder is {', '.join(DECODERS[:-1])} or {DECODERS[-1]}; got {decoder!r}.")
     if samples:
@@ -347,7 +342,7 @@ def check_coref(
     beside the exact probabilities. `predictive` is a number of samples, whose entities are compared with gold ones. `model` may be a file of another system's scores, with mentions of its own (`.jsonl`;
     docs/guides/bring-your-own.md).
     """
-    used = _resolver(model)
+    used = _resolver(model, mentions)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
     given, errors = documents_of(documents, gold=True, parse=parse)

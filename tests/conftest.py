@@ -78,7 +78,9 @@ def spark():
         java_version()
     except InputError as error:
         pytest.skip(str(error))
-    quick = '--driver-java-options "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" '  # little is run often
+    # Little is run often, and much of the start is spent on verifying the classes of Spark's own jars.
+    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    quick = f'--driver-java-options "{flags}" '
     quick += "--conf spark.python.daemon.module=tests.spark_daemon pyspark-shell"
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parents[1]))

@@ -168,26 +168,26 @@ def _checked(table: SparkTable, join: Join, *, first: bool) -> tuple[DataFrame, 
 
 
 def _compare_keys(table: SparkTable, frame: DataFrame, first: SparkTable, other: DataFrame | None, key: str) -> None:
-    """Refuses keys that stand twice, are not in both tables, or have unlike labels."""
-    many = frame.groupBy("key").count().where("count > 1")
-    twice = table.jobs.result(lambda: many.orderBy("key").limit(1).collect())
-    if twice:
-        raise repeated_key(table.name, key, twice[0]["key"], twice[0]["count"])
+    """Refuses keys that stand twice, are not in both tables, or have unlike labels: all asked in one query."""
+    from pyspark.sql.functions import expr
+
+    both = frame.groupBy("key").agg(expr("count(*) AS n"), expr("min(y) AS y"))
     if other is None:
-        return
-    for a, b, here, there in ((frame, other, table.name, first.name), (other, frame, first.name, table.name)):
-        n, some = _counted(table, a.join(b.select("key"), "key", "left_anti"))
-        if n:
-            raise unlike_items(n, here, there, some)
-    labels = other.selectExpr("key", "y AS other")
-    n, some = _counted(table, frame.join(labels, "key").where("y <> other"))
-    if n:
-        raise unlike_labels(n, table.name, first.name, some)
-
-
-def _counted(table: SparkTable, frame: DataFrame) -> tuple[int, Any]:
-    row = table.jobs.result(lambda: frame.selectExpr("count(*) AS n", "min(key) AS first").collect()[0])
-    return int(row["n"]), row["first"]
+        both = both.selectExpr("*", "key AS there", "y AS y_there")
+    else:  # where each key stands once
+        both = both.join(other.selectExpr("key AS there", "y AS y_there"), expr("key = there"), "full_outer")
+    asked = {"twice": "n > 1", "here": "there IS NULL", "there": "key IS NULL", "labels": "y <> y_there"}
+    least = "min(struct(coalesce(key, there) AS key, n))"
+    wanted = [f"count_if({c}) AS n_{name}" for name, c in asked.items()]
+    wanted += [f"{least} FILTER (WHERE {c}) AS {name}" for name, c in asked.items()]
+    found = table.jobs.result(lambda: both.selectExpr(*wanted).collect()[0])
+    if found["n_twice"]:
+        raise repeated_key(table.name, key, found["twice"]["key"], found["twice"]["n"])
+    for name, here, there in (("here", table.name, first.name), ("there", first.name, table.name)):
+        if found[f"n_{name}"]:
+            raise unlike_items(found[f"n_{name}"], here, there, found[name]["key"])
+    if found["n_labels"]:
+        raise unlike_labels(found["n_labels"], table.name, first.name, found["labels"]["key"])
 
 
 def write_with_columns(

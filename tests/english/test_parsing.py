@@ -1,6 +1,7 @@
 """Parsing: nothing lost, order kept, trees well formed, the same on one core or several."""
 
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,13 +16,17 @@ from howsure.corpora.document import Document  # noqa: E402
 from howsure.english import original_text, parse  # noqa: E402
 from howsure.errors import HowsureError, InputError, MissingExtra  # noqa: E402
 
-BLANK = spacy.blank("en")
 NEWS = (
     "The rebels attacked a convoy near the border yesterday, killing two soldiers. Officials didn't comment.\n\n"
     "THE GOVERNMENT BOMBED THREE VILLAGES. THE PRESIDENT DENIED IT."
 )
 
 LONG_NEWS = f"{NEWS} {NEWS}"
+
+
+@cache  # not when the file is imported: every worker imports it, one runs it
+def blank():
+    return spacy.blank("en")
 
 
 def same(a, b):
@@ -35,7 +40,7 @@ def same(a, b):
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=60), max_size=5))
 def test_any_text_comes_back_to_the_letter_and_through_conllu(texts):
-    found = list(parse(texts, model=BLANK))
+    found = list(parse(texts, model=blank()))
     assert [d.name for d in found] == [f"text-{i + 1}" for i in range(len(texts))]
     for text, document in zip(texts, found, strict=True):
         if text.strip():

@@ -1,5 +1,7 @@
 """Words and white space are the text, whatever it is; words are cut as the treebanks cut them."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,6 @@ spacy = pytest.importorskip("spacy")
 from howsure.english.pipeline import language  # noqa: E402
 from howsure.english.tokens import LONGEST_PIECE, misc_entry, original_text, pieces, tokenizer, tokens  # noqa: E402  # noqa: E402
 
-TOKENISE = tokenizer(language()().vocab)
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
 ENGLISHLIKE = st.lists(
     st.sampled_from(
@@ -19,9 +20,14 @@ ENGLISHLIKE = st.lists(
 ).map("".join)
 
 
+@cache  # not when the file is imported: every worker imports it, one runs it
+def tokenise():
+    return tokenizer(language()().vocab)
+
+
 @given(st.one_of(ANY, ENGLISHLIKE))
 def test_words_and_white_space_are_the_text(text):
-    t = tokens(TOKENISE, text)
+    t = tokens(tokenise(), text)
     assert t.before + "".join(w + s for w, s in zip(t.words, t.after, strict=True)) == text
     assert all(t.words)
     assert not any(c in " \t\r\n" for w in t.words for c in w)
@@ -58,12 +64,12 @@ def test_pieces_end_at_the_best_place():
     ],
 )
 def test_words_are_the_treebanks(text, words):
-    assert tokens(TOKENISE, text).words == words.split()
+    assert tokens(tokenise(), text).words == words.split()
 
 
 @pytest.mark.parametrize("run", ["(" * 5000, "a-b" * 2000, "http://" + "a.b/" * 1500, "x" * LONGEST_PIECE])
 def test_runs_without_white_space_are_cut_and_nothing_is_lost(run):
-    t = tokens(TOKENISE, run + " end")
+    t = tokens(tokenise(), run + " end")
     assert "".join(w + s for w, s in zip(t.words, t.after, strict=True)) == run + " end"
     assert max(map(len, t.words)) <= 1000
 

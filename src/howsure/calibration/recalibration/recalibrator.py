@@ -8,6 +8,7 @@ import inspect
 import json
 import sys
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,6 +44,7 @@ class Recalibrator(ABC):
         return f"{type(self).__name__}({given})" + (f": {self._formula()}" if self.is_fitted else "")
 
     @classmethod
+    @cache
     def _settings(cls) -> tuple[str, ...]:
         own = inspect.signature(cls.__init__).parameters.values()
         return tuple(p.name for p in own if p.name != "self" and p.kind == p.KEYWORD_ONLY)

@@ -163,28 +163,28 @@ def labels_needed(
     """
     k = len(fitted.prior)
     size = draws or max(min(20_000, HELD // k), 1000)
-    true = _drawn(np.broadcast_to(fitted.prior, (size, k)), rng)
-    log_confusion = np.log(np.maximum(fitted.confusion, 1e-300))
-    log_joint = np.broadcast_to(np.log(np.maximum(fitted.prior, 1e-300)), (size, k)).copy()
+    true = _drawn(np.broadcast_to(np.cumsum(fitted.prior)[:, None], (k, size)), rng)
+    # Labels come first in these arrays: sums and maxima of few labels are then taken along the items.
+    edges = np.cumsum(fitted.confusion, axis=2).transpose(2, 0, 1).reshape(k, -1)
+    log_confusion = np.log(np.maximum(fitted.confusion, 1e-300)).transpose(1, 0, 2).reshape(k, -1)
+    log_joint = np.repeat(np.log(np.maximum(fitted.prior, 1e-300))[:, None], size, axis=1)
     chances = share / share.sum()
     certainty: list[float] = []
     error = 0.0
     for _ in range(most):
         who = rng.choice(len(chances), size, p=chances)
-        label = _drawn(fitted.confusion[who, true], rng)
-        log_joint += log_confusion[who, :, label]
-        weight = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-        surest = 1.0 / weight.sum(axis=1)
+        label = _drawn(edges.take(who * k + true, axis=1), rng)
+        log_joint += log_confusion.take(who * k + label, axis=1)
+        surest = 1.0 / np.exp(log_joint - log_joint.max(axis=0)).sum(axis=0)
         certainty.append(float(surest.mean()))
         error = max(error, float(surest.std()) / sqrt(size))
     reached = next((i + 1 for i, c in enumerate(certainty) if c >= target), None)
     return LabelsNeeded(target, reached, tuple(certainty), error)
 
 
-def _drawn(probs: Floats, rng: np.random.Generator) -> Ints:
-    """One number from each row of probabilities."""
-    edges = np.cumsum(probs, axis=1)
-    return np.asarray(np.sum(rng.random((len(probs), 1)) * edges[:, -1:] >= edges[:, :-1], axis=1))
+def _drawn(edges: Floats, rng: np.random.Generator) -> Ints:
+    """One number from each column of cumulated probabilities."""
+    return np.asarray(np.sum(rng.random(edges.shape[1]) * edges[-1] >= edges[:-1], axis=0))
 
 
 def crowd_shares(labels_each: Ints, left_out: Sequence[bool] | None = None) -> Floats:

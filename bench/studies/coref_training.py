@@ -1,6 +1,6 @@
 """Trains the coreference weights that ship.
 
-    python bench/studies/coref_training.py TARGET
+    python bench/studies/coref_training.py TARGET [SEED]
 
 Needs the corpora under HOWSURE_DATA.
 """
@@ -25,6 +25,8 @@ from howsure.english.shipped import model, model_version
 from howsure.english.tokens import character_offsets
 from howsure.models.coreference.mentions import detect_mentions, mention_heads
 from howsure.models.coreference.ranker import CorefModel, fit_coref, ordered, tuned
+
+SEED = 1  # of three the one whose CoNLL score was best on the development part
 
 
 def open_documents(part: str) -> list[Document]:
@@ -92,7 +94,7 @@ def swapped_gap(items: Sequence[GapItem]) -> list[GapItem]:
     return made
 
 
-def trained() -> CorefModel:
+def trained(seed: int = SEED) -> CorefModel:
     """Weights and temperature; the settings say what they were learnt from.
 
     That is OntoGUM's training part without the genres whose texts may not be used commercially, on the pipeline's own parses
@@ -106,7 +108,7 @@ def trained() -> CorefModel:
     )
     items = parsed_gap("validation")
     asked = [asked_gap(item).lesson for item in (*items, *swapped_gap(items))]
-    made = fit_coref(train, mentions="predicted", asked=asked)
+    made = fit_coref(train, mentions="predicted", asked=asked, rng=seed)
     made = tuned(made, dev)
     assert made.settings is not None
     corpus = "OntoGUM, open genres, every third one in upper case too; GAP validation, pronouns swapped too"
@@ -116,7 +118,7 @@ def trained() -> CorefModel:
 
 def main() -> None:
     """Train and save."""
-    made = trained()
+    made = trained(*map(int, sys.argv[2:]))
     made.save(Path(sys.argv[1]))
     print(f"{made!r}\nWritten: {sys.argv[1]}")
 

@@ -163,7 +163,7 @@ def raw_text(document: Document) -> str:
     """A treebank document as it would be found: sentences spaced as in the source, an empty line between paragraphs."""
     made = []
     for number, part in enumerate(document.sentences()):
-        if number and any(k.startswith("newpar") for k in document.sentence_metadata[number]):
+        if number and any(k.startswith("newpar") for m in document.sentence_metadata[number : number + 1] for k in m):
             made.append("\n\n")
         words, spaces = document.words[part], document.space_after[part]
         made.append("".join(w + " " * bool(s) for w, s in zip(words, spaces, strict=True)))

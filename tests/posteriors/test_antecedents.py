@@ -190,13 +190,6 @@ def test_temperature_divides_scores(model, t):
             np.testing.assert_allclose(got[i, :i], np.array(powers[1:]) / sum(powers), atol=1e-12)
         back = warm.tempered(1 / t)
         np.testing.assert_allclose(back.new, new, atol=1e-9)
-        moved = AntecedentPosterior(given_a, new).tempered(t, -1.5)
-        for i in range(len(new)):
-            powers = [(new[i] * np.exp(-1.5)) ** (1 / t), *(p ** (1 / t) for p in a[i, :i])]
-            np.testing.assert_allclose(moved.new[i], powers[0] / sum(powers), atol=1e-12)
-            np.testing.assert_allclose(
-                kernels.dense(moved.antecedents)[i, :i], np.array(powers[1:]) / sum(powers), atol=1e-12
-            )
 
 
 def test_scores_become_probabilities():

@@ -365,19 +365,15 @@ class AntecedentPosterior:
 
     # temperature
 
-    def tempered(self, t: float, shift: float = 0.0) -> Self:
-        """The posterior of scores divided by t: each row's probabilities to the power 1/t, summing to one again.
-
-        `shift` is added to the scores of starting an entity before.
-        """
-        if (t := _validate.temperature(t)) == 1.0 and not shift:
+    def tempered(self, t: float) -> Self:
+        """The posterior of scores divided by t: each row's probabilities to the power 1/t, summing to one again."""
+        if (t := _validate.temperature(t)) == 1.0:
             return self
         if len(self._columns) or not len(self):
-            raised = self.new * np.exp(shift)
-            made, new = kernels.tempered_rows(self._values, raised, self._starts, self._counts, t)
+            made, new = kernels.tempered_rows(self._values, self.new, self._starts, self._counts, t)
             return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
         with np.errstate(divide="ignore"):
-            return self.from_scores(np.log(self._a) / t, (np.log(self.new) + shift) / t, name=self.name)
+            return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)
 
     # inside
 

@@ -190,14 +190,14 @@ def train_coref(
     return CorefTraining(model, len(documents), n_mentions, scores, model.temperature, objective)
 
 
-def _resolver(given: Any, mentions: str | None) -> CorefModel | SystemScores:
-    """A model of ours for mentions of a kind, by default the one that ships, or another system's scores: a file of JSON lines."""
+def _resolver(given: Any) -> CorefModel | SystemScores:
+    """A model of ours, by default the one that ships, or another system's scores: a file of JSON lines."""
     if given is None:
-        return shipped_coref().asked_about(mentions)
+        return shipped_coref()
     if isinstance(given, str | Path) and Path(given).suffix.lower() in (".jsonl", ".json"):
         return read_system(given)
     made: CorefModel | SystemScores = model_of(given, CorefModel, SystemScores)
-    return made.asked_about(mentions) if isinstance(made, CorefModel) else made
+    return made
 
 
 def resolve(
@@ -217,7 +217,7 @@ def resolve(
     bring no parse. With a list as `failures`, documents that cannot be resolved are added to it and the others go on;
     without, the first is an error.
     """
-    used = _resolver(model, mentions)
+    used = _resolver(model)
     if decoder not in DECODERS:
         raise InputError(f"a decoder is {', '.join(DECODERS[:-1])} or {DECODERS[-1]}; got {decoder!r}.")
     if samples:
@@ -342,7 +342,7 @@ def check_coref(
     beside the exact probabilities. `predictive` is a number of samples, whose entities are compared with gold ones. `model` may be a file of another system's scores, with mentions of its own (`.jsonl`;
     docs/guides/bring-your-own.md).
     """
-    used = _resolver(model, mentions)
+    used = _resolver(model)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
     given, errors = documents_of(documents, gold=True, parse=parse)

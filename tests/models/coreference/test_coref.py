@@ -18,7 +18,6 @@ from howsure.models.coreference.ranker import (
     b_cubed,
     fit_coref,
     fit_cut,
-    fit_shift,
     fit_temperature,
     gold_clusters,
     ordered,
@@ -289,41 +288,15 @@ def test_temperature_is_found_where_the_loss_is_least():
         fit_temperature(sharp, gold, "ece")
 
 
-def test_a_shift_of_new_entities_is_found():
-    """Scores of starting an entity that are 2 too high, all of them twice too sharp, are found to be."""
-    rng = np.random.default_rng(0)
-    wrong, gold = [], []
-    for k in range(100):
-        scores, new = rng.normal(size=(12, 12)), rng.normal(size=12)
-        gold.append(AntecedentPosterior.from_scores(scores, new).samples(1, k)[0].astype(np.int64))
-        wrong.append(AntecedentPosterior.from_scores(2 * scores, 2 * (new + 2)))
-    shift, t = fit_shift(wrong, gold)
-    assert -5.0 < shift < -3.0
-    assert 1.7 < t < 2.4
-
-
-def test_a_model_of_found_mentions_is_fitted_for_given_ones_too(tmp_path):
+def test_a_model_is_tuned_to_found_mentions():
     made = fit_coref([story(k) for k in range(20)], epochs=1, bits=16, mentions="predicted")
     held = [story(k) for k in range(20, 28)]
-    made = tuned(made, held)
-    assert made.given is not None
-    made.save(tmp_path / "m.npz")
-    back = CorefModel.load(tmp_path / "m.npz")
-    assert (back.given, back.cut, back.shift) == (made.given, made.cut, 0.0)
-    assert back.asked_about("predicted") is back
-    asked = back.asked_about("gold")
-    shift, t, cut = made.given
-    assert (asked.shift, asked.temperature, asked.cut) == (shift, t, cut)
-
-    def surprise(model):
-        posteriors = ((d, model.posterior(d, model.candidates(d, "gold"))) for d in held)
-        return -sum(p.log_probability(gold_clusters(d, model.candidates(d, "gold"))) for d, p in posteriors)
-
-    assert surprise(asked) <= surprise(back) + 1e-6
-    d = held[0]
-    plain = back.posterior(d, back.candidates(d, "gold"), temperature=1.0).tempered(t, shift)
-    np.testing.assert_allclose(asked.posterior(d, asked.candidates(d, "gold")).new, plain.new, atol=1e-12)
-    assert tuned(fit_coref(held, epochs=1, bits=16), held).given is None
+    found = [detect_mentions(d) for d in held]
+    raw = [made.posterior(d, m, temperature=1.0) for d, m in zip(held, found, strict=True)]
+    gold = [gold_clusters(d, ordered(d, m)) for d, m in zip(held, found, strict=True)]
+    fitted = tuned(made, held, "brier")
+    assert fitted.temperature == fit_temperature(raw, gold, "brier")
+    assert fitted.cut == fit_cut([p.tempered(fitted.temperature) for p in raw], gold, held)
 
 
 def test_the_cut_is_the_one_of_best_b_cubed():

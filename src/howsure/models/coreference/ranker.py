@@ -60,10 +60,6 @@ class CorefModel:
     keeps_singletons: bool = False
     temperature: float = 1.0
     cut: float | None = None  # of average linkage, where `clusters` uses it
-    shift: float = 0.0  # of the scores of starting an entity
-    given: tuple[float, float, float | None] | None = (
-        None  # shift, temperature and cut where mentions are given, not found
-    )
     settings: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
@@ -86,13 +82,6 @@ class CorefModel:
             mentions = "predicted" if document.mentions is None else self.mentions
         return candidate_mentions(document, mentions)
 
-    def asked_about(self, mentions: str | None) -> Self:
-        """The model for mentions of that kind: one of found mentions is fitted for given ones too."""
-        if mentions != "gold" or self.given is None:
-            return self
-        shift, temperature, cut = self.given
-        return replace(self, shift=shift, temperature=temperature, cut=cut, given=None)
-
     def posterior(
         self, document: Document, mentions: Sequence[Mention] | None = None, *, temperature: float | None = None
     ) -> AntecedentPosterior:
@@ -112,7 +101,7 @@ class CorefModel:
         if len(self.network.out):
             beside, beside_new = self.network.scores(made.vectors, made.rows, made.codes)
             pair, new = (pair + beside) / 2.0, (new + beside_new) / 2.0
-        return pair_posterior(pair / temperature, (new + self.shift) / temperature, name)
+        return pair_posterior(pair / temperature, new / temperature, name)
 
     def with_temperature(self, temperature: float) -> Self:
         """The same weights, their scores divided by `temperature`."""
@@ -126,7 +115,7 @@ class CorefModel:
         """Write an .npz of plain arrays."""
         used = (self.used.mention, self.used.relation, self.used.cross)
         settings: dict[str, Any] = dict(zip(("mention_templates", "relation_templates", "crosses"), used, strict=True))
-        settings |= {k: getattr(self, k) for k in ("mentions", "keeps_singletons", "temperature", "cut", "given")}
+        settings |= {k: getattr(self, k) for k in ("mentions", "keeps_singletons", "temperature", "cut")}
         settings["training"] = self.settings or {}
         halved = {k: w.astype(np.float16) for k, w in {"weights": self.weights, **self.network.arrays()}.items()}
         arrays = {**halved, "known": packed_names(sorted(self.known))}
@@ -147,9 +136,7 @@ class CorefModel:
             weights, known = arrays["weights"].astype(np.float32, copy=False), frozenset(arrays["known"])
             kept = (settings["mentions"], settings["keeps_singletons"], settings["temperature"])
             cut = None if settings["cut"] is None else float(settings["cut"])
-            shift, t, other = settings.get("given") or (0.0, 1.0, None)
-            given = (float(shift), float(t), None if other is None else float(other)) if settings.get("given") else None
-            return cls(weights, network, known, used, *kept, cut, 0.0, given, settings["training"])
+            return cls(weights, network, known, used, *kept, cut, settings["training"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} is damaged: it has no {error}.") from None
 
@@ -324,50 +311,22 @@ def fit_temperature(
 
     def loss(log_t: float) -> float:
         tempered = [p.tempered(float(np.exp(log_t))) for p in posteriors]
-        return pair_brier(tempered, gold) if objective == "brier" else _surprise(tempered, gold)
+        if objective == "brier":
+            return pair_brier(tempered, gold)
+        # A clustering whose probability underflows counts as the smallest number there is.
+        return -sum(max(p.log_probability(e), -1e6) for p, e in zip(tempered, gold, strict=True))
 
     found = minimize_scalar(loss, bounds=tuple(np.log(RANGE)), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 
-def fit_shift(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> tuple[float, float]:
-    """The shift and t of `tempered(t, shift)` of largest likelihood on documents whose clusterings are known."""
-    from scipy.optimize import minimize
-
-    def loss(x: Floats) -> float:
-        t = float(np.exp(np.clip(x[1], *np.log(RANGE))))
-        return _surprise([p.tempered(t, float(x[0])) for p in posteriors], gold)
-
-    begin = [[0.0, 0.0], [-2.0, 0.0], [0.0, 0.5]]
-    found = minimize(loss, begin[0], method="Nelder-Mead", options={"initial_simplex": begin, "xatol": 1e-3})
-    return float(found.x[0]), float(np.exp(np.clip(found.x[1], *np.log(RANGE))))
-
-
-def _surprise(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> float:
-    """-Σ log P(gold clustering); a clustering whose probability underflows counts as the smallest number there is."""
-    return -sum(max(p.log_probability(e), -1e6) for p, e in zip(posteriors, gold, strict=True))
-
-
 def tuned(model: CorefModel, documents: Sequence[Document], objective: str = "likelihood") -> CorefModel:
-    """The model with temperature and cut fitted on documents whose clusterings are known.
-
-    One that learnt from found mentions doubts that a phrase is a mention at all. Where mentions are given there is nothing to
-    doubt, and it would start too many entities: for these it gets a shift, a temperature and a cut of their own.
-    """
-
-    def asked(mentions: str) -> tuple[list[AntecedentPosterior], list[NDArray[np.int64]]]:
-        found = [model.candidates(d, mentions) for d in documents]
-        raw = [model.posterior(d, m, temperature=1.0) for d, m in zip(documents, found, strict=True)]
-        return raw, [gold_clusters(d, m) for d, m in zip(documents, found, strict=True)]
-
-    posteriors, gold = asked(model.mentions)
+    """The model with temperature and cut fitted on documents whose clusterings are known."""
+    found = [model.candidates(d) for d in documents]
+    posteriors = [model.posterior(d, m, temperature=1.0) for d, m in zip(documents, found, strict=True)]
+    gold = [gold_clusters(d, m) for d, m in zip(documents, found, strict=True)]
     t = fit_temperature(posteriors, gold, objective)
-    made = replace(model, temperature=t, cut=fit_cut([p.tempered(t) for p in posteriors], gold, documents))
-    if model.mentions == "gold":
-        return made
-    posteriors, gold = asked("gold")
-    shift, t = fit_shift(posteriors, gold)
-    return replace(made, given=(shift, t, fit_cut([p.tempered(t, shift) for p in posteriors], gold)))
+    return replace(model, temperature=t, cut=fit_cut([p.tempered(t) for p in posteriors], gold, documents))
 
 
 def fit_cut(

@@ -6,12 +6,14 @@ Each command works on an input that keeps it busy for long; after 1 to 5 seconds
 The last line is a first run: its kernels are compiled into an empty cache, and Ctrl-C comes while they are.
 """
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -83,26 +85,40 @@ def stopped(command, folder, busy, cache=None):
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and their children
     environment = os.environ | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
-    with tempfile.TemporaryFile("w+") as said:
+    # That kernels are compiled is said on terminals only.
+    ours, theirs = os.pipe() if cache is None else os.openpty()
+    with open(ours, "rb", buffering=0) as terminal:
         process = subprocess.Popen(
-            [*HOWSURE, *command.split()], cwd=folder, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True,
+            [*HOWSURE, *command.split()], cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True,
             env=environment,
         )  # fmt: skip
-        while cache is not None and process.poll() is None and not os.fstat(said.fileno()).st_size:
+        os.close(theirs)
+        said = bytearray()
+        reader = threading.Thread(target=_listen, args=(terminal, said))
+        reader.start()
+        while cache is not None and process.poll() is None and b"compiling" not in said:
             time.sleep(0.01)
         busy += 0.0 if cache is None else used(process.pid)
         while process.poll() is None and used(process.pid) < busy:
             time.sleep(0.02)
         if process.poll() is not None:
+            reader.join()
             return None
         before, begun = used(process.pid), time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - begun
-        said.seek(0)
-        last = (said.read().strip().splitlines() or [""])[-1]
+        reader.join()
+        last = (said.decode().strip().splitlines() or [""])[-1]
         return seconds, usage.ru_utime + usage.ru_stime - before, process.returncode, last
+
+
+def _listen(terminal, said):
+    """Keeps what is written until the other end is closed."""
+    with contextlib.suppress(OSError):  # how a terminal ends
+        while part := terminal.read(1 << 16):
+            said += part
 
 
 def main():

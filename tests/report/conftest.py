@@ -12,51 +12,54 @@ from howsure.events.frame import FEATURES
 from howsure.events.storage import FORMAT, join_parts, write_part
 
 
+@pytest.fixture(scope="session")
+def windows(chromium, tmp_path_factory):
+    """A window for each set of options, kept open: a new one costs a process, and compiles the page's scripts again."""
+    blank = tmp_path_factory.mktemp("blank") / "blank.html"
+    blank.write_text("<!doctype html><title>blank</title>")
+    kept = {}
+
+    def window(options):
+        key = repr(sorted(options.items()))
+        if key not in kept:
+            page = kept[key] = chromium.new_context(**options).new_page()
+            page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
+            page.on("pageerror", lambda e: page.trouble.append(str(e)))
+            page.on("dialog", lambda d: page.trouble.append(f"dialog {d.message}") or d.dismiss())
+            page.on("request", lambda r: r.url.startswith((*page.own, "blob:")) or page.trouble.append(r.url))
+        page = kept[key]
+        page.trouble, page.own = [], (blank.as_uri(),)
+        page.goto(blank.as_uri())
+        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        page.mouse.move(0, 0)
+        return page
+
+    yield window
+    for page in kept.values():
+        page.context.close()
+
+
 @pytest.fixture
-def visit(chromium):
-    """Open an address and collect whatever it complains about or asks of others."""
-    contexts = []
+def visit(windows):
+    """Open an address in an empty window, and collect whatever it complains about or asks of others.
+
+    Of two visits with the same options the second is in the window of the first.
+    """
 
     def go(address, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.trouble = []
-        own = address.split("#")[0]
-        page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
-        page.on("pageerror", lambda e: page.trouble.append(str(e)))
-        page.on("dialog", lambda d: page.trouble.append("dialog") or d.dismiss())
-        page.on("request", lambda r: r.url.startswith((own, "blob:")) or page.trouble.append(f"request {r.url}"))
+        page = windows(options)
+        page.own = (address.split("#")[0],)
         page.goto(address)
         page.wait_for_selector("html[data-drawn=yes]", timeout=60_000)
         return page
 
-    yield go
-    for context in contexts:
-        context.close()
+    return go
 
 
 @pytest.fixture
-def opened(chromium):
-    """Open a report and collect whatever it complains about or asks for."""
-    contexts = []
-
-    def open_page(path, **options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.trouble = []
-        page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
-        page.on("pageerror", lambda e: page.trouble.append(str(e)))
-        page.on("dialog", lambda d: page.trouble.append(d.message) or d.dismiss())
-        page.on("request", lambda r: r.url != f"file://{path}" and page.trouble.append(f"request {r.url}"))
-        page.goto(f"file://{path}")
-        page.wait_for_selector("html[data-drawn=yes]", timeout=30_000)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
+def opened(visit):
+    """The same for the file of a report."""
+    return lambda path, **options: visit(f"file://{path}", **options)
 
 
 @pytest.fixture(scope="session")

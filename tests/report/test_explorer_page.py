@@ -319,11 +319,12 @@ def test_the_address_restores_the_view(visit, stories):
     first.keyboard.press("ArrowRight")
     first.click("#list li button")
     first.wait_for_selector("#document mark.agent")
+    parts = ("#readout", "#list", "#document", "#documents-title")
+    state, texts = first.evaluate("howsure.state()"), [first.locator(part).inner_text() for part in parts]
     second = visit(first.url)
     second.wait_for_selector("#document mark.agent")
-    assert second.evaluate("howsure.state()") == first.evaluate("howsure.state()")
-    for part in ("#readout", "#list", "#document", "#documents-title"):
-        assert second.locator(part).inner_text() == first.locator(part).inner_text()
+    assert second.evaluate("howsure.state()") == state
+    assert [second.locator(part).inner_text() for part in parts] == texts
     odd = visit(stories + "#a=<script>&b=VAL&every=aeon&from=9&to=1&doc=x&zoom=1&sort=__proto__&chain=-5")
     assert odd.trouble == []
     assert odd.evaluate("howsure.state().every") == "quarter"

@@ -32,6 +32,8 @@ CONF = {
     "spark.ui.enabled": "false",
     "spark.executor.memory": "700m",
     "spark.executor.extraJavaOptions": QUICK,
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "200ms",
 }
 
 COMMANDS = {
@@ -155,9 +157,9 @@ def children():
     return under, said
 
 
-def below(pid):
+def below(pid, known=None):
     """A process and all that it started, with their command lines."""
-    under, said = children()
+    under, said = known or children()
     waiting, found = [pid], {}
     while waiting:
         one = waiting.pop()
@@ -175,9 +177,9 @@ def killed(pid):
 
 def executors(worker):
     """Executors of a worker on which Python is at work."""
-    found = below(worker.pid)
-    backends = [p for p, said in found.items() if "CoarseGrainedExecutorBackend" in said]
-    return [p for p in backends if any("pyspark.daemon" in said for said in below(p).values())]
+    known = children()
+    backends = [p for p, said in below(worker.pid, known).items() if "CoarseGrainedExecutorBackend" in said]
+    return [p for p in backends if any("pyspark.daemon" in said for said in below(p, known).values())]
 
 
 class Trouble(threading.Thread):
@@ -201,7 +203,7 @@ class Trouble(threading.Thread):
                     self.done.append("worker")
                     self.made.workers.remove(other)
                 return
-            self.ended.wait(0.05)
+            self.ended.wait(0.5)  # reading /proc takes time from the cluster
 
 
 def said(command, env, *more):

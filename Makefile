@@ -68,9 +68,9 @@ minimal:
 	build/minimal/bin/python -m pip install --quiet --disable-pip-version-check .
 	build/minimal/bin/python tests/minimal.py
 
-# The habit while working: neither Spark, nor a browser, corpora or simulations.
+# The habit while working: neither Spark, nor a browser, corpora, simulations or what took over 0.2 s (tests/slow.txt).
 quick: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "not spark and not browser and not corpus and not simulation"
+	$(BIN)/python -m pytest -n 2 --quick
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .

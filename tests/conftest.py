@@ -16,6 +16,47 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+SLOW, SLOW_LIST = 0.2, Path(__file__).with_name("slow.txt")  # seconds; a line for each file, with names of functions
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="neither Spark, browser, corpora, simulations nor slow tests")
+    parser.addoption(
+        "--write-slow", action="store_true", help=f"list what took over {SLOW} s as slow; with --quick, list it too"
+    )
+
+
+def slow_tests():
+    """The functions that are listed as slow: (file, name)."""
+    lines = (line.split() for line in SLOW_LIST.read_text().splitlines())
+    return {(file, name) for file, *names in lines for name in names}
+
+
+class Timing:
+    """Adds up what each test takes, with what it sets up, and writes the list at the end.
+
+    Once a test is left out, another one has to set up what they share: what is listed grows until nothing slow is left.
+    """
+
+    def __init__(self, known):
+        self.known, self.took = known, {}
+
+    def pytest_runtest_logreport(self, report):
+        self.took[report.nodeid] = self.took.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self):
+        found = {tuple(name.split("[")[0].split("::", 1)) for name, took in self.took.items() if took > SLOW}
+        files = {}
+        for file, name in sorted(self.known | found):
+            files.setdefault(file, [file]).append(name)
+        SLOW_LIST.write_text("".join(" ".join(line) + "\n" for line in files.values()))
+
+
+def pytest_configure(config):
+    if config.option.write_slow and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Timing(slow_tests() if config.option.quick else set()))
+
+
 def group_of(nodeid):
     """What one worker gets: a file, whose tests share what they set up, or all tests that share the session of Spark."""
     return "spark" if "spark" in nodeid else nodeid.split("::")[0]
@@ -33,7 +74,7 @@ def pytest_xdist_make_scheduler(config, log):
     return Groups(config, log)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     data = os.environ.get("HOWSURE_DATA")
     present = data is not None and Path(data).is_dir()
     # What takes longest comes first, so that all workers end together.
@@ -51,6 +92,11 @@ def pytest_collection_modifyitems(items):
         group = group_of(item.nodeid)
         rank[group] = min(place, rank.get(group, place))
     items.sort(key=lambda item: rank[group_of(item.nodeid)])
+    if config.option.quick:
+        listed = {"::".join(one) for one in slow_tests()}
+        slow = {i for i in items if i.nodeid.split("[")[0] in listed or any(map(i.get_closest_marker, slowest))}
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [i for i in items if i not in slow]
 
 
 @pytest.fixture(scope="session")

@@ -178,7 +178,8 @@ def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first,
         length = z - a
         alpha = out[a:z]
         log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
-        beta[:] = e_final
+        for j in range(n_tags):  # assigned as a whole, Numba would compile the text of an error too
+            beta[j] = e_final[j]
         for t in range(length - 1, -1, -1):
             total = sum_of_products(alpha[t], beta, work)
             if t == length - 1:
@@ -208,7 +209,8 @@ def scaled_pairs(
         a, z = starts[s], starts[s + 1]
         length = z - a
         log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
-        beta[:] = e_final
+        for j in range(n_tags):
+            beta[j] = e_final[j]
         for t in range(length - 1, -1, -1):
             total = sum_of_products(alpha[t], beta, work)
             if t == length - 1:
@@ -250,7 +252,8 @@ def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, 
                 part = scaled_forward(one, e, b, alpha[t : t + 1], p[t : t + 1], work)
             log_c[a + t] = part
             log_total += part
-        beta[:] = e_final
+        for j in range(n_tags):
+            beta[j] = e_final[j]
         for t in range(length - 1, -1, -1):
             total = 0.0
             for j in range(n_tags):

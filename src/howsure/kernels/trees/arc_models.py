@@ -9,8 +9,7 @@ import math
 import numpy as np
 
 from howsure.kernels.compiling import kernel, piece
-from howsure.kernels.trees.projective import summed
-from howsure.kernels.trees.spanning import counted
+from howsure.kernels.trees.projective import tree_sums
 
 # kinds of arguments
 _T, _I, _W, _M = "uint64[:, ::1]", "int64[::1]", "float32[::1]", "float32[:, ::1]"
@@ -114,7 +113,8 @@ def _gaps(t, coarse, gold, w, shift, is_projective, found):
     n = gold.size
     scores, q = np.empty((n + 1, n)), np.zeros((n + 1, n))
     _scores(t, coarse, w, shift, found, scores)
-    log_p = -(summed(scores, True, q) if is_projective else counted(scores, True, q))
+    wanted = n > 0  # a constant would compile the sums once more
+    log_p = -tree_sums(scores, is_projective, wanted, q)
     for m in range(n):
         log_p += scores[gold[m], m]
         q[gold[m], m] -= 1.0

@@ -56,6 +56,7 @@ demo: $(VENV)/.base
 	@$(BIN)/howsure explore
 
 test: $(VENV)/.test
+	$(BIN)/python tests/compiled.py
 	$(BIN)/python -m pytest -n 2 --durations 15
 
 fuzz: $(VENV)/.test

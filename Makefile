@@ -69,7 +69,7 @@ minimal:
 	build/minimal/bin/python -m pip install --quiet --disable-pip-version-check .
 	build/minimal/bin/python tests/minimal.py
 
-# The habit while working: neither Spark, nor a browser, corpora, simulations or what took over 0.2 s (tests/slow.txt).
+# The habit while working: neither Spark, nor a browser, corpora, simulations or what took over 0.15 s (tests/slow.txt).
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --quick
 

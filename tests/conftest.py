@@ -16,7 +16,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
-SLOW, SLOW_LIST = 0.2, Path(__file__).with_name("slow.txt")  # seconds; a line for each file, with names of functions
+SLOW, SLOW_LIST = 0.15, Path(__file__).with_name("slow.txt")  # seconds; a line for each file, with names of functions
 
 
 def pytest_addoption(parser):

@@ -4,13 +4,12 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pkgutil import iter_modules
 
-PARTS = ("trees", "chains", "ngrams", "coreference", "")  # what takes longest comes first; "": kernels in no folder
+import howsure.kernels
 
 
-def compiled(part):
-    """Compile a folder's kernels, those it shares with others once."""
-    package = import_module("howsure.kernels" + (part and f".{part}"))
-    names = [module.name for module in iter_modules(package.__path__, f"{package.__name__}.") if not module.ispkg]
+def compiled(package):
+    """Compile the kernels of a package's own modules: kernels that share pieces stand together, and compile these once."""
+    names = [m.name for m in iter_modules(import_module(package).__path__, f"{package}.") if not m.ispkg]
     for name in names:
         import_module(name)
     from howsure.kernels.compiling import KERNELS, is_cached, ready
@@ -21,7 +20,9 @@ def compiled(part):
 
 
 if __name__ == "__main__":
+    top = howsure.kernels
+    packages = [m.name for m in iter_modules(top.__path__, f"{top.__name__}.") if m.ispkg]
     with ProcessPoolExecutor(2) as pool:
-        done = sum(pool.map(compiled, PARTS))
+        done = sum(pool.map(compiled, [*reversed(packages), top.__name__]))  # those of trees, which take longest, first
     if done:
         print(f"{done} kernels compiled")

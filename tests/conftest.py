@@ -22,7 +22,9 @@ SLOW, SLOW_LIST = 0.15, Path(__file__).with_name("slow.txt")  # seconds; a line 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="neither Spark, browser, corpora, simulations nor slow tests")
     parser.addoption(
-        "--write-slow", action="store_true", help=f"list what took over {SLOW} s as slow; with --quick, list it too"
+        "--write-slow",
+        action="store_true",
+        help=f"list tests that took over {SLOW} s as slow; with --quick, add to the list",
     )
 
 
@@ -33,28 +35,30 @@ def slow_tests():
 
 
 class Timing:
-    """Adds up what each test takes, with what it sets up, and writes the list at the end.
+    """Adds up what each test takes, with what it sets up, and writes the list at the end; files that were not run stay in it.
 
-    Once a test is left out, another one has to set up what they share: what is listed grows until nothing slow is left.
+    Once a test is left out, another one has to set up what they share: with `adds`, the list grows until nothing slow is left.
     """
 
-    def __init__(self, known):
-        self.known, self.took = known, {}
+    def __init__(self, adds):
+        self.adds, self.took = adds, {}
 
     def pytest_runtest_logreport(self, report):
         self.took[report.nodeid] = self.took.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish(self):
         found = {tuple(name.split("[")[0].split("::", 1)) for name, took in self.took.items() if took > SLOW}
+        run = {name.split("::")[0] for name in self.took}
+        found |= {(file, name) for file, name in slow_tests() if self.adds or file not in run}
         files = {}
-        for file, name in sorted(self.known | found):
+        for file, name in sorted(found):
             files.setdefault(file, [file]).append(name)
         SLOW_LIST.write_text("".join(" ".join(line) + "\n" for line in files.values()))
 
 
 def pytest_configure(config):
     if config.option.write_slow and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Timing(slow_tests() if config.option.quick else set()))
+        config.pluginmanager.register(Timing(adds=config.option.quick))
 
 
 def group_of(nodeid):

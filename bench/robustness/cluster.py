@@ -32,8 +32,6 @@ CONF = {
     "spark.ui.enabled": "false",
     "spark.executor.memory": "700m",
     "spark.executor.extraJavaOptions": QUICK,
-    "spark.shuffle.io.maxRetries": "1",
-    "spark.shuffle.io.retryWait": "200ms",
 }
 
 COMMANDS = {

@@ -26,9 +26,9 @@ def windows(chromium, tmp_path_factory):
             page.on("console", lambda m: m.type in ("error", "warning") and page.trouble.append(m.text))
             page.on("pageerror", lambda e: page.trouble.append(str(e)))
             page.on("dialog", lambda d: page.trouble.append(f"dialog {d.message}") or d.dismiss())
-            page.on("request", lambda r: r.url.startswith((*page.own, "blob:")) or page.trouble.append(r.url))
+            page.on("request", lambda r: page.may_ask(r.url) or page.trouble.append(f"request {r.url}"))
         page = kept[key]
-        page.trouble, page.own = [], (blank.as_uri(),)
+        page.trouble, page.may_ask = [], lambda url: url == blank.as_uri()
         page.goto(blank.as_uri())
         page.evaluate("localStorage.clear(); sessionStorage.clear()")
         page.mouse.move(0, 0)
@@ -46,9 +46,10 @@ def visit(windows):
     Of two visits with the same options the second is in the window of the first.
     """
 
-    def go(address, **options):
+    def go(address, *, may_ask=None, **options):
         page = windows(options)
-        page.own = (address.split("#")[0],)
+        own = address.split("#")[0]
+        page.may_ask = may_ask or (lambda url: url.startswith((own, "blob:")))
         page.goto(address)
         page.wait_for_selector("html[data-drawn=yes]", timeout=60_000)
         return page
@@ -58,8 +59,8 @@ def visit(windows):
 
 @pytest.fixture
 def opened(visit):
-    """The same for the file of a report."""
-    return lambda path, **options: visit(f"file://{path}", **options)
+    """The same for the file of a report, which may ask for nothing but itself."""
+    return lambda path, **options: visit(f"file://{path}", may_ask=lambda url: url == f"file://{path}", **options)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,16 @@ def test_nothing_is_said_when_python_ends(verb):
     """An object of DuckDB that is kept alive, even by an annotation, makes it print its leaks to the user."""
     done = subprocess.run([sys.executable, "-c", f"import howsure.verbs.{verb}"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_what_benches_import_is_there():
+    """They are run rarely, and no type checker reads them."""
+    gone = []
+    for path in sorted((SOURCE.parents[1] / "bench").rglob("*.py")):
+        for node in ast.walk(parsed(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "howsure":
+                module = import_module(node.module)
+                names = {alias.name for alias in node.names} - set(vars(module)) - set(getattr(module, "__all__", ()))
+                is_module = {n for n in names if hasattr(module, "__path__") and find_spec(f"{node.module}.{n}")}
+                gone += [f"{path.name}:{node.lineno} {node.module}.{name}" for name in names - is_module]
+    assert gone == []

@@ -7,9 +7,8 @@ Everything is chosen on dev (templates, l2); the best on dev is reported on test
 
 import time
 
+import howsure
 from howsure.corpora.reading import corpus_path
-from howsure.posteriors.chain import accuracy
-from howsure.verbs.tagger import _crf_fits, check_tagger, tagged
 
 LEXICON = {
     "EWT": [corpus_path("ewt", "en_ewt-ud-train.conllu")],
@@ -25,24 +24,20 @@ TRIED = [("advanced", None), ("advanced,vectors", None), ("advanced", "EWT"), ("
 
 
 def main():
-    train, dev = (tagged(corpus_path("ark-tweets", f"oct27.{part}"), None) for part in ("train", "dev"))
+    train, dev, test = (corpus_path("ark-tweets", f"oct27.{part}") for part in ("train", "dev", "test"))
     best = None
     print("| features | lexicon | l2 | dev accuracy |\n|---|---|---|---|")
     for features, lexicon in TRIED:
         began = time.process_time()
-        found = None
-        for _, l2, made in _crf_fits(
-            *train[:3], features, lexicon and LEXICON[lexicon], None, None, "lbfgs", 150, None, True
-        ):
-            score = accuracy(made.posterior(*dev[:2]), dev[2])
-            found = max(found or (0.0,), (score, l2, made), key=lambda t: t[0])
+        made = howsure.train_tagger(train, dev=dev, features=features, lexicon=lexicon and LEXICON[lexicon])
         print(
-            f"| {features} | {lexicon or 'none'} | {found[1]:g} | {found[0]:.4f} |  <!-- {time.process_time() - began:.0f} s -->",
+            f"| {features} | {lexicon or 'none'} | {made.chosen.value:g} | {made.dev_accuracy:.4f} |  <!-- {time.process_time() - began:.0f} s -->",
             flush=True,
         )
-        best = max(best or (0.0,), (*found, features, lexicon), key=lambda t: t[0])
-    print(f"\nBest on dev: {best[3]}, lexicon {best[4]}, l2 {best[1]:g}")
-    print(check_tagger(best[2], corpus_path("ark-tweets", "oct27.test")).verdict)
+        if best is None or made.dev_accuracy > best[0].dev_accuracy:
+            best = made, features, lexicon
+    print(f"\nBest on dev: {best[1]}, lexicon {best[2]}, l2 {best[0].chosen.value:g}")
+    print(howsure.check_tagger(best[0], test).verdict)
 
 
 if __name__ == "__main__":

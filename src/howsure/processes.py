@@ -6,6 +6,7 @@ between processes. A worker ends when its input ends, so none outlives the comma
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -24,7 +25,7 @@ class Progress(Protocol):
     def __call__(self, done: float, total: float | None, what: str = "", /) -> None: ...
 
 
-# Ctrl-C is for the command alone; a worker ignores it, even while it starts.
+# Ctrl-C is for the command alone.
 ENTRY = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from howsure.processes import serve; serve()"
 STARTED: weakref.WeakSet[subprocess.Popen[str]] = weakref.WeakSet()
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -97,6 +98,8 @@ class Pool:
         return answer["result"]
 
     def _start(self) -> subprocess.Popen[str]:
+        if sys.platform != "win32":  # blocked in this thread of the pool, so in the worker too, from its first moment
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process = subprocess.Popen(
             [sys.executable, "-c", ENTRY],
             stdin=subprocess.PIPE,

@@ -1,10 +1,14 @@
 """Ctrl-C is answered within a second, in one line, and leaves nothing half-written: also while kernels are compiled for the first time."""
 
+import contextlib
 import os
 import signal
 import sys
 import tempfile
+import time
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -47,6 +51,49 @@ def test_ctrl_c(folder, name, monkeypatch, tmp_path):
 def test_ctrl_c_while_kernels_are_compiled(folder, moment, monkeypatch, tmp_path):
     (tmp_path / "cache").mkdir()
     stopped("lm train", folder, monkeypatch, tmp_path, moment, tmp_path / "cache")
+
+
+@pytest.fixture
+def is_stopped(monkeypatch, capsys):
+    """Whether a command, a function here, ends as after Ctrl-C."""
+    from howsure.cli import application
+
+    def ask(command):
+        def run(*_):
+            command()
+            for _ in range(1000):
+                time.sleep(0.01)
+            return 0
+
+        monkeypatch.setattr(application, "application", lambda names: SimpleNamespace(run=run))
+        return (application.run(["check"]), capsys.readouterr().err) == (130, "howsure: stopped\n")
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return ask
+
+
+@pytest.mark.parametrize("error", [ImportError, None])
+def test_ctrl_c_that_a_library_lost(error, is_stopped):
+    def command():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        if error:
+            raise error
+
+    assert is_stopped(command)
+
+
+def test_ctrl_c_waits_until_an_extension_module_is_imported(is_stopped):
+    """DuckDB's aborts where it hears of it."""
+    imported = []
+
+    class Loader(ExtensionFileLoader):
+        def exec_module(self, module):
+            signal.raise_signal(signal.SIGINT)
+            imported.append(module)
+
+    assert is_stopped(lambda: Loader("x", "x.so").exec_module("x"))
+    assert imported == ["x"]
 
 
 def test_an_end_that_no_finally_sees_removes_temporary_files(tmp_path):

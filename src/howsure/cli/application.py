@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.machinery import ExtensionFileLoader
+from types import FrameType
 from typing import Any
 
 from howsure._result import harmless
@@ -81,23 +83,26 @@ def run(arguments: list[str] | None = None) -> int:
     if arguments[:1] == ["--version"]:
         print(f"howsure {__version__}")
         return 0
+    heard = threading.Event()
     try:
         first = arguments[0] if arguments else ""
         meant = [command for command, words in WORDS.items() if first.lower() in words.split()]
         if meant and first not in COMMANDS:
             return _complain(f"{first} belongs to howsure {meant[0]}. Try 'howsure {meant[0]} --help'.")
         known = [first] if first in COMMANDS else COMMANDS
-        with _interrupts_kept(), _ends_soon():
+        with _interrupts_kept(), _ends_soon(heard):
             return application(known).run("", arguments)
-    except HowsureError as error:
-        return _complain(str(error))
-    except (KeyboardInterrupt, EOFError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and INTERRUPTED not in str(error):
-            raise
-        print("howsure: stopped", file=sys.stderr)
-        return 130
-    except (OSError, UnicodeError) as error:
-        return _complain(f"{error.__class__.__name__}: {error}")
+    except (KeyboardInterrupt, Exception) as error:
+        # Libraries may make another error of a Ctrl-C.
+        interrupted = isinstance(error, RuntimeError) and INTERRUPTED in str(error)
+        if heard.is_set() or interrupted or isinstance(error, (KeyboardInterrupt, EOFError)):
+            print("howsure: stopped", file=sys.stderr)
+            return 130
+        if isinstance(error, HowsureError):
+            return _complain(str(error))
+        if isinstance(error, (OSError, UnicodeError)):
+            return _complain(f"{error.__class__.__name__}: {error}")
+        raise
 
 
 @contextmanager
@@ -107,9 +112,7 @@ def _interrupts_kept() -> Iterator[None]:
 
     def unraisable(ignored: Any) -> None:
         if issubclass(ignored.exc_type, KeyboardInterrupt):
-            later = threading.Timer(0.05, _thread.interrupt_main)  # at once it would fall into this function
-            later.daemon = True
-            later.start()
+            _again()
         else:
             before(ignored)
 
@@ -120,29 +123,48 @@ def _interrupts_kept() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+def _again() -> None:
+    """Ctrl-C once more, a little later: at once it would fall into the same function."""
+    later = threading.Timer(0.05, _thread.interrupt_main)
+    later.daemon = True
+    later.start()
+
+
+def _in_extension(frame: FrameType | None) -> bool:
+    """Whether an extension module is being imported: there a Ctrl-C gets lost, becomes an ImportError or aborts (DuckDB)."""
+    while frame:
+        if isinstance(frame.f_locals.get("self"), ExtensionFileLoader):
+            return True
+        frame = frame.f_back
+    return False
+
+
 INTERRUPTED = "Query interrupted"  # what DuckDB makes of a Ctrl-C
 PATIENCE = 0.5  # seconds that a Ctrl-C may take
 MORE_PATIENCE = 10.0  # where Spark has jobs to cancel
 
 
 @contextmanager
-def _ends_soon() -> Iterator[None]:
+def _ends_soon(heard: threading.Event) -> Iterator[None]:
     """Where Ctrl-C has to wait for compiled code (a first compile, threads that sum up), the process ends without waiting.
 
-    Python hears a signal only between two steps of its own, and then waits for its threads. The system tells a thread
-    at once, through a pipe.
+    Python hears a signal only between two steps of its own, which sets `heard`, and then waits for its threads. The
+    system tells a thread at once, through a pipe.
     """
     main = threading.current_thread()
     is_main = main is threading.main_thread() and sys.platform != "win32"
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    heard, done, (told, tell) = threading.Event(), threading.Event(), os.pipe()
+    done, (told, tell) = threading.Event(), os.pipe()
     os.set_blocking(tell, False)
 
-    def hear(number: int, frame: Any) -> None:
-        heard.set()
-        signal.default_int_handler(number, frame)
+    def hear(number: int, frame: FrameType | None) -> None:
+        if _in_extension(frame):
+            _again()
+        else:
+            heard.set()
+            signal.default_int_handler(number, frame)
 
     def watch() -> None:
         while (said := os.read(told, 1)) != b"\0":
@@ -153,6 +175,8 @@ def _ends_soon() -> Iterator[None]:
                 handled = sys._current_exceptions().get(main.ident or 0)
                 if not heard.is_set() or re.search(f"KeyboardInterrupt|{INTERRUPTED}", repr(handled)):
                     _end()
+                if seconds == patience:  # swallowed by some library
+                    _thread.interrupt_main()
 
     watcher = threading.Thread(target=watch, name="howsure-interrupts", daemon=True)
     watcher.start()
@@ -178,7 +202,9 @@ def _end() -> None:
                 process.kill()
         remove_unfinished()
         shown = "\x1b[?25h\r" if os.isatty(2) else ""  # a progress bar hides the cursor
-        os.write(2, f"{shown}howsure: stopped\n".encode())
+        terminal = os.dup(2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where the thread of a progress bar goes on
+        os.write(terminal, f"{shown}howsure: stopped\n".encode())
     finally:
         os._exit(130)
 

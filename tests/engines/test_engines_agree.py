@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
+from howsure import processes
 from howsure.calibration import result
 from howsure.calibration import sketch as _sketch
 from howsure.calibration.analysis import analyse, filing
@@ -25,7 +26,7 @@ from howsure.engines.items import Items
 from howsure.engines.rows import ArrayRows, Keying, Rows
 from howsure.engines.scored import GroupedPieces, RecordKeying, analysed_rows, sketched
 from howsure.engines.shares import SharedRows
-from howsure.engines.slices import SliceKeying, analysed_sketches
+from howsure.engines.slices import Analysis, SliceKeying, analysed_sketches
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pieces import Pieces, same
@@ -187,8 +188,8 @@ def test_pieces_in_any_order(drawn):
     sketch = whole.fold(partial(sketched, ITEMS, None)).each[0]
     assert pieces.fold(partial(sketched, ITEMS, None)).each[0] == sketch
     for keying, work in (
-        (SliceKeying(ITEMS, Rows.room), partial(analysed_sketches, None, 0.95)),
-        (RecordKeying(ITEMS, sliced=True), partial(analysed_rows, None, 0.95)),
+        (SliceKeying(ITEMS, Rows.room), partial(analysed_sketches, Analysis(None, 0.95))),
+        (RecordKeying(ITEMS, sliced=True), partial(analysed_rows, Analysis(None, 0.95))),
     ):
         with whole.by_key(keying) as a, pieces.by_key(keying) as b:
             one, many = a.fold(work), b.fold(work)
@@ -239,11 +240,32 @@ def test_slices_that_collapse_in_pieces(monkeypatch):
     by = np.where(np.arange(500) % 3 == 0, "few", "many")
     columns = {"y": (rng.random(500) < q).astype(int), "q0": q, "by": pa.array(by)}
     with Pieces(columns, 3, rng).by_key(SliceKeying(SLICED, Rows.room)) as pieces:
-        found = pieces.fold(partial(analysed_sketches, None, 0.95))
+        found = pieces.fold(partial(analysed_sketches, Analysis(None, 0.95)))
     for f in found.found:
         rows = by == f.name
         assert_same(f.calibration.to_dict(), analyse(_sketch.sketch_rows(columns["y"][rows], q[rows])).to_dict())
     assert found.whole == ArrayRows(columns).fold(partial(sketched, SLICED, None)).each[0]
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(600) // 4])
+def test_many_slices_in_processes(groups, monkeypatch):
+    rng = np.random.default_rng(33)
+    q = rng.random(600)
+    y, by, weight = rng.random(600) < q, rng.integers(0, 12, 600), rng.integers(0, 3, 600)
+    weight[by == 3] = 0
+    asked = {"by": by, "groups": groups, "sample_weight": weight}
+    one = howsure.check(y, q, **asked)
+    monkeypatch.setattr(slices, "MANY_SLICES", 4)
+    monkeypatch.setattr(slices, "BLOCK", 2)
+    monkeypatch.setattr(SharedRows, "jobs", 3)
+    said = []
+    many = howsure.check(y, q, **asked, progress=lambda *at: said.append(at))
+    assert len(many.slices) == 11
+    assert many.to_dict() == one.to_dict()
+    assert [s.calibration.to_dict() for s in many.slices] == [s.calibration.to_dict() for s in one.slices]
+    assert (said[0][0], said[-1][0]) == (2, 11)
+    assert said == sorted(said)
+    assert not [p for p in processes.STARTED if p.poll() is None]
 
 
 def test_pieces_are_small_whatever_comes_last():

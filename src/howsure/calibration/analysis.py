@@ -116,9 +116,10 @@ def cluster_rows(
     sketch: Sketch,
     y: NDArray[np.uint8],
     q: Floats,
-    groups: Ints | None,
+    groups: Ints | NDArray[np.uint64] | None,
     bins: int | str | None,
     confidence_level: float,
+    weight: Ints | None = None,
 ) -> ClusterTable | None:
     """Rows in memory by group, for `analyse(clusters=)`; None without groups."""
     if groups is None:
@@ -126,7 +127,7 @@ def cluster_rows(
     from howsure.calibration.groups.clusters import ClusterBuilder
 
     builder = ClusterBuilder(filing(sketch, bins, confidence_level))
-    builder.add(groups.astype(np.uint64), y, q)
+    builder.add(groups.astype(np.uint64, copy=False), y, q, weight)
     return builder.finish()
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from howsure.cli import options
-from howsure.cli.delivery import Delivery, called
+from howsure.cli.delivery import Delivery, called, progress
 from howsure.cli.parser import argument, command, family, option
 from howsure.errors import InputError
 from howsure.files import write_whole
@@ -123,7 +123,8 @@ def check(
         size = {} if given["bins"] is None else {"bin_size": given["bins"]}
         return deliver(check_paper(source, rng=given["rng"], **size, **columns))
     copied = None if like is None else error_like(like, source, **columns)
-    result: Any = run_check(source, **given | columns)
+    with progress("slices") as moved:
+        result: Any = run_check(source, progress=moved, **given | columns)
     if not hasattr(result, "error"):  # a log with several sources of confidence
         deliver.refuse("--fail-above --explain", "several sources of confidence (choose one with --prob)")
         return deliver(result)

@@ -9,8 +9,9 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,26 +159,40 @@ def called(verb: str, *arguments: Any, doing: str = "", **options: Any) -> Any:
     if not doing:
         return function(*arguments, **options)
     with progress(doing) as moved:
+        moved(0, None)
         return function(*arguments, progress=moved, **options)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
-    """Gives a callback (done, total, what is being done) that moves a bar on stderr; without a terminal it does nothing."""
+    """Gives a callback (done, total, what is being done) that moves a bar on stderr; without a terminal it does nothing.
+
+    The bar is there from the first call on.
+    """
     if not sys.stderr.isatty():
         yield lambda done, total, at="": None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    with ExitStack() as stack:
 
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=None, count="")
+        @cache
+        def bar() -> Any:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[count]}"),
+                TimeRemainingColumn(),
+            )
+            shown = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+            shown.add_task(what, total=None, count="")
+            return shown
 
         def moved(done: float, total: float | None, at: str = "") -> None:
-            speed = shown.tasks[0].speed
-            count = f"{done:.0%}" if isinstance(done, float) else f"{done:,}/{total:,}" if total else f"{done:,}"
-            count += f" {speed:,.0f}/s" if speed and not isinstance(done, float) else ""
-            shown.update(task, completed=done, total=total, description=at or what, count=count)
+            task = bar().tasks[0]
+            count = f"{done:.0%}" if isinstance(done, float) else f"{done:,}/{total:,}" if total else f"{done or '':,}"
+            count += f" {task.speed:,.0f}/s" if task.speed and not isinstance(done, float) else ""
+            bar().update(task.id, completed=done, total=total, description=at or what, count=count)
 
         yield moved

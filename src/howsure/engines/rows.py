@@ -72,6 +72,7 @@ class Rows(ABC):
     """Rows with named columns. Use it in a `with` block."""
 
     name: str = "arrays"
+    jobs: int = 1  # processes that may work on a piece
     room: int = 128 << 20  # bytes that tables of a worker may take beside its records; so many where that is not known
 
     @property

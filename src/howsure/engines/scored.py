@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,15 +13,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure._result import Sums
-from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.items import ItemRows, Items, numbers
 from howsure.engines.rows import Chunk, Keying, Rows
-from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, analysed_sketches, slice_key
+from howsure.engines.slices import EMPTY, Analysis, SliceKeying, SliceNames, SlicesFound, analysed_sketches, slice_key
 from howsure.engines.tables import as_arrow, text_array
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.processes import Progress
 
 if TYPE_CHECKING:  # loaded where models are compared, or there are groups
     from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
@@ -78,14 +78,13 @@ class ScoredItems:
             found.keyed = found.rows.by_key(RecordKeying(found.items, sliced=False))
         return found.keyed
 
-    def slices(self, bins: int | str | None, level: float) -> SlicesFound:
-        """Each slice of one model analysed, and the sketch of all rows."""
+    def slices(self, bins: int | str | None, level: float, progress: Progress | None = None) -> SlicesFound:
+        """Each slice of one model analysed, and the sketch of all rows; progress is that of many, on this machine."""
         rows, items = self._found.rows, self._found.items
-        if items.groups is None:
-            with rows.by_key(SliceKeying(items, rows.room)) as by_slice:
-                return by_slice.fold(partial(analysed_sketches, bins, level))
-        with rows.by_key(RecordKeying(items, sliced=True)) as by_slice:
-            return by_slice.fold(partial(analysed_rows, bins, level))
+        is_grouped = items.groups is not None
+        keying = RecordKeying(items, sliced=True) if is_grouped else SliceKeying(items, rows.room)
+        with rows.by_key(keying) as found, closing(Analysis(bins, level, found.jobs, progress)) as analysis:
+            return found.fold(partial(analysed_rows if is_grouped else analysed_sketches, analysis))
 
     def compared_slices(self, level: float) -> tuple[ComparedSlice, ...]:
         """Each slice compared in memory; none without `by`."""
@@ -216,26 +215,21 @@ def record_columns(chunk: Chunk, names: SliceNames) -> dict[str, Any]:
     return made
 
 
-def analysed_rows(bins: int | str | None, level: float, chunks: Iterator[Chunk]) -> SlicesFound:
+def analysed_rows(analysis: Analysis, chunks: Iterator[Chunk]) -> SlicesFound:
     """Each slice of a piece analysed, with its groups."""
-    from howsure.calibration.groups.clusters import ClusterBuilder
-
     held = Records.of(chunks)
-    whole, found = EMPTY, []
-    for name, rows in held.slices():
-        y, q, groups = (held.columns[k][rows] for k in ("y", "q0", "groups"))
-        w = held.columns["weight"][rows] if "weight" in held.columns else None
-        builder = SketchBuilder()
-        builder.add(y, q, w)
-        sketch = builder.finish()
-        if sketch.n == 0:  # rows that all weigh nothing
-            continue
-        table = ClusterBuilder(filing(sketch, bins, level))
-        table.add(groups, y, q, w)
-        made = analyse(sketch, bins=bins, confidence_level=level, clusters=table.finish())
-        found.append(FoundSlice.of(name, made))
-        whole = whole + sketch
-    return SlicesFound(whole, tuple(found))
+    if not held.columns:
+        return SlicesFound(EMPTY, ())
+    y, q, groups = (held.columns[k] for k in ("y", "q0", "groups"))
+    weight = held.columns.get("weight")
+    builder = SketchBuilder()
+    builder.add(y, q, weight)
+    named = (
+        (name, (y[rows], q[rows], groups[rows], None if weight is None else weight[rows]))
+        for name, rows in held.slices()
+        if weight is None or weight[rows].any()  # else rows that all weigh nothing
+    )
+    return SlicesFound(builder.finish(), tuple(analysis.found(named, len(held.names.index))))
 
 
 @dataclass(frozen=True, slots=True)

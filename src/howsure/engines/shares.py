@@ -28,6 +28,8 @@ class SharedRows(Rows):
     of their share, so that a piece is read as a slice of every run.
     """
 
+    jobs = cores()
+
     def __init__(self, name: str, keying: Keying, chunks: Iterator[Chunk], budget: int, piece: int) -> None:
         self.name = name
         self._schema, self._piece = keying.schema, piece

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from howsure.engines.engine import Engine
     from howsure.engines.items import ItemRows
     from howsure.engines.logs.table import Log
+    from howsure.processes import Progress
 
 ONE_THREAD = 1_000_000  # rows; from here on all cores sketch
 FEW = 20  # numbers that may all be below 0 by chance
@@ -67,6 +68,7 @@ def check(  # type: ignore[misc]
     normalise: bool = False,
     classes: Sequence[str] | None = None,
     engine: Engine | str | None = None,
+    progress: Progress | None = None,
 ) -> Calibration | MulticlassCalibration | SourceCalibrations:
     """How calibrated are predicted probabilities, given what came true?
 
@@ -112,6 +114,8 @@ def check(  # type: ignore[misc]
     engine : Engine or str
         Where a table is read: "memory", "files" or "spark", or a `howsure.Engine` with its settings. Numbers are
         the same on all.
+    progress : callable
+        Called with how many slices are analysed and how many there are, where they are many.
 
     Returns
     -------
@@ -167,7 +171,7 @@ def check(  # type: ignore[misc]
         }
         named |= {"scale": scale, "missing": missing, "notes": notes}
         with items_from_arrays(y=arrays["y_true"], probs={"y_prob": arrays["y_prob"]}, **named) as rows:
-            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width))
+            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width, progress))
     from howsure.engines.columns import is_classes
     from howsure.engines.items import is_spark_frame, is_table, open_table
 
@@ -184,7 +188,9 @@ def check(  # type: ignore[misc]
             groups = table.log.groups(groups)
             if prob is None and len(table.log.sources) != 1:
                 asked = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
-                return _check_sources(table, true, positive, where, asked, (bins, level, generator, curve, width))
+                return _check_sources(
+                    table, true, positive, where, asked, (bins, level, generator, curve, width, progress)
+                )
         may_nest = chosen.kind == "auto" and not is_spark_frame(y_true)
         if prob is not None and (
             not isinstance(prob, str) or is_classes(prob) or (may_nest and table.column(prob).is_nested)
@@ -197,7 +203,7 @@ def check(  # type: ignore[misc]
             return _check_classes(held, bins, level, generator, where, by)
         more = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
         with table_items(table, prob, true, positive, where, **more) as rows:
-            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width))
+            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width, progress))
 
 
 def _check_sources(
@@ -259,13 +265,19 @@ def _sketched(
 
 
 def _check_rows(
-    rows: ItemRows, bins: int | str | None, level: float, rng: np.random.Generator, curve: str | None, width: int | None
+    rows: ItemRows,
+    bins: int | str | None,
+    level: float,
+    rng: np.random.Generator,
+    curve: str | None,
+    width: int | None,
+    progress: Progress | None,
 ) -> Calibration:
     """Rows of a table, or arrays with groups or slices."""
     from howsure.engines.scored import ScoredItems
 
     scored, items = ScoredItems(rows, ("",), width), rows.items
-    found = None if items.by is None else scored.slices(None if width else bins, level)
+    found = None if items.by is None else scored.slices(None if width else bins, level, progress)
     sketch = scored.sketch() if found is None or width else found.whole
     rows.check_positive(sketch.n_positive)
     if sketch.n == 0:

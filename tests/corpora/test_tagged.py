@@ -39,6 +39,14 @@ def test_conllu_columns(tmp_path):
     assert of_document.tolist() == [0, 1, 2, 3]
 
 
+def test_universal_tags_where_there_are_no_others(tmp_path):
+    both = write(tmp_path, "both.conllu", CONLLU)
+    one = write(tmp_path, "one.conllu", CONLLU.replace("NNS", "_").replace("VBP", "_").replace("UH", "_"))
+    assert [d.columns["tag"] for d in read_tagged(one)] == [("NOUN", "VERB"), ("INTJ",)]
+    with pytest.raises(InputError, match="has no column xpos"):
+        read_tagged([both, one])
+
+
 def test_two_and_more_columns(tmp_path):
     two = write(tmp_path, "tweets.txt", "RT\t~\n@me\t@\n\n\nok\t!\n")
     (d,) = read_tagged(two)

@@ -21,36 +21,38 @@ def read_tagged(
     """Documents of one or more files, each with its tags in the column "tag".
 
     The format follows the suffix (`.conllu`, `.pos`) or else the first lines. `column` is what to read as tags: of
-    CoNLL-U "xpos" (the default), "upos", … or "entity" (types of the outermost mentions as B-, I-, O); of columns its
+    CoNLL-U "xpos" (the default; "upos" where no document has it), "upos", … or "entity" (types of the outermost mentions as B-, I-, O); of columns its
     number from 1, by default the last. Without `need_tags` a file of words alone will do.
     """
     files = [paths] if isinstance(paths, str | Path) else list(paths)
-    documents = [d for f in files for d in _read(f, column, need_tags)]
+    universal = {str(f): read_conllu(f) for f in files if format_of(f) == "conllu"}
+    kinds = [d.columns for documents in universal.values() for d in documents]
+    default = "upos" if all("upos" in c and "xpos" not in c for c in kinds) else "xpos"
+    documents = []
+    for f in files:
+        if str(f) in universal:
+            documents += _tagged(f, universal[str(f)], column or default, need_tags)
+        elif format_of(f) == "penn":
+            if column is not None:
+                raise InputError(f"{f}: a Penn .pos file has one kind of tags; leave the column out.")
+            documents.append(read_penn(f))
+        else:
+            documents.append(read_columns(f, column, need_tags=need_tags))
     if not documents:
         raise InputError(f"there are no sentences in {', '.join(str(f) for f in files[:3])}.")
     return documents
 
 
-def _read(path: str | Path, column: str | None, need_tags: bool) -> list[Document]:
-    kind = format_of(path)
-    if kind == "conllu":
-        documents = read_conllu(path)
-        if column == "entity":
-            return [d.with_(columns=d.columns | {"tag": entity_tags(d)}) for d in documents]
-        name = column or "xpos"
-        if not need_tags and all(name not in d.columns for d in documents):
-            return documents
-        made = []
-        for d in documents:
-            if name not in d.columns:
-                raise InputError(f'{path}: document "{d.name}" has no column {name}; it has {", ".join(d.columns)}.')
-            made.append(d.with_(columns=d.columns | {"tag": d.columns[name]}))
-        return made
-    if kind == "penn":
-        if column is not None:
-            raise InputError(f"{path}: a Penn .pos file has one kind of tags; leave the column out.")
-        return [read_penn(path)]
-    return [read_columns(path, column, need_tags=need_tags)]
+def _tagged(path: str | Path, documents: list[Document], name: str, need_tags: bool) -> list[Document]:
+    """CoNLL-U with one of its columns as tags."""
+    if name == "entity":
+        return [d.with_(columns=d.columns | {"tag": entity_tags(d)}) for d in documents]
+    if not need_tags and all(name not in d.columns for d in documents):
+        return documents
+    for d in documents:
+        if name not in d.columns:
+            raise InputError(f'{path}: document "{d.name}" has no column {name}; it has {", ".join(d.columns)}.')
+    return [d.with_(columns=d.columns | {"tag": d.columns[name]}) for d in documents]
 
 
 def format_of(path: str | Path) -> str:

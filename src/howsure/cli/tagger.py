@@ -9,7 +9,9 @@ from howsure.cli.parser import argument, command, family, option
 from howsure.errors import InputError
 
 FORMATS = "CoNLL-U, columns (word, tag) or Penn .pos."
-COLUMN = option("column", "What to read as tags: xpos (default; upos if there is none), upos, entity of CoNLL-U; a column's number.")
+COLUMN = option(
+    "column", "What to read as tags: xpos (default; upos if there is none), upos, entity of CoNLL-U; a column's number."
+)
 MODEL = argument("model", "The .npz file that `howsure tagger train` wrote.", reads=True)
 METHOD = argument("method", "hmm or crf.")
 FEATURES = option("features", "CRF: basic, advanced, or templates (advanced,vectors; advanced-shape).", "advanced")

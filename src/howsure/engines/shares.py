@@ -15,6 +15,7 @@ from howsure.engines.rows import Chunk, Keying, Rows, T, Work
 from howsure.engines.tables import as_arrow, as_numpy
 from howsure.errors import HowsureError
 from howsure.kernels.cells import Ints
+from howsure.kernels.grouping import one_of_many_pieces
 from howsure.kernels.threads import cores, memory_size
 
 RUN_ROWS = 1 << 14  # of a batch on disk
@@ -120,17 +121,22 @@ def _added(work: Work[T], pieces: Sequence[Iterable[pa.RecordBatch]]) -> T:
     total: T | None = None
     with ThreadPoolExecutor(cores()) as pool:
         waiting = map(_chunks, pieces)
-        running = deque(pool.submit(work, piece) for piece in islice(waiting, cores()))
+        running = deque(pool.submit(_worked, work, piece) for piece in islice(waiting, cores()))
         try:
             while running:
                 made = running.popleft().result()
-                running.extend(pool.submit(work, piece) for piece in islice(waiting, 1))
+                running.extend(pool.submit(_worked, work, piece) for piece in islice(waiting, 1))
                 total = made if total is None else total + made
         finally:
             for future in running:
                 future.cancel()
     assert total is not None
     return total
+
+
+def _worked(work: Work[T], piece: Iterator[Chunk]) -> T:
+    with one_of_many_pieces():
+        return work(piece)
 
 
 def write_run(path: str, table: pa.Table) -> None:

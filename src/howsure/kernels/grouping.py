@@ -5,7 +5,9 @@ Small inputs are sorted with NumPy; large ones go to the compiled kernels of `gr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +17,32 @@ from numpy.typing import NDArray
 from howsure.kernels.cells import N_CELLS, Floats, Ints, cell_of
 
 COMPILED_FROM = 1_000_000  # rows, or twice the pairs of group and bin
+PIECE_COMPILED_FROM = 50_000  # where they are a piece of many more
 N_SUMS = 5
 Entries = tuple[Ints, Ints, Floats]
 PORTIONS = 8  # of the groups; not the number of threads, on which no result may depend
 
 
+_here = threading.local()
+
+
+@contextmanager
+def one_of_many_pieces() -> Iterator[None]:
+    """What this thread does meanwhile is part of work that is long enough for compiled kernels."""
+    _here.compiled_from = PIECE_COMPILED_FROM
+    try:
+        yield
+    finally:
+        del _here.compiled_from
+
+
+def _is_large(n: int) -> bool:
+    return n >= getattr(_here, "compiled_from", COMPILED_FROM)
+
+
 def numbered(groups: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Ints]:
     """The distinct groups in order, and the number of each row's among them."""
-    if len(groups) < COMPILED_FROM:
+    if not _is_large(len(groups)):
         ids, number = np.unique(groups, return_inverse=True)
         return ids, number
     from howsure.kernels import grouping_compiled as compiled
@@ -32,7 +52,7 @@ def numbered(groups: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Ints]:
 
 def bins_of_cells(first: Ints, q: Floats) -> Ints:
     """The bin of each probability, for bins that begin at the fixed cells `first`."""
-    if len(q) < COMPILED_FROM:
+    if not _is_large(len(q)):
         return np.searchsorted(first, cell_of(q)[0], side="right") - 1
     from howsure.kernels import grouping_compiled as compiled
 
@@ -53,7 +73,7 @@ class Arranged:
         """Arrange rows by the number of their group."""
         starts = np.zeros(n_groups + 1, np.int64)
         np.cumsum(np.bincount(number, minlength=n_groups), out=starts[1:])
-        if len(q) >= COMPILED_FROM:
+        if _is_large(len(q)):
             from howsure.kernels import grouping_compiled as compiled
 
             return Arranged(starts, *compiled.dealt(number, starts, y, q, weight))
@@ -73,7 +93,7 @@ class Filed:
         """Bin i counted under number[i], which rises with i."""
         if not len(self.group) or number[-1] == len(number) - 1:
             return self
-        if len(self.group) >= COMPILED_FROM // 2:
+        if _is_large(2 * len(self.group)):
             from howsure.kernels import grouping_compiled as compiled
 
             return Filed(*compiled.joined(self.group, self.bin, self.sums, number))
@@ -84,7 +104,7 @@ class Filed:
 
 def group_moments(filed: Filed, levels: Sequence[Ints]) -> list[Floats]:
     """For each level (5, B) by bin, bin i counted under level[i]: sums over groups of n, n², S, S² and Sn; `filed` holds n and S."""
-    if len(filed.group) >= COMPILED_FROM // 2:
+    if _is_large(2 * len(filed.group)):
         from howsure.kernels import grouping_compiled as compiled
 
         return compiled.group_moments(filed.group, filed.bin, filed.sums, levels)
@@ -99,7 +119,7 @@ def group_moments(filed: Filed, levels: Sequence[Ints]) -> list[Floats]:
 
 def binned_sums(rows: Arranged, bins: Ints, n_sums: int = N_SUMS) -> Filed:
     """The first `n_sums` sums by group and bin."""
-    if len(rows.q) >= COMPILED_FROM:
+    if _is_large(len(rows.q)):
         from howsure.kernels import grouping_compiled as compiled
 
         return Filed(*compiled.binned_sums(rows.starts, bins, rows.y, rows.q, rows.weight, n_sums))
@@ -122,7 +142,7 @@ def merged(group: Ints, bins: Ints, sums: Floats) -> Filed:
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:
     """XᵀY of sparse (G, B) matrices, each given as group (in order), bin and value of its entries; x and y may be the same."""
-    if len(x[0]) >= COMPILED_FROM // 2:
+    if _is_large(2 * len(x[0])):
         from howsure.kernels import grouping_compiled as compiled
 
         return compiled.products(x, y, n_groups, n_x, n_y)

@@ -267,7 +267,8 @@ def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Float
     _compiled()
     begins, begins_y = (np.searchsorted(e[0], np.arange(n_groups + 1)) for e in (x, y))
     left, right = ((b, *map(np.ascontiguousarray, e[1:])) for b, e in ((begins, x), (begins_y, y)))
-    cuts = _cuts(begins)
+    pairs = int(np.diff(begins) @ np.diff(begins_y))  # a table of sums for each portion, where these are worth it
+    cuts = _cuts(begins, min(max(1, pairs // (4 * n_x * n_y)), PORTIONS))
     made = np.zeros((len(cuts), n_x, n_y))
     _each(lambda i: _products(*left, *right, *cuts[i], x is y, made[i]), range(len(cuts)))
     total: Floats = made.sum(axis=0)
@@ -278,9 +279,9 @@ def _weights(weight: Floats | None) -> Floats:
     return np.zeros(0) if weight is None else np.ascontiguousarray(weight)
 
 
-def _cuts(starts: Ints) -> list[tuple[int, int]]:
-    """Runs of groups with about as many rows each."""
-    return portions(starts, max(1, int(starts[-1]) // PORTIONS))
+def _cuts(starts: Ints, n: int = PORTIONS) -> list[tuple[int, int]]:
+    """About n runs of groups with about as many rows each."""
+    return portions(starts, max(1, -(-int(starts[-1]) // n)))
 
 
 def _each(work: Callable[[Any], None], over: Any) -> None:

@@ -271,8 +271,10 @@ def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Float
     cuts = _cuts(begins, min(max(1, pairs // (4 * n_x * n_y)), PORTIONS))
     made = np.zeros((len(cuts), n_x, n_y))
     _each(lambda i: _products(*left, *right, *cuts[i], x is y, made[i]), range(len(cuts)))
-    total: Floats = made.sum(axis=0)
-    return total + np.triu(total, 1).T if x is y else total
+    total: Floats = made[0] if len(made) == 1 else made.sum(axis=0)
+    for i in range(n_x if x is y else 0):  # summed above the diagonal only; in place, for these tables are large
+        total[i + 1 :, i] = total[i, i + 1 :]
+    return total
 
 
 def _weights(weight: Floats | None) -> Floats:

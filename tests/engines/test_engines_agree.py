@@ -257,7 +257,15 @@ def test_many_slices_in_processes(groups, monkeypatch):
     one = howsure.check(y, q, **asked)
     monkeypatch.setattr(slices, "MANY_SLICES", 4)
     monkeypatch.setattr(slices, "BLOCK", 2)
-    monkeypatch.setattr(SharedRows, "jobs", 3)
+    monkeypatch.setattr(shares, "cores", lambda: 3)
+    pools = []
+
+    class Pool(processes.Pool):
+        def __init__(self, *given, **more):
+            super().__init__(*given, **more)
+            pools.append(self)
+
+    monkeypatch.setattr(slices, "Pool", Pool)
     said = []
     many = howsure.check(y, q, **asked, progress=lambda *at: said.append(at))
     assert len(many.slices) == 11
@@ -265,7 +273,9 @@ def test_many_slices_in_processes(groups, monkeypatch):
     assert [s.calibration.to_dict() for s in many.slices] == [s.calibration.to_dict() for s in one.slices]
     assert (said[0][0], said[-1][0]) == (2, 11)
     assert said == sorted(said)
-    assert not [p for p in processes.STARTED if p.poll() is None]
+    (pool,) = pools
+    assert pool.started
+    assert all(p.poll() is not None for p in pool.started)
 
 
 def test_pieces_are_small_whatever_comes_last():

@@ -19,6 +19,7 @@ from howsure.kernels.grouping import one_of_many_pieces
 from howsure.kernels.threads import cores, memory_size
 
 RUN_ROWS = 1 << 14  # of a batch on disk
+JOB = (1 << 30) // 12  # bytes of the budget for each process beside this one: a twelfth of a GB, as of the memory bound
 SHARES = 1024  # into which keys are divided once there are too many records to hold
 
 
@@ -29,10 +30,9 @@ class SharedRows(Rows):
     of their share, so that a piece is read as a slice of every run.
     """
 
-    jobs = cores()
-
     def __init__(self, name: str, keying: Keying, chunks: Iterator[Chunk], budget: int, piece: int) -> None:
         self.name = name
+        self.jobs = max(1, min(cores(), budget // JOB))
         self._schema, self._piece = keying.schema, piece
         self._held: list[pa.RecordBatch] = []
         self._bytes, self._record = 0, 1

@@ -1,7 +1,7 @@
 """Worker processes: plain `python -c` commands that exchange lines of JSON with this one, and the progress of long work.
 
-Unlike `multiprocessing` this asks nothing of the caller's script (no `if __name__ == "__main__"`), and no pickles pass
-between processes. A worker ends when its input ends, so none outlives the command, however that ends.
+Unlike `multiprocessing` this asks nothing of the caller's script (no `if __name__ == "__main__"`), and what passes
+between processes is text. A worker ends when its input ends, so none outlives the command, however that ends.
 """
 
 import json

@@ -123,3 +123,8 @@ def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch):
     shown = terminal.getvalue()
     assert re.search(r"synthetic: (bin|sample) sizes, Beta\(0\.\d, 0\.\d\)", shown)
     assert shown.endswith("\x1b[2K")  # nothing of it stays
+
+
+def test_no_progress_where_stderr_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert run([*QUICK, "--out", str(tmp_path)]) == 0

@@ -175,8 +175,6 @@ def _ends_soon(heard: threading.Event) -> Iterator[None]:
                 handled = sys._current_exceptions().get(main.ident or 0)
                 if not heard.is_set() or re.search(f"KeyboardInterrupt|{INTERRUPTED}", repr(handled)):
                     _end()
-                if seconds == patience:  # swallowed by some library
-                    _thread.interrupt_main()
 
     watcher = threading.Thread(target=watch, name="howsure-interrupts", daemon=True)
     watcher.start()

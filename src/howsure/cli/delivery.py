@@ -169,7 +169,7 @@ def progress(what: str) -> Iterator[Progress]:
 
     The bar is there from the first call on.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total, at="": None
         return
     with ExitStack() as stack:
@@ -191,7 +191,13 @@ def progress(what: str) -> Iterator[Progress]:
 
         def moved(done: float, total: float | None, at: str = "") -> None:
             task = bar().tasks[0]
-            count = f"{done:.0%}" if isinstance(done, float) else f"{done:,}/{total:,}" if total else f"{done or '':,}"
+            count = (
+                f"{done:.0%}"
+                if isinstance(done, float)
+                else f"{done:,}/{total:,}"
+                if total
+                else f"{done:,}" * (done > 0)
+            )
             count += f" {task.speed:,.0f}/s" if task.speed and not isinstance(done, float) else ""
             bar().update(task.id, completed=done, total=total, description=at or what, count=count)
 

@@ -27,7 +27,8 @@ def read_tagged(
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     universal = {str(f): read_conllu(f) for f in files if format_of(f) == "conllu"}
     kinds = [d.columns for documents in universal.values() for d in documents]
-    default = "upos" if all("upos" in c and "xpos" not in c for c in kinds) else "xpos"
+    has_universal = all(str(f) in universal for f in files) and all("upos" in c and "xpos" not in c for c in kinds)
+    default = "upos" if has_universal else "xpos"
     documents = []
     for f in files:
         if str(f) in universal:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import pickle
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -331,7 +333,8 @@ class Analysis:
         """Of `n` slices, a few at a time: what is computed from a sketch stays with it. Threads may ask side by side."""
         with self._lock:
             self._total += n
-            if n >= MANY_SLICES and self._jobs > 1 and self._pool is None:
+            can_start = os.access(sys.executable or "", os.X_OK)  # not where Python is embedded
+            if n >= MANY_SLICES and self._jobs > 1 and can_start and self._pool is None:
                 self._pool = Pool("howsure.engines.slices:analyser", self._how, self._jobs, packed=_packed, lost=LOST)
         runner = self._pool or Here(partial(_analysed, *self._how))
         made: list[FoundSlice] = []

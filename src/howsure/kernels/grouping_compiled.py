@@ -268,7 +268,7 @@ def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Float
     begins, begins_y = (np.searchsorted(e[0], np.arange(n_groups + 1)) for e in (x, y))
     left, right = ((b, *map(np.ascontiguousarray, e[1:])) for b, e in ((begins, x), (begins_y, y)))
     pairs = int(np.diff(begins) @ np.diff(begins_y))  # a table of sums for each portion, where these are worth it
-    cuts = _cuts(begins, min(max(1, pairs // (4 * n_x * n_y)), PORTIONS))
+    cuts = _cuts(begins, min(max(1, pairs // max(1, 4 * n_x * n_y)), PORTIONS))
     made = np.zeros((len(cuts), n_x, n_y))
     _each(lambda i: _products(*left, *right, *cuts[i], x is y, made[i]), range(len(cuts)))
     total: Floats = made[0] if len(made) == 1 else made.sum(axis=0)

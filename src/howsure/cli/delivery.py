@@ -179,26 +179,19 @@ def progress(what: str) -> Iterator[Progress]:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[count]}"),
-                TimeRemainingColumn(),
-            )
+            texts = TextColumn("{task.description}"), TextColumn("{task.fields[count]}")
+            columns = texts[0], BarColumn(), texts[1], TimeRemainingColumn()
             shown = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
             shown.add_task(what, total=None, count="")
             return shown
 
         def moved(done: float, total: float | None, at: str = "") -> None:
             task = bar().tasks[0]
-            count = (
-                f"{done:.0%}"
-                if isinstance(done, float)
-                else f"{done:,}/{total:,}"
-                if total
-                else f"{done:,}" * (done > 0)
-            )
-            count += f" {task.speed:,.0f}/s" if task.speed and not isinstance(done, float) else ""
+            if isinstance(done, float):
+                count = f"{done:.0%}"
+            else:
+                count = f"{done:,}/{total:,}" if total else f"{done:,}" if done else ""
+                count += f" {task.speed:,.0f}/s" if task.speed else ""
             bar().update(task.id, completed=done, total=total, description=at or what, count=count)
 
         yield moved

@@ -21,19 +21,20 @@ def read_tagged(
     """Documents of one or more files, each with its tags in the column "tag".
 
     The format follows the suffix (`.conllu`, `.pos`) or else the first lines. `column` is what to read as tags: of
-    CoNLL-U "xpos" (the default; "upos" where no document has it), "upos", … or "entity" (types of the outermost mentions as B-, I-, O); of columns its
-    number from 1, by default the last. Without `need_tags` a file of words alone will do.
+    CoNLL-U "xpos" (the default; "upos" where no document has it), "upos", … or "entity" (types of the outermost
+    mentions as B-, I-, O); of columns its number from 1, by default the last. Without `need_tags` a file of words alone will do.
     """
     files = [paths] if isinstance(paths, str | Path) else list(paths)
-    universal = {str(f): read_conllu(f) for f in files if format_of(f) == "conllu"}
-    kinds = [d.columns for documents in universal.values() for d in documents]
-    has_universal = all(str(f) in universal for f in files) and all("upos" in c and "xpos" not in c for c in kinds)
-    default = "upos" if has_universal else "xpos"
+    kinds = [format_of(f) for f in files]
+    read = [read_conllu(f) if kind == "conllu" else [] for f, kind in zip(files, kinds, strict=True)]
+    is_universal = set(kinds) == {"conllu"} and all(
+        "upos" in d.columns and "xpos" not in d.columns for r in read for d in r
+    )
     documents = []
-    for f in files:
-        if str(f) in universal:
-            documents += _tagged(f, universal[str(f)], column or default, need_tags)
-        elif format_of(f) == "penn":
+    for f, kind, found in zip(files, kinds, read, strict=True):
+        if kind == "conllu":
+            documents += _tagged(f, found, column or ("upos" if is_universal else "xpos"), need_tags)
+        elif kind == "penn":
             if column is not None:
                 raise InputError(f"{f}: a Penn .pos file has one kind of tags; leave the column out.")
             documents.append(read_penn(f))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import islice
+from itertools import chain, repeat
 from operator import add
 from typing import Any
 
@@ -35,7 +35,7 @@ STEP = 250_000  # rows taken at a time
 COMPACT_FROM = 1_000_000  # pending rows
 FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
 LARGE_FROM, MOST_LARGE = 10_000, 64  # pending rows of a slice that gets a table of its own; and how many may
-MANY_SLICES, BLOCK = 200, 25  # from which on processes share them; and how many a task has
+MANY_SLICES = 200  # from which on processes share them
 LOST = "a process that analysed slices ended too early: most likely the memory ran out."
 TABLE = 6 << 20  # bytes of such a table
 _FLAT = np.zeros((0, 2, 4), np.int64)
@@ -330,7 +330,7 @@ class Analysis:
         return Analysis, self._how  # in a process that is one of many
 
     def found(self, named: Iterator[tuple[str, Sketch | GroupedRows]], n: int) -> list[FoundSlice]:
-        """Of `n` slices, a few at a time: what is computed from a sketch stays with it. Threads may ask side by side."""
+        """Of `n` slices, one at a time: what is computed from a sketch stays with it. Threads may ask side by side."""
         with self._lock:
             self._total += n
             can_start = os.access(sys.executable or "", os.X_OK)  # not where Python is embedded
@@ -339,15 +339,13 @@ class Analysis:
         runner = self._pool or Here(partial(_analysed, *self._how))
         made: list[FoundSlice] = []
         waiting: deque[Future[Any]] = deque()
-        while (block := list(islice(named, BLOCK))) or waiting:
-            if block:
-                waiting.append(runner.submit(block))
-            if not block or len(waiting) > runner.in_flight:
+        for one in chain(named, repeat(None, runner.in_flight)):  # in the end nothing more than what is waited for
+            waiting.extend([] if one is None else [runner.submit(one)])
+            if waiting and (one is None or len(waiting) > runner.in_flight):
                 got = waiting.popleft().result()
-                got = _unpacked(got) if isinstance(runner, Pool) else got
-                made += got
+                made.append(_unpacked(got) if isinstance(runner, Pool) else got)
                 with self._lock:
-                    self._done += len(got)
+                    self._done += 1
                     if self._progress is not None and self._total >= MANY_SLICES:
                         self._progress(self._done, self._total)
         return made
@@ -358,22 +356,17 @@ class Analysis:
             self._pool.close()
 
 
-def _analysed(
-    bins: int | str | None, level: float, named: Iterable[tuple[str, Sketch | GroupedRows]]
-) -> list[FoundSlice]:
-    found = []
-    for name, rows in named:
-        if isinstance(rows, Sketch):
-            sketch, clusters = rows, None
-        else:
-            y, q, groups, weight = rows
-            builder = SketchBuilder()
-            builder.add(y, q, weight)
-            sketch = builder.finish()
-            clusters = cluster_rows(sketch, y, q, groups, bins, level, weight)
-        made = analyse(sketch, bins=bins, confidence_level=level, clusters=clusters)
-        found.append(FoundSlice.of(name, made))
-    return found
+def _analysed(bins: int | str | None, level: float, named: tuple[str, Sketch | GroupedRows]) -> FoundSlice:
+    name, rows = named
+    if isinstance(rows, Sketch):
+        sketch, clusters = rows, None
+    else:
+        y, q, groups, weight = rows
+        builder = SketchBuilder()
+        builder.add(y, q, weight)
+        sketch = builder.finish()
+        clusters = cluster_rows(sketch, y, q, groups, bins, level, weight)
+    return FoundSlice.of(name, analyse(sketch, bins=bins, confidence_level=level, clusters=clusters))
 
 
 def analyser(how: list[Any]) -> Callable[[str], str]:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -83,17 +84,16 @@ def best_bin_size(sketch: Sketch) -> int:
     Leaving row i out of its bin moves the bin mean so that its residual grows by n_b / (n_b - 1); hence the risk
     is Σ_b n_b p_b (1 - p_b) (n_b / (n_b - 1))² / N, without a loop over rows.
     """
-    best, best_risk = sketch.n, np.inf
-    before = np.concatenate([[0], np.cumsum(sketch.size)])
-    positive = np.concatenate([[0], np.cumsum(sketch.counts[:, 1])])
+    best, best_risk = sketch.n, inf
+    ones = np.cumsum(sketch.counts[:, 1])
     for wanted in range(1, min(MOST_DRAWN, sketch.n) + 1):
         target = -(-sketch.n // wanted)
-        edges = np.append(equal_mass_starts(sketch.ends, target), len(sketch.size))
-        n = np.diff(before[edges]).astype(np.float64)
-        if n.min() < 2:
-            continue
-        p = np.diff(positive[edges]) / n
-        risk = float(np.sum(n * p * (1.0 - p) * (n / (n - 1.0)) ** 2))
+        last = np.append(equal_mass_starts(sketch.ends, target)[1:], len(sketch.size)) - 1  # cells of the bins
+        risk, taken, before = 0.0, 0, 0
+        for at, upto in zip(last.tolist(), ones[last].tolist(), strict=True):
+            n, k = sketch.ends[at] - taken, upto - before
+            risk += k * (n - k) * n / (n - 1) ** 2 if n > 1 else inf
+            taken, before = sketch.ends[at], upto
         if risk < best_risk * (1.0 - 1e-12):
             best, best_risk = target, risk
     return best

@@ -35,24 +35,36 @@ def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | Non
     observed = np.add.reduceat(sketch.counts[:, 1], starts)
     first = np.searchsorted(starts, bins.starts)
     for simulations in (FEW, min(max(DRAWS // len(n), 2 * FEW), MANY)):
-        drawn = np.random.default_rng(SEED).binomial(n, q, (simulations, len(n)))
-        ones = np.concatenate([observed[None, :], drawn])
-        e = ones - n * q
-        total = e @ x.T
-        square = np.add.reduceat(ones * (1.0 - 2.0 * q) + n * q * q, first, axis=1)  # Σe²
-        excess = np.sum((np.add.reduceat(e, first, axis=1) ** 2 - square) / (bins.n - 1.0), axis=1)
-        p_excess, p_score = _tails(excess), _tails(np.sum(total @ inverse * total, axis=1))
-        p_slope = float(_tails(np.abs(total[:, 1]))[0])
-        p = float(_tails(-combined_p_value(p_excess, p_score))[0])
+        ones = np.column_stack([observed, _drawn(n, q, simulations)])  # lots down, the observed labels first
+        e = ones - (n * q)[:, None]
+        total = x @ e
+        square = np.add.reduceat(ones * (1.0 - 2.0 * q)[:, None] + (n * q * q)[:, None], first)  # Σe²
+        excess = np.sum((np.add.reduceat(e, first) ** 2 - square) / (bins.n - 1.0)[:, None], axis=0)
+        p_excess, p_score = _tails(excess), _tails(np.sum(inverse @ total * total, axis=0))
+        p = _tail(-combined_p_value(p_excess, p_score))
         if p > CLEAR:
             break
     p_score_observed = float(p_score[0])
     if p_score_observed * (simulations + 1) <= REACH:
-        p_score_observed = min(
-            p_score_observed, _tail_bound(n, q, inverse @ total[0] @ x, total[0] @ inverse @ total[0])
-        )
+        seen = total[:, 0]
+        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, seen @ inverse @ seen))
         p = min(p, float(combined_p_value(p_excess[0], np.array(p_score_observed))))
-    return p, float(p_excess[0]), p_score_observed, p_slope, *_path_p_values(e)
+    return p, float(p_excess[0]), p_score_observed, _tail(np.abs(total[1])), *_path_p_values(e)
+
+
+def _drawn(n: Ints, q: Floats, simulations: int) -> Floats:
+    """Binomial(n, q) numbers of ones, a row for each lot: where uniform numbers fall in a table of the law."""
+    mean = n * q
+    far = 9.0 * np.sqrt(mean * (1.0 - q)) + 40.0  # by Bernstein's inequality less than 1e-16 lies beyond
+    low, high = np.maximum(np.floor(mean - far), 0.0), np.minimum(np.ceil(mean + far), n)
+    sizes = (high - low).astype(np.int64)
+    lot = np.repeat(np.arange(len(n)), sizes)
+    k = low[lot] + np.arange(len(lot)) - (np.cumsum(sizes) - sizes)[lot]  # the last one is what is left
+    law = np.split(special.betainc(n[lot] - k, k + 1.0, 1.0 - q[lot]), np.cumsum(sizes)[:-1])  # P(at most k)
+    made = np.random.default_rng(SEED).random((len(n), simulations))
+    for row, start, table in zip(made, low.tolist(), law, strict=True):
+        row[:] = start + np.searchsorted(table, row, side="right")
+    return made
 
 
 def few_steps_p_values(sketch: Sketch) -> tuple[float, float]:
@@ -62,15 +74,18 @@ def few_steps_p_values(sketch: Sketch) -> tuple[float, float]:
     n = np.add.reduceat(sketch.size, starts)
     q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
     observed = np.add.reduceat(sketch.sum_e, starts)
-    drawn = np.random.default_rng(SEED).normal(size=(PATHS, len(n))) * np.sqrt(n * q * (1.0 - q))
-    return _path_p_values(np.concatenate([observed[None, :], drawn]))
+    drawn = np.random.default_rng(SEED).normal(size=(len(n), PATHS)) * np.sqrt(n * q * (1.0 - q))[:, None]
+    return _path_p_values(np.column_stack([observed, drawn]))
 
 
 def _path_p_values(e: Floats) -> tuple[float, float]:
-    """Of the furthest point and the range of the first path, by rank among all; a row holds the steps of a path."""
-    path = np.cumsum(e, axis=1)
-    high, low = np.maximum(path.max(axis=1), 0.0), np.minimum(path.min(axis=1), 0.0)
-    return float(_tails(np.maximum(high, -low))[0]), float(_tails(high - low)[0])
+    """Of the furthest point and the range of the first path, by rank among all; a column holds the steps of a path."""
+    at, high, low = np.zeros((3, e.shape[1]))
+    for step in e:
+        at += step
+        np.maximum(high, at, out=high)
+        np.minimum(low, at, out=low)
+    return _tail(np.maximum(high, -low)), _tail(high - low)
 
 
 def _lots(sketch: Sketch, bins: BinSums) -> Ints:
@@ -82,8 +97,16 @@ def _lots(sketch: Sketch, bins: BinSums) -> Ints:
 
 def _tails(x: Floats) -> Floats:
     """For each value the share of all that are as large; differences at rounding level count as 0."""
-    least = np.searchsorted(np.sort(x), x - 1e-9 * np.abs(x), side="left")
-    return (len(x) - least) / len(x)
+    order = np.argsort(x)
+    ordered = x[order]
+    made = np.empty(len(x))
+    made[order] = 1.0 - np.searchsorted(ordered, ordered - 1e-9 * np.abs(ordered), side="left") / len(x)
+    return made
+
+
+def _tail(x: Floats) -> float:
+    """The same of the first value."""
+    return float(np.mean(x >= x[0] - 1e-9 * abs(x[0])))
 
 
 def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:

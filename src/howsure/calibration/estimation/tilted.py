@@ -81,12 +81,15 @@ def _mean_interval(
     step = float(np.abs(c).max())
     if step == 0.0:  # all q are 1/2: the score does not depend on the labels
         return value, value
-    along = c / step
+    along, zero = c / step, f0 - value
+    one = zero + c
+    # Moments about `value`, linear in p: of rows with y = 0 throughout, and what y = 1 adds.
+    powers = design.weight * np.stack([zero, zero**2, zero**3])
+    base, more = powers.sum(axis=1), design.weight * np.stack([one, one**2, one**3]) - powers
 
     def law(t: float) -> Law:
-        p = _expit(design.logit + t * along)
-        mean = float(design.weight @ (f0 + p * c))
-        return Law(mean, *_moments(design.weight, p, f0 - mean, f0 + c - mean))
+        mean, second, third = (base + more @ _expit(design.logit + t * along)).tolist()
+        return Law(value + mean, max(second - mean**2, 0.0), third - 3.0 * mean * second + 2.0 * mean**3)
 
     return _inverted(law, design.n, step, value, variance, level)
 

@@ -33,13 +33,14 @@ def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | Non
     if rank == 0:
         return None
     observed = np.add.reduceat(sketch.counts[:, 1], starts)
-    first = np.searchsorted(starts, bins.starts)
+    bin_of = np.searchsorted(bins.starts, starts, side="right") - 1
+    joined = (bin_of == np.arange(len(bins.n))[:, None]).astype(np.float64)  # sums over the lots of each bin
     for simulations in (FEW, min(max(DRAWS // len(n), 2 * FEW), MANY)):
         ones = np.column_stack([observed, _drawn(n, q, simulations)])  # lots down, the observed labels first
         e = ones - (n * q)[:, None]
         total = x @ e
-        square = np.add.reduceat(ones * (1.0 - 2.0 * q)[:, None] + (n * q * q)[:, None], first)  # Σe²
-        excess = np.sum((np.add.reduceat(e, first) ** 2 - square) / (bins.n - 1.0)[:, None], axis=0)
+        square = joined * x[1] @ ones + joined @ (n * q * q)[:, None]  # Σe²
+        excess = 1.0 / (bins.n - 1.0) @ ((joined @ e) ** 2 - square)
         p_excess, p_score = _tails(excess), _tails(np.sum(inverse @ total * total, axis=0))
         p = _tail(-combined_p_value(p_excess, p_score))
         if p > CLEAR:

@@ -1,6 +1,6 @@
 """`howsure check` beside NumPy, the peers and DuckDB, in one run: best of three, as ratios.
 
-    make bench                     (about 5 minutes and 3 GB of memory and disk)
+    make bench                     (about 12 minutes, 4 GB of memory and disk)
     python bench/speed/check_speed.py --small     (a hundredth of the rows)
 
 Peers: scikit-learn's quantile calibration curve, relplot's smooth calibration, model-diagnostics' isotonic
@@ -11,24 +11,11 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-
-
-def best_of(times, f):
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        f()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
-
-
-def row(name, ours, theirs, wanted, holds):
-    print(f"{name:<58} {ours:>9.3f} s {theirs:>9.3f} s  {wanted:<12} {'yes' if holds else 'NO'}", flush=True)
+from goals import best_of, heading, row
 
 
 def peak():
@@ -50,18 +37,17 @@ def in_memory(n):
     howsure.check(y_true[: n // 10], y_prob[: n // 10])
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of making the sample
     before = peak()
-    ours = best_of(3, lambda: howsure.check(y_true, y_prob))
+    ours = best_of(1, lambda: howsure.check(y_true, y_prob))
     extra = peak() - before
-    sort = best_of(3, lambda: np.sort(y_prob))
-    print(f"\nn = {n:,} in memory{'howsure':>45} {'other':>11}  wanted       holds")
-    sums = best_of(3, lambda: np.sum(y_prob) + np.sum(y_true))
-    row(f"np.sort(y_prob): ratio {ours / sort:.3f}", ours, sort, "<= 0.25", ours <= 0.25 * sort)
-    row(f"np.sum(y_prob) + np.sum(y_true): ratio {ours / sums:.1f}", ours, sums, "<= 3 x", ours <= 3 * sums)
-    print(f"{'extra memory of check':<58} {extra:>8.0f} MB {'':>11}  <= 64 MB     {'yes' if extra <= 64 else 'NO'}")
+    heading(f"n = {n:,} in memory")
+    again, sums = best_of(7, lambda: howsure.check(y_true, y_prob), lambda: np.sum(y_prob) + np.sum(y_true))
+    ours = min(ours, again)
+    row("bool labels; np.sum(y_prob) + np.sum(y_true)", ours, sums, at_most=3)
     labels = y_true.astype(np.int64)
     for name, probs in (("int64 labels", y_prob), ("int64 labels, float32", y_prob.astype(np.float32))):
-        ours = best_of(3, lambda probs=probs: howsure.check(labels, probs))
-        print(f"{f'  the same with {name}: ratio to np.sort {ours / sort:.3f}':<58} {ours:>9.3f} s")
+        row(f"{name}; the same sums", best_of(5, lambda probs=probs: howsure.check(labels, probs)), sums, at_most=3)
+    row("bool labels; np.sort(y_prob)", ours, best_of(3, lambda: np.sort(y_prob)), at_most=0.25)
+    row("extra memory of check", extra, at_most=64, unit="MB")
 
 
 def grouped(n, n_groups):
@@ -75,20 +61,40 @@ def grouped(n, n_groups):
     rng = np.random.default_rng(1)
     groups = rng.integers(0, n_groups, n)
     tags = np.array([f"tag {i}" for i in range(12)])[rng.integers(0, 12, n)]
-    print(f"\nn = {n:,}, {n_groups:,} documents in random order")
-    theirs = best_of(3, lambda: np.argsort(groups))
-    ours = best_of(3, lambda: howsure.check(y_true, y_prob, groups=groups))
-    row(f"np.argsort(groups): ratio {ours / theirs:.1f}", ours, theirs, "<= 3 x", ours <= 3 * theirs)
+    heading(f"n = {n:,}, {n_groups:,} documents in random order")
+    timed = best_of(3, lambda: howsure.check(y_true, y_prob, groups=groups), lambda: np.argsort(groups))
+    row("in memory; np.argsort(groups)", *timed, at_most=3)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.parquet"
         pq.write_table(pa.table({"q": y_prob, "y": y_true.astype(np.int8), "doc": groups, "tag": tags}), path)
         command = [sys.executable, "-m", "howsure", "check", str(path), "--prob", "q", "--true", "y"]
         for more in ([], ["--by", "tag"]):
-            plain = best_of(3, lambda more=more: subprocess.run([*command, *more], capture_output=True, check=True))
             clustered = [*command, *more, "--groups", "doc"]
-            ours = best_of(3, lambda clustered=clustered: subprocess.run(clustered, capture_output=True, check=True))
-            name = f"the command {' '.join(more)} without groups, Parquet: ratio {ours / plain:.1f}".replace("  ", " ")
-            row(name, ours, plain, "<= 3 x", ours <= 3 * plain)
+            timed = best_of(
+                3,
+                *(
+                    lambda c=c: subprocess.run(c, capture_output=True, check=True)
+                    for c in (clustered, [*command, *more])
+                ),
+            )
+            row(f"{' '.join(['command on Parquet', *more])}; without --groups", *timed, at_most=3)
+
+
+def many(rows, n_documents, n_slices):
+    """Files within 1 GB, each run in a process of its own: documents, then slices of a hundred rows."""
+    from scale import LIMIT, make, measured, source
+
+    engine = {"kind": "files", "memory": LIMIT}
+    with tempfile.TemporaryDirectory() as temporary:
+        make(Path(temporary), rows, n_slices)
+        heading(f"files, {LIMIT}")
+        for what, n, options, goal in (
+            (f"{n_documents:,} documents", rows, {"groups": "doc"}, 163 / 4),
+            (f"{n_slices:,} slices", 100 * n_slices, {"by": "slice"}, 454 / 4),
+        ):
+            made = measured(source(Path(temporary), n), engine, options)
+            row(f"{what} in {n:,} rows", made["seconds"], at_most=goal)
+            row("  peak memory", made["peak"] / 1e9, at_most=1, unit="GB")
 
 
 def beside_peers(n):
@@ -98,10 +104,9 @@ def beside_peers(n):
     labels = y_true.astype(np.int64)
     howsure.check(labels, y_prob)
     ours = best_of(3, lambda: howsure.check(labels, y_prob))
-    print(f"\nn = {n:,}, equal-mass or isotonic analysis")
+    heading(f"n = {n:,}, equal-mass or isotonic analysis")
     for name, f in peers(labels, y_prob):
-        theirs = best_of(3, f)
-        row(f"{name}: {theirs / ours:.0f} x", ours, theirs, ">= 8 x", theirs >= 8 * ours)
+        row(name, ours, best_of(3, f), at_least=8)
 
 
 def peers(y_true, y_prob):
@@ -132,7 +137,7 @@ def intervals(n):
     mpl.use("Agg")
     y_true, y_prob = sample(n)
     labels = y_true.astype(np.int64)
-    print(f"\nn = {n:,}, error with an interval")
+    heading(f"n = {n:,}, error with an interval")
     ours = best_of(3, lambda: howsure.check(labels, y_prob))
     for name, f in (
         ("relplot diagram, 200 bootstraps", lambda: relplot.prepare_rel_diagram(y_prob, labels, num_bootstrap=200)),
@@ -141,16 +146,14 @@ def intervals(n):
             lambda: plot_reliability_diagram(labels, y_prob, n_bootstrap=100),
         ),
     ):
-        theirs = best_of(1, f)
-        row(f"{name}: {theirs / ours:.0f} x", ours, theirs, ">= 100 x", theirs >= 100 * ours)
+        row(name, ours, best_of(1, f), at_least=100)
     for size in (10**3, 10**5, 10**6, 10**7):
         sketch = sketched_arrays(*sample(size))
         _ = sketch.sum_ee, sketch.mean_q, sketch.spread_q, sketch.log_loss  # what any analysis needs
         added = best_of(3, lambda sketch=sketch: _independent(sketch, 0.95))
         whole = best_of(3, lambda sketch=sketch: analyse(sketch, rng=np.random.default_rng(0)))
-        label = f"intervals and tests once the sketch is there, n = {size:,}"
-        said = f"<= 50 ms     {'yes' if added <= 0.05 else 'NO'}   (whole analysis {1000 * whole:.0f} ms)"
-        print(f"{label:<58} {1000 * added:>8.0f} ms {'':>11}  {said}")
+        row(f"intervals and tests once the sketch is there, n = {size:,}", 1000 * added, at_most=50, unit="ms")
+        row("  the whole analysis", 1000 * whole, unit="ms")
 
 
 def parquet(n):
@@ -177,23 +180,16 @@ def parquet(n):
         )
         out = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
         ours, memory = map(float, out.stdout.split())
-        print(f"\nn = {n:,}, Parquet file")
-        row(
-            f"DuckDB select sum(q), sum(y): ratio {ours / theirs:.2f}",
-            ours,
-            theirs,
-            "<= 3 x",
-            ours <= 3 * theirs,
-        )
-        print(f"{'peak memory':<58} {memory:>8.0f} MB {'':>11}  <= 1000 MB   {'yes' if memory <= 1000 else 'NO'}")
+        heading(f"n = {n:,}, Parquet file")
+        row("DuckDB select sum(q), sum(y)", ours, theirs, at_most=3)
+        row("peak memory", memory, at_most=1000, unit="MB")
 
 
 def start_up():
-    def cost(*arguments):
-        command = [sys.executable, *arguments]
-        return best_of(5, lambda: subprocess.run(command, capture_output=True, check=True))
+    def cost(arguments):
+        return lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
 
-    print(f"\nstart-up, whole commands{'howsure':>45} {'other':>11}  wanted       holds")
+    heading("start-up, whole commands")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.csv"
         y_true, y_prob = sample(1000)
@@ -206,8 +202,7 @@ def start_up():
             ("the same with --html", (*check, "--html", str(Path(folder) / "report.html")), "duckdb", 6),
             ("check(y, q) of 1,000 rows", ("-c", arrays), "numpy, scipy.special", 3),
         ):
-            own, theirs = cost(*ours), cost("-c", f"import {other}")
-            row(f"{name}; import {other}: ratio {own / theirs:.1f}", own, theirs, f"<= {most} x", own <= most * theirs)
+            row(f"{name}; import {other}", *best_of(9, cost(ours), cost(("-c", f"import {other}"))), at_most=most)
 
 
 if __name__ == "__main__":
@@ -219,5 +214,6 @@ if __name__ == "__main__":
     in_memory(10**8 // scale)
     parquet(10**8 // scale)
     grouped(6 * 10**6 // scale, 40_000 // scale)
+    many(10**8 // scale, 10**7 // scale, 10**5 // scale)
     beside_peers(10**7 // scale)
     intervals(10**6 // scale)

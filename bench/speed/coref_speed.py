@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+from goals import heading, row, taken_by
 
 from howsure.corpora.document import Document
 from howsure.exploring.blocks import coref_path
@@ -28,12 +29,6 @@ def posterior(n, spread=3.0):
     return AntecedentPosterior.from_scores(spread * rng.normal(size=(n, n)), rng.normal(size=n) * 2 + 2 * spread)
 
 
-def timed(work):
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def exact(p):
     p._pairs = None
     p.pairs()
@@ -46,11 +41,10 @@ def sampled(p):
 def compare(n, asked):
     p = posterior(n)
     exact(p), sampled(p)  # compiled before the clock starts
-    pairs = [(timed(lambda: exact(p)), timed(lambda: sampled(p))) for _ in range(ROUNDS)]
+    pairs = [(taken_by(lambda: exact(p)), taken_by(lambda: sampled(p))) for _ in range(ROUNDS)]
     a, b = min(x for x, _ in pairs), min(y for _, y in pairs)
     off = np.abs(pair_frequencies(p.samples(1000)) - p.pairs()).max()
-    print(f"N = {n:>5,}: exact {1e3 * a:8.2f} ms, 1,000 samples {1e3 * b:8.2f} ms (off by up to {off:.3f}): "
-          f"{b / a:5.1f} × faster (asked: {asked})", flush=True)  # fmt: skip
+    row(f"N = {n:,}, exact pairs; 1,000 samples, off by up to {off:.3f}", 1e3 * a, 1e3 * b, at_least=asked, unit="ms")
 
 
 def document(n):
@@ -89,12 +83,10 @@ def resolve():
     walls, cpus = [], []
     for _ in range(5):
         cpu = time.process_time()
-        walls.append(timed(work))
+        walls.append(taken_by(work))
         cpus.append(time.process_time() - cpu)
-    print(
-        "a document of 1,000 mentions, mentions found, features, exact pairs and clustering: "
-        f"{min(walls):.2f} s ({min(cpus):.2f} s of CPU; asked: under 1)"
-    )
+    row("a document of 1,000 mentions, features to exact clustering", min(walls), at_most=1)
+    row("  processor time", min(cpus))
 
 
 MEMORY = """
@@ -110,16 +102,18 @@ start = time.perf_counter()
 p.pairs()
 took = time.perf_counter() - start
 p.samples(100); p.best(); p.singletons(); p.n_entities()
-print(f"N = 5,000: exact pairs in {took:.1f} s, 100 samples, best, singletons, number of entities: "
-      f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB (asked: under 1)")
+print(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 """
 
 
 def main():
-    compare(200, "≥ 5")
-    compare(1000, "≥ 2")
+    heading("coreference")
+    compare(200, 5)
+    compare(1000, 2)
     resolve()
-    subprocess.run([sys.executable, "-c", MEMORY], check=True)
+    out = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True).stdout.split()
+    row("N = 5,000, exact pairs", float(out[0]))
+    row("  peak memory, with 100 samples, best, number of entities", float(out[1]), at_most=1, unit="GB")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ resamples of it are timed and scaled.
 import time
 
 import numpy as np
+from goals import heading, row
 
 from howsure.evaluation.contests.contrast import contrast
 from howsure.evaluation.contests.significance import paired_bootstrap, permutation
@@ -77,16 +78,12 @@ def main():
         for i, (_, _, f) in enumerate(cases):
             best[i] = np.minimum(best[i], timed(f))
         best_loop = np.minimum(best_loop, timed(slow) * B / 20)
-    print(f"paired bootstrap, B = {B:,}, n = {N:,}\n")
-    print(f"  {'':<42} {'clock':>12} {'processor':>12}")
+    heading(f"paired bootstrap, B = {B:,}, n = {N:,}")
     for (name, wanted, _), (clock, used) in zip(cases, 1000 * best, strict=True):
-        asked = "" if wanted is None else f"  (at most {wanted} ms: {'yes' if clock <= wanted else 'NO'})"
-        print(f"  {name:<42} {clock:>9.1f} ms {used:>9.1f} ms{asked}")
-    print(
-        f"  {'NumPy loop, Δaccuracy (scaled from 20)':<42} {1000 * best_loop[0]:>9.0f} ms {1000 * best_loop[1]:>9.0f} ms"
-    )
-    ratio = best_loop / best[0]
-    print(f"  ratio, Δaccuracy: {ratio[0]:,.0f} times by the clock, {ratio[1]:,.0f} by the processor (at least 1,000)")
+        row(name, clock, at_most=wanted, unit="ms")
+        row("  processor time", used, unit="ms")
+    for name, mine, other in zip(("", ", processor time"), best[0], best_loop, strict=True):
+        row(f"Δaccuracy{name}; NumPy loop (scaled from 20)", mine, other, at_least=1000)
 
 
 if __name__ == "__main__":

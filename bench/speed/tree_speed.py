@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from goals import heading, row
 
 from howsure.corpora.bracketed import BracketedTree, read_bracketed
 from howsure.corpora.conllu import read_conllu
@@ -95,6 +96,7 @@ def timed(work, given) -> tuple[float, list]:
 def arcs(most: int | None) -> None:
     rng = np.random.default_rng(1)
     given = [rng.normal(size=(n + 1, n)) * 3.0 for n in lengths()[:most]]
+    heading("marginals of arcs; processor time")
     for name, peer, projective in (("non-projective", matrix_tree, False), ("projective", eisner, True)):
         summed(given[0], projective)  # compiled before the clock starts
         summed(np.zeros((41, 40)), projective)
@@ -104,10 +106,7 @@ def arcs(most: int | None) -> None:
             b, other = timed(peer, given)
             ours.append(a), theirs.append(b)
         off = max(float(np.abs(x - y).max()) for x, y in zip(mine, other, strict=True))
-        ratio = min(theirs) / min(ours)
-        print(
-            f"{name}: {len(given):,} sentences, howsure {min(ours):.3f} s, NumPy {min(theirs):.3f} s: {ratio:.1f} ×; largest difference {off:.1e}"
-        )
+        row(f"{name}, {len(given):,} sentences, off by {off:.1e}; NumPy", min(ours), min(theirs), at_least=1)
 
 
 def treebank() -> list[BracketedTree]:
@@ -140,6 +139,7 @@ def grammar(n_trees: int, sizes: tuple[int, ...]) -> None:
     leaves: dict[str, list[int]] = {}
     for i, t in enumerate(g.tags):
         leaves.setdefault(t, []).append(i)
+    heading(f"a grammar of {len(g.weight):,} rules; processor time")
     for size in sizes:
         tree = min(known, key=lambda t: abs(len(t) - size))
         words = [(np.array(leaves[t], np.int32), np.zeros(len(leaves[t]))) for t in tree.tags]
@@ -149,10 +149,8 @@ def grammar(n_trees: int, sizes: tuple[int, ...]) -> None:
         mine = ConstituentPosterior(g, words)
         best = float(mine._filled(most=True).top.max())
         off = abs(best - np.log(found[0].prob())) if found[0] is not None else float("nan")
-        print(
-            f"grammar of {len(g.weight):,} rules, {len(tree)} words: howsure, all marginals {ours / ROUNDS:.4f} s; "
-            f"NLTK, best tree {theirs:.1f} s: {theirs * ROUNDS / ours:.0f} ×; log P of the best tree differs by {off:.1e}"
-        )
+        what = f"{len(tree)} words, all marginals; NLTK's best tree, log P off by {off:.1e}"
+        row(what, ours / ROUNDS, theirs, at_least=1)
 
 
 if __name__ == "__main__":

@@ -342,7 +342,7 @@ class _CompiledState:
     ) -> None:
         w = _NO_WEIGHT if weight is None else weight
         quick = self._slots is None and self._widths is None and weight is None and scale in (None, "probability")
-        if not (quick and q.dtype == np.float64 and q.flags.c_contiguous):
+        if not (quick and q.dtype in (np.float64, np.float32) and q.flags.c_contiguous):
             q, quick = _validate.probabilities(q, origin, scale=scale), False
         if self._widths is not None:
             self._kernels.fill_widths(q, y, w, self._widths)

@@ -86,7 +86,9 @@ def fill_packed(q, y, packed):
             u = 0 if tiny else bits & _OFFSET_MASK
             cell = np.int64(m > 0.0) if tiny else cell
             cell = N_CELLS - 1 - cell if x > 0.5 else cell
-            slot = cell + (N_CELLS if labels[k] else 0)  # in the tails one label is rare: apart, it leaves the cache alone
+            slot = cell + (
+                N_CELLS if labels[k] else 0
+            )  # in the tails one label is rare: apart, it leaves the cache alone
             tail |= slot == N_CELLS + 1
             v = np.uint32((u + _ROUND) >> SQUARE_SHIFT)  # so that v^2 is a product of 32 bits by 32
             slots[k] = slot
@@ -113,7 +115,7 @@ def unpack(packed, table):
             if word:
                 u = packed[slot, 0]
                 to = 2 * cell + label
-                table[to, COUNT] += word >> COUNT_SHIFT
+                table[to, COUNT] += np.int64(np.uint64(word) >> np.uint64(COUNT_SHIFT))  # the sign is a bit of it
                 table[to, HIGH] += u >> LOW_BITS
                 table[to, LOW] += u & _LOW_MASK
                 table[to, SQUARE] += word & ((1 << COUNT_SHIFT) - 1)

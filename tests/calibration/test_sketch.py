@@ -98,6 +98,30 @@ def test_numpy_and_numba_make_the_same_bits(monkeypatch):
         assert np.array_equal(a.widths, b.widths)
 
 
+@pytest.mark.parametrize("shape", ["spread", "crowded"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("labels", [np.bool_, np.int16, np.int64])
+def test_packed_sums_are_those_of_the_distinct_values(shape, kind, labels, monkeypatch):
+    """A cell of the packed table takes more than 2^19 rows, which sets the sign of its count, and then is full."""
+    rng = np.random.default_rng(5)
+    if shape == "spread":
+        q = np.concatenate([rng.beta(0.05, 0.5, 30_000), EXTREMES, np.nextafter(EXTREMES, 0.5), -np.zeros(1)])
+    else:
+        q = np.concatenate([rng.random(1000), np.full(1_300_000, 0.3), np.full(700_000, 2.0**-53), rng.random(1000)])
+    q = q.astype(kind)
+    y = (rng.random(len(q)) < np.maximum(q, 0.1)) | (q < 1e-10)
+    monkeypatch.setattr(module, "EXACT_LIMIT", 0)
+    monkeypatch.setattr(module, "COMPILE_FROM", 0)
+    builder = SketchBuilder()
+    for first in range(0, len(q), 1 << 17):  # uneven blocks at the end of each
+        builder.add(y[first : first + (1 << 17) - 5].astype(labels), q[first : first + (1 << 17) - 5])
+    taken = np.arange(len(q)) % (1 << 17) < (1 << 17) - 5
+    wanted = Sketch(
+        True, *cells.distinct(q[taken].astype(np.float64), y[taken].view(np.uint8), None), np.zeros((0, 2, 4), np.int64)
+    ).collapsed()
+    assert builder.finish() == wanted
+
+
 def test_few_distinct_values_stay_exact_at_any_size(monkeypatch):
     monkeypatch.setattr(module, "COMPILE_FROM", 1000)
     rng = np.random.default_rng(2)

@@ -27,6 +27,7 @@ COMPILE_FROM = 1_000_000  # rows; below this NumPy is done before Numba would be
 LOADED_FROM = 100_000  # once it is loaded, it is faster from here
 
 _HASH_SLOTS = 1 << 18
+_HALF_PACKED = _cells.PACKED_ROWS // 2
 _NO_WEIGHT = np.zeros(0, np.int64)
 _ONE = int(np.float64(1.0).view(np.uint64))
 _HERE = Origin()
@@ -333,7 +334,7 @@ class _CompiledState:
         self._used = 0
         self._table: Ints | None = None  # (2 N_CELLS, 4)
         self._packed = np.zeros((0, 2), np.int64)
-        self._n_packed = 0
+        self._n_packed = 0  # no cell holds more of the packed rows
         self._log_tail = 0
         self._widths = None if width is None else np.zeros((width, 2, 3), np.int64)
 
@@ -342,7 +343,7 @@ class _CompiledState:
     ) -> None:
         w = _NO_WEIGHT if weight is None else weight
         quick = self._slots is None and self._widths is None and weight is None and scale in (None, "probability")
-        if not (quick and q.dtype == np.float64 and q.flags.c_contiguous):
+        if not (quick and q.dtype in (np.float64, np.float32) and q.flags.c_contiguous):
             q, quick = _validate.probabilities(q, origin, scale=scale), False
         if self._widths is not None:
             self._kernels.fill_widths(q, y, w, self._widths)
@@ -357,10 +358,12 @@ class _CompiledState:
         if weight is not None:
             self._log_tail += self._kernels.fill_weighted(q, y, w, self._table)
             return
-        for first in range(0, len(q), _cells.PACKED_ROWS):
-            part = slice(first, first + _cells.PACKED_ROWS)
+        for first in range(0, len(q), _HALF_PACKED):
+            part = slice(first, first + _HALF_PACKED)
             if self._n_packed + len(q[part]) > _cells.PACKED_ROWS:
-                self._unpack()
+                self._n_packed = int(self._packed[:, 1].view(np.uint64).max()) >> _cells.COUNT_SHIFT
+                if self._n_packed > _HALF_PACKED:  # seldom: looking for the fullest cell is quicker than unpacking all
+                    self._unpack()
             log_tail, largest = self._kernels.fill_packed(q[part], y[part], self._packed)
             if quick and largest > _ONE:  # the kernel saw what it passed over; -0.0 is the one that may stay
                 _validate.probabilities(q, origin)
@@ -379,11 +382,15 @@ class _CompiledState:
         return q[order], self._slot_counts[full][order]
 
     def _collapse(self) -> None:
-        cells, sums, self._log_tail = _cells.collapse(*self._distinct())
+        assert self._slots is not None
+        full = np.flatnonzero(self._slots != self._kernels.EMPTY)
+        q, counts = self._slots[full].view(np.float64), self._slot_counts[full]
         self._slots, self._slot_counts = None, self._slot_counts[:0].copy()
         self._table = np.zeros((2 * _cells.N_CELLS, 4), np.int64)
-        self._table.reshape(_cells.N_CELLS, 2, 4)[cells] = sums
         self._packed = np.zeros((2 * _cells.N_CELLS, 2), np.int64)
+        for label in range(2):
+            y, n = np.full(len(q), label, np.uint8), np.ascontiguousarray(counts[:, label])
+            self._log_tail += self._kernels.fill_weighted(q, y, n, self._table)
 
     def finish(self) -> Sketch:
         if self._slots is not None:

@@ -17,7 +17,7 @@ or sketches in any order, on any number of threads, gives the same bits:
     SQUARE sum of v^2, v = u rounded to 12 bits: enough for the spread inside a cell
 
 A cell holds 2^38 rows before SQUARE could overflow. The compiled kernel first packs the four sums of up to 2^20 - 1
-rows into two words, which halves the memory it walks through:
+rows a cell into two words, which halves the memory it walks through:
 
     word 0   sum of u                word 1   COUNT << 44 + sum of v^2
 """

@@ -26,7 +26,9 @@ _OFFSET_MASK = (1 << OFFSET_BITS) - 1
 _LOW_MASK = (1 << LOW_BITS) - 1
 _ROUND = 1 << (SQUARE_SHIFT - 1)
 # Labels may be a strided view: the low bytes of wider integers.
-_PAIRS, _WEIGHT = f"{array('float64')}, {array('uint8', order='A')}", array("int64")
+_LABELS, _WEIGHT = array("uint8", order="A"), array("int64")
+_PAIRS = f"{array('float64')}, {_LABELS}"
+_BLOCK = 1024  # rows whose cells and sums stay in the first cache
 
 
 @kernel(f"UniTuple(int64, 2)({_PAIRS}, {_WEIGHT}, int64[::1], int64[:, ::1], int64, int64)")
@@ -55,34 +57,51 @@ def count_distinct(q, y, weight, keys, counts, used, limit):
     return q.size, used
 
 
-@kernel(f"Tuple((int64, uint64))({_PAIRS}, int64[:, ::1])")
+@kernel(*(f"Tuple((int64, uint64))({array(kind)}, {_LABELS}, int64[:, ::1])" for kind in ("float64", "float32")))
 def fill_packed(q, y, packed):
     """Add rows to the (2 N_CELLS, 2) packed table.
 
     Returns the underflow cell's log sum and the largest bit pattern of q: above that of 1.0, some q was not in
     [0, 1], and the table is spoilt but nothing else is.
+
+    A block of rows at a time, in loops that do one thing each: the first two are without branches, which makes vector
+    instructions of them, and only the last goes all over the table.
     """
+    labels, slots = np.empty(_BLOCK, np.uint8), np.empty(_BLOCK, np.int32)
+    offsets, others = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
     log_tail = 0
     largest = np.uint64(0)
-    for i in range(q.size):
-        x = q[i]
-        largest = max(largest, np.float64(x).view(np.uint64))
-        m = min(x, 1.0 - x)  # 1 - x is exact where it is the smaller
-        bits = np.float64(m).view(np.int64)
-        cell = min((bits >> OFFSET_BITS) - BASE_KEY + 2, HALF)  # a NaN would lie beyond
-        u = bits & _OFFSET_MASK
-        if cell < 2:
-            u = 0
-            cell = 0
-            if m > 0.0:
-                cell = 1
-                if y[i] == 1:
-                    log_tail += np.int64(np.rint(math.log(m) * LOG_SCALE))
-        cell += np.int64(x > 0.5) * (N_CELLS - 1 - 2 * cell)  # mirrored, without a branch to mispredict
-        v = (u + _ROUND) >> SQUARE_SHIFT
-        slot = cell + N_CELLS * y[i]  # in the tails one label is rare: apart, it does not crowd the cache
-        packed[slot, 0] += u
-        packed[slot, 1] += (1 << COUNT_SHIFT) + v * v
+    for first in range(0, q.size, _BLOCK):
+        part, near = q[first : first + _BLOCK], y[first : first + _BLOCK]
+        for k in range(part.size):
+            labels[k] = near[k]
+        tail = False
+        for k in range(part.size):
+            x = np.float64(part[k])
+            largest = max(largest, x.view(np.uint64))
+            m = min(x, 1.0 - x)  # 1 - x is exact where it is the smaller
+            bits = np.float64(m).view(np.int64)
+            cell = min((bits >> OFFSET_BITS) - BASE_KEY + 2, HALF)  # a NaN would lie beyond
+            tiny = cell < 2
+            u = 0 if tiny else bits & _OFFSET_MASK
+            cell = np.int64(m > 0.0) if tiny else cell
+            cell = N_CELLS - 1 - cell if x > 0.5 else cell
+            slot = cell + (
+                N_CELLS if labels[k] else 0
+            )  # in the tails one label is rare: apart, it leaves the cache alone
+            tail |= slot == N_CELLS + 1
+            v = np.uint32((u + _ROUND) >> SQUARE_SHIFT)  # so that v^2 is a product of 32 bits by 32
+            slots[k] = slot
+            offsets[k] = u
+            others[k] = (1 << COUNT_SHIFT) + np.int64(v * v)
+        if tail:
+            for k in range(part.size):
+                if slots[k] == N_CELLS + 1:
+                    log_tail += np.int64(np.rint(math.log(np.float64(part[k])) * LOG_SCALE))
+        for k in range(part.size):
+            slot = np.uint32(slots[k])  # unsigned: no test for an index that counts from the end
+            packed[slot, 0] += offsets[k]
+            packed[slot, 1] += others[k]
     return log_tail, largest
 
 
@@ -96,7 +115,7 @@ def unpack(packed, table):
             if word:
                 u = packed[slot, 0]
                 to = 2 * cell + label
-                table[to, COUNT] += word >> COUNT_SHIFT
+                table[to, COUNT] += np.int64(np.uint64(word) >> np.uint64(COUNT_SHIFT))  # the sign is a bit of it
                 table[to, HIGH] += u >> LOW_BITS
                 table[to, LOW] += u & _LOW_MASK
                 table[to, SQUARE] += word & ((1 << COUNT_SHIFT) - 1)

@@ -14,11 +14,11 @@ import numba.extending
 import numpy as np
 
 _LOCK = threading.Lock()
-KERNELS: dict[str, dict[Any, str]] = {}  # of each module, with their signatures
+KERNELS: dict[str, dict[Any, tuple[str, ...]]] = {}  # of each module, with their signatures
 
 
-def kernel(signature: str, *, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Mark a function as a kernel, compiled for one signature: cached on disk, and run without holding the GIL.
+def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Mark a function as a kernel, compiled for these signatures alone: cached on disk, and run without holding the GIL.
 
     Products and sums of a `fused` one may be fused (one rounding instead of two), and nothing else reordered.
     """
@@ -29,7 +29,7 @@ def kernel(signature: str, *, fused: bool = False) -> Callable[[Callable[..., An
             dispatcher = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # no folder can be written at all: compile in memory
             dispatcher = numba.njit(**options)(function)
-        KERNELS.setdefault(function.__module__, {})[dispatcher] = signature
+        KERNELS.setdefault(function.__module__, {})[dispatcher] = signatures
         return dispatcher
 
     return made
@@ -67,7 +67,8 @@ def ready(*kernels: Any) -> None:
         if sys.stderr is not None and sys.stderr.isatty() and not all(map(is_cached, waiting)):
             print("howsure: compiling once for this machine (a few seconds) …", file=sys.stderr, flush=True)
         for dispatcher in waiting:
-            dispatcher.compile(signatures[dispatcher])
+            for signature in signatures[dispatcher]:
+                dispatcher.compile(signature)
             dispatcher.disable_compile()  # a wrong argument type is an error, not a silent second compilation
 
 

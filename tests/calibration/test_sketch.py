@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howsure._validate import BadRow
 from howsure.calibration import sketch as module
 from howsure.calibration.sketch import Sketch, SketchBuilder, sketch_rows
 from howsure.kernels import cells, cells_compiled
@@ -100,7 +101,7 @@ def test_numpy_and_numba_make_the_same_bits(monkeypatch):
 
 @pytest.mark.parametrize("shape", ["spread", "crowded"])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("labels", [np.bool_, np.int16, np.int64])
+@pytest.mark.parametrize("labels", [np.bool_, np.int16, np.uint32, np.int64])
 def test_packed_sums_are_those_of_the_distinct_values(shape, kind, labels, monkeypatch):
     """A cell of the packed table takes more than 2^19 rows, which sets the sign of its count, and then is full."""
     rng = np.random.default_rng(5)
@@ -120,6 +121,17 @@ def test_packed_sums_are_those_of_the_distinct_values(shape, kind, labels, monke
         True, *cells.distinct(q[taken].astype(np.float64), y[taken].view(np.uint8), None), np.zeros((0, 2, 4), np.int64)
     ).collapsed()
     assert builder.finish() == wanted
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.uint32, np.int64, np.uint64])
+def test_what_is_no_label_is_found_by_the_kernels_too(kind):
+    """Also where only its upper bytes say so."""
+    top = np.iinfo(kind).max
+    for wrong in (2, top, top - 1, top & ~0xFF, *(-1, -256, np.iinfo(kind).min)[: 3 * (np.iinfo(kind).min < 0)]):
+        builder = SketchBuilder(at_once=True)
+        builder.add(np.zeros(5, kind), np.full(5, 0.5))
+        with pytest.raises(BadRow, match=r"must be 0 or 1; got .* in index 1"):
+            builder.add(np.array([0, wrong, 1], kind), np.full(3, 0.5))
 
 
 def test_few_distinct_values_stay_exact_at_any_size(monkeypatch):

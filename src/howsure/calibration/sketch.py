@@ -291,7 +291,9 @@ class SketchBuilder:
         scale: str | None = None,
     ) -> None:
         """Take rows: labels 0/1, probabilities on a scale, repetition counts; `origin` says where they are from."""
-        labels = _validate.labels(y, origin)
+        labels = None if self._compiled is None else self._compiled.narrowed(y)
+        if labels is None:
+            labels = _validate.labels(y, origin)
         w = None if weight is None else _validate.weights(weight, origin)
         if self._compiled is not None:
             self._compiled.add(q, labels, w, origin, scale)
@@ -337,6 +339,16 @@ class _CompiledState:
         self._n_packed = 0  # no cell holds more of the packed rows
         self._log_tail = 0
         self._widths = None if width is None else np.zeros((width, 2, 3), np.int64)
+        self._labels = np.zeros(0, np.uint8)
+
+    def narrowed(self, y: NDArray[Any]) -> NDArray[np.uint8] | None:
+        """Labels that are wider integers as bytes, good until the next call; None for what `_validate.labels` has to look at."""
+        if y.dtype.kind not in "iu" or y.itemsize == 1 or not (y.flags.c_contiguous and y.dtype.isnative):
+            return None
+        if len(self._labels) < len(y):
+            self._labels = np.empty(len(y), np.uint8)
+        made = self._labels[: len(y)]
+        return made if self._kernels.narrowed(y.view(f"i{y.itemsize}"), made) in (0, 1) else None
 
     def add(
         self, q: NDArray[Any], y: NDArray[np.uint8], weight: Ints | None, origin: Origin, scale: str | None

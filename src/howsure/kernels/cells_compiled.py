@@ -57,6 +57,16 @@ def count_distinct(q, y, weight, keys, counts, used, limit):
     return q.size, used
 
 
+@kernel(*(f"int64({array(kind)}, uint8[::1])" for kind in ("int64", "int32", "int16")))
+def narrowed(values, labels):
+    """Copy integers to bytes; the bits that any of them has, together: 0 or 1 where all are labels."""
+    bits = 0
+    for i in range(values.size):
+        bits |= values[i]
+        labels[i] = values[i]
+    return bits
+
+
 @kernel(*(f"Tuple((int64, uint64))({array(kind)}, {_LABELS}, int64[:, ::1])" for kind in ("float64", "float32")))
 def fill_packed(q, y, packed):
     """Add rows to the (2 N_CELLS, 2) packed table.
@@ -86,9 +96,8 @@ def fill_packed(q, y, packed):
             u = 0 if tiny else bits & _OFFSET_MASK
             cell = np.int64(m > 0.0) if tiny else cell
             cell = N_CELLS - 1 - cell if x > 0.5 else cell
-            slot = cell + (
-                N_CELLS if labels[k] else 0
-            )  # in the tails one label is rare: apart, it leaves the cache alone
+            # In the tails one label is rare: apart, it leaves the cache alone.
+            slot = cell + (N_CELLS if labels[k] else 0)
             tail |= slot == N_CELLS + 1
             v = np.uint32((u + _ROUND) >> SQUARE_SHIFT)  # so that v^2 is a product of 32 bits by 32
             slots[k] = slot

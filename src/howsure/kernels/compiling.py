@@ -19,14 +19,14 @@ _LOCK = threading.Lock()
 KERNELS: dict[str, dict[Any, str]] = {}  # of each module, with their signatures
 
 
-class Kept(numba.core.caching.FunctionCache):  # type: ignore[misc]
+class Kept(numba.core.caching.FunctionCache):
     """Numba's cache of one function, which loads it without all that Numba needs to compile (and `scipy.linalg` with it)."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function of this signature, or None: then Numba gets ready and compiles it."""
         numba.core.runtime.nrt.rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 def kernel(signature: str, *, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -39,7 +39,7 @@ def kernel(signature: str, *, fused: bool = False) -> Callable[[Callable[..., An
     def made(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
         with suppress(RuntimeError):  # no folder can be written at all: compile in memory
-            dispatcher._cache = Kept(function)
+            dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
         KERNELS.setdefault(function.__module__, {})[dispatcher] = signature
         return dispatcher
 

@@ -6,15 +6,27 @@ Numba keeps the cache beside the package, or in the user's cache folder when the
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
+import numba.core.caching
 import numba.extending
 import numpy as np
 
 _LOCK = threading.Lock()
 KERNELS: dict[str, dict[Any, tuple[str, ...]]] = {}  # of each module, with their signatures
+
+
+class Kept(numba.core.caching.FunctionCache):
+    """Numba's cache of one function, which loads it without all that Numba needs to compile (and `scipy.linalg` with it)."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function of this signature, or None: then Numba gets ready and compiles it."""
+        numba.core.runtime.nrt.rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -25,10 +37,9 @@ def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any
     options: dict[str, Any] = {"nogil": True, "fastmath": {"contract"} if fused else False}
 
     def made(function: Callable[..., Any]) -> Any:
-        try:
-            dispatcher = numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # no folder can be written at all: compile in memory
-            dispatcher = numba.njit(**options)(function)
+        dispatcher = numba.njit(**options)(function)
+        with suppress(RuntimeError):  # no folder can be written at all: compile in memory
+            dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
         KERNELS.setdefault(function.__module__, {})[dispatcher] = signatures
         return dispatcher
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,5 +42,7 @@ def for_each(work: Callable[[int, int], None], starts: NDArray[np.int64], thread
     if threads == 1 or total < 2_000:
         work(0, len(starts) - 1)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda p: work(*p), portions(starts, max(1_000, total // (4 * threads)))))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.calibration.curves.bins import best_bin_size, clopper_pearson
+from howsure.calibration.curves.bins import _quantile, best_bin_size, clopper_pearson
 from howsure.calibration.sketch import sketch_rows
 
 
@@ -86,3 +86,11 @@ def test_clopper_pearson_published_values():
     low, high = clopper_pearson(np.array([81, 15, 0, 1]), np.array([263, 148, 20, 29]), 0.95)
     assert np.round(low, 4).tolist() == [0.2527, 0.0578, 0.0, 0.0009]
     assert np.round(high, 4).tolist() == [0.3676, 0.1617, 0.1684, 0.1776]
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 500])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.99, 0.9999999])
+def test_quantiles_are_numpys_bit_for_bit(n, level):
+    values = np.random.default_rng(n).binomial(30, 0.3, (n, 7)) / np.arange(31.0, 38.0)
+    for share in ((1 - level) / 2, 1 - (1 - level) / 2):
+        assert (_quantile(np.sort(values, axis=0), share) == np.quantile(values, share, axis=0)).all()

@@ -13,7 +13,7 @@ from howsure.kernels.ngrams import choice as kernels
 from howsure.models.ngrams import vocabulary as text_numbers
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import count_ngrams
-from howsure.models.ngrams.vocabulary import Vocabulary, block_ids, blocks, text_bytes, vocabulary_of
+from howsure.models.ngrams.vocabulary import Vocabulary, block_ids, blocks, natural_units, text_bytes, vocabulary_of
 
 
 def tokens_of(text, units, frame=0):
@@ -151,3 +151,16 @@ def test_bad_text(tmp_path):
         trained(["", " "], order=2, smoothing="mle")
     with pytest.raises(InputError, match="can be 3 at most"):
         trained(["one"], order=5, smoothing="mle")
+
+
+def test_marks_are_set_apart_where_most_touch_a_word():
+    """Against a plain walk over the characters of made-up texts."""
+    rng = np.random.default_rng(0)
+    for _ in range(2_000):
+        text = "".join(rng.choice(list("ab_é.,!? \n-"), 12))
+        touching = apart = 0
+        for i, mark in enumerate(text):
+            if mark in ".,;:!?" and (i + 1 == len(text) or text[i + 1].isspace()):
+                touching += i > 0 and (text[i - 1].isalnum() or text[i - 1] == "_")
+                apart += i == 0 or text[i - 1].isspace()
+        assert natural_units(text.encode()) == ("punctuation" if touching > apart else "words")

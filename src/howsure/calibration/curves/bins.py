@@ -195,8 +195,16 @@ def consistency_band(
     draws = rng.binomial(n, q, size=(REPLICATES, len(n)))
     frequency = np.add.reduceat(draws, np.searchsorted(groups, starts), axis=1) / bins.n
     tail = (1.0 - confidence_level) / 2.0
-    low, high = np.quantile(frequency, [tail, 1.0 - tail], axis=0)
-    return low, high
+    frequency.sort(axis=0)
+    return _quantile(frequency, tail), _quantile(frequency, 1.0 - tail)
+
+
+def _quantile(ordered: Floats, share: float) -> Floats:
+    """`np.quantile` of each column, in order already; NumPy's own would import its masked arrays."""
+    position = (len(ordered) - 1) * share
+    first = min(int(position), len(ordered) - 2)
+    low, high, part = ordered[first], ordered[first + 1], position - first
+    return high - (high - low) * (1.0 - part) if part >= 0.5 else low + (high - low) * part
 
 
 def _finer(starts: Ints, size: Ints, parts: int) -> Ints:
@@ -205,4 +213,5 @@ def _finer(starts: Ints, size: Ints, parts: int) -> Ints:
     before = np.concatenate([[0], end])[np.append(starts, len(size))]
     marks = before[:-1, None] + np.diff(before)[:, None] * np.arange(1, parts)[None, :] / parts
     cuts = np.searchsorted(end, marks.ravel(), side="left") + 1
-    return np.unique(np.concatenate([starts, cuts[cuts < len(size)]]))
+    all_starts = np.concatenate([starts, cuts[cuts < len(size)]])
+    return np.unique(all_starts, return_counts=True)[0]  # without counts, NumPy would import its masked arrays

@@ -16,5 +16,5 @@ def kernel(name: str, work: int) -> Any:
     if not found.signatures:
         if work <= SMALL and not is_cached(found):
             return found.py_func
-        ready(*_FAMILIES)
+        ready(found.py_func.__module__)
     return found

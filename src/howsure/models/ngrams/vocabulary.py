@@ -189,7 +189,9 @@ def units_number(units: str) -> int:
 def natural_units(block: bytes) -> str:
     """ "punctuation" for text as people write it, where most marks touch a word; "words" where they stand apart already."""
     text = block[:1_000_000].decode("utf-8", "replace")
-    touching, apart = (len(re.findall(p, text)) for p in (r"\w[.,;:!?](?!\S)", r"(?<!\S)[.,;:!?](?!\S)"))
+    # The mark first, then what stands before it: a search for marks is several times as fast as one for letters.
+    before = (r"(?<=\w[.,;:!?])", r"(?<!\S[.,;:!?])")
+    touching, apart = (len(re.findall(rf"[.,;:!?]{b}(?!\S)", text)) for b in before)
     return "punctuation" if touching > apart else "words"
 
 

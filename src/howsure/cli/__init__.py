@@ -1,12 +1,15 @@
 """One file per command: parse, call a verb, format. Errors become one line on stderr and exit status 2."""
 
+import atexit
 import gc
+import os
 import sys
+import threading
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit."""
-    gc.set_threshold(100_000)  # what is imported stays: it is searched for garbage seldom here, and not at the end
+    """Run the command line and exit; without arguments they are the shell's, and the process ends here."""
+    gc.set_threshold(100_000)  # what is imported stays: garbage is searched for seldom
     try:
         try:
             from howsure.cli.application import run
@@ -19,5 +22,19 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:  # while it starts, or between two steps of `run`, which answers it otherwise
         print("howsure: stopped", file=sys.stderr)
         status = 130
-    gc.freeze()
+    if arguments is None:
+        _end(status)
     sys.exit(status)
+
+
+def _end(status: int) -> None:
+    """End the process as Python would, without taking the interpreter apart first: that takes longer than a small check."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):  # a stream is closed or full: Python has its own way to say so
+        return
+    os._exit(status)

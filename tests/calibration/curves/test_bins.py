@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.calibration.curves.bins import best_bin_size, clopper_pearson
+from howsure.calibration.curves.bins import best_bin_size, clopper_pearson, side_of
 from howsure.calibration.sketch import sketch_rows
 
 
@@ -86,3 +86,16 @@ def test_clopper_pearson_published_values():
     low, high = clopper_pearson(np.array([81, 15, 0, 1]), np.array([263, 148, 20, 29]), 0.95)
     assert np.round(low, 4).tolist() == [0.2527, 0.0578, 0.0, 0.0009]
     assert np.round(high, 4).tolist() == [0.3676, 0.1617, 0.1684, 0.1776]
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.9999])
+def test_side_of_is_where_the_limits_lie(level):
+    rng = np.random.default_rng(4)
+    n = rng.integers(1, 60, 2000) * rng.choice([1.0, 0.73], 2000)
+    k = np.floor(n * rng.random(2000) * 1.3).clip(0, n)
+    p = rng.random(2000)
+    p[:100] = 0.0
+    p[100:200] = 1.0
+    low, high = clopper_pearson(k, n, level)
+    high[(k < n) & (p == 1.0)] = 0.5  # of 1 - 1e-17 nothing is left of the difference to 1
+    assert np.array_equal(side_of(p, k, n, level), np.where(p > high, 1, np.where(p < low, -1, 0)))

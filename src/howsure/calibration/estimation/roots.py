@@ -1,6 +1,7 @@
 """Where an increasing function crosses 0, by few evaluations: a secant between two ends that always hold the crossing.
 
-The end that stays put is taken for nearer than it is (Anderson & Björck 1973), so that both ends move in.
+The end that stays put is taken for nearer than it is (Anderson & Björck 1973), so that both ends move in;
+where four steps have not halved what is between them, the middle is next.
 """
 
 from collections.abc import Callable
@@ -11,10 +12,13 @@ SETTLED = 1e-12  # a step as small as this, relative to the place: the error lef
 
 def between(f: Callable[[float], float], low: float, below: float, high: float, above: float) -> float:
     """The crossing between `low` and `high`, where f is `below` ≤ 0 and `above` ≥ 0."""
-    last, room, side = low, 1e-16 * (high - low), 0
-    for _ in range(100):
+    last, wide, side = low, high - low, 0
+    room = 1e-16 * wide
+    for step in range(200):
         middle = (low * above - high * below) / (above - below) if above > below else low
-        if not low < middle < high:
+        slow = step % 4 == 3 and high - low > 0.5 * wide
+        wide = high - low if step % 4 == 3 else wide
+        if slow or not low < middle < high:
             middle = 0.5 * (low + high)
         if abs(middle - last) <= SETTLED * abs(middle) + room:
             break

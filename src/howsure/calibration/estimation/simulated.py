@@ -24,8 +24,11 @@ CLEAR = 0.2
 REACH = 10  # simulations at least as extreme, below which a tail bound may say more
 
 
-def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | None:
-    """Of the combined test, excess error, score, Spiegelhalter, Kolmogorov-Smirnov and Kuiper; None where chance has no part."""
+def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> tuple[float, ...] | None:
+    """Of the combined test, excess error, score, Spiegelhalter, Kolmogorov-Smirnov and Kuiper; None where chance has no part.
+
+    Unless it is the `whole`, of the first alone.
+    """
     starts = _lots(sketch, bins)
     n = np.add.reduceat(sketch.size, starts)
     q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
@@ -55,7 +58,15 @@ def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | Non
         seen = total[:2, 0]
         p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, seen @ inverse @ seen))
         p = min(p, float(combined_p_value(p_excess[0], np.array(p_score_observed))))
-    return p, float(p_excess[0]), p_score_observed, _tail(np.abs(total[1]), near), *_path_p_values(ones - (n * q)[:, None])
+    if not whole:
+        return (p,)
+    return (
+        p,
+        float(p_excess[0]),
+        p_score_observed,
+        _tail(np.abs(total[1]), near),
+        *_path_p_values(ones - (n * q)[:, None]),
+    )
 
 
 def _drawn(observed: Ints, n: Ints, q: Floats, simulations: int) -> Floats:

@@ -56,7 +56,7 @@ def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> 
     p_score_observed = float(p_score[0])
     if p_score_observed * (simulations + 1) <= REACH:
         seen = total[:2, 0]
-        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, seen @ inverse @ seen))
+        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, float(seen @ inverse @ seen)))
         p = min(p, float(combined_p_value(p_excess[0], np.array(p_score_observed))))
     if not whole:
         return (p,)

@@ -33,7 +33,9 @@ def test_the_status_is_kept():
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_not_passed_over():
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-m", "howsure", "--version"], stdout=full, stderr=subprocess.PIPE)
+        command = [sys.executable, "-m", "howsure", "--version"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=buffered)
     assert done.returncode == 120  # as of every Python program
     assert b"No space left on device" in done.stderr

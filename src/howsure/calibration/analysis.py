@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ from howsure.kernels.cells import Floats, Ints
 if TYPE_CHECKING:  # loaded where there are groups
     from howsure.calibration.groups.clusters import ClusterTable, Parts
     from howsure.calibration.groups.moments import Grouped, Moments
+
+MOST_KEPT = 250  # distinct probabilities of a slice; they take no more room than what would be computed from them
 
 
 def analyse(
@@ -67,6 +70,40 @@ def analyse(
     band = None
     if rng is not None and clusters is None:
         band = consistency_band(sketch, drawn, drawn_starts(sketch, drawn, bins), level, rng)
+    assert inferred.brier is not None
+    blocks = _bins.isotonic_starts(sketch)
+    return Calibration(
+        **_headline(sketch, drawn, inferred, level, blocks),
+        bins=drawn,
+        max_error=float(np.abs(drawn.gap).max()),
+        brier_interval=inferred.brier,
+        log_loss=log_loss_parts(sketch, drawn, blocks),
+        auc=area_under_curve(sketch),
+        positives=label_distribution(sketch, 1),
+        negatives=label_distribution(sketch, 0),
+        resolution=inferred.resolution,
+        band=band,
+        confidence_level=level,
+        n_groups=n_groups,
+        effective_groups=effective,
+        notes=(*_notes(sketch, bins), *inferred.notes),
+        source=source,
+    )
+
+
+def analyse_slice(sketch: Sketch, bins: int | str | None, level: float) -> Calibration:
+    """The same of one of many slices: what its row shows, and the rest when it is asked for, from the sketch if that is small."""
+    if len(sketch.keys) > MOST_KEPT:
+        return analyse(sketch, bins=bins, confidence_level=level)
+    drawn = _bins.drawn_bins(sketch, bins, None)
+    known = _headline(sketch, drawn, _independent(sketch, level, whole=False), level, _bins.isotonic_starts(sketch))
+    del known["tests"]
+    bare = Sketch(sketch.exact, sketch.keys, sketch.counts, sketch.sums, sketch.log_tail, sketch.widths)
+    return Calibration.begun(partial(analyse, bare, bins=bins, confidence_level=level), known)
+
+
+def _headline(sketch: Sketch, drawn: Bins, inferred: _Inferred, level: float, blocks: Ints) -> dict[str, Any]:
+    """The fields of a `Calibration` that the row of a slice shows."""
     squared, ece, gap = inferred.squared, inferred.ece, inferred.gap
     error = None if squared is None else at_least_bias(squared.sqrt(), gap)
     if squared is not None and error is not None and error != squared.sqrt():
@@ -77,31 +114,17 @@ def analyse(
     tests = inferred.tests
     if tests and sketch.log_loss[1]:  # a label came up that q = 0 or q = 1 had ruled out
         tests = (refuted_if(tests[0].name, True), *tests[1:])
-    blocks = _bins.isotonic_starts(sketch)
-    return Calibration(
-        n=sketch.n,
-        base_rate=sketch.n_positive / sketch.n,
-        bins=drawn,
-        error=error,
-        error_squared=squared,
-        ece=ece,
-        max_error=float(np.abs(drawn.gap).max()),
-        bias=Bias(gap, inferred.slope, bias.regions(drawn, level)),
-        brier=brier_parts(sketch, drawn, blocks),
-        brier_interval=inferred.brier,
-        log_loss=log_loss_parts(sketch, drawn, blocks),
-        auc=area_under_curve(sketch),
-        positives=label_distribution(sketch, 1),
-        negatives=label_distribution(sketch, 0),
-        tests=tests,
-        resolution=inferred.resolution,
-        band=band,
-        confidence_level=level,
-        n_groups=n_groups,
-        effective_groups=effective,
-        notes=(*_notes(sketch, bins), *inferred.notes),
-        source=source,
-    )
+    return {
+        "n": sketch.n,
+        "base_rate": sketch.n_positive / sketch.n,
+        "error": error,
+        "error_squared": squared,
+        "ece": ece,
+        "bias": Bias(gap, inferred.slope, bias.regions(drawn, level)),
+        "brier": brier_parts(sketch, drawn, blocks),
+        "tests": tests,
+        "p_value": tests[0].p_value if tests else None,
+    }
 
 
 def filing(sketch: Sketch, bins: int | str | None, confidence_level: float) -> Parts:
@@ -139,22 +162,23 @@ class _Inferred:
     ece: Estimate | None
     gap: Estimate
     slope: Estimate | None
-    brier: Estimate
+    brier: Estimate | None
     tests: tuple[PerfectionTest, ...]
     resolution: Resolution | None
     notes: tuple[str, ...] = ()
 
 
-def _independent(sketch: Sketch, level: float) -> _Inferred:
+def _independent(sketch: Sketch, level: float, *, whole: bool = True) -> _Inferred:
+    """Unless it is the `whole`, without the interval of the Brier score and all tests but the combined one."""
     design = Design.of(sketch)
     gap, slope = mean_gap_interval(sketch, level, design), slope_interval(sketch, level, design)
-    brier = brier_interval(sketch, level, design)
+    brier = brier_interval(sketch, level, design) if whole else None
     if sketch.n < 2:
         return _Inferred(None, None, gap, slope, brier, (), None)
     r = ladder(sketch)
     squared = squared_error_interval(r, level)
     ece = expected_error_interval(sketch, r, squared.sqrt().high or 1.0, level)
-    return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch, r), r.resolution)
+    return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch, r, whole=whole), r.resolution)
 
 
 def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _Inferred:

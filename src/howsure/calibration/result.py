@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -98,6 +99,7 @@ class Calibration(Result):
     positives: LabelDistribution
     negatives: LabelDistribution
     tests: tuple[PerfectionTest, ...]
+    p_value: float | None = None  # of the combined test of perfect calibration, the first one
     resolution: Resolution | None = None  # of the bins behind the error; None when it is not estimated
     band: tuple[Floats, Floats] | None = None
     confidence_level: float = 0.95
@@ -109,16 +111,39 @@ class Calibration(Result):
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
     of_predicted: bool = False  # q is the probability of the predicted class, y whether it is right
+    later: Callable[[], Calibration] | None = field(
+        default=None, compare=False
+    )  # makes the fields that are not there yet
+
+    @classmethod
+    def begun(cls, later: Callable[[], Calibration] | None, known: Mapping[str, Any]) -> Calibration:
+        """One of which only `known` fields are there. The first of the others that is asked for makes them all."""
+        made = object.__new__(cls)
+        for name, value in known.items():
+            object.__setattr__(made, name, value)
+        object.__setattr__(made, "later", later)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "later" or name not in self.__slots__:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        assert self.later is not None
+        whole = self.later()
+        for part in self.__slots__:
+            object.__setattr__(self, part, getattr(whole, part))
+        return getattr(self, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known: dict[str, Any] = {}
+        for name in self.__slots__:
+            with suppress(AttributeError):  # those that are there
+                known[name] = object.__getattribute__(self, name)
+        return Calibration.begun, (known.pop("later"), known)
 
     def __repr__(self) -> str:
         error = "error not estimated" if self.error is None else f"error={self.error!r}"
         p = "" if self.p_value is None else f", p={self.p_value:.3g}"
         return f"Calibration({error}{p}, n={self.n:,})"
-
-    @property
-    def p_value(self) -> float | None:
-        """Of the combined test of perfect calibration."""
-        return self.tests[0].p_value if self.tests else None
 
     @property
     def confidence(self) -> str | None:

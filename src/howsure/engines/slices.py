@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from howsure.calibration.analysis import analyse, cluster_rows
+from howsure.calibration.analysis import analyse, analyse_slice, cluster_rows
 from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import EXACT_LIMIT, Sketch, SketchBuilder, from_distinct
 from howsure.engines.items import Items
@@ -359,13 +359,12 @@ class Analysis:
 def _analysed(bins: int | str | None, level: float, named: tuple[str, Sketch | GroupedRows]) -> FoundSlice:
     name, rows = named
     if isinstance(rows, Sketch):
-        sketch, clusters = rows, None
-    else:
-        y, q, groups, weight = rows
-        builder = SketchBuilder()
-        builder.add(y, q, weight)
-        sketch = builder.finish()
-        clusters = cluster_rows(sketch, y, q, groups, bins, level, weight)
+        return FoundSlice.of(name, analyse_slice(rows, bins, level))
+    y, q, groups, weight = rows
+    builder = SketchBuilder()
+    builder.add(y, q, weight)
+    sketch = builder.finish()
+    clusters = cluster_rows(sketch, y, q, groups, bins, level, weight)
     return FoundSlice.of(name, analyse(sketch, bins=bins, confidence_level=level, clusters=clusters))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.calibration.curves.bins import _quantile, best_bin_size, clopper_pearson
+from howsure.calibration.curves.bins import _quantile, best_bin_size, clopper_pearson, side_of
 from howsure.calibration.sketch import sketch_rows
 
 
@@ -94,3 +94,16 @@ def test_quantiles_are_numpys_bit_for_bit(n, level):
     values = np.random.default_rng(n).binomial(30, 0.3, (n, 7)) / np.arange(31.0, 38.0)
     for share in ((1 - level) / 2, 1 - (1 - level) / 2):
         assert (_quantile(np.sort(values, axis=0), share) == np.quantile(values, share, axis=0)).all()
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.9999])
+def test_side_of_is_where_the_limits_lie(level):
+    rng = np.random.default_rng(4)
+    n = rng.integers(1, 60, 2000) * rng.choice([1.0, 0.73], 2000)
+    k = np.floor(n * rng.random(2000) * 1.3).clip(0, n)
+    p = rng.random(2000)
+    p[:100] = 0.0
+    p[100:200] = 1.0
+    low, high = clopper_pearson(k, n, level)
+    high[(k < n) & (p == 1.0)] = 0.5  # of 1 - 1e-17 nothing is left of the difference to 1
+    assert np.array_equal(side_of(p, k, n, level), np.where(p > high, 1, np.where(p < low, -1, 0)))

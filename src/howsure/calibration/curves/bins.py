@@ -49,8 +49,8 @@ class Bins:
         return records(**{c: getattr(self, c) for c in columns})
 
 
-def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float) -> Bins:
-    """The bins to draw: `bins` as in `howsure.check`."""
+def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float | None) -> Bins:
+    """The bins to draw: `bins` as in `howsure.check`. Without a level, they have no limits: the frequency stands for both."""
     if isinstance(bins, str) and bins.startswith("width:"):
         return _equal_width(sketch, int(bins[6:]), confidence_level)
     if bins == "isotonic":
@@ -119,7 +119,7 @@ def isotonic_starts(sketch: Sketch) -> Ints:
     return np.array(made, np.int64)
 
 
-def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float) -> Bins:
+def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float | None) -> Bins:
     """Bins that begin at the given cells."""
     n = np.add.reduceat(sketch.size, starts)
     upper = starts > np.searchsorted(sketch.mean_q, 0.5)
@@ -132,7 +132,7 @@ def from_starts(sketch: Sketch, starts: Ints, rule: str, confidence_level: float
     return _bounded((n, mean, positive / n, first, last), rule, confidence_level)
 
 
-def _equal_width(sketch: Sketch, k: int, confidence_level: float) -> Bins:
+def _equal_width(sketch: Sketch, k: int, confidence_level: float | None) -> Bins:
     table = sketch.widths if sketch.widths is not None else fold_widths(sketch.keys, sketch.counts, k)
     count = table[:, :, 0].sum(axis=1)
     total = (table[:, :, 1].sum(axis=1) * 2.0**26 + table[:, :, 2].sum(axis=1)) / 2.0**52
@@ -151,11 +151,15 @@ def with_effective_rows(bins: Bins, effective_n: Floats, confidence_level: float
     return _bounded((b.n, b.mean_prob, b.mean_true, b.from_prob, b.to_prob), b.rule, confidence_level, effective_n)
 
 
-def _bounded(columns: tuple[Any, ...], rule: str, confidence_level: float, effective_n: Floats | None = None) -> Bins:
+def _bounded(
+    columns: tuple[Any, ...], rule: str, confidence_level: float | None, effective_n: Floats | None = None
+) -> Bins:
     """Rows, mean q, frequency and edges with their intervals."""
     n, mean_prob, mean_true, first, last = columns
     worth = n.astype(np.float64) if effective_n is None else effective_n
-    low, high = clopper_pearson(mean_true * worth, worth, confidence_level)
+    low = high = mean_true
+    if confidence_level is not None:
+        low, high = clopper_pearson(mean_true * worth, worth, confidence_level)
     arrays = (n, mean_prob, mean_true, low, high, first, last, worth)
     for array in arrays:
         array.flags.writeable = False
@@ -168,13 +172,27 @@ def clopper_pearson(successes: Ints | Floats, n: Ints | Floats, confidence_level
     Fractions of a row are allowed, for effective numbers of rows.
     """
     tail = (1.0 - confidence_level) / 2.0
-    k = np.asarray(successes, np.float64)
-    # Rounding may leave k a hair inside 0 or n, where the beta law would be improper.
-    k = np.where(k < 1e-9 * n, 0.0, np.where(k > (1.0 - 1e-9) * n, n, k))
+    k = _whole(successes, n)
     none, every = k == 0, k == n
     low = np.where(none, 0.0, special.betaincinv(np.where(none, 1.0, k), n - k + 1.0, tail))
     high = np.where(every, 1.0, special.betaincinv(k + 1.0, np.where(every, 1.0, n - k), 1.0 - tail))
     return low, high
+
+
+def side_of(p: Floats, successes: Ints | Floats, n: Ints | Floats, confidence_level: float) -> Ints:
+    """1 where p is above the limits of `clopper_pearson`, -1 below, else 0: by the laws themselves, not their quantiles."""
+    tail = (1.0 - confidence_level) / 2.0
+    k = _whole(successes, n)
+    none, every = k == 0, k == n
+    above = ~every & (special.betainc(k + 1.0, np.where(every, 1.0, n - k), p) > 1.0 - tail)
+    below = ~none & (special.betainc(np.where(none, 1.0, k), n - k + 1.0, p) < tail)
+    return above.astype(np.int64) - below
+
+
+def _whole(successes: Ints | Floats, n: Ints | Floats) -> Floats:
+    """Rounding may leave successes a hair inside 0 or n, where the beta law would be improper."""
+    k = np.asarray(successes, np.float64)
+    return np.where(k < 1e-9 * n, 0.0, np.where(k > (1.0 - 1e-9) * n, n, k))
 
 
 # -- where the curve of a perfectly calibrated model would fall, given these q and these bins --------------------------

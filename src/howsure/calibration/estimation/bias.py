@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure._result import Record
-from howsure.calibration.curves.bins import Bins, clopper_pearson
+from howsure.calibration.curves.bins import Bins, side_of
 from howsure.calibration.sketch import Sketch
 
 
@@ -49,8 +49,9 @@ def calibration_slope(sketch: Sketch) -> tuple[float, float] | None:
 def regions(bins: Bins, confidence_level: float) -> tuple[Region, ...]:
     """Runs of bins whose interval, widened for their number (Bonferroni), leaves out their mean probability."""
     strict = 1.0 - (1.0 - confidence_level) / len(bins)
-    low, high = clopper_pearson(bins.mean_true * bins.effective_n, bins.effective_n, strict)
-    side = np.where(bins.mean_prob > high, 1, np.where(bins.mean_prob < low, -1, 0))
+    side = side_of(bins.mean_prob, bins.mean_true * bins.effective_n, bins.effective_n, strict)
+    if not side.any():
+        return ()
     starts = np.flatnonzero(np.diff(side, prepend=2))
     found = []
     for first, after in zip(starts, [*starts[1:], len(side)], strict=True):

@@ -27,6 +27,7 @@ from howsure.calibration.estimation.estimate import (
     null_third,
     wilson_hilferty,
 )
+from howsure.calibration.estimation.roots import between
 from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
@@ -109,18 +110,10 @@ class Law:
 
 def solve(f: Callable[[float], float], target: float, high: float = 1.0) -> float:
     """The x in [0, high] with f(x) = target, f increasing; an end if there is none."""
-    low = 0.0
-    if f(low) >= target:
-        return low
-    if f(high) <= target:
-        return high
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        if f(middle) < target:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+    below, above = f(0.0) - target, f(high) - target
+    if below >= 0.0 or above <= 0.0:
+        return 0.0 if below >= 0.0 else high
+    return between(lambda x: f(x) - target, 0.0, below, high, above)
 
 
 def squared_error_interval(r: Ladder, confidence_level: float) -> Estimate:

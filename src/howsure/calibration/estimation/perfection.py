@@ -40,18 +40,21 @@ def p_words(p: float | None) -> str:
     return "= –" if p is None else "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
-def perfection_tests(sketch: Sketch, r: Ladder) -> tuple[PerfectionTest, ...]:
-    """The combined test first, then its parts and the classical ones."""
+def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[PerfectionTest, ...]:
+    """The combined test first, then its parts and the classical ones; unless it is the `whole`, the first alone."""
     tests: tuple[PerfectionTest, ...]
     vector, matrix = _scores(sketch)
-    excess, score, spiegelhalter = _excess_error(r), _score(vector, matrix), _spiegelhalter(vector[1], matrix[1, 1])
-    tests = (combined((excess, score)), excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
+    excess, score = _excess_error(r), _score(vector, matrix)
+    tests = (combined((excess, score)),)
+    if whole:
+        spiegelhalter = _spiegelhalter(vector[1], matrix[1, 1])
+        tests = (*tests, excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
     found: tuple[float, ...] | None = None
     if _information(sketch) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
 
-        found = simulated_p_values(sketch, r.levels[0])
-    elif _steps(sketch) < FEWEST_STEPS:
+        found = simulated_p_values(sketch, r.levels[0], whole=whole)
+    elif whole and _steps(sketch) < FEWEST_STEPS:
         from howsure.calibration.estimation.simulated import few_steps_p_values
 
         known = tuple(t.p_value for t in tests)

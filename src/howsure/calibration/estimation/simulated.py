@@ -4,6 +4,7 @@ Cells are pooled into lots of nearly one q, whose number of ones is binomial und
 order of q, so the same sketch always gives the same p-values.
 """
 
+from functools import cache
 from math import exp
 
 import numpy as np
@@ -23,8 +24,11 @@ CLEAR = 0.2
 REACH = 10  # simulations at least as extreme, below which a tail bound may say more
 
 
-def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | None:
-    """Of the combined test, excess error, score, Spiegelhalter, Kolmogorov-Smirnov and Kuiper; None where chance has no part."""
+def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> tuple[float, ...] | None:
+    """Of the combined test, excess error, score, Spiegelhalter, Kolmogorov-Smirnov and Kuiper; None where chance has no part.
+
+    Unless it is the `whole`, of the first alone.
+    """
     starts = _lots(sketch, bins)
     n = np.add.reduceat(sketch.size, starts)
     q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
@@ -34,37 +38,70 @@ def simulated_p_values(sketch: Sketch, bins: BinSums) -> tuple[float, ...] | Non
         return None
     observed = np.add.reduceat(sketch.counts[:, 1], starts)
     bin_of = np.searchsorted(bins.starts, starts, side="right") - 1
-    joined = (bin_of == np.arange(len(bins.n))[:, None]).astype(np.float64)  # sums over the lots of each bin
+    joined = bin_of == np.arange(len(bins.n))[:, None]  # sums over the lots of each bin
+    pairs = 1.0 / (bins.n - 1.0)
+    # Each statistic is made of sums over lots: the score's two, Σe² over rows of one bin (less a constant), and Σe of each bin.
+    sums = np.concatenate([x, [pairs[bin_of] * x[1]], joined])
+    expected = sums @ (n * q)
+    near = 1e-13 * (1.0 + expected[0])  # rounding
+    expected[2] = -pairs[bin_of] @ (n * q * q)
     for simulations in (FEW, min(max(DRAWS // len(n), 2 * FEW), MANY)):
-        ones = np.column_stack([observed, _drawn(n, q, simulations)])  # lots down, the observed labels first
-        e = ones - (n * q)[:, None]
-        total = x @ e
-        square = joined * x[1] @ ones + joined @ (n * q * q)[:, None]  # Σe²
-        excess = 1.0 / (bins.n - 1.0) @ ((joined @ e) ** 2 - square)
-        p_excess, p_score = _tails(excess), _tails(np.sum(inverse @ total * total, axis=0))
+        ones = _drawn(observed, n, q, simulations)
+        total = sums @ ones - expected[:, None]
+        excess = pairs @ total[3:] ** 2 - total[2]
+        p_excess, p_score = _tails(excess, near), _tails(np.sum(inverse @ total[:2] * total[:2], axis=0))
         p = _tail(-combined_p_value(p_excess, p_score))
         if p > CLEAR:
             break
     p_score_observed = float(p_score[0])
     if p_score_observed * (simulations + 1) <= REACH:
-        seen = total[:, 0]
-        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, seen @ inverse @ seen))
+        seen = total[:2, 0]
+        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, float(seen @ inverse @ seen)))
         p = min(p, float(combined_p_value(p_excess[0], np.array(p_score_observed))))
-    return p, float(p_excess[0]), p_score_observed, _tail(np.abs(total[1])), *_path_p_values(e)
+    if not whole:
+        return (p,)
+    return (
+        p,
+        float(p_excess[0]),
+        p_score_observed,
+        _tail(np.abs(total[1]), near),
+        *_path_p_values(ones - (n * q)[:, None]),
+    )
 
 
-def _drawn(n: Ints, q: Floats, simulations: int) -> Floats:
-    """Binomial(n, q) numbers of ones, a row for each lot: where uniform numbers fall in a table of the law."""
+def _drawn(observed: Ints, n: Ints, q: Floats, simulations: int) -> Floats:
+    """Numbers of ones, a row for each lot: those observed, then Binomial(n, q), where uniform numbers fall in a table of the law."""
     mean = n * q
-    far = 9.0 * np.sqrt(mean * (1.0 - q)) + 40.0  # by Bernstein's inequality less than 1e-16 lies beyond
+    far = 6.5 * np.sqrt(mean * (1.0 - q)) + 14.0  # by Bernstein's inequality less than 1e-9 lies beyond
     low, high = np.maximum(np.floor(mean - far), 0.0), np.minimum(np.ceil(mean + far), n)
     sizes = (high - low).astype(np.int64)
     lot = np.repeat(np.arange(len(n)), sizes)
-    k = low[lot] + np.arange(len(lot)) - (np.cumsum(sizes) - sizes)[lot]  # the last one is what is left
-    law = np.split(special.betainc(n[lot] - k, k + 1.0, 1.0 - q[lot]), np.cumsum(sizes)[:-1])  # P(at most k)
-    made = np.random.default_rng(SEED).random((len(n), simulations))
-    for row, start, table in zip(made, low.tolist(), law, strict=True):
-        row[:] = start + np.searchsorted(table, row, side="right")
+    place = np.arange(len(lot)) - (np.cumsum(sizes) - sizes)[lot]
+    k = low[lot] + place  # the last one is what is left
+    law = special.betainc(n[lot] - k, k + 1.0, 1.0 - q[lot])  # P(at most k)
+    uniform = _uniform(len(n), simulations)
+    reached = law <= uniform.max(axis=1)[lot]
+    table = np.full((int(place[reached].max(initial=-1)) + 1, len(n)), 2.0)
+    table[place[reached], lot[reached]] = law[reached]
+    made = np.zeros(uniform.shape, np.uint8 if len(table) < 256 else np.int64)
+    for step in table:  # a table has a few steps: comparing with each is faster than searching it
+        made += (uniform >= step[:, None]).view(np.uint8)
+    ones = np.empty((len(n), 1 + simulations))
+    ones[:, 0] = observed
+    np.add(low[:, None], made, out=ones[:, 1:])
+    return ones
+
+
+def _uniform(rows: int, columns: int) -> Floats:
+    """The first random numbers of the seed."""
+    first = _stream() if rows * columns <= DRAWS else np.random.default_rng(SEED).random(rows * columns)
+    return first[: rows * columns].reshape(rows, columns)
+
+
+@cache
+def _stream() -> Floats:
+    made = np.random.default_rng(SEED).random(DRAWS)
+    made.flags.writeable = False
     return made
 
 
@@ -96,18 +133,18 @@ def _lots(sketch: Sketch, bins: BinSums) -> Ints:
     return np.union1d(estimation_bins(sketch, LOTS).starts, bins.starts)
 
 
-def _tails(x: Floats) -> Floats:
+def _tails(x: Floats, near: float = 0.0) -> Floats:
     """For each value the share of all that are as large; differences at rounding level count as 0."""
     order = np.argsort(x)
     ordered = x[order]
     made = np.empty(len(x))
-    made[order] = 1.0 - np.searchsorted(ordered, ordered - 1e-9 * np.abs(ordered), side="left") / len(x)
+    made[order] = 1.0 - np.searchsorted(ordered, ordered - (1e-9 * np.abs(ordered) + near), side="left") / len(x)
     return made
 
 
-def _tail(x: Floats) -> float:
+def _tail(x: Floats, near: float = 0.0) -> float:
     """The same of the first value."""
-    return float(np.mean(x >= x[0] - 1e-9 * abs(x[0])))
+    return float(np.count_nonzero(x >= x[0] - (1e-9 * abs(x[0]) + near)) / len(x))
 
 
 def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 
 import numpy as np
 
 from howsure.calibration.estimation.estimate import estimation_bins
+from howsure.calibration.estimation.roots import beyond
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
@@ -27,7 +29,6 @@ LEAST_ODDS = 1e-12  # q = 0 and q = 1 count as these odds: what cannot happen co
 TRUST = 10.0  # events' worth of trust in the tilted law's variance, against the sample's
 MIDDLE = 0.25  # of the largest step that one label makes: between Clopper-Pearson's 1/2 and none, as mid-p
 UNSEEN = 0.5
-FURTHEST = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,10 @@ def _mean_interval(
         mean, second, third = (base + more @ _expit(design.logit + t * along)).tolist()
         return Law(value + mean, max(second - mean**2, 0.0), third - 3.0 * mean * second + 2.0 * mean**3)
 
-    return _inverted(law, design.n, step, value, variance, level)
+    def rate(t: float) -> float:
+        return float(more[0] * along @ _variance(design.logit + t * along))
+
+    return _inverted(law, rate, design.n, step, value, variance, level)
 
 
 def slope_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
@@ -108,34 +112,43 @@ def slope_interval(design: Design, value: float, variance: float, level: float) 
         return value, value
     scaled, along = x / spread, x / furthest
 
+    w2, w3 = w * scaled**2, w * scaled**3
+
     def law(t: float) -> Law:
         p = _expit(design.logit + t * along)
-        slope = float(w @ (scaled * p))
-        line = float(w @ p) + slope * x
-        return Law(slope, *_moments(w, p, -scaled * line, scaled * (1.0 - line)))
+        wp = w * p
+        slope = float(wp @ scaled)
+        off = p - (float(wp.sum()) + slope * x)  # from the line
+        v, square = p - p * p, off * off
+        return Law(slope, float(w2 @ (v + square)), float(w3 @ (v * (1.0 - 2.0 * p + 3.0 * off) + square * off)))
 
-    return _inverted(law, design.n, furthest / spread, value, variance, level)
+    def rate(t: float) -> float:
+        return float(w * scaled * along @ _variance(design.logit + t * along))
+
+    return _inverted(law, rate, design.n, furthest / spread, value, variance, level)
 
 
 def shifted(design: Design, base: float) -> Design:
     """The same rows with all odds multiplied until their mean probability is `base`, strictly between 0 and 1."""
-    move = _root(lambda t: float(design.weight @ _expit(design.logit + t)) - base)
+    rate = float(design.weight @ _variance(design.logit))
+    move = beyond(lambda t: float(design.weight @ _expit(design.logit + t)) - base, 0.0, rate)
     return Design(design.n, design.weight, design.q, design.qq, design.logit + move)
 
 
-def _moments(w: Floats, p: Floats, zero: Floats, one: Floats) -> tuple[float, float]:
-    """Second and third moment of a number that is `one` with probability p and `zero` otherwise."""
-    is_one, square, square1 = w * p, zero * zero, one * one
-    is_zero = w - is_one
-    return float(is_zero @ square + is_one @ square1), float(is_zero @ (square * zero) + is_one @ (square1 * one))
-
-
 def _inverted(
-    law: Callable[[float], Law], n: int, step: float, value: float, variance: float, level: float
+    made: Callable[[float], Law],
+    rate: Callable[[float], float],
+    n: int,
+    step: float,
+    value: float,
+    variance: float,
+    level: float,
 ) -> tuple[float, float]:
-    """The means of the truths at the edge of those that do not make `value` a surprise."""
-    best = _root(lambda t: law(t).mean - value, near=1e-12 * step)  # all labels alike are reached at infinity only
-    fitted = law(best)
+    """The means of the truths at the edge of those that do not make `value` a surprise; `rate` is how fast the mean rises."""
+    law = cache(made)
+    # All labels alike are reached at infinity only.
+    best = beyond(lambda t: law(t).mean - value, 0.0, rate(0.0), near=1e-12 * step)
+    fitted, rising = law(best), rate(best)
     # How much larger the sample's variance is than the law's; few events are no reason to doubt the law.
     unit = n / step**2
     ratio = (variance * unit + TRUST) / (fitted.variance * unit + TRUST)
@@ -150,8 +163,8 @@ def _inverted(
 
     tail = 0.5 - level / 2.0
     shift = MIDDLE * step / n
-    lowest = _root(lambda t: quantile(t, 1.0 - tail) - (value - shift), best)
-    highest = _root(lambda t: quantile(t, tail) - (value + shift), best)
+    lowest = beyond(lambda t: quantile(t, 1.0 - tail) - (value - shift), best, rising)
+    highest = beyond(lambda t: quantile(t, tail) - (value + shift), best, rising)
     # Where even p = 0 or 1 throughout is no surprise, the rest is chance in q.
     low = law(lowest).mean - max(quantile(lowest, 1.0 - tail) - value, 0.0)
     high = law(highest).mean + max(value - quantile(highest, tail), 0.0)
@@ -169,46 +182,11 @@ def pearson3_quantile(p: float, skew: float) -> float:
     return float(0.5 * skew * (upper - shape))
 
 
-def _root(f: Callable[[float], float], start: float = 0.0, near: float = 0.0) -> float:
-    """Where the increasing f crosses 0, or comes as `near` as that: by doubled steps, then the Illinois method."""
-    low = high = start
-    below = above = f(start)
-    step = 1.0
-    while below > near or above < -near:
-        if step > FURTHEST:
-            return high if above < 0.0 else low
-        if below > near:
-            high, above, low = low, below, low - step
-            below = f(low)
-        else:
-            low, below, high = high, above, high + step
-            above = f(high)
-        step *= 2.0
-    if below > 0.0:
-        return low
-    if above < 0.0:
-        return high
-    side = 0
-    for _ in range(100):
-        if above - below == 0.0 or high - low <= 1e-14 * max(1.0, abs(low), abs(high)):
-            break
-        middle = (low * above - high * below) / (above - below)
-        if not low < middle < high:
-            middle = 0.5 * (low + high)
-        at = f(middle)
-        if at == 0.0:
-            return middle
-        if at < 0.0:
-            low, below = middle, at
-            above = 0.5 * above if side < 0 else above
-            side = -1
-        else:
-            high, above = middle, at
-            below = 0.5 * below if side > 0 else below
-            side = 1
-    return 0.5 * (low + high)
-
-
 def _expit(x: Floats) -> Floats:
     made: Floats = special.expit(x)
     return made
+
+
+def _variance(log_odds: Floats) -> Floats:
+    p = _expit(log_odds)
+    return p - p * p

@@ -81,16 +81,16 @@ class Arranged:
         order = np.argsort(number, kind="stable")
         return Arranged(starts, y[order], q[order], None if weight is None else weight[order])
 
-    def totals(self) -> Floats:
-        """(5, G) of each group: rows, positive, Σq, Σq², Σqy."""
+    def totals(self, bins: Ints) -> Floats:
+        """(5, G) of each group: rows, positive, Σq, Σq², Σqy; few rows bin by bin, so that their order changes next to nothing."""
         if _is_large(len(self.q)):
             from howsure.kernels import grouping_compiled as compiled
 
             return compiled.totals(self.starts, self.y, self.q, self.weight)
         y, q, w = self.y, self.q, np.ones(len(self.q)) if self.weight is None else self.weight
-        group = _groups(self.starts)
-        columns = (np.bincount(group, x, len(self.starts) - 1) for x in (w, w * y, w * q, w * q * q, w * q * y))
-        return np.stack([c.astype(np.float64, copy=False) for c in columns])
+        n_groups = len(self.starts) - 1
+        filed = merged(_groups(self.starts), n_groups, bins, np.stack([w, w * y, w * q, w * q * q, w * q * y]))
+        return np.stack([np.bincount(filed.group, x, n_groups).astype(np.float64, copy=False) for x in filed.sums])
 
 
 def _groups(starts: Ints) -> Ints:
@@ -103,7 +103,7 @@ class Filed:
 
     starts: Ints
     bin: Ints
-    sums: Floats  # (2, k): rows, and Σe or how many are positive
+    sums: Floats  # (2, k): rows, and Σe or how many are positive; while totals are made, all five
 
     @cached_property
     def group(self) -> Ints:

@@ -121,11 +121,10 @@ class ClusterBuilder:
         weight = None if not held or held[0][3] is None else _joined([h[3] for h in held], np.float64)
         ids, number = numbered(groups)
         rows = Arranged.of(number, len(ids), y, q, weight)
-        estimation, drawn = (
-            binned_sums(rows, bins, less_q=less_q)
-            for bins, less_q in zip(self._parts.of(rows.q), (True, False), strict=True)
-        )
-        made = ClusterTable(ids, rows.totals(), estimation, drawn, self._parts.levels, len(self._parts.drawn))
+        of_estimation, of_drawn = self._parts.of(rows.q)
+        estimation = binned_sums(rows, of_estimation, less_q=True)
+        drawn, totals = binned_sums(rows, of_drawn, less_q=False), rows.totals(of_estimation)
+        made = ClusterTable(ids, totals, estimation, drawn, self._parts.levels, len(self._parts.drawn))
         self._tables = [_one_table([*self._tables, made])]
 
     def finish(self) -> ClusterTable:

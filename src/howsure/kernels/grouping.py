@@ -179,7 +179,8 @@ def residuals(filed: Filed, at: Resolution, *, of_r: bool, of_s: bool) -> Residu
         d = np.divide(at.s[b] - s, at.n[b] - n, out=np.zeros(len(n)), where=at.n[b] > n)
     weighted = at.a[b] * r * r, at.a[b] * s * s
     sign = np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
-    by_group = np.stack([np.bincount(group, x, g) for x in (*weighted, d * r, sign * r, *(at.deviations()[:, b] * n))])
+    each = (*weighted, d * r, sign * r, *(at.deviations()[:, b] * n))
+    by_group = np.stack([np.bincount(group, x, g).astype(np.float64, copy=False) for x in each])
 
     def products_of(x: Floats) -> Floats:
         entries = group, b, x
@@ -188,7 +189,7 @@ def residuals(filed: Filed, at: Resolution, *, of_r: bool, of_s: bool) -> Residu
     return Residuals(
         products_of(r) if of_r else None,
         products_of(s) if of_s else None,
-        np.bincount(b, r * by_group[2][group], n_bins),
+        np.bincount(b, r * by_group[2][group], n_bins).astype(np.float64, copy=False),
         np.array([x @ x for x in weighted]),
         by_group,
     )

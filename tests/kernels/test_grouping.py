@@ -37,15 +37,21 @@ def test_sums_by_group_and_bin(way, seed, n, n_groups, n_bins, weighted):
     ids, number = grouping.numbered(groups)
     assert ids.tolist() == sorted(set(groups.tolist()))
     assert ids[number].tolist() == groups.tolist()
-    wanted = {}
+    wanted, totals = {}, np.zeros((5, len(ids)))
     for g, b, label, p, w in zip(number, bins, y, q, weight if weighted else np.ones(n), strict=True):
-        at = wanted.setdefault((g, b), np.zeros(5))
-        at += w * np.array([1, label, p, p * p, p * label])
+        at = wanted.setdefault((g, b), np.zeros(3))
+        at += w * np.array([1, label - p, label])
+        totals[:, g] += w * np.array([1, label, p, p * p, p * label])
     arranged = grouping.Arranged.of(number, len(ids), y, q, weight if weighted else None)
-    for n_sums in (2, 3, 5):
-        found = grouping.binned_sums(arranged, bins[np.argsort(number, kind="stable")], n_sums)
+    in_order = bins[np.argsort(number, kind="stable")]
+    assert arranged.totals(in_order) == pytest.approx(totals, rel=1e-13)
+    for less_q, columns in ((True, [0, 1]), (False, [0, 2])):
+        found = grouping.binned_sums(arranged, in_order, less_q=less_q)
         assert list(zip(found.group.tolist(), found.bin.tolist(), strict=True)) == sorted(wanted)
-        assert pytest.approx(np.array([wanted[k][:n_sums] for k in sorted(wanted)]), rel=1e-13) == found.sums.T
+        assert found.starts.tolist() == np.searchsorted(found.group, np.arange(len(ids) + 1)).tolist()
+        assert (
+            pytest.approx(np.array([wanted[k][columns] for k in sorted(wanted)]), rel=1e-12, abs=1e-14) == found.sums.T
+        )
 
 
 def test_more_groups_than_the_first_table_holds(way):

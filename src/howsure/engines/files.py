@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -81,6 +80,8 @@ class TableRows(Rows):
         with self._explaining():
             if self._engine.kind == "memory":
                 return self._loaded().by_key(keying)
+            if self._is_plain():
+                return self._shared_parquet(keying)
             return SharedRows(self.name, keying, self.chunks(), self._engine.budget, self._engine.piece)
 
     @contextmanager
@@ -128,7 +129,24 @@ class TableRows(Rows):
         plain, files = self._selection.plain, self._table.files
         if plain is None or self._selection.where or not files or files[0].kind != "parquet":
             return False
-        return all(_has_numbers(f.path, plain.values()) for f in files)
+        whole = {name for role, name in plain.items() if role == "groups"}
+        return all(_has_numbers(f.path, plain.values(), whole) for f in files)
+
+    def _shared_parquet(self, keying: Keying) -> Rows:
+        """Records of row groups in parallel, each thread with its part of the budget."""
+        made: list[SharedRows] = []
+
+        def shared(chunks: Iterator[Chunk]) -> SharedRows:
+            rows = SharedRows(self.name, keying, chunks, self._engine.budget, self._engine.piece, cores())
+            made.append(rows)
+            return rows
+
+        try:
+            return self._fold_parquet(shared)
+        except BaseException:
+            for rows in made:
+                rows.close()
+            raise
 
     def _fold_parquet(self, work: Work[T]) -> T:
         """Row groups in parallel, each thread with a piece of its own."""
@@ -136,22 +154,18 @@ class TableRows(Rows):
 
         plain = self._selection.plain
         assert plain is not None
-        tasks: SimpleQueue[tuple[Path, int, int]] = SimpleQueue()
+        tasks: list[tuple[Path, int, int]] = []
         first = 0
         for path in (f.path for f in self._table.files):
             with _reading(path), pq.ParquetFile(path) as file:
                 for group in range(file.metadata.num_row_groups):
-                    tasks.put((path, group, first))
+                    tasks.append((path, group, first))
                     first += file.metadata.row_group(group).num_rows
         columns = list(dict.fromkeys(plain.values()))
 
-        def chunks() -> Iterator[Chunk]:
+        def chunks(mine: list[tuple[Path, int, int]]) -> Iterator[Chunk]:
             opened: tuple[Path, Any] | None = None
-            while True:
-                try:
-                    path, group, row = tasks.get_nowait()
-                except Empty:
-                    return
+            for path, group, row in mine:
                 with _reading(path):
                     if opened is None or opened[0] != path:
                         opened = (path, pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False))
@@ -164,13 +178,14 @@ class TableRows(Rows):
                     yield Chunk({name: record.column(column) for name, column in plain.items()}, row)
                     row += record.num_rows
 
-        def piece(_: int) -> T | BadRow:
+        n = min(cores(), max(len(tasks), 1))
+
+        def piece(i: int) -> T | BadRow:
             try:
-                return work(chunks())
+                return work(chunks(tasks[i::n]))  # always the same ones, since sums of records depend on their order
             except BadRow as bad:
                 return bad
 
-        n = min(cores(), max(tasks.qsize(), 1))
         with ThreadPoolExecutor(n) as pool:
             return merged(pool.map(piece, range(n)))
 
@@ -184,11 +199,15 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
-def _has_numbers(path: Path, names: Any) -> bool:
-    """Whether a Parquet file has each of the columns once, as numbers that NumPy has too."""
+def _has_numbers(path: Path, names: Any, whole: Collection[str]) -> bool:
+    """Whether a Parquet file has each of the columns once, as numbers that NumPy has too; some as whole ones."""
     import pyarrow.parquet as pq
 
     with _reading(path):
         schema = pq.read_schema(path)
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-    return all(schema.names.count(name) == 1 and any(k(schema.field(name).type) for k in kinds) for name in names)
+    return all(
+        schema.names.count(name) == 1
+        and any(k(schema.field(name).type) for k in (kinds[:1] if name in whole else kinds))
+        for name in names
+    )

@@ -418,8 +418,12 @@ def items_from_table(
     outcome: bool = False,
     batch_rows: int | None = None,
     more: Mapping[str, str] | None = None,
+    groups_apart: bool = False,
 ) -> ItemRows:
-    """Columns of an open table. `true` is a label of 0 and 1 or, with `outcome`, any number; `more` is SQL by role."""
+    """Columns of an open table. `true` is a label of 0 and 1 or, with `outcome`, any number; `more` is SQL by role.
+
+    Groups that are not compared with those of another reading (`groups_apart`) may stand for themselves, if they are numbers.
+    """
     given = {"weight": weight, "by": by, "groups": groups, "sentence": sentence}
     named: dict[str, Any] = {role: table.column(name).name for role, name in given.items() if name is not None}
     reads = {"weight": number_sql, "by": value_sql, "groups": group_sql, "sentence": group_sql}
@@ -433,8 +437,14 @@ def items_from_table(
     plain = None
     if true is not None and outcome:
         checked["y"] = true.name
-    elif true is not None and positive is None and not (named or more) and all(c.is_number for c in (true, *probs)):
-        plain = {"y": true.name} | checked
+    elif (
+        true is not None
+        and positive is None
+        and not more
+        and all(c.is_number for c in (true, *probs))
+        and all(groups_apart and role == "groups" and table.column(name).is_whole for role, name in named.items())
+    ):
+        plain = {"y": true.name} | named | checked
     named |= {"scale": scale, "missing": missing, "positive": positive}
     shown = tuple((role, c.name) for role, c in (labels or {}).items())
     label = true.name if true is not None else labels["gold"].name if labels else ""

@@ -136,7 +136,7 @@ class RecordKeying(Keying):
         every = range(len(self.items.probs))
         columns = [("key", pa.uint64())]
         columns += [("slice", pa.string())] if self.sliced else []
-        columns += [] if self.items.groups is None else [("groups", pa.uint64())]
+        columns += [("groups", pa.uint64())] if self.sliced and self.items.groups is not None else []  # else the key
         columns += [(f"y{i}", pa.uint8()) for i in every] if self.items.judged else [("y", pa.uint8())]
         columns += [(f"q{i}", pa.float64()) for i in every]
         return pa.schema(columns + ([] if self.items.weight is None else [("weight", pa.int64())]))
@@ -151,10 +151,10 @@ class RecordKeying(Keying):
                 listed = names.names
                 keys = np.append(keys, np.array([slice_key(n) for n in listed[len(keys) :]], np.uint64))
                 columns += [keys[codes], text_array(listed).take(as_arrow(codes))]
+                columns += [c for c in (batch.groups,) if c is not None]
             else:
                 assert batch.groups is not None
                 columns.append(group_key(batch.groups))
-            columns += [c for c in (batch.groups,) if c is not None]
             columns += [*(batch.ys if self.items.judged else batch.ys[:1]), *batch.qs]
             columns += [c for c in (batch.weight,) if c is not None]
             arrays = [as_arrow(c) if isinstance(c, np.ndarray) else c for c in columns]
@@ -162,8 +162,10 @@ class RecordKeying(Keying):
 
 
 def group_key(groups: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """What chooses the piece: hashes of small numbers need not differ in their low bits."""
-    return (groups * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+    """Another number for each group, of which the low bits choose the piece: those of small numbers' hashes need not differ."""
+    mixed = groups * np.uint64(0x9E3779B97F4A7C15)
+    made: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(32))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,8 @@ def record_columns(chunk: Chunk, names: SliceNames) -> dict[str, Any]:
         if key != "key":
             values = names.codes(column) if key == "slice" else numbers(column)
             made[key] = values.astype(kinds.get(key.rstrip("0123456789"), values.dtype), copy=False)
+    if "slice" not in made and "groups" not in made:
+        made["groups"] = numbers(chunk["key"]).astype(np.uint64, copy=False)
     return made
 
 

@@ -1,5 +1,7 @@
 """Records brought together by their key in this process: in memory while they fit, in files of the spool beyond that."""
 
+from __future__ import annotations
+
 import errno
 import tempfile
 from collections import deque
@@ -20,6 +22,7 @@ from howsure.kernels.threads import cores, memory_size
 
 RUN_ROWS = 1 << 14  # of a batch on disk
 JOB = (1 << 30) // 12  # bytes of the budget for each process beside this one: a twelfth of a GB, as of the memory bound
+LONG = 1 << 24  # bytes of records in one piece, from which the slices among them are worth compiled kernels
 SHARES = 1024  # into which keys are divided once there are too many records to hold
 
 
@@ -30,20 +33,23 @@ class SharedRows(Rows):
     of their share, so that a piece is read as a slice of every run.
     """
 
-    def __init__(self, name: str, keying: Keying, chunks: Iterator[Chunk], budget: int, piece: int) -> None:
+    def __init__(
+        self, name: str, keying: Keying, chunks: Iterator[Chunk], budget: int, piece: int, among: int = 1
+    ) -> None:
+        """`among` such objects are made side by side and share the budget; they add up."""
         self.name = name
         self.jobs = max(1, min(cores(), budget // JOB))
         self._schema, self._piece = keying.schema, piece
         self._held: list[pa.RecordBatch] = []
         self._bytes, self._record = 0, 1
-        self._spool: tempfile.TemporaryDirectory[str] | None = None
+        self._spools: list[tempfile.TemporaryDirectory[str]] = []
         self._sizes = np.zeros(SHARES, np.int64)  # records of each share
         self._runs: list[tuple[str, Ints]] = []  # files, and where each share begins in them
         try:
             for batch in keying.spread(chunks):
                 self._held.append(batch)
                 self._bytes += batch.nbytes
-                if self._bytes > budget:
+                if self._bytes > budget // among:
                     self._spill()
             if self._runs:
                 self._spill()
@@ -53,15 +59,27 @@ class SharedRows(Rows):
         if self._held:
             self._record = max(1, self._bytes // max(sum(b.num_rows for b in self._held), 1))
 
+    def __add__(self, other: SharedRows) -> SharedRows:
+        """These records and those; `other` is not to be used any more."""
+        self._spools += other._spools
+        self._runs += other._runs
+        self._sizes += other._sizes
+        self._held += other._held
+        self._bytes += other._bytes
+        self._record = max(self._record, other._record)
+        if self._runs and self._held:
+            self._spill()
+        return self
+
     @property
     def is_one_piece(self) -> bool:
-        return not self._runs and self._bytes <= self._piece
+        return not self._runs and self._bytes <= cores() * self._piece  # otherwise as many pieces are worked on at once
 
     def fold(self, work: Work[T]) -> T:
         if self._runs:
             return _added(work, [self._read(a, b) for a, b in self._cuts()])
         if self.is_one_piece:
-            return work(_chunks(self._held))
+            return _worked(work, _chunks(self._held)) if self._bytes > LONG else work(_chunks(self._held))
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
         self._sizes, self._held = np.diff(starts), table.to_batches()
         cuts = [(int(starts[a]), int(starts[b])) for a, b in self._cuts()]
@@ -73,9 +91,8 @@ class SharedRows(Rows):
     def close(self) -> None:
         self._held.clear()
         self._runs.clear()
-        if self._spool is not None:
-            self._spool.cleanup()
-            self._spool = None
+        while self._spools:
+            self._spools.pop().cleanup()
 
     def _cuts(self) -> Iterator[tuple[int, int]]:
         """Ranges of shares that make a piece each."""
@@ -92,17 +109,18 @@ class SharedRows(Rows):
         if not any(b.num_rows for b in self._held):
             self._held, self._bytes = [], 0
             return
-        if self._spool is None:
-            self._spool = tempfile.TemporaryDirectory(prefix="howsure-")
+        if not self._spools:
+            self._spools.append(tempfile.TemporaryDirectory(prefix="howsure-"))
+        folder = self._spools[0].name
         table, starts = _by_share(pa.Table.from_batches(self._held, self._schema))
         self._record = max(self._record, self._bytes // table.num_rows)
         self._held, self._bytes = [], 0
         self._sizes += np.diff(starts)
-        path = str(Path(self._spool.name) / f"run-{len(self._runs)}")
+        path = str(Path(folder) / f"run-{len(self._runs)}")
         try:
             write_run(path, table)
         except OSError as error:
-            raise full(error, self._spool.name) from None
+            raise full(error, folder) from None
         self._runs.append((path, starts))
 
     def _read(self, first: int, after: int) -> Iterator[pa.RecordBatch]:
@@ -149,9 +167,10 @@ def write_run(path: str, table: pa.Table) -> None:
 
 def _by_share(table: pa.Table) -> tuple[pa.Table, Ints]:
     """Records in order of their share, and where each share begins."""
-    share = (as_numpy(table.column("key").combine_chunks()) % np.uint64(SHARES)).astype(np.int64)
-    order = np.argsort(share, kind="stable")
-    starts = np.searchsorted(share[order], np.arange(SHARES + 1))
+    share = (as_numpy(table.column("key").combine_chunks()) % np.uint64(SHARES)).astype(np.uint16)
+    order = np.argsort(share, kind="stable")  # counts, as these are of 16 bits
+    starts = np.zeros(SHARES + 1, np.int64)
+    np.cumsum(np.bincount(share, minlength=SHARES), out=starts[1:])
     return table.take(as_arrow(order)).combine_chunks(), starts
 
 

@@ -43,6 +43,11 @@ class Column:
         return re.fullmatch(whole, self.type) is not None
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers of at most 64 bits."""
+        return re.fullmatch(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)", self.type) is not None
+
+    @property
     def is_nested(self) -> bool:
         """Whether each row holds several values: a list, a map or a struct."""
         return self.type.endswith("]") or self.type.startswith(("STRUCT", "MAP"))

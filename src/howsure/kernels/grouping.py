@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from howsure.kernels.cells import N_CELLS, Floats, Ints, cell_of
 
 COMPILED_FROM = 1_000_000  # rows, or twice the pairs of group and bin
 PIECE_COMPILED_FROM = 50_000  # where they are a piece of many more
-N_SUMS = 5
+ROUNDING = 1e-12  # what sums of floating-point numbers in another order may leave of a mean that is 0
 Entries = tuple[Ints, Ints, Floats]
 PORTIONS = 8  # of the groups; not the number of threads, on which no result may depend
 
@@ -71,73 +72,150 @@ class Arranged:
     @staticmethod
     def of(number: Ints, n_groups: int, y: NDArray[np.uint8], q: Floats, weight: Floats | None = None) -> Arranged:
         """Arrange rows by the number of their group."""
-        starts = np.zeros(n_groups + 1, np.int64)
-        np.cumsum(np.bincount(number, minlength=n_groups), out=starts[1:])
         if _is_large(len(q)):
             from howsure.kernels import grouping_compiled as compiled
 
-            return Arranged(starts, *compiled.dealt(number, starts, y, q, weight))
+            return Arranged(*compiled.dealt(number, n_groups, y, q, weight))
+        starts = np.zeros(n_groups + 1, np.int64)
+        np.cumsum(np.bincount(number, minlength=n_groups), out=starts[1:])
         order = np.argsort(number, kind="stable")
         return Arranged(starts, y[order], q[order], None if weight is None else weight[order])
 
-
-@dataclass(frozen=True, slots=True)
-class Filed:
-    """Sums of rows by group and bin, of each pair that occurs, in order."""
-
-    group: Ints
-    bin: Ints
-    sums: Floats  # (5, k): rows, positive, Σq, Σq², Σqy, or the first of these
-
-    def joined(self, number: Ints) -> Filed:
-        """Bin i counted under number[i], which rises with i."""
-        if not len(self.group) or number[-1] == len(number) - 1:
-            return self
-        if _is_large(2 * len(self.group)):
+    def totals(self, bins: Ints) -> Floats:
+        """(5, G) of each group: rows, positive, Σq, Σq², Σqy; few rows bin by bin, so that their order changes next to nothing."""
+        if _is_large(len(self.q)):
             from howsure.kernels import grouping_compiled as compiled
 
-            return Filed(*compiled.joined(self.group, self.bin, self.sums, number))
+            return compiled.totals(self.starts, self.y, self.q, self.weight)
+        y, q, w = self.y, self.q, np.ones(len(self.q)) if self.weight is None else self.weight
+        n_groups = len(self.starts) - 1
+        filed = merged(_groups(self.starts), n_groups, bins, np.stack([w, w * y, w * q, w * q * q, w * q * y]))
+        return np.stack([np.bincount(filed.group, x, n_groups).astype(np.float64, copy=False) for x in filed.sums])
+
+
+def _groups(starts: Ints) -> Ints:
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+@dataclass(frozen=True)
+class Filed:
+    """Sums of rows by group and bin, of each pair that occurs, in order; those of group g are starts[g] … starts[g+1]-1."""
+
+    starts: Ints
+    bin: Ints
+    sums: Floats  # (2, k): rows, and Σe or how many are positive; while totals are made, all five
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of each pair."""
+        return _groups(self.starts)
+
+    def joined(self, number: Ints) -> tuple[Ints, Ints, Floats]:
+        """Group, bin and sums, bin i counted under number[i], which rises with i."""
         bins = number[self.bin]
+        if not len(bins) or number[-1] == len(number) - 1:
+            return self.group, bins, self.sums
         first = np.flatnonzero((np.diff(self.group, prepend=-1) != 0) | (np.diff(bins, prepend=-1) != 0))
-        return Filed(self.group[first], bins[first], np.add.reduceat(self.sums, first, axis=1))
+        return self.group[first], bins[first], np.add.reduceat(self.sums, first, axis=1)
 
 
 def group_moments(filed: Filed, levels: Sequence[Ints]) -> list[Floats]:
-    """For each level (5, B) by bin, bin i counted under level[i]: sums over groups of n, n², S, S² and Sn; `filed` holds n and S."""
-    if _is_large(2 * len(filed.group)):
+    """For each level (5, B) by bin, bin i counted under level[i]: sums over groups of n, n², S, S² and Sn."""
+    if _is_large(2 * len(filed.bin)):
         from howsure.kernels import grouping_compiled as compiled
 
-        return compiled.group_moments(filed.group, filed.bin, filed.sums, levels)
+        return compiled.group_moments(filed.starts, filed.bin, filed.sums, levels)
     made: list[Floats] = []
     for level in levels:
-        at = filed.joined(level)
-        n, s = at.sums
-        columns = (np.bincount(at.bin, x, level[-1] + 1) for x in (n, n * n, s, s * s, s * n))
+        _, b, (n, s) = filed.joined(level)
+        columns = (np.bincount(b, x, level[-1] + 1) for x in (n, n * n, s, s * s, s * n))
         made.append(np.stack([c.astype(np.float64, copy=False) for c in columns]))
     return made
 
 
-def binned_sums(rows: Arranged, bins: Ints, n_sums: int = N_SUMS) -> Filed:
-    """The first `n_sums` sums by group and bin."""
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Bins that filed ones are part of (`number`, which rises), and what is known of each: what residuals are taken from."""
+
+    number: Ints
+    n: Floats  # rows of the bin
+    s: Floats  # and Σe
+    a: Floats
+    d: Floats
+    n_around: Floats  # of the coarsest bin that this one is part of
+    d_around: Floats
+    is_coarse: bool  # there is none but itself
+
+    def deviations(self) -> Floats:
+        """(2, B): d_b² and |d_b|, each less its mean over rows."""
+        both, w = np.stack([self.d**2, np.abs(self.d)]), self.n / self.n.sum()
+        made: Floats = both - (both @ w)[:, None]
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """Sums over groups of products of r = (S - d n) / √(1 - n/N), d and N of the bin around, and of S itself; see `moments.Squares`."""
+
+    r: Floats | None  # (B, B) Σ_g r r'
+    s: Floats | None  # (B, B) Σ_g S S'
+    along: Floats  # (B,) Σ_g r ψ
+    fourth: Floats  # (2,): Σ (a r²)² and Σ (a S²)²
+    by_group: Floats  # (6, G): Σ_b a r², Σ_b a S², ψ, ψ by the signs of d_b, and Σ_b n times either of `Resolution.deviations`
+
+
+def residuals(filed: Filed, at: Resolution, *, of_r: bool, of_s: bool) -> Residuals:
+    """Of all groups, with the products that are asked for."""
+    if _is_large(2 * len(filed.bin)):
+        from howsure.kernels import grouping_compiled as compiled
+
+        return compiled.residuals(filed.starts, filed.bin, filed.sums, at, of_r, of_s)
+    group, b, (n, s) = filed.joined(at.number)
+    g, n_bins = len(filed.starts) - 1, len(at.n)
+    left = 1.0 - n / at.n_around[b]
+    r = (s - at.d_around[b] * n) / np.sqrt(np.where(left > 0.0, left, np.inf))
+    d = at.d[b]
+    if not at.is_coarse:
+        d = np.divide(at.s[b] - s, at.n[b] - n, out=np.zeros(len(n)), where=at.n[b] > n)
+    weighted = at.a[b] * r * r, at.a[b] * s * s
+    sign = np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
+    each = (*weighted, d * r, sign * r, *(at.deviations()[:, b] * n))
+    by_group = np.stack([np.bincount(group, x, g).astype(np.float64, copy=False) for x in each])
+
+    def products_of(x: Floats) -> Floats:
+        entries = group, b, x
+        return products(entries, entries, g, n_bins, n_bins)
+
+    return Residuals(
+        products_of(r) if of_r else None,
+        products_of(s) if of_s else None,
+        np.bincount(b, r * by_group[2][group], n_bins).astype(np.float64, copy=False),
+        np.array([x @ x for x in weighted]),
+        by_group,
+    )
+
+
+def binned_sums(rows: Arranged, bins: Ints, *, less_q: bool) -> Filed:
+    """Rows and Σe, e = y - q, by group and bin; without `less_q` how many are positive."""
     if _is_large(len(rows.q)):
         from howsure.kernels import grouping_compiled as compiled
 
-        return Filed(*compiled.binned_sums(rows.starts, bins, rows.y, rows.q, rows.weight, n_sums))
-    y, q, w = rows.y, rows.q, np.ones(len(rows.q)) if rows.weight is None else rows.weight
-    sums = np.stack([w, w * y, w * q, w * q * q, w * q * y][:n_sums])
-    return merged(np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts)), bins, sums)
+        return Filed(*compiled.binned_sums(rows.starts, bins, rows.y, rows.q, rows.weight, less_q))
+    w = np.ones(len(rows.q)) if rows.weight is None else rows.weight
+    sums = np.stack([w, w * (rows.y - rows.q if less_q else rows.y)])
+    return merged(_groups(rows.starts), len(rows.starts) - 1, bins, sums)
 
 
-def merged(group: Ints, bins: Ints, sums: Floats) -> Filed:
+def merged(group: Ints, n_groups: int, bins: Ints, sums: Floats) -> Filed:
     """Columns of sums in order of group and bin, those of the same pair added up."""
-    if not len(group):
-        return Filed(group, bins, sums)
-    width = int(bins.max()) + 1
+    width = int(bins.max(initial=0)) + 1
     code = group * width + bins
     order = np.argsort(code, kind="stable")
     code = code[order]
-    starts = np.flatnonzero(np.diff(code, prepend=-1))
-    return Filed(code[starts] // width, code[starts] % width, np.add.reduceat(sums[:, order], starts, axis=1))
+    first = np.flatnonzero(np.diff(code, prepend=-1))
+    starts = np.searchsorted(code[first], np.arange(n_groups + 1) * width)
+    added = np.add.reduceat(sums[:, order], first, axis=1) if len(first) else sums
+    return Filed(starts, code[first] % width, added)
 
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:

@@ -3,20 +3,22 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from howsure.kernels.cells import BASE_KEY, N_CELLS, OFFSET_BITS, Floats, Ints
-from howsure.kernels.compiling import array, kernel, piece, ready
-from howsure.kernels.grouping import PORTIONS, Entries
+from howsure.kernels.compiling import array, kernel, ready
+from howsure.kernels.grouping import PORTIONS, ROUNDING, Entries, Residuals, Resolution
 from howsure.kernels.threads import cores, portions
 
 STEP = 1 << 20
-_INTS, _FLOATS, _LABELS = array("int64"), array("float64"), array("uint8", order="A")
+HALVES = 2  # of the rows, each dealt out by a thread
+_INTS, _FLOATS, _LABELS, _SMALL = array("int64"), array("float64"), array("uint8", order="A"), array("int32")
 
 
-@kernel(f"UniTuple(int64, 2)({array('uint64')}, uint64[::1], int64[::1], uint64[::1], int64[::1], int64, int64)")
+@kernel(f"UniTuple(int64, 2)({array('uint64')}, uint64[::1], int64[::1], uint64[::1], int32[::1], int64, int64)")
 def _number(groups, keys, slots, ids, number, begin, used):
     """Number groups in order of appearance with the open-addressing table (keys, slots); stops where it is half full."""
     mask = np.uint64(keys.size - 1)
@@ -40,13 +42,13 @@ def _number(groups, keys, slots, ids, number, begin, used):
     return groups.size, used
 
 
-@kernel(f"void(int64[::1], {_INTS})")
+@kernel(f"void(int32[::1], {_INTS})")
 def _renumber(number, rank):
     for i in range(number.size):
         number[i] = rank[number[i]]
 
 
-@kernel(f"void({_FLOATS}, {_INTS}, int64[::1])")
+@kernel(f"void({_FLOATS}, {_SMALL}, int32[::1])")
 def _bins(q, table, made):
     for i in range(q.size):
         x = q[i]
@@ -58,9 +60,15 @@ def _bins(q, table, made):
         made[i] = table[cell]
 
 
-@kernel(f"void({_INTS}, int64[::1], {_LABELS}, {_FLOATS}, {_FLOATS}, uint8[::1], float64[::1], float64[::1])")
+@kernel(f"void({_SMALL}, int64[::1])")
+def _count(number, found):
+    for i in range(number.size):
+        found[number[i]] += 1
+
+
+@kernel(f"void({_SMALL}, int64[::1], {_LABELS}, {_FLOATS}, {_FLOATS}, uint8[::1], float64[::1], float64[::1])")
 def _deal(number, place, y, q, weight, y_made, q_made, weight_made):
-    """Rows in order of their group, as they come within it; `place` is where each group begins, and is moved on."""
+    """Rows in order of their group, as they come within it; `place` is where each group's next row goes, and is moved on."""
     for i in range(number.size):
         g = number[i]
         to = place[g]
@@ -71,7 +79,28 @@ def _deal(number, place, y, q, weight, y_made, q_made, weight_made):
             weight_made[to] = weight[i]
 
 
-@kernel(f"void({_INTS}, {_INTS}, int64, int64, int64, int64[::1])")
+@kernel(f"void({_INTS}, {_LABELS}, {_FLOATS}, {_FLOATS}, int64, int64, float64[:, ::1])")
+def _totals(starts, y, q, weight, first, after, made):
+    """Rows, positive, Σq, Σq² and Σqy of the groups first … after-1."""
+    for g in range(first, after):
+        rows = positive = sum_q = sum_qq = sum_qy = 0.0
+        for k in range(starts[g], starts[g + 1]):
+            w = weight[k] if weight.size else 1.0
+            v = w * y[k]
+            x = q[k]
+            rows += w
+            positive += v
+            sum_q += w * x
+            sum_qq += w * x * x
+            sum_qy += v * x
+        made[0, g] = rows
+        made[1, g] = positive
+        made[2, g] = sum_q
+        made[3, g] = sum_qq
+        made[4, g] = sum_qy
+
+
+@kernel(f"void({_INTS}, {_SMALL}, int64, int64, int64, int64[::1])")
 def _count_pairs(starts, bins, first, after, n_bins, found):
     """How many bins each of the groups first … after-1 occurs in."""
     seen = np.full(n_bins, -1, np.int64)
@@ -85,10 +114,10 @@ def _count_pairs(starts, bins, first, after, n_bins, found):
 
 
 @kernel(
-    f"void({_INTS}, {_INTS}, {_LABELS}, {_FLOATS}, {_FLOATS}, int64, int64, int64, {_INTS}, int64[::1], int64[::1], float64[:, ::1])"
+    f"void({_INTS}, {_SMALL}, {_LABELS}, {_FLOATS}, {_FLOATS}, int64, int64, int64, {_INTS}, boolean, int32[::1], float64[:, ::1])"
 )
-def _sum_pairs(starts, bins, y, q, weight, first, after, n_bins, offsets, group, bin_, sums):
-    """Sums of the groups first … after-1 by bin, from `offsets` on."""
+def _sum_pairs(starts, bins, y, q, weight, first, after, n_bins, offsets, less_q, bin_, sums):
+    """Rows and Σ(y - q), or Σy, of the groups first … after-1 by bin, from `offsets` on."""
     where = np.full(n_bins, -1, np.int64)
     for g in range(first, after):
         at = offsets[g]
@@ -113,75 +142,94 @@ def _sum_pairs(starts, bins, y, q, weight, first, after, n_bins, offsets, group,
             gap //= 3
         for i in range(n):
             where[bin_[at + i]] = at + i
-            group[at + i] = g
+            sums[0, at + i] = sums[1, at + i] = 0.0
         for k in range(starts[g], starts[g + 1]):
             to = where[bins[k]]
             w = weight[k] if weight.size else 1.0
-            v = w * y[k]
-            x = q[k]
             sums[0, to] += w
-            sums[1, to] += v
-            if sums.shape[0] > 2:
-                sums[2, to] += w * x
-            if sums.shape[0] > 3:
-                sums[3, to] += w * x * x
-                sums[4, to] += v * x
+            sums[1, to] += w * (y[k] - q[k] if less_q else np.float64(y[k]))
 
 
-@kernel(f"void({_INTS}, {_INTS}, {_FLOATS}, {_INTS}, {_INTS}, {_FLOATS}, int64, int64, boolean, float64[:, ::1])")
-def _products(starts, bins, values, starts_y, bins_y, values_y, first, after, same, made):
+_SPARSE = f"{_INTS}, {_INTS}, {_SMALL}, {_FLOATS}"  # where each group begins and ends, bins and values
+
+
+@kernel(f"void({_SPARSE}, {_SPARSE}, int64, int64, boolean, float64[:, ::1])")
+def _products(starts, ends, bins, values, starts_y, ends_y, bins_y, values_y, first, after, same, made):
     """Adds XᵀY of the groups first … after-1; only its upper half where both are the same."""
     for g in range(first, after):
-        for i in range(starts[g], starts[g + 1]):
+        for i in range(starts[g], ends[g]):
             v = values[i]
             row = made[bins[i]]
-            for j in range(i if same else starts_y[g], starts_y[g + 1]):
+            for j in range(i if same else starts_y[g], ends_y[g]):
                 row[bins_y[j]] += v * values_y[j]
 
 
-@kernel(f"int64({_INTS}, {_INTS}, {array('float64', 2)}, {_INTS}, int64[::1], int64[::1], float64[:, ::1])")
-def _join(group, bins, sums, number, group_made, bin_made, made):
-    """Runs of entries with one group and one bin, as `number` has it, added up; returns how many."""
-    at = -1
-    for i in range(group.size):
-        b = number[bins[i]]
-        if at < 0 or group_made[at] != group[i] or bin_made[at] != b:
-            at += 1
-            group_made[at] = group[i]
-            bin_made[at] = b
-            for k in range(made.shape[0]):
-                made[k, at] = 0.0
-        for k in range(made.shape[0]):
-            made[k, at] += sums[k, i]
-    return at + 1
+@kernel(f"void({_INTS}, {_SMALL}, {array('float64', 2)}, {array('int64', 2)}, int64, int64, float64[:, ::1])")
+def _group_moments(starts, bins, sums, numbers, first, after, made):
+    """Adds up by bin what the entries of a group sum to; numbers[i] are the bins of bin i, one of each level."""
+    for g in range(first, after):
+        end = starts[g + 1]
+        for level in range(numbers.shape[1]):
+            i = starts[g]
+            while i < end:
+                b = numbers[bins[i], level]
+                n = s = 0.0
+                while i < end and numbers[bins[i], level] == b:
+                    n += sums[0, i]
+                    s += sums[1, i]
+                    i += 1
+                made[0, b] += n
+                made[1, b] += n * n
+                made[2, b] += s
+                made[3, b] += s * s
+                made[4, b] += s * n
 
 
-@piece
-def _note(made, b, n, s):
-    made[0, b] += n
-    made[1, b] += n * n
-    made[2, b] += s
-    made[3, b] += s * s
-    made[4, b] += s * n
-
-
-@kernel(f"void({_INTS}, {_INTS}, {array('float64', 2)}, {array('int64', 2)}, float64[:, ::1])")
-def _group_moments(group, bins, sums, numbers, made):
-    """Adds up by bin what runs of entries with one group and one bin sum to; numbers[i] are the bins of bin i, one of each level."""
-    levels = numbers.shape[1]
-    now, n, s = np.full(levels, -1), np.zeros(levels), np.zeros(levels)
-    for i in range(group.size):
-        for k in range(levels):
-            b = numbers[bins[i], k]
-            if b != now[k] or group[i] != group[i - 1]:
-                if i > 0:
-                    _note(made, now[k], n[k], s[k])
-                now[k] = b
-                n[k] = s[k] = 0.0
-            n[k] += sums[0, i]
-            s[k] += sums[1, i]
-    for k in range(levels if group.size else 0):
-        _note(made, now[k], n[k], s[k])
+@kernel(
+    f"void({_INTS}, {_SMALL}, {array('float64', 2)}, {_INTS}, {array('float64', 2)}, boolean, int64, int64, "
+    "int64[::1], int32[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1])"
+)
+def _residuals(
+    starts, bins, sums, number, known, is_coarse, first, after, ends, bin_made, made, by_group, along, fourth
+):
+    """r and S of the groups first … after-1 by bin, each group from its start on, and their sums; see `grouping.residuals`."""
+    for g in range(first, after):
+        i, to, end = starts[g], starts[g], starts[g + 1]
+        own_r = own_s = psi = psi_sign = squared = absolute = 0.0
+        while i < end:
+            b = number[bins[i]]
+            n = s = 0.0
+            while i < end and number[bins[i]] == b:
+                n += sums[0, i]
+                s += sums[1, i]
+                i += 1
+            all_n, all_s, a, d, n_around, d_around, of_squared, of_absolute = known[b]
+            left = 1.0 - n / n_around
+            r = (s - d_around * n) / np.sqrt(left) if left > 0.0 else 0.0
+            if not is_coarse:
+                d = (all_s - s) / (all_n - n) if all_n > n else 0.0
+            weighted_r, weighted_s = a * r * r, a * s * s
+            own_r += weighted_r
+            own_s += weighted_s
+            fourth[0] += weighted_r * weighted_r
+            fourth[1] += weighted_s * weighted_s
+            psi += d * r
+            psi_sign += r if d > ROUNDING else -r if d < -ROUNDING else 0.0
+            squared += of_squared * n
+            absolute += of_absolute * n
+            bin_made[to] = b
+            made[0, to] = r
+            made[1, to] = s
+            to += 1
+        ends[g] = to
+        for i in range(starts[g], to):
+            along[bin_made[i]] += made[0, i] * psi
+        by_group[0, g] = own_r
+        by_group[1, g] = own_s
+        by_group[2, g] = psi
+        by_group[3, g] = psi_sign
+        by_group[4, g] = squared
+        by_group[5, g] = absolute
 
 
 _compiled = partial(ready, __name__)
@@ -193,11 +241,11 @@ def numbered(groups: Any) -> tuple[Any, Ints]:
     groups = np.ascontiguousarray(groups)
     size = 1 << 16
     ids = np.zeros(size // 2, np.uint64)
-    number = np.zeros(len(groups), np.int64)
+    number = np.zeros(len(groups), np.int32)
     done = used = 0
     while True:
         keys, slots = np.zeros(size, np.uint64), np.full(size, -1, np.int64)
-        _number(ids[:used].copy(), keys, slots, ids, np.zeros(used, np.int64), 0, 0)
+        _number(ids[:used].copy(), keys, slots, ids, np.zeros(used, np.int32), 0, 0)
         done, used = _number(groups, keys, slots, ids, number, done, used)
         if done == len(groups):
             break
@@ -213,64 +261,101 @@ def numbered(groups: Any) -> tuple[Any, Ints]:
 def bins(table: Ints, q: Floats) -> Ints:
     """The bin table[c] of each probability, c its fixed cell."""
     _compiled()
-    q, made = np.ascontiguousarray(q), np.zeros(len(q), np.int64)
-    _each(lambda a: _bins(q[a : a + STEP], table, made[a : a + STEP]), range(0, len(q), STEP))
+    q, small, made = np.ascontiguousarray(q), table.astype(np.int32), np.empty(len(q), np.int32)
+    _each(lambda a: _bins(q[a : a + STEP], small, made[a : a + STEP]), range(0, len(q), STEP))
     return made
 
 
-def dealt(number: Ints, starts: Ints, y: Any, q: Floats, weight: Floats | None) -> tuple[Any, Floats, Floats | None]:
-    """Labels, probabilities and weights in order of the groups."""
+def dealt(
+    number: Ints, n_groups: int, y: Any, q: Floats, weight: Floats | None
+) -> tuple[Ints, Any, Floats, Floats | None]:
+    """Where each group begins; labels, probabilities and weights in order of the groups."""
     _compiled()
     weights = _weights(weight)
-    made = np.zeros(len(q), np.uint8), np.zeros(len(q)), np.zeros(len(weights))
-    _deal(*map(np.ascontiguousarray, (number, starts[:-1].copy(), y, q)), weights, *made)
-    return made[0], made[1], None if weight is None else made[2]
+    rows = np.ascontiguousarray(number, np.int32), np.ascontiguousarray(y), np.ascontiguousarray(q), weights
+    cuts = np.linspace(0, len(q), HALVES + 1).astype(int)
+    halves = [[c[a:b] for c in rows] for a, b in pairwise(cuts)]
+    found = np.zeros((HALVES, n_groups), np.int64)
+    _each(lambda i: _count(halves[i][0], found[i]), range(HALVES))
+    starts = np.zeros(n_groups + 1, np.int64)
+    np.cumsum(found.sum(axis=0), out=starts[1:])
+    places = starts[:-1] + np.cumsum(found, axis=0) - found
+    made = np.empty(len(q), np.uint8), np.empty(len(q)), np.empty(len(weights))
+    _each(lambda i: _deal(halves[i][0], places[i], *halves[i][1:], *made), range(HALVES))
+    return starts, made[0], made[1], None if weight is None else made[2]
+
+
+def totals(starts: Ints, y: Any, q: Floats, weight: Floats | None) -> Floats:
+    """See `grouping.Arranged`."""
+    _compiled()
+    made = np.zeros((5, len(starts) - 1))
+    _each(lambda cut: _totals(starts, y, q, _weights(weight), *cut, made), _cuts(starts))
+    return made
 
 
 def binned_sums(
-    starts: Ints, bins: Ints, y: Any, q: Floats, weight: Floats | None, n_sums: int
+    starts: Ints, bins: Ints, y: Any, q: Floats, weight: Floats | None, less_q: bool
 ) -> tuple[Ints, Ints, Floats]:
     """See `grouping.binned_sums`."""
     _compiled()
-    bins, q, weights = np.ascontiguousarray(bins), np.ascontiguousarray(q), _weights(weight)
+    bins, q, weights = np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(q), _weights(weight)
     cuts, n_bins, n_groups = _cuts(starts), int(bins.max(initial=0)) + 1, len(starts) - 1
     found = np.zeros(n_groups, np.int64)
     _each(lambda cut: _count_pairs(starts, bins, *cut, n_bins, found), cuts)
     offsets = np.zeros(n_groups + 1, np.int64)
     np.cumsum(found, out=offsets[1:])
-    k = int(offsets[-1])
-    group, bin_, sums = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((n_sums, k))
-    _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, group, bin_, sums), cuts)
-    return group, bin_, sums
+    bin_, sums = np.empty(offsets[-1], np.int32), np.empty((2, offsets[-1]))
+    _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, less_q, bin_, sums), cuts)
+    return offsets, bin_, sums
 
 
-def joined(group: Ints, bins: Ints, sums: Floats, number: Ints) -> tuple[Ints, Ints, Floats]:
-    """See `grouping.Filed`."""
-    _compiled()
-    made = np.empty(len(group), np.int64), np.empty(len(group), np.int64), np.empty(sums.shape)
-    n = _join(*map(np.ascontiguousarray, (group, bins, sums, number)), *made)
-    return made[0][:n], made[1][:n], np.ascontiguousarray(made[2][:, :n])
-
-
-def group_moments(group: Ints, bins: Ints, sums: Floats, levels: Sequence[Ints]) -> list[Floats]:
+def group_moments(starts: Ints, bins: Ints, sums: Floats, levels: Sequence[Ints]) -> list[Floats]:
     """See `grouping.group_moments`."""
     _compiled()
     ends = np.cumsum([level[-1] + 1 for level in levels])
     numbers = np.stack([level + (end - level[-1] - 1) for level, end in zip(levels, ends, strict=True)], axis=1)
-    made = np.zeros((5, ends[-1]))
-    _group_moments(*map(np.ascontiguousarray, (group, bins, sums, numbers)), made)
-    return np.split(made, ends[:-1], axis=1)
+    filed, cuts = (starts, np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(sums)), _cuts(starts)
+    made = np.zeros((len(cuts), 5, ends[-1]))
+    _each(lambda i: _group_moments(*filed, numbers, *cuts[i], made[i]), range(len(cuts)))
+    return np.split(made.sum(axis=0), ends[:-1], axis=1)
+
+
+def residuals(starts: Ints, bins: Ints, sums: Floats, at: Resolution, of_r: bool, of_s: bool) -> Residuals:
+    """See `grouping.residuals`."""
+    _compiled()
+    known = np.stack([at.n, at.s, at.a, at.d, at.n_around, at.d_around, *at.deviations()], axis=1)
+    filed = starts, np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(sums), at.number, known, at.is_coarse
+    cuts, n_bins, ends = _cuts(starts), len(at.n), np.zeros(len(starts) - 1, np.int64)
+    bin_, made, by_group = np.empty(len(bins), np.int32), np.empty((2, len(bins))), np.empty((6, len(ends)))
+    along, fourth = np.zeros((len(cuts), n_bins)), np.zeros((len(cuts), 2))
+    _each(lambda i: _residuals(*filed, *cuts[i], ends, bin_, made, by_group, along[i], fourth[i]), range(len(cuts)))
+
+    def products_of(values: Floats) -> Floats:
+        entries = starts, ends, bin_, values
+        return _summed(entries, entries, n_bins, n_bins)
+
+    r, s = (products_of(values) if asked else None for values, asked in zip(made, (of_r, of_s), strict=True))
+    return Residuals(r, s, along.sum(axis=0), fourth.sum(axis=0), by_group)
 
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:
     """See `grouping.products`."""
     _compiled()
-    begins, begins_y = (np.searchsorted(e[0], np.arange(n_groups + 1)) for e in (x, y))
-    left, right = ((b, *map(np.ascontiguousarray, e[1:])) for b, e in ((begins, x), (begins_y, y)))
-    pairs = int(np.diff(begins) @ np.diff(begins_y))  # a table of sums for each portion, where these are worth it
-    cuts = _cuts(begins, min(max(1, pairs // max(1, 4 * n_x * n_y)), PORTIONS))
+
+    def sparse(entries: Entries) -> tuple[Any, ...]:
+        starts = np.searchsorted(entries[0], np.arange(n_groups + 1))
+        return starts, starts[1:], np.ascontiguousarray(entries[1], np.int32), np.ascontiguousarray(entries[2])
+
+    left = sparse(x)
+    return _summed(left, left if x is y else sparse(y), n_x, n_y)
+
+
+def _summed(x: tuple[Any, ...], y: tuple[Any, ...], n_x: int, n_y: int) -> Floats:
+    """XᵀY, each given as where groups begin and end, bins and values."""
+    pairs = int((x[1] - x[0][:-1]) @ (y[1] - y[0][:-1]))  # a table of sums for each portion, where these are worth it
+    cuts = _cuts(x[0], min(max(1, pairs // max(1, 4 * n_x * n_y)), PORTIONS))
     made = np.zeros((len(cuts), n_x, n_y))
-    _each(lambda i: _products(*left, *right, *cuts[i], x is y, made[i]), range(len(cuts)))
+    _each(lambda i: _products(*x, *y, *cuts[i], x is y, made[i]), range(len(cuts)))
     total: Floats = made[0] if len(made) == 1 else made.sum(axis=0)
     for i in range(n_x if x is y else 0):  # summed above the diagonal only; in place, for these tables are large
         total[i + 1 :, i] = total[i, i + 1 :]

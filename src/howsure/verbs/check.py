@@ -202,7 +202,7 @@ def check(  # type: ignore[misc]
             held = classes_from_table(table, prob, true, where, groups, classes, by, **read)
             return _check_classes(held, bins, level, generator, where, by)
         more = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
-        with table_items(table, prob, true, positive, where, **more) as rows:
+        with table_items(table, prob, true, positive, where, groups_apart=True, **more) as rows:
             return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width, progress))
 
 

@@ -7,7 +7,7 @@ import howsure
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.groups import estimates as clustered
 from howsure.calibration.groups.clusters import ClusterBuilder
-from howsure.calibration.groups.moments import moments
+from howsure.calibration.groups.moments import Level, moments
 from howsure.calibration.sketch import sketch_rows
 from howsure.data import demo_table
 from howsure.report.text.calibration import effective_text
@@ -124,15 +124,23 @@ def test_large_tables_are_summed_by_the_compiled_kernel_alike(monkeypatch):
 
     y, q, g = stepped()
     table, filed = table_of(y, q, g)
-    plain = grouping.group_moments(table.errors, filed.levels)
-    joined = [table.errors.joined(level) for level in filed.levels]
-    monkeypatch.setattr(grouping, "COMPILED_FROM", 1)
-    for made, sums in zip(grouping.group_moments(table.errors, filed.levels), plain, strict=True):
+    plain = grouping.group_moments(table.estimation, filed.levels)
+    coarse, fine = filed.levels[0], filed.levels[-1]
+    levels = [Level.of(k, sums) for k, sums in zip(filed.levels, plain, strict=True)]
+    around = np.zeros(fine[-1] + 1, np.int64)
+    around[fine] = coarse
+    for level, about in ((levels[0], np.arange(coarse[-1] + 1)), (levels[-1], around)):
+        n, d = (x[about] for x in (levels[0].n, levels[0].d))
+        at = grouping.Resolution(level.joined, level.n, level.s, level.a, level.d, n, d, level is levels[0])
+        monkeypatch.setattr(grouping, "COMPILED_FROM", 1 << 40)
+        one = grouping.residuals(table.estimation, at, of_r=True, of_s=True)
+        monkeypatch.setattr(grouping, "COMPILED_FROM", 1)
+        other = grouping.residuals(table.estimation, at, of_r=True, of_s=True)
+        for name in ("r", "s", "along", "fourth", "by_group"):
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-12, err_msg=name)
+        assert grouping.residuals(table.estimation, at, of_r=False, of_s=True).r is None
+    for made, sums in zip(grouping.group_moments(table.estimation, filed.levels), plain, strict=True):
         np.testing.assert_allclose(made, sums, rtol=1e-12, atol=1e-12)
-    for made, sums in zip((table.errors.joined(level) for level in filed.levels), joined, strict=True):
-        assert made.group.tolist() == sums.group.tolist()
-        assert made.bin.tolist() == sums.bin.tolist()
-        np.testing.assert_allclose(made.sums, sums.sums, rtol=1e-12, atol=1e-12)
 
 
 def test_what_finer_bins_would_say_is_a_note():

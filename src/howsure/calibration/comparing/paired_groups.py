@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from howsure._result import Sums
 from howsure.calibration.comparing.paired_rows import Plan, row_log_loss
-from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, Balance
+from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.moments import sums_at
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import Arranged, binned_sums, numbered, products
@@ -50,8 +50,8 @@ class PairedPiece:
         sides = []
         for m, y, q in zip(plan.models, ys, qs, strict=True):
             rows = Arranged.of(group, g, y, q)
-            filed = binned_sums(rows, m.bins(rows.q), SUM_Q + 1)
-            sides.append(Side(filed.group, filed.bin, filed.sums[ROWS], filed.sums[POSITIVE] - filed.sums[SUM_Q]))
+            filed = binned_sums(rows, m.bins(rows.q), less_q=True)
+            sides.append(Side(filed.group, filed.bin, *filed.sums))
         squares = [x**2 for x in e]
         losses = [
             None if m.log_loss is None else row_log_loss(y, q) for m, y, q in zip(plan.models, ys, qs, strict=True)

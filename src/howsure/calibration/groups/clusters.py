@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -65,7 +64,7 @@ class Balance:
 
 
 ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY = range(5)
-HELD_FROM = 1 << 22  # rows, before they are summed
+HELD_FROM = 1 << 23  # rows, before they are summed
 T = TypeVar("T")
 
 
@@ -112,7 +111,7 @@ class ClusterBuilder:
             groups, y, q, weight = groups[kept], y[kept], q[kept], weight[kept]
         self._held.append((groups, y, q, None if weight is None else weight.astype(np.float64)))
         self._n_held += len(q)
-        if self._n_held > max(HELD_FROM, 2 * sum(len(t.estimation.group) for t in self._tables)):
+        if self._n_held > max(HELD_FROM, 2 * sum(len(t.estimation.bin) for t in self._tables)):
             self._sum_up()
 
     def _sum_up(self) -> None:
@@ -122,11 +121,10 @@ class ClusterBuilder:
         weight = None if not held or held[0][3] is None else _joined([h[3] for h in held], np.float64)
         ids, number = numbered(groups)
         rows = Arranged.of(number, len(ids), y, q, weight)
-        estimation, drawn = (
-            binned_sums(rows, bins, n_sums)
-            for bins, n_sums in zip(self._parts.of(rows.q), (SUM_QY + 1, POSITIVE + 1), strict=True)
-        )
-        made = ClusterTable(ids, estimation, drawn, self._parts.levels, len(self._parts.drawn))
+        of_estimation, of_drawn = self._parts.of(rows.q)
+        estimation = binned_sums(rows, of_estimation, less_q=True)
+        drawn, totals = binned_sums(rows, of_drawn, less_q=False), rows.totals(of_estimation)
+        made = ClusterTable(ids, totals, estimation, drawn, self._parts.levels, len(self._parts.drawn))
         self._tables = [_one_table([*self._tables, made])]
 
     def finish(self) -> ClusterTable:
@@ -138,11 +136,12 @@ class ClusterBuilder:
 
 @dataclass(frozen=True)
 class ClusterTable:
-    """Sums of rows by group and estimation bin, and by group and drawn bin (ROWS and POSITIVE)."""
+    """Sums of rows by group, by group and estimation bin, and by group and drawn bin."""
 
     ids: NDArray[np.uint64]  # (G,) what each group was called, in order
-    estimation: Filed
-    drawn: Filed
+    by_group: Floats  # (5, G) sums of each group: ROWS, POSITIVE, SUM_Q, SUM_QQ, SUM_QY
+    estimation: Filed  # n_gb and S_gb = Σe
+    drawn: Filed  # rows and how many are positive
     levels: tuple[Ints, ...]  # see `Parts`
     n_drawn: int
 
@@ -150,18 +149,6 @@ class ClusterTable:
     def n_groups(self) -> int:
         """G."""
         return len(self.ids)
-
-    @cached_property
-    def by_group(self) -> Floats:
-        """(5, G) sums of each group."""
-        group, sums = self.estimation.group, self.estimation.sums
-        return np.stack([np.bincount(group, column, self.n_groups) for column in sums])
-
-    @cached_property
-    def errors(self) -> Filed:
-        """n_gb and S_gb = Σe by group and estimation bin."""
-        sums = self.estimation.sums
-        return Filed(self.estimation.group, self.estimation.bin, np.stack([sums[ROWS], sums[POSITIVE] - sums[SUM_Q]]))
 
     def look(self, at: Callable[[ClusterTable], T]) -> T:
         """What is seen of these groups; they are all there are."""
@@ -174,14 +161,17 @@ def _one_table(tables: list[ClusterTable]) -> ClusterTable:
         return tables[0]
     ids, number = np.unique(np.concatenate([t.ids for t in tables]), return_inverse=True)
     places = np.split(number, np.cumsum([t.n_groups for t in tables])[:-1])
+    by_group = np.zeros((SUM_QY + 1, len(ids)))
+    for place, t in zip(places, tables, strict=True):
+        by_group[:, place] += t.by_group
 
     def added(each: list[Filed]) -> Filed:
         group = np.concatenate([place[f.group] for place, f in zip(places, each, strict=True)])
         sums = np.concatenate([f.sums for f in each], axis=1)
-        return merged(group, np.concatenate([f.bin for f in each]), sums)
+        return merged(group, len(ids), np.concatenate([f.bin for f in each]), sums)
 
     whole = added([t.estimation for t in tables]), added([t.drawn for t in tables])
-    return ClusterTable(ids, *whole, tables[0].levels, tables[0].n_drawn)
+    return ClusterTable(ids, by_group, *whole, tables[0].levels, tables[0].n_drawn)
 
 
 def _joined(arrays: list[Any], kind: Any) -> Any:

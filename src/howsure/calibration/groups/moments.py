@@ -18,11 +18,10 @@ from howsure._result import Sums
 from howsure.calibration.estimation.estimate import AHEAD, FEWEST_ROWS, evidence, free_doublings
 from howsure.calibration.groups.clusters import POSITIVE, ROWS, SUM_Q, SUM_QQ, SUM_QY, Balance, ClusterTable
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.grouping import group_moments, products
+from howsure.kernels.grouping import Resolution, group_moments, residuals
 
 T = TypeVar("T")
 Seen = TypeVar("Seen", covariant=True)
-ROUNDING = 1e-12  # what sums of floating-point numbers in another order may leave of a mean that is 0
 
 
 class Look(Protocol[Seen]):
@@ -69,7 +68,7 @@ class TotalsLook:
         return Totals(
             table.n_groups,
             table.by_group.sum(axis=1),
-            tuple(group_moments(table.errors, self.levels)),
+            tuple(group_moments(table.estimation, self.levels)),
             np.stack([sums_at(drawn, c, self.n_drawn) for c in columns]),
         )
 
@@ -184,29 +183,17 @@ class SquaresLook:
     p_drawn: Floats
 
     def __call__(self, table: ClusterTable) -> Squares:
-        level, coarse = self.level, table.errors.joined(self.coarse.joined)
-        filed = coarse if level is self.coarse else table.errors.joined(level.joined)
-        group, b, (n, s), s0 = filed.group, filed.bin, filed.sums, coarse.sums[1]
-        around = np.zeros(len(level.n), np.int64)
-        around[level.joined] = self.coarse.joined
-        left = 1.0 - n / self.coarse.n[around][b]
-        r = (s - self.coarse.d[around][b] * n) / np.sqrt(np.where(left > 0.0, left, np.inf))
-        weighted_r, weighted_s = level.a[b] * (r * r), self.coarse.a[coarse.bin] * (s0 * s0)
-        g = table.n_groups
+        same = self.level is self.coarse
+        fine = residuals(table.estimation, self._resolution(self.level), of_r=True, of_s=same)
+        coarse = fine if same else residuals(table.estimation, self._resolution(self.coarse), of_r=False, of_s=True)
+        assert fine.r is not None
+        assert coarse.s is not None
+        own_r, _, *psi, squared, absolute = fine.by_group
         x = table.by_group
         h = x[ROWS] / self.sums[ROWS]
         # Of a single group nothing is left without it; it has no interval anyway.
         without = np.maximum(1.0 - h, 1e-12)
         gap, brier = self.means[:2]
-        plug_in, d2 = float(np.sum(level.n * np.abs(level.d))) / self.sums[ROWS], level.d2
-        c = _squares((group, b, r), g, len(level.n))
-        if filed is coarse:
-            side = _sign(level.d)
-            along, linear = c @ level.d, np.array([level.d @ c @ level.d, side @ c @ side])
-        else:
-            others = np.divide(level.s[b] - s, level.n[b] - n, out=np.zeros(len(n)), where=level.n[b] > n)
-            psi = np.stack([sums_at(group, others * r, g), sums_at(group, _sign(others) * r, g)])
-            along, linear = sums_at(b, r * psi[0][group], len(level.n)), np.sum(psi**2, axis=1)
         score = scores(x) - self.score_mean[:, None]
         spread, cross = spreads(x, self.mean_q, self.base)
         total_spread = float(spreads(self.sums, self.mean_q, self.base)[0])
@@ -218,16 +205,16 @@ class SquaresLook:
         beta = np.where(part < 1.0, part**2 / rest, 0.0)
         columns = (np.where(part < 1.0, residual**2, 0.0), part**2, beta, beta**2)
         return Squares(
-            c,
-            _squares((coarse.group, coarse.bin, s0), g, len(self.coarse.n)),
-            along,
-            linear,
-            _square(sums_at(group, weighted_r, g)),
-            _square(sums_at(coarse.group, weighted_s, g)),
-            _square(weighted_r),
-            _square(weighted_s),
-            _square(sums_at(group, (level.d**2 - d2)[b] * n, g) / without),
-            _square(sums_at(group, (np.abs(level.d) - plug_in)[b] * n, g) / without),
+            fine.r,
+            coarse.s,
+            fine.along,
+            np.array([_square(p) for p in psi]),
+            _square(own_r),
+            _square(coarse.by_group[1]),
+            float(fine.fourth[0]),
+            float(coarse.fourth[1]),
+            _square(squared / without),
+            _square(absolute / without),
             score @ score.T,
             _square((x[SUM_Q] - x[POSITIVE] - gap * x[ROWS]) / without),
             _square((x[POSITIVE] - 2.0 * x[SUM_QY] + x[SUM_QQ] - brier * x[ROWS]) / without),
@@ -236,6 +223,12 @@ class SquaresLook:
             Balance.of(np.minimum(share, 1.0 - 1e-12)),
             np.stack([sums_at(drawn, c, len(self.p_drawn)) for c in columns]),
         )
+
+    def _resolution(self, level: Level) -> Resolution:
+        around = np.zeros(len(level.n), np.int64)
+        around[level.joined] = self.coarse.joined
+        of_around = self.coarse.n[around], self.coarse.d[around]
+        return Resolution(level.joined, level.n, level.s, level.a, level.d, *of_around, level is self.coarse)
 
     def _slope_without(self, x: Floats, spread: Floats, cross: Floats, total_spread: float) -> Floats:
         """The slope of all other groups less the slope of all, for each group.
@@ -331,15 +324,6 @@ def _two_groups_a_bin(level: Level) -> Ints:
     begins[0] = True
     begins[1] &= not lonely[0]
     return (np.cumsum(begins) - 1)[level.joined]
-
-
-def _sign(d: Floats) -> Floats:
-    return np.where(np.abs(d) > ROUNDING, np.sign(d), 0.0)
-
-
-def _squares(x: tuple[Ints, Ints, Floats], n_groups: int, n_bins: int) -> Floats:
-    """XᵀX for the sparse (G, B) matrix X of group, bin and value."""
-    return products(x, x, n_groups, n_bins, n_bins)
 
 
 def sums_at(where: Ints, values: Floats, size: int) -> Floats:

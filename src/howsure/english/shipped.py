@@ -15,7 +15,7 @@ from howsure.english.confidence import read_curves
 from howsure.english.encoding import encoder
 from howsure.english.lemmas import Lemmatiser, Vocabulary
 from howsure.english.pipeline import LABELLED, Shape, blank_pipeline, set_weights
-from howsure.english.tokens import RULES, tokenizer
+from howsure.english.tokens import RULES, remembering, tokenizer
 from howsure.errors import InputError, MissingExtra
 
 SHIPPED = Path(__file__).parent / "model"
@@ -121,4 +121,4 @@ def _own(folder: Path) -> Model:
     known = known_words(str(folder))
     assert known is not None
     lemmas = Lemmatiser.from_dict(json.loads((folder / LEMMAS).read_text(encoding="utf-8")), known)
-    return Model(nlp, version, tokenizer(nlp.vocab), curves, lemmas, known)
+    return Model(nlp, version, remembering(tokenizer(nlp.vocab)), curves, lemmas, known)

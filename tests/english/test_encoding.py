@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("spacy")
 
-from spacy.tokens import Doc  # noqa: E402
+from spacy.tokens import Doc
 
-from howsure.english import encoding  # noqa: E402
-from howsure.english.pipeline import Shape, blank_pipeline  # noqa: E402
-from howsure.english.shipped import SHIPPED  # noqa: E402
+from howsure.english import encoding
+from howsure.english.pipeline import Shape, blank_pipeline
+from howsure.english.shipped import SHIPPED
 
-WORDS = st.lists(st.sampled_from(["the", "The", "attack", "Baghdad", "1990", "xqzzt", ".", "é"]), min_size=1, max_size=40)
+WORDS = st.lists(
+    st.sampled_from(["the", "The", "attack", "Baghdad", "1990", "xqzzt", ".", "é"]), min_size=1, max_size=40
+)
 
 
 @pytest.fixture(scope="module", params=[Shape(2, False), Shape(3, True)], ids=["no vectors", "vectors"])
@@ -29,7 +31,9 @@ def test_encoder_is_the_layers(pipeline, texts):
     found, wanted = encoding.Encoder(tok2vec, pipeline.vocab)(docs), tok2vec.predict(docs)
     assert [len(x) for x in found] == [len(x) for x in wanted]
     for ours, theirs in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)  # products of few rows may be summed in another order
+        np.testing.assert_allclose(
+            ours, theirs, rtol=1e-4, atol=1e-5
+        )  # products of few rows may be summed in another order
 
 
 def test_documents_in_several_pieces_and_words_that_were_forgotten(pipeline, monkeypatch):

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 spacy = pytest.importorskip("spacy")
 
 from howsure.english.pipeline import language  # noqa: E402
-from howsure.english.tokens import LONGEST_PIECE, misc_entry, original_text, pieces, tokenizer, tokens  # noqa: E402  # noqa: E402
+from howsure.english.tokens import (  # noqa: E402
+    LONGEST_PIECE,
+    misc_entry,
+    original_text,
+    pieces,
+    remembering,
+    tokenizer,
+    tokens,
+)
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
 ENGLISHLIKE = st.lists(
@@ -32,6 +40,16 @@ def test_words_and_white_space_are_the_text(text):
     assert all(t.words)
     assert not any(c in " \t\r\n" for w in t.words for c in w)
     assert all(s.isspace() for s in [t.before, *t.after] if s)
+
+
+@cache
+def tokenise_remembering():
+    return remembering(tokenizer(language()().vocab))
+
+
+@given(st.one_of(ANY, ENGLISHLIKE))
+def test_a_tokeniser_that_remembers_cuts_alike(text):
+    assert tokens(tokenise_remembering(), text) == tokens(tokenise(), text)
 
 
 @given(st.one_of(ANY, ENGLISHLIKE), st.integers(1, 30))

@@ -12,9 +12,10 @@ import numpy as np
 from howsure._result import shown_as
 from howsure.data.vectors import shipped_path as vectors_path
 from howsure.english.confidence import read_curves
+from howsure.english.encoding import encoder
 from howsure.english.lemmas import Lemmatiser, Vocabulary
 from howsure.english.pipeline import LABELLED, Shape, blank_pipeline, set_weights
-from howsure.english.tokens import RULES, tokenizer
+from howsure.english.tokens import RULES, remembering, tokenizer
 from howsure.errors import InputError, MissingExtra
 
 SHIPPED = Path(__file__).parent / "model"
@@ -114,8 +115,10 @@ def _own(folder: Path) -> Model:
         raise ValueError("the word vectors are not those that the weights were trained with")
     nlp = blank_pipeline(folder, shape=shape)
     set_weights(nlp, arrays)
+    tok2vec = nlp.get_pipe("tok2vec")
+    tok2vec.model = encoder(tok2vec.model, nlp.vocab)
     curves = read_curves(folder / CURVES)
     known = known_words(str(folder))
     assert known is not None
     lemmas = Lemmatiser.from_dict(json.loads((folder / LEMMAS).read_text(encoding="utf-8")), known)
-    return Model(nlp, version, tokenizer(nlp.vocab), curves, lemmas, known)
+    return Model(nlp, version, remembering(tokenizer(nlp.vocab)), curves, lemmas, known)

@@ -5,7 +5,7 @@ is lost: words and white space, in order, are the text.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from howsure.corpora.document import Document
 
 LONGEST_PIECE = 20_000
+MOST_REMEMBERED = 100_000  # words
 RULES = 1  # raise when the rules change: cached parses are then ignored
 
 # Prefixes that the treebanks leave joined to their word: "non-trivial" is one word, "well-known" three.
@@ -64,6 +65,7 @@ def tokenizer(vocab: Any) -> Any:
         infix_finditer=compile_infix_regex([*INFIXES, *theirs.infixes]).finditer,
         token_match=ONE_WORD.match,
         url_match=theirs.url_match,
+        max_cache_size=MOST_REMEMBERED,
     )
     for word, parts in SPLIT_WORDS.items():
         for cased in (str.lower, str.capitalize, str.upper):
@@ -74,6 +76,20 @@ def tokenizer(vocab: Any) -> Any:
         for whole in {word, word.upper()}:
             made.add_special_case(whole, [{ORTH: whole}])
     return made
+
+
+def remembering(tokenise: Any) -> Callable[[str], Any]:
+    """The tokeniser, which cuts each new word alone before its text: of a text, it remembers words up to the first special one only."""
+    seen: set[str] = set()
+
+    def cut(text: str) -> Any:
+        if len(seen) < MOST_REMEMBERED:
+            for word in (new := set(text.split()) - seen):
+                tokenise(word)
+            seen.update(new)
+        return tokenise(text)
+
+    return cut
 
 
 def _exceptions(rules: dict[str, list[dict[int, str]]]) -> dict[str, list[dict[int, str]]]:
@@ -98,16 +114,14 @@ def tokens(tokenise: Any, text: str) -> Tokens:
     before = ""
     stretches = SHORT_RUNS.findall(text) if LONG_RUN.search(text) else (text,)
     for token in chain.from_iterable(map(tokenise, stretches)):
-        if token.is_space:
-            space = token.text_with_ws
+        word, space = token.text, token.whitespace_
+        if not word.isspace():
+            words.append(word)
+            after.append(space)
+        elif words:
+            after[-1] += word + space
         else:
-            words.append(token.text)
-            after.append("")
-            space = token.whitespace_
-        if not words:
-            before += space
-        else:
-            after[-1] += space
+            before += word + space
     return Tokens(words, after, before)
 
 

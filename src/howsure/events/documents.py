@@ -112,7 +112,7 @@ def given_link(posterior: AntecedentPosterior, link: Link, taken: bool) -> Antec
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A parsed document with its mentions (spans of tokens) and the posterior over their clusterings."""
+    """A parsed document with its mentions (spans of tokens) and the posterior over the clusterings of the first of them."""
 
     document: Document
     starts: Ints
@@ -120,7 +120,7 @@ class Resolved:
     posterior: AntecedentPosterior
 
     def __post_init__(self) -> None:
-        if not len(self.starts) == len(self.ends) == len(self.posterior):
+        if not len(self.starts) == len(self.ends) >= len(self.posterior):
             raise InputError(
                 f'document "{self.document.name}": {len(self.starts)} mentions, but a posterior of {len(self.posterior)}.'
             )
@@ -406,7 +406,8 @@ def _chains(
                 matter.mention[(matter.low <= matter.high) & ((matter.low != c) | (matter.high != c))].tolist()
             )
             links = _links(resolved, matter, j, described[0][0], others)
-            worth = links if probability >= LEAST_CONDITIONED else ()
+            few = len(resolved.starts) <= LARGEST_CONDITIONED
+            worth = links if few and probability >= LEAST_CONDITIONED else ()
             uncertain, yes, no = _hangs_on(resolved.posterior, matter, worth, c, n_samples, seed)
             spans = list(zip(resolved.starts.tolist(), resolved.ends.tolist(), strict=True))
             a = matter.agent[j][0]
@@ -441,7 +442,7 @@ def _hangs_on(
     posterior: AntecedentPosterior, matter: _Matter, links: tuple[Link, ...], actor: int, n: int, seed: int
 ) -> tuple[int | None, float | None, float | None]:
     """The link nearest ½, and the probability of the document's event with and without it."""
-    if not links or len(posterior) > LARGEST_CONDITIONED:
+    if not links:
         return None, None, None
     at = min(range(len(links)), key=lambda i: (abs(links[i].probability - 0.5), i))
     answers = []

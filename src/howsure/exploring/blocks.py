@@ -21,17 +21,21 @@ from howsure.events.documents import Asked, Chain, DocumentEvents, Resolved, ask
 from howsure.events.frame import Pair
 from howsure.events.lexicons import Actor, Lexicon
 from howsure.events.roles import SAYS
-from howsure.events.rules import rule_set
+from howsure.events.rules import rule_set, span_heads
 from howsure.events.storage import Rows
 from howsure.models.coreference.mentions import detect_mentions
 from howsure.models.coreference.others import SystemScores, read_system
 from howsure.posteriors.antecedents import AntecedentPosterior
 
-Linker = Callable[[Document, Sequence[Mention]], AntecedentPosterior]
+# Of a document, its mentions and a number: the posterior over that many first mentions.
+Linker = Callable[[Document, Sequence[Mention], int], AntecedentPosterior]
 Seconds = dict[str, float]  # CPU time by stage
 LINK = ("later_start", "later_end", "earlier_start", "earlier_end", "probability")
 LOADING = 1.0  # seconds of resolving one block that make compiled kernels worth loading
-BASELINES: dict[str, Linker] = {"none": no_links, "simple": simple_links}
+BASELINES: dict[str, Linker] = {
+    "none": lambda document, mentions, n: no_links(document, mentions[:n]),
+    "simple": lambda document, mentions, n: simple_links(document, mentions[:n]),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
                 found, resolved = DocumentEvents((), (), (), -1, len(known.agents)), None
                 if known.needs_entities:
                     start = time.process_time()
-                    resolved = resolved_document(document, link, work.temperature)
+                    resolved = resolved_document(document, link, work.temperature, known)
                     resolving += time.process_time() - start
                     found = document_events(resolved, lexicon, work.verbs, rules, work.samples, work.seed, known=known)
                 pairs = pair_rows(document, known, resolved, lexicon, work.samples, work.seed, found, work.temperature)
@@ -141,21 +145,28 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
     return Block(rows, {"parsing": parsing, "resolving": resolving, "asking": asking})
 
 
-def resolved_document(document: Document, link: Linker | SystemScores, temperature: float) -> Resolved:
-    """A parsed document with its mentions (of the scores, its own, or those found) and their posterior, tempered."""
+def resolved_document(
+    document: Document, link: Linker | SystemScores, temperature: float, known: Asked | None = None
+) -> Resolved:
+    """A parsed document with its mentions (of the scores, its own, or those found) and their posterior, tempered.
+
+    With `known`, of the mentions up to the last that matters: later ones are nobody's antecedents.
+    """
     if isinstance(link, SystemScores):
         ordered, posterior = list(link.candidates(document)), link.posterior(document)
     else:
         mentions = document.mentions if document.mentions is not None else detect_mentions(document)
         once = {(m.start, m.end): m for m in reversed(mentions)}
         ordered = sorted(once.values(), key=lambda m: (m.start, -m.end))
-        posterior = link(document, ordered)
-    return Resolved(
-        document,
-        np.array([m.start for m in ordered], dtype=np.int64),
-        np.array([m.end for m in ordered], dtype=np.int64),
-        posterior.tempered(temperature),
-    )
+    starts, ends = (np.array([getattr(m, side) for m in ordered], dtype=np.int64) for side in ("start", "end"))
+    if not isinstance(link, SystemScores):
+        n = len(ordered)
+        if known is not None:
+            tokens = [a.token for a in known.agents] + [e.token for e in known.evidence]
+            matters = np.isin(span_heads(document, starts, ends), tokens)
+            n = int(np.flatnonzero(matters).max(initial=-1)) + 1
+        posterior = link(document, ordered, n)
+    return Resolved(document, starts, ends, posterior.tempered(temperature))
 
 
 def parsed_texts(texts: Sequence[DatedText], work: Question) -> list[Document | str | None]:

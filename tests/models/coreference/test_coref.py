@@ -207,6 +207,17 @@ def test_a_posterior_is_the_same_with_compiled_kernels_and_without(model, monkey
     np.testing.assert_array_equal(made[0].new, made[1].new)
 
 
+def test_the_first_mentions_alone_have_the_rows_they_have_among_all(model):
+    document = story(3)
+    mentions = model.candidates(document, "predicted" if document.mentions is None else "gold")
+    whole = model.posterior(document, mentions)
+    for n in (0, 1, len(mentions) // 2, len(mentions)):
+        part = model.posterior(document, mentions, n)
+        assert len(part) == n
+        np.testing.assert_allclose(part.antecedents, whole.antecedents[:n, :n], atol=1e-6)
+        np.testing.assert_allclose(part.new, whole.new[:n], atol=1e-6)
+
+
 def loss(f, used, gold, w, costs=(0, 0, 0)):
     """-Σ log P(a_i among gold antecedents), from the NumPy scores, with costs."""
     pair, new = coref_scores.scores(f.kind, f.values, f.codes, used.crossed, w, 64 - 16)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,9 +71,14 @@ class Attributes:
     roles: list[frozenset[str]]  # what the entity is called besides
     nation: list[frozenset[str]]
     clause: list[tuple[int, ...]]  # tokens above the head, nearest first
+    longest: list[tuple[str, ...]]  # the longest name of the document that contains this one
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def upto(self, n: int) -> Self:
+        """The first n mentions, with what all tell of them."""
+        return type(self)(*(getattr(self, f.name)[:n] for f in fields(self)))
 
 
 def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
@@ -149,11 +154,14 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
                 above[h],
             )
         )
-    rest = [f.name for f in fields(Attributes)[4:]]  # after start, end, head, sentence
+    rest = [f.name for f in fields(Attributes)[4:-1]]  # after start, end, head, sentence
     kept: dict[str, Any] = (
         dict(zip(rest, map(list, zip(*made, strict=True)), strict=True)) if made else {k: [] for k in rest}
     )
     kept |= {k: np.array(kept[k], dtype=kind) for k, kind in NUMBERS.items()}
+    parts = {name: set(name) for name in kept["name"]}
+    longest = {name: max([o for o in parts if own <= parts[o]], key=len) for name, own in parts.items()}
+    kept["longest"] = [longest[name] for name in kept["name"]]
     start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
     return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)
 

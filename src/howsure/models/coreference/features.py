@@ -135,8 +135,10 @@ def vocabulary(documents: Iterable[Document], least: int) -> frozenset[str]:
     return frozenset(w for w, c in counts.items() if c >= least)
 
 
-def features(document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates) -> Features:
-    """The features of a document's mentions, which must be in document order."""
+def features(
+    document: Document, mentions: Sequence[Mention], known: frozenset[str], used: Templates, first: int | None = None
+) -> Features:
+    """The features of a document's mentions, which must be in document order; of the `first` ones only, if given."""
     a = attributes(document, mentions)
     tags = document.columns.get("xpos") or document.columns.get("upos") or ("_",) * len(document)
 
@@ -176,7 +178,8 @@ def features(document: Document, mentions: Sequence[Mention], known: frozenset[s
             SALT
         )
     vectors = _vectors(document, a).astype(np.float16)
-    return Features(a.kind, values, relation_codes(a, used.relation), a, vectors, row_numbers(salted))
+    n, a = first, a.upto(len(a) if first is None else first)
+    return Features(a.kind, values[:n], relation_codes(a, used.relation), a, vectors[:n], row_numbers(salted)[:n])
 
 
 def _vectors(document: Document, a: Attributes) -> NDArray[np.float32]:

@@ -83,16 +83,21 @@ class CorefModel:
         return candidate_mentions(document, mentions)
 
     def posterior(
-        self, document: Document, mentions: Sequence[Mention] | None = None, *, temperature: float | None = None
+        self,
+        document: Document,
+        mentions: Sequence[Mention] | None = None,
+        first: int | None = None,
+        *,
+        temperature: float | None = None,
     ) -> AntecedentPosterior:
-        """The posterior over clusterings of `mentions`, by default `candidates(document)`."""
+        """The posterior over clusterings of `mentions`, by default `candidates(document)`; of the `first` ones only, if given."""
         given = self.candidates(document) if mentions is None else ordered(document, mentions)
         t = self.temperature if temperature is None else temperature
-        return self.posterior_of(self.features(document, given), document.name, t)
+        return self.posterior_of(self.features(document, given, first), document.name, t)
 
-    def features(self, document: Document, mentions: Sequence[Mention]) -> Features:
-        """The features of mentions, which must be in document order."""
-        return features(document, mentions, self.known, self.used)
+    def features(self, document: Document, mentions: Sequence[Mention], first: int | None = None) -> Features:
+        """The features of mentions, which must be in document order; of the `first` ones only, if given."""
+        return features(document, mentions, self.known, self.used, first)
 
     def posterior_of(self, made: Features, name: str, temperature: float = 1.0) -> AntecedentPosterior:
         """The posterior from features that were made before."""

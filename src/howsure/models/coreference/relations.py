@@ -251,10 +251,11 @@ def _called(p: Pairs) -> Square:
 def _chain(p: Pairs) -> Square:
     """How often the antecedent's name or noun came before the mention, whether it opens the document, and whether this is its last."""
     a = p.a
-    parts = {name: set(name) for name in a.name}
-    longer = {n: max([o for o in parts if own <= parts[o]], key=len) for n, own in parts.items()}
     key = numbered(
-        [" ".join(longer[n]) if n else t if k < 3 else "" for n, t, k in zip(a.name, a.lemma, a.kind, strict=True)]
+        [
+            " ".join(whole) if n else t if k < 3 else ""
+            for n, whole, t, k in zip(a.name, a.longest, a.lemma, a.kind, strict=True)
+        ]
     )
     pronoun = a.kind > 2
     # seen[i, k]: mentions of antecedent k's key among those before i.

@@ -6,7 +6,6 @@ never move fill the rest, and the row is added as a vector).
 
 from functools import partial
 
-
 from howsure.kernels.compiling import array, inlined, kernel, ready
 
 _VECTOR, _MATRIX, _WHOLE = array("float64"), array("float64", 2), array("int64")

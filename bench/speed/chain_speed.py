@@ -2,7 +2,7 @@
 
     python bench/speed/chain_speed.py
 
-Times are the best of several rounds. Training is measured in CPU seconds on one thread, as CRFsuite measures itself.
+Times are the best of several rounds. Training is measured on one thread, as CRFsuite trains, and on two.
 """
 
 from __future__ import annotations
@@ -143,24 +143,30 @@ def crf():
     iterations = 12
     peer.set_params({"c1": 0.0, "c2": 0.1, "max_iterations": iterations, "delta": 1e-12, "epsilon": 1e-12})
     objective = trainer.objective(0.1)
-    ours, theirs, losses = [], [], []
+    seconds: dict[str, list[tuple[float, float]]] = {"one": [], "two": [], "peer": []}
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "model"))
+
+        def trained(threads):
+            w = lbfgs(objective, None, iterations, 1e-12, lambda i, loss, w: bool(done.append((i, loss))), threads)
+            return w, len(done)
+
         for _ in range(3):
-            done = []
-            began = time.process_time()
-            w = lbfgs(
-                objective, None, iterations, 1e-12, lambda i, loss, _w, d=done: bool(d.append((i, loss))), threads=1
-            )
-            ours.append((time.process_time() - began) / len(done))
-            began = time.process_time()
-            peer.train(path)
-            theirs.append((time.process_time() - began) / iterations)
-            losses = [done[-1][1], peer.logparser.last_iteration["loss"]]
-        print("CRF training, one thread, CRFsuite, per iteration")
-        print(
-            f"  CPU seconds    howsure {min(ours):8.3f}  peer {min(theirs):8.3f}  ratio {min(theirs) / min(ours):5.1f}  (wanted >= 3)"
-        )
+            for name, work in (
+                ("one", lambda: trained(1)),
+                ("two", lambda: trained(2)),
+                ("peer", lambda: (peer.train(path), iterations)),
+            ):
+                done = []
+                began, cpu = time.perf_counter(), time.process_time()
+                made, n = work()
+                seconds[name].append(((time.perf_counter() - began) / n, (time.process_time() - cpu) / n))
+                if name == "one":
+                    w, ours = made, done[-1][1]
+        one, two, theirs = (tuple(min(x) for x in zip(*s, strict=True)) for s in seconds.values())
+        report("CRF training, one thread, CRFsuite, per iteration", one, theirs, ">= 3")
+        report("CRF training, two threads, CRFsuite on its one, per iteration", two, theirs, ">= 4 by the clock")
+        losses = ours, peer.logparser.last_iteration["loss"]
         print(
             f"  {len(words):,} tokens, {len(w):,} weights; loss after {iterations}: {losses[0]:.3f} and {losses[1]:.3f}"
         )
@@ -192,7 +198,11 @@ def crf():
 
         order = [model.tags.index(y) for y in labels]
         np.testing.assert_allclose(all_at_once()[:, order], np.concatenate([np.array(x) for x in loop()]), atol=1e-6)
-        report(f"CRF marginals, {few[-1]:,} tokens, pycrfsuite's loop", *best(ROUNDS, all_at_once, loop), ">= 20")
+        report(
+            f"CRF marginals, {few[-1]:,} tokens, pycrfsuite's loop",
+            *best(ROUNDS, all_at_once, loop),
+            ">= 25 of CPU seconds",
+        )
         tagger.close()
 
 

@@ -46,9 +46,11 @@ def enumerated(parts, starts, sentence):
     return sequences, log_weight, weight / weight.sum(), top + np.log(weight.sum())
 
 
-@pytest.fixture(params=["numpy", "compiled"])
+@pytest.fixture(params=["numpy", "compiled", "in step"])
 def way(request, monkeypatch):
-    """Both ways of computing."""
+    """All ways of computing."""
+    if request.param == "in step":
+        monkeypatch.setattr(chain_passes, "UNEVEN", np.inf)
     limit = 10**9 if request.param == "numpy" else -1
     monkeypatch.setattr(chain_passes, "COMPILE_FROM", limit)
     monkeypatch.setattr(chain_passes, "LOADED_FROM", limit)
@@ -280,6 +282,37 @@ def test_probability_space_and_log_space_agree(monkeypatch):
     np.testing.assert_allclose(other.marginals(), scaled_answers[0], atol=1e-10)
     np.testing.assert_allclose(other.log_partition, scaled_answers[1], rtol=1e-12)
     np.testing.assert_array_equal(other.samples(20, 2), samples)
+
+
+@pytest.mark.parametrize("n_tags", [1, 4, 17, 49])
+def test_sentences_in_step_agree_with_numpy(monkeypatch, n_tags):
+    lengths = np.random.default_rng(n_tags).integers(1, 30, 77)
+    parts, starts = random_parts(3, lengths, n_tags)
+    names = [("0", str(n_tags - 1)), ("0", "0")]
+
+    def answers(limit):
+        monkeypatch.setattr(chain_passes, "COMPILE_FROM", limit)
+        monkeypatch.setattr(chain_passes, "LOADED_FROM", limit)
+        chain, seen = ChainPosterior(**parts, starts=starts), []
+        assert chain._chain.goes_in_step == (limit < 0)
+        expected = ChainPosterior(**parts, starts=starts).pairs(names, lambda t, q: seen.append((t, q.copy())))
+        at, q = (np.concatenate(x) for x in zip(*seen, strict=True))
+        return chain.marginals(), chain.log_partition, expected, at, q
+
+    monkeypatch.setattr(chain_passes, "PART", 300)
+    for a, b in zip(answers(-1), answers(10**12), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_marginals_in_step_do_not_depend_on_the_company(monkeypatch):
+    monkeypatch.setattr(chain_passes, "COMPILE_FROM", -1)
+    monkeypatch.setattr(chain_passes, "LOADED_FROM", -1)
+    monkeypatch.setattr(chain_passes, "UNEVEN", np.inf)
+    parts, starts = random_parts(5, (7, 3, 12, 1, 9) * 14, 13)
+    all_of_them = ChainPosterior(**parts, starts=starts)
+    few = ChainPosterior(**{**parts, "scores": parts["scores"][: starts[3]]}, starts=starts[:4])
+    np.testing.assert_array_equal(few.marginals(), all_of_them.marginals()[: starts[3]])
+    np.testing.assert_array_equal(few.log_partition, all_of_them.log_partition[:3])
 
 
 @given(st.integers(0, 10_000), st.floats(0.2, 5.0))

@@ -63,15 +63,15 @@ def _dot(x: Floats, y: Floats) -> float:
 
 def _direction(gradient: Floats, steps: Sequence[Step]) -> Floats:
     """-H g, from the remembered steps, oldest first."""
-    direction, weights = -gradient, []
+    direction, weights, work = -gradient, [], np.empty_like(gradient)  # new arrays of this size cost more than the sums
     for s, y, rho in reversed(steps):
         weights.append(rho * _dot(s, direction))
-        direction -= weights[-1] * y
+        direction -= np.multiply(y, weights[-1], out=work)
     if steps:
         _, y, rho = steps[-1]
         direction /= rho * _dot(y, y)
     for (s, y, rho), a in zip(steps, reversed(weights), strict=True):
-        direction += (a - rho * _dot(y, direction)) * s
+        direction += np.multiply(s, a - rho * _dot(y, direction), out=work)
     return direction
 
 
@@ -85,7 +85,8 @@ def _searched(
     low, high = 0.0, np.inf
     best = None
     for _ in range(MOST_TRIALS):
-        tried = w + step * direction
+        tried = step * direction
+        tried += w
         new_value, new_gradient = loss(tried)
         if not new_value <= value + ENOUGH * step * slope:
             high = step

@@ -19,6 +19,7 @@ from howsure.kernels.threads import cores, for_each, portions
 COMPILE_FROM = 4_000_000  # tokens × T², padding included: below this NumPy is done before Numba would be loaded
 LOADED_FROM = 20_000
 PART = 4_096  # tokens of a streamed part
+UNEVEN = 2.0  # steps of all lanes per token up to which sentences in step are quicker than one after another
 WIDEST = 200.0  # range of the log potentials up to which probability space is safe: see chains_compiled
 
 
@@ -45,6 +46,13 @@ class Chain:
     def is_narrow(self) -> bool:
         """Whether probability space is safe."""
         return all(float(np.ptp(x)) <= WIDEST for x in self.potentials)
+
+    @property
+    def goes_in_step(self) -> bool:
+        """Whether sentences are many, like enough in length and narrow: then marginals are quickest in step."""
+        if self.is_small or not self.is_narrow:
+            return False
+        return bool(_in_step().batches(self.starts)[1][-1] <= UNEVEN * len(self.scores))
 
     @property
     def is_small(self) -> bool:
@@ -81,12 +89,15 @@ def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
     """Token marginals and log Z."""
     if not len(chain.scores):
         return np.zeros_like(chain.scores), np.zeros(0)
-    if chain.is_small or not chain.is_narrow:
+    if not chain.goes_in_step:
         messages = messages_of(chain)
         return messages.marginals, messages.log_z
-    scaled, constant = _scaled(chain)
+    (e, _, *ends), constant = _scaled(chain)
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
-    _run("scaled_marginals", (chain.scores, chain.starts, *scaled), (out, log_z))
+    kernels, none = _in_step(), np.empty(0, np.int64)
+    order, batches = kernels.batches(chain.starts)
+    given, made = (chain.scores, chain.starts, order, e, *ends, none, none), (out, log_z, *[np.empty((0, 0))] * 2)
+    for_each(lambda first, after: kernels.scaled(*given, first, after, *made), batches)
     return out, log_z + constant
 
 
@@ -136,7 +147,7 @@ def pair_parts(
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
     expected = np.zeros((n_tags, n_tags))
     inner = chains.not_last(chain.starts)
-    if chain.is_small or not chain.is_narrow:
+    if not chain.goes_in_step:
         from howsure.posteriors.chain_spans import pairs_between
 
         messages = messages_of(chain)
@@ -146,19 +157,21 @@ def pair_parts(
             expected += both.sum(axis=0)
             consume(inner[a : a + per_part], np.ascontiguousarray(both[:, left, right]))
         return messages.marginals, messages.log_z, expected
-    compiled = _compiled()
-    scaled, constant = _scaled(chain)
+    kernels = _in_step()
+    (e, _, *ends), constant = _scaled(chain)
     parts = portions(chain.starts, PART)
     widest = max(int(chain.starts[after] - chain.starts[first]) for first, after in parts)
     threads = min(cores(), len(parts))
     buffers = [np.empty((widest, len(left))) for _ in range(threads)]
-    sums = [np.empty((n_tags, n_tags)) for _ in range(threads)]
+    sums = [kernels.pair_sums(n_tags) for _ in range(threads)]
 
     def work(place: int, first: int, after: int) -> None:
-        rows = buffers[place][: int(chain.starts[after] - chain.starts[first])]
+        begin, end = chain.starts[first], chain.starts[after]
         sums[place][:] = 0.0
-        given = (chain.scores, chain.starts, *scaled, first, after)
-        compiled.scaled_pairs(*given, out, log_z, left, right, rows, sums[place])
+        starts = chain.starts[first : after + 1] - begin
+        order, batches = kernels.batches(starts)
+        given = (chain.scores[begin:end], starts, order, e, *ends, left, right, 0, len(batches) - 1)
+        kernels.scaled(*given, out[begin:end], log_z[first:after], buffers[place], sums[place])
 
     with ThreadPoolExecutor(threads) as pool:
         for a in range(0, len(parts), threads):
@@ -168,8 +181,8 @@ def pair_parts(
                 begin, end = int(chain.starts[first]), int(chain.starts[after])
                 mine = inner[slice(*np.searchsorted(inner, (begin, end)))]
                 consume(mine, buffers[place][mine - begin])
-                expected += sums[place]
-    return out, log_z + constant, expected * scaled[0]
+                expected += sums[place][:n_tags, :n_tags]
+    return out, log_z + constant, expected * e
 
 
 def best_of_chain(chain: Chain, k: int) -> tuple[NDArray[np.int16], Floats]:
@@ -211,6 +224,13 @@ def _compiled() -> Any:
     return chains_compiled
 
 
+def _in_step() -> Any:
+    from howsure.kernels.chains import in_step
+
+    in_step.compile_all()
+    return in_step
+
+
 def checked_chain(
     scores: Any, transitions: Any, starts: Any, initial: Any, final: Any, tags: Sequence[str] | None
 ) -> tuple[Chain, tuple[str, ...]]:
@@ -238,11 +258,13 @@ def checked_chain(
 
 
 def _scores(values: Any) -> tuple[Floats, Floats]:
-    """The scores and each token's largest: one pass that finds NaN and infinity too."""
+    """The scores and each token's largest, none of them if nothing is forbidden: one pass that finds NaN and infinity too."""
     made = values if isinstance(values, np.ndarray) and values.dtype == np.float64 else None
     if made is None or made.ndim != 2 or not made.shape[1]:
         made = _numbers(values, "scores", 2)
     made = np.ascontiguousarray(made)
+    if made.size and made.max() <= 1e100 and made.min() >= -1e100:  # cheaper than the largest by row
+        return made, np.empty(0)
     top: Floats = made.max(axis=1) if made.shape[1] else np.zeros(len(made))
     if not (top <= 1e100).all():
         _numbers(made, "scores", 2)  # says where

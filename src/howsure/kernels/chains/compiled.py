@@ -3,7 +3,7 @@
 Two ways. In probability space (`scaled_…`): each token's scores less their largest, exponentials of the transitions
 computed once, α and β divided by their sums. What underflows there has posterior probability below exp(R - 708), R the
 range of the transitions, because one step can favour a tag by no more than exp(R): it is used when R is at most
-`WIDEST` (posteriors/chain_passes.py). In log space (`log_…`): any scores, forbidden transitions (-inf) too.
+`WIDEST` (posteriors/chain_passes.py). Marginals alone go in step (in_step.py). In log space (`log_…`): any scores, forbidden transitions (-inf) too.
 """
 
 import math
@@ -75,14 +75,6 @@ def sum_of(x):
 
 
 @inlined
-def sum_of_products(x, y, work):
-    """Σ x y; the products are left in `work`."""
-    for i in range(x.size):
-        work[i] = x[i] * y[i]
-    return sum_of(work)
-
-
-@inlined
 def max_of(x):
     """The largest, in the same way."""
     n = x.size
@@ -119,29 +111,6 @@ def times(vector, matrix, out):
 
 
 @inlined
-def add_products(left, right, length, sums):
-    """sums[i, j] += Σ_t left[t, i] right[t, j] over the first `length` rows, four at a time."""
-    n = sums.shape[0]
-    t = 0
-    while t + 4 <= length:
-        l0, l1, l2, l3 = left[t], left[t + 1], left[t + 2], left[t + 3]
-        r0, r1, r2, r3 = right[t], right[t + 1], right[t + 2], right[t + 3]
-        for i in range(n):
-            v0, v1, v2, v3 = l0[i], l1[i], l2[i], l3[i]
-            row = sums[i]
-            for j in range(n):
-                row[j] += (v0 * r0[j] + v1 * r1[j]) + (v2 * r2[j] + v3 * r3[j])
-        t += 4
-    while t < length:
-        l0, r0 = left[t], right[t]
-        for i in range(n):
-            v0, row = l0[i], sums[i]
-            for j in range(n):
-                row[j] += v0 * r0[j]
-        t += 1
-
-
-@inlined
 def scaled_forward(score, e, e_initial, alpha, p, work):
     """Fill α and p = exp(score - its largest) of one sentence; returns the log of all that was divided out."""
     length, n_tags = score.shape
@@ -164,71 +133,6 @@ def scaled_forward(score, e, e_initial, alpha, p, work):
             alpha_t[j] = work[j] * inverse
         log_total += math.log(total) + top
     return log_total
-
-
-@kernel(f"void({_SCALED}, {_OUT})", fused=True)
-def scaled_marginals(scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z):
-    """Marginals of sentences first … last-1 into `out`, and log Z less the constants taken out of the transitions."""
-    n_tags = scores.shape[1]
-    longest = longest_of(starts, first, last)
-    p = np.empty((longest, n_tags))
-    beta, b, work = np.empty(n_tags), np.empty(n_tags), np.empty(n_tags)
-    for s in range(first, last):
-        a, z = starts[s], starts[s + 1]
-        length = z - a
-        alpha = out[a:z]
-        log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
-        for j in range(n_tags):  # assigned as a whole, Numba would compile the text of an error too
-            beta[j] = e_final[j]
-        for t in range(length - 1, -1, -1):
-            total = sum_of_products(alpha[t], beta, work)
-            if t == length - 1:
-                log_z[s] = log_total + math.log(total)
-            inverse = 1.0 / total
-            if t > 0:
-                for j in range(n_tags):
-                    b[j] = p[t, j] * beta[j] * inverse
-                times(b, e_transposed, beta)
-            for j in range(n_tags):
-                alpha[t, j] = work[j] * inverse
-
-
-@kernel(f"void({_SCALED}, {_OUT}, {_WHOLE}, {_WHOLE}, float64[:, ::1], float64[:, ::1])", fused=True)
-def scaled_pairs(
-    scores, starts, e, e_transposed, e_initial, e_final, first, last, out, log_z, left, right, pairs, expected
-):
-    """As `scaled_marginals`; besides P(y_t = left[k], y_{t+1} = right[k]) into `pairs` (tokens of these sentences, K)
-    at the first token of the pair, and Σ_t α_t[i] b_{t+1}[j] into `expected`, to be multiplied by `e`.
-    """
-    n_tags = scores.shape[1]
-    longest = longest_of(starts, first, last)
-    p = np.empty((longest, n_tags))
-    alpha = np.empty((longest, n_tags))
-    beta, work = np.empty(n_tags), np.empty(n_tags)
-    for s in range(first, last):
-        a, z = starts[s], starts[s + 1]
-        length = z - a
-        log_total = scaled_forward(scores[a:z], e, e_initial, alpha, p, work)
-        for j in range(n_tags):
-            beta[j] = e_final[j]
-        for t in range(length - 1, -1, -1):
-            total = sum_of_products(alpha[t], beta, work)
-            if t == length - 1:
-                log_z[s] = log_total + math.log(total)
-            inverse = 1.0 / total
-            for j in range(n_tags):
-                out[a + t, j] = work[j] * inverse
-            if t > 0:
-                for j in range(n_tags):
-                    p[t, j] = p[t, j] * beta[j] * inverse  # from here on b of t
-                times(p[t], e_transposed, beta)
-            if t < length - 1:
-                row, here, ahead = pairs[a - starts[first] + t], alpha[t], p[t + 1]
-                for j in range(n_tags):
-                    here[j] *= inverse
-                for k in range(left.size):
-                    row[k] = here[left[k]] * e[left[k], right[k]] * ahead[right[k]]
-        add_products(alpha, p[1:], length - 1, expected)
 
 
 @kernel(f"void({_SCALED}, {_OUT}, {_OUT})", fused=True)

@@ -1,15 +1,11 @@
-"""The CRF's loss and gradient, fused: state scores, forward, backward and expectations of one sentence at a time.
+"""What a CRF adds to chains: scores of tokens from their features' weights, and expected counts of the weights.
 
 A feature's weights are a row: those of the tags it was seen with, or all T of them when that is most (then zeros that
 never move fill the rest, and the row is added as a vector).
 """
 
-import math
 from functools import partial
 
-import numpy as np
-
-from howsure.kernels.chains.compiled import add_products, scaled_forward, sum_of, times
 from howsure.kernels.compiling import array, inlined, kernel, ready
 
 _VECTOR, _MATRIX, _WHOLE = array("float64"), array("float64", 2), array("int64")
@@ -62,62 +58,6 @@ def state_expectations(ptr, ids, row_ptr, row_tag, marginals, first, last, expec
     """Expected counts of (feature, tag) from marginals, added to `expected`."""
     for t in range(first, last):
         add_expected(ptr, ids, row_ptr, row_tag, t, marginals[t], expected)
-
-
-@kernel(
-    f"float64({_ROWS}, {_VECTOR}, {_MATRIX}, {_MATRIX}, {_MATRIX}, {_WHOLE}, {_WHOLE}, {_WHOLE}, float64[::1], float64[:, ::1])",
-    fused=True,
-)
-def loss_and_expectations(
-    ptr, ids, row_ptr, row_tag, weight, transitions, e, e_transposed, starts, gold, sentences, expected, expected_pairs
-):
-    """Negative log-likelihood of some sentences; expected counts are added to `expected` and, to be multiplied by `e`,
-    to `expected_pairs`. `e` is exp(transitions - their largest).
-    """
-    n_tags = transitions.shape[0]
-    top = transitions[0, 0]
-    for i in range(n_tags):
-        for j in range(n_tags):
-            top = max(top, transitions[i, j])
-    longest = 0
-    for q in range(sentences.size):
-        longest = max(longest, starts[sentences[q] + 1] - starts[sentences[q]])
-    score, alpha, p = np.empty((longest, n_tags)), np.empty((longest, n_tags)), np.empty((longest, n_tags))
-    beta, work, ones = np.empty(n_tags), np.empty(n_tags), np.ones(n_tags)
-    loss = 0.0
-    for q in range(sentences.size):
-        s = sentences[q]
-        a, z = starts[s], starts[s + 1]
-        length = z - a
-        for t in range(length):
-            add_rows(ptr, ids, row_ptr, row_tag, weight, a + t, score[t])
-        log_total = scaled_forward(score[:length], e, ones, alpha, p, work)
-        loss += log_total + (length - 1) * top
-        for t in range(length):
-            loss -= score[t, gold[a + t]]
-            if t > 0:
-                loss -= transitions[gold[a + t - 1], gold[a + t]]
-        for j in range(n_tags):
-            beta[j] = 1.0
-        for t in range(length - 1, -1, -1):
-            for j in range(n_tags):
-                work[j] = alpha[t, j] * beta[j]
-            total = sum_of(work)
-            if t == length - 1:
-                loss += math.log(total)
-            inverse = 1.0 / total
-            for j in range(n_tags):
-                work[j] *= inverse
-            add_expected(ptr, ids, row_ptr, row_tag, a + t, work, expected)
-            here = alpha[t]
-            for j in range(n_tags):
-                here[j] *= inverse
-            if t > 0:
-                for j in range(n_tags):
-                    p[t, j] = p[t, j] * beta[j] * inverse
-                times(p[t], e_transposed, beta)
-        add_products(alpha, p[1:], length - 1, expected_pairs)
-    return loss
 
 
 @kernel(f"float64(float64[::1], {_VECTOR}, {_VECTOR}, float64, {array('boolean')})", fused=True)

@@ -52,7 +52,7 @@ class Hmm:
         """The posterior over tag sequences of sentences, their words one after another."""
         known, rare = self.symbols, self.symbols[RARE]
         codes = [known[w] if w in known else known.get("\x00" + unknown_class(w), rare) for w in words]
-        scores, ends = self.log_emission[np.array(codes, np.int64)], (self.log_initial, self.log_final)
+        scores, ends = self.log_emission.take(np.array(codes, np.int64), axis=0), (self.log_initial, self.log_final)
         at = np.asarray(starts, np.int64)
         made = ChainPosterior(scores, self.log_transition, starts=at, initial=ends[0], final=ends[1], tags=self.tags)
         temperature = float(self.settings.get("temperature", 1.0))

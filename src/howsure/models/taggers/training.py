@@ -10,18 +10,21 @@ import numpy as np
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.chains import crf_compiled
-from howsure.kernels.threads import cores
+from howsure.kernels.chains import crf_compiled, in_step
+from howsure.kernels.chains.log_space import not_last
+from howsure.kernels.threads import cores, portions
 from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf, WeightRows
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
 from howsure.models.taggers.hmm import numbered_tags, pair_counts
 from howsure.processes import Progress
 
+Part = tuple[TokenFeatures, Ints, Ints]  # sentences: features, starts and gold tags
 After = Callable[[int, float, Floats], bool]  # of each iteration: number, loss and weights; whether to end there
 
 METHODS = ("lbfgs", "adagrad")
 FREQUENT = 20
+PIECE = 16_384  # tokens in step together
 SHARES = 4  # fixed, so that the sums are the same on any number of threads
 
 
@@ -44,9 +47,11 @@ class CrfObjective:
         moves = pair_counts(gold, starts, n_tags).astype(np.float64)
         self.observed = np.concatenate([observed, moves])
         self.movable = np.concatenate([self.rows.seen, moves > 0])
-        order = np.arange(len(starts) - 1)
-        self._shares = [np.ascontiguousarray(order[i::SHARES]) for i in range(SHARES)]
+        size = min(PIECE, -(-len(gold) // SHARES) + int(np.diff(starts).max(initial=0)))
+        runs = [self.chosen(np.arange(*run)) for run in portions(starts, size)]
+        self._shares = [runs[i::SHARES] for i in range(SHARES)]
         crf_compiled.compile_all()
+        in_step.compile_all()
 
     @property
     def n_sentences(self) -> int:
@@ -71,24 +76,37 @@ class CrfObjective:
         square = crf_compiled.regularised(gradient, self.observed, w, self.l2, self.movable)
         return sum(p[0] for p in parts) + self.l2 * square, gradient
 
-    def part(self, w: Floats, sentences: Ints) -> tuple[float, Floats]:
+    def part(self, w: Floats, sentences: Sequence[Part]) -> tuple[float, Floats]:
         """Negative log-likelihood of some sentences and the expected counts of every parameter."""
         states, transitions = self.split(w)
-        e = np.exp(transitions - transitions.max())
-        expected = np.zeros(len(w))
-        pairs = np.zeros((self.n_tags, self.n_tags))
-        rows = (self.features.ptr, self.features.ids, self.rows.row_ptr, self.rows.row_tag)
-        given = (states, transitions, e, np.ascontiguousarray(e.T), self.starts, self.gold, sentences)
-        loss = crf_compiled.loss_and_expectations(*rows, *given, expected[: self.n_states], pairs)
-        expected[self.n_states :] = (pairs * e).ravel()
-        return float(loss), expected
+        top = transitions.max()
+        e, ends, none = np.exp(transitions - top), np.ones(self.n_tags), np.empty(0, np.int64)
+        loss, expected, pairs = 0.0, np.zeros(len(w)), in_step.pair_sums(self.n_tags)
+        for features, starts, gold in sentences:
+            rows = (features.ptr, features.ids, self.rows.row_ptr, self.rows.row_tag)
+            scores, log_z = np.empty((len(gold), self.n_tags)), np.empty(len(starts) - 1)
+            crf_compiled.state_scores(*rows, states, 0, len(gold), scores)
+            inner = not_last(starts)
+            loss -= float(
+                scores[np.arange(len(gold)), gold].sum() + (transitions[gold[inner], gold[inner + 1]] - top).sum()
+            )
+            order, batches = in_step.batches(starts)
+            given = (scores, starts, order, e, ends, ends, none, none, 0, len(batches) - 1)
+            in_step.scaled(*given, scores, log_z, np.empty((0, 0)), pairs)
+            loss += float(log_z.sum())
+            crf_compiled.state_expectations(*rows, scores, 0, len(gold), expected[: self.n_states])
+        expected[self.n_states :] = (pairs[: self.n_tags, : self.n_tags] * e).ravel()
+        return loss, expected
 
-    def observed_in(self, sentences: Ints) -> Floats:
-        """Observed counts of every parameter in some sentences."""
+    def chosen(self, sentences: Ints) -> Part:
+        """Some sentences: features, starts and gold tags."""
         features, starts = self.features.sentences(self.starts, sentences)
-        lengths = np.diff(starts)
-        tokens = np.arange(starts[-1]) + np.repeat(self.starts[:-1][sentences] - starts[:-1], lengths)
-        gold = self.gold[tokens]
+        tokens = np.arange(starts[-1]) + np.repeat(self.starts[:-1][sentences] - starts[:-1], np.diff(starts))
+        return features, starts, self.gold[tokens]
+
+    def observed_in(self, sentences: Part) -> Floats:
+        """Observed counts of every parameter in some sentences."""
+        features, starts, gold = sentences
         tag = np.repeat(gold, np.diff(features.ptr))
         rows = self.rows
         begin, size = rows.row_ptr[features.ids], rows.row_ptr[features.ids + 1] - rows.row_ptr[features.ids]
@@ -236,11 +254,11 @@ def adagrad(
         if epoch == 2 * since:  # the mean starts again at passes 2, 4, 8 …
             total[:], steps, since = 0.0, 0, epoch
         for a in range(0, n, batch):
-            sentences = np.sort(order[a : a + batch])
-            part, gradient = objective.part(w, sentences)
+            sentences = objective.chosen(np.sort(order[a : a + batch]))
+            part, gradient = objective.part(w, [sentences])
             loss += part
             gradient -= objective.observed_in(sentences)
-            gradient += (2.0 * objective.l2 * len(sentences) / n) * w
+            gradient += (2.0 * objective.l2 * (len(sentences[1]) - 1) / n) * w
             gradient *= objective.movable
             sums += gradient * gradient
             w -= rate * gradient / np.sqrt(sums)

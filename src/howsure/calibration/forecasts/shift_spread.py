@@ -62,9 +62,7 @@ def _law(fit: Floats, scale: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the gaps between the points, and their slopes by shift and log spread, (2, gaps)."""
     t = (scale - fit[0]) / exp(fit[1])
     density = np.exp(-0.5 * t**2) / sqrt(2.0 * np.pi)
-    at_points = np.zeros(
-        (3, len(scale) + 2)
-    )  # P(below), its slope by shift and its slope by log spread; at both ends too
+    at_points = np.zeros((3, len(scale) + 2))  # P(below) and its slopes by shift and log spread, at both ends too
     at_points[0, -1] = 1.0
     at_points[0, 1:-1] = np.sum(special.ndtr(t) * weight, axis=1)
     at_points[1, 1:-1] = -np.sum(density * weight, axis=1) / exp(fit[1])

@@ -5,6 +5,10 @@ import shutil
 import sys
 from pathlib import Path
 
+# Before NumPy loads: a worker for each core, whose matrices are small. Threads of BLAS would wait for one another, spinning.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

@@ -236,11 +236,9 @@ def test_more_rows_than_a_batch_keep_their_order(saved, tmp_path):
 @pytest.mark.parametrize(("bad", "message"), [("1.5", "got 1.5 in row 300,001"), ('"oops"', "oops"), ("", "30")])
 def test_a_bad_row_leaves_no_output(saved, tmp_path, suffix, source, bad, message):
     path, out = tmp_path / f"a{source}", tmp_path / f"out{suffix}"
-    values = ["0.5"] * 300_000 + [bad] + ["0.5"] * 5
-    if source == ".csv":
-        path.write_text("q,a\n" + "".join(f"{v},1\n" for v in values))
-    else:
-        path.write_text("".join(f'{{"q": {v}}}\n' for v in values))
+    head, line = ("q,a\n", "{},1\n") if source == ".csv" else ("", '{{"q": {}}}\n')
+    good = line.format("0.5")
+    path.write_text(head + good * 300_000 + line.format(bad) + good * 5)
     out.write_text("before")
     with pytest.raises(InputError, match=message) as error:
         apply_recalibrator(saved, path, str(out))

@@ -62,11 +62,13 @@ def _law(fit: Floats, scale: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the gaps between the points, and their slopes by shift and log spread, (2, gaps)."""
     t = (scale - fit[0]) / exp(fit[1])
     density = np.exp(-0.5 * t**2) / sqrt(2.0 * np.pi)
-    below = np.sum(special.ndtr(t) * weight, axis=1)
-    by_shift, by_spread = -np.sum(density * weight, axis=1) / exp(fit[1]), -np.sum(density * t * weight, axis=1)
-    p = np.diff(below, prepend=0.0, append=1.0)
-    slope = np.diff(np.stack([by_shift, by_spread]), prepend=0.0, append=0.0, axis=1)
-    return np.maximum(p, 1e-15), slope  # differences of numbers near 1 carry no more digits
+    at_points = np.zeros((3, len(scale) + 2))  # P(below) and its slopes by shift and log spread, at both ends too
+    at_points[0, -1] = 1.0
+    at_points[0, 1:-1] = np.sum(special.ndtr(t) * weight, axis=1)
+    at_points[1, 1:-1] = -np.sum(density * weight, axis=1) / exp(fit[1])
+    at_points[2, 1:-1] = -np.sum(density * t * weight, axis=1)
+    gaps = at_points[:, 1:] - at_points[:, :-1]
+    return np.maximum(gaps[0], 1e-15), gaps[1:]  # differences of numbers near 1 carry no more digits
 
 
 def _fitted(counts: Floats, scale: Floats, weight: Floats) -> tuple[Floats, bool]:

@@ -91,16 +91,13 @@ def _tail(count: Ints, n: int, points: Ints) -> Floats:
 
 def binomial_limits(n: int, points: Ints, gamma: float) -> tuple[Ints, Ints]:
     """The counts whose two tails are both above γ/2."""
-
-    def smallest(at: Ints) -> Ints:
-        low, high = np.full(len(at), -1), np.full(len(at), n)
-        while np.any(high - low > 1):
-            middle = (low + high) // 2
-            above = _tail(middle, n, at) > gamma / 2
-            high, low = np.where(above, middle, high), np.where(above, low, middle)
-        return high
-
-    return smallest(points), n - smallest(CELLS - points)
+    at = np.concatenate([points, CELLS - points])  # the upper limits are the lower ones of the counts above
+    low, high = np.full(len(at), -1), np.full(len(at), n)
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        above = _tail(middle, n, at) > gamma / 2
+        high, low = np.where(above, middle, high), np.where(above, low, middle)
+    return high[: len(points)], n - high[len(points) :]
 
 
 def _inside(n: int, points: Ints, gamma: float) -> float:

@@ -135,7 +135,10 @@ def spark():
     # Little is run often, and much of the start is spent on verifying the classes of Spark's own jars.
     flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
     quick = f'--driver-java-options "{flags}" '
-    quick += "--conf spark.python.daemon.module=tests.spark_daemon pyspark-shell"
+    quick += "--conf spark.python.daemon.module=tests.spark_daemon "
+    # Queries of a few rows: Java is neither written nor compiled for each, and a shuffle has a few pieces.
+    quick += "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN "
+    quick += "--conf spark.sql.shuffle.partitions=4 pyspark-shell"
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parents[1]))
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)

@@ -32,6 +32,9 @@ CONF = {
     "spark.ui.enabled": "false",
     "spark.executor.memory": "700m",
     "spark.executor.extraJavaOptions": QUICK,
+    # Nor is Java written and compiled for each query.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 COMMANDS = {

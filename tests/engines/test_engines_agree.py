@@ -149,6 +149,7 @@ def test_joined_files_on_spark(spark, frame, tmp_path, options):
         (lambda f: f.assign(y=1 - f.y), "6,000 items have another label"),
         (lambda f: f.assign(id=f.id.where(f.id != 7)), "`id` is missing in a row"),
         (lambda f: f.assign(q=f.q.where(f.id != 7, 1.5)), r"b.parquet: `q` must lie in \[0, 1\]"),
+        (lambda f: f.iloc[:0], "b.parquet has no rows"),
     ],
 )
 def test_items_that_do_not_match_on_spark(spark, frame, tmp_path, change, message):

@@ -79,7 +79,7 @@ def test_a_process_that_dies_and_one_that_hangs(monkeypatch):
     )
     started = fuzzing.subprocess.Popen
     monkeypatch.setattr(fuzzing.subprocess, "Popen", lambda c, **k: started([c[0], "-c", code, *c[-2:]], **k))
-    monkeypatch.setattr(fuzzing, "PATIENCE", 0.1)  # six seconds for what sleeps
+    monkeypatch.setattr(fuzzing, "PATIENCE", 0.05)  # three seconds for what sleeps
     found = fuzzing.watched("any", 0, 6)
     assert [number for number, _, _ in found] == [1, 3]
     assert "ends with -6" in found[0][1]

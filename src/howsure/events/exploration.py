@@ -26,6 +26,7 @@ from howsure.events.timeline import (
     document_count,
     timeline,
 )
+from howsure.kernels.cells import Floats
 from howsure.posteriors.answers import CountLaw
 
 if TYPE_CHECKING:
@@ -159,6 +160,13 @@ class Exploration(Result):
     @cached_property
     def _reported(self) -> dict[str, Reported]:
         return {}
+
+    @cached_property
+    def words(self) -> Floats:
+        """Of the frame, for the event layer: most of its work, and the same for every length of period."""
+        from howsure.events.reported import frame_words
+
+        return frame_words(self.folder)
 
     def reported(self, every: str | None = None) -> Reported:
         """Counts of documents that report an event, from the event layer and the labels in the folder."""

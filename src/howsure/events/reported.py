@@ -117,6 +117,13 @@ def band_dict(b: Band) -> dict[str, float]:
     return {"mean": b.mean, "sd": b.sd, **ends, **{f"part_{k}": v for k, v in b.parts.items()}}
 
 
+def frame_words(folder: Path) -> Floats:
+    """Coordinates of the words of all dated rows of the frame."""
+    table = pq.read_table(folder / "frame.parquet", columns=["date", "words", "document_words"])
+    table = table.filter(table["date"].is_valid())
+    return word_coordinates(table["words"].to_pylist(), table["document_words"].to_pylist())
+
+
 def reported(found: Exploration, every: str) -> Reported:
     """The layer's counts of an exploration; labels in its folder are used."""
     table = pq.read_table(found.folder / "frame.parquet")
@@ -135,7 +142,7 @@ def reported(found: Exploration, every: str) -> Reported:
             known[rows[key]] = float(yes)
     words = np.zeros((len(ids), 0))
     if (~np.isnan(known)).any():
-        words = word_coordinates(table["words"].to_pylist(), table["document_words"].to_pylist())
+        words = found.words
     actor = np.array([number[a] for a in actors], np.int64)
     period = np.array([place[period_start(d, every)] for d in days], np.int64)
     pairs = Pairs(features, actor, period, words)

@@ -74,7 +74,7 @@ class SparkRows(Rows):
         def keyed() -> DataFrame:
             made = map_in_arrow(self._frame(), records, sql_schema(keying.schema))
             # Records are about as large as what they are made from; a piece of them must fit in an executor's memory.
-            pieces = max(2 * made.rdd.getNumPartitions(), made.sparkSession.sparkContext.defaultParallelism)
+            pieces = max(2 * n_pieces(made), made.sparkSession.sparkContext.defaultParallelism)
             return made.repartition(pieces, "key")
 
         return KeyedFrame(self.name, self._run(keyed), self._run)
@@ -200,9 +200,15 @@ def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
+def n_pieces(frame: DataFrame) -> int:
+    """Partitions, by the plan that `collect` follows too: `frame.rdd` plans again, and does again what is shuffled before them."""
+    execution: Any = frame._jdf.queryExecution()
+    return int(execution.toRdd().getNumPartitions())
+
+
 def _added(frame: DataFrame, piece: Callable[[Iterator[Any]], Iterator[Any]], work: Work[T]) -> T:
     made = map_in_arrow(frame, piece, "made binary")
-    pieces = made.rdd.getNumPartitions()
+    pieces = n_pieces(made)
     if pieces > FEW_PIECES:
         made = map_in_arrow(made.repartition(ceil(isqrt(pieces))), _sum, "made binary")
     parts = [pickle.loads(row.made) for row in made.collect()]

@@ -125,11 +125,10 @@ def joined_frames(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
         frames: list[DataFrame] = []
         notes, leave_out = [], 0
         for table in tables:
-            frame, read = _checked(table, join, first=not frames)
+            frame, read = _checked(table, join, tables[0], frames[0] if frames else None)
+            opened.callback(frame.unpersist)
             notes += [f"{Path(table.name).name}: {note}" for note in read.notes]
             leave_out += read.items.leaves_out
-            _compare_keys(table, frame, tables[0], frames[0] if frames else None, join.key)
-            opened.callback(frame.unpersist)
             frames.append(frame)
         whole = frames[0]
         for i, frame in enumerate(frames[1:], 1):
@@ -146,18 +145,17 @@ def joined_frames(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
     return ItemRows(rows, join.items(len(models)), notes=notes), models
 
 
-def _checked(table: SparkTable, join: Join, *, first: bool) -> tuple[DataFrame, ItemRows]:
-    """Key, label and probability of a table's rows, each of them valid or without both; and how they were read."""
+def _checked(table: SparkTable, join: Join, first: SparkTable, other: DataFrame | None) -> tuple[DataFrame, ItemRows]:
+    """Key, label and probability of a table's rows, each of them valid or without both, and of the items of `other`; and how they were read."""
     from pyspark import StorageLevel
 
-    selection, items = join.of(table, first=first)
+    selection, items = join.of(table, first=other is None)
     schema = pa.schema([(c, KINDS[c]) for c in selection.columns])
 
     def filled(found: ItemRows) -> tuple[DataFrame, ItemRows]:
         assert isinstance(found.rows, SparkRows)
         frame = found.rows.mapped(partial(join.checked, items=found.items), schema).persist(StorageLevel.DISK_ONLY)
-        if not table.jobs.result(frame.count):
-            raise InputError(f"{table.name} has no rows.")
+        _compare_keys(table, frame, first, other, join.key)
         return frame, found
 
     table.check_files(selection)
@@ -168,7 +166,7 @@ def _checked(table: SparkTable, join: Join, *, first: bool) -> tuple[DataFrame, 
 
 
 def _compare_keys(table: SparkTable, frame: DataFrame, first: SparkTable, other: DataFrame | None, key: str) -> None:
-    """Refuses keys that stand twice, are not in both tables, or have unlike labels: all asked in one query."""
+    """Refuses a table without rows and keys that stand twice, are not in both tables, or have unlike labels: all asked in one query."""
     from pyspark.sql.functions import expr
 
     both = frame.groupBy("key").agg(expr("count(*) AS n"), expr("min(y) AS y"))
@@ -178,9 +176,11 @@ def _compare_keys(table: SparkTable, frame: DataFrame, first: SparkTable, other:
         both = both.join(other.selectExpr("key AS there", "y AS y_there"), expr("key = there"), "full_outer")
     asked = {"twice": "n > 1", "here": "there IS NULL", "there": "key IS NULL", "labels": "y <> y_there"}
     least = "min(struct(coalesce(key, there) AS key, n))"
-    wanted = [f"count_if({c}) AS n_{name}" for name, c in asked.items()]
+    wanted = ["sum(n) AS rows", *(f"count_if({c}) AS n_{name}" for name, c in asked.items())]
     wanted += [f"{least} FILTER (WHERE {c}) AS {name}" for name, c in asked.items()]
     found = table.jobs.result(lambda: both.selectExpr(*wanted).collect()[0])
+    if not found["rows"]:
+        raise InputError(f"{table.name} has no rows.")
     if found["n_twice"]:
         raise repeated_key(table.name, key, found["twice"]["key"], found["twice"]["n"])
     for name, here, there in (("here", table.name, first.name), ("there", first.name, table.name)):

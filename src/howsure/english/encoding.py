@@ -5,6 +5,7 @@ of the window write into arrays that are kept, for few enough rows at a time to 
 """
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class Encoder:
             (*_planes(a), b.get_param("G"), b.get_param("b")) for a, b in zip(nodes[::2], nodes[1::2], strict=True)
         ]
         self.width = int(tok2vec.get_dim("nO"))
+        self.lock = Lock()
         self.row: dict[int, int] = {}
         self.known: Units = np.empty((0, self.width), np.float32)
 
@@ -47,6 +49,12 @@ class Encoder:
     def embedded(self, words: list[NDArray[np.uint64]]) -> list[Units]:
         """The embedding of each word of each document; new words are embedded together."""
         distinct, inverse = np.unique(np.concatenate(words), return_inverse=True)
+        with self.lock:  # threads must not write to one row
+            kept = self._kept(distinct)
+        return [kept[part] for part in np.split(inverse, _ends(words))]
+
+    def _kept(self, distinct: NDArray[np.uint64]) -> Units:
+        """The embeddings of words, those that are new computed first."""
         if len(self.row) + len(distinct) > MOST_REMEMBERED:
             self.row = {}
         new = [w for w in distinct.tolist() if w not in self.row]
@@ -59,8 +67,7 @@ class Encoder:
                 self.known = np.concatenate([self.known[:n], np.empty((n + 2 * len(new), self.width), np.float32)])
             self.known[n : n + len(new)] = made
             self.row.update(zip(new, range(n, n + len(new)), strict=True))
-        rows = np.array([self.row[w] for w in distinct.tolist()], dtype=np.int64)[inverse]
-        return [self.known[part] for part in np.split(rows, _ends(words))]
+        return self.known[[self.row[w] for w in distinct.tolist()]]
 
     def encoded(self, given: list[Units]) -> list[Units]:
         """The layers of the window on several documents, as many rows apart as there are layers."""
@@ -106,4 +113,10 @@ def encoder(tok2vec: Any, vocab: Any) -> Any:
     def forward(model: Any, docs: Sequence[Any], is_train: bool) -> tuple[list[Units], None]:
         return model.attrs[KEY](docs), None
 
-    return Model(KEY, forward, dims={"nO": tok2vec.get_dim("nO")}, attrs={KEY: Encoder(tok2vec, vocab)})
+    attrs = {KEY: Encoder(tok2vec, vocab)}
+    return Model(KEY, forward, dims={"nO": tok2vec.get_dim("nO")}, attrs=attrs, layers=[tok2vec])
+
+
+def trainable(model: Any) -> Any:
+    """The model whose weights these are."""
+    return model.layers[0] if model.name == KEY else model

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from howsure.data.vectors import word_vectors
+from howsure.english.encoding import trainable
 
 WIDTH = 112
 TOY_TAG = "NN"  # of the example that spaCy asks for; any tag of the labels will do
@@ -133,7 +134,7 @@ def parameters(nlp: Any) -> dict[str, tuple[Any, str]]:
     """Every weight array by a stable name: component, number of the layer, name of the weight → (layer, weight)."""
     found = {}
     for name in COMPONENTS:
-        for i, node in enumerate(nlp.get_pipe(name).model.walk()):
+        for i, node in enumerate(trainable(nlp.get_pipe(name).model).walk()):
             for param in node.param_names:
                 if node.has_param(param):
                     found[f"{name}.{i}.{param}"] = (node, param)

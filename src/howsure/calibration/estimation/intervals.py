@@ -27,8 +27,7 @@ from howsure.calibration.estimation.estimate import (
     null_third,
     wilson_hilferty,
 )
-from howsure.calibration.estimation.roots import between
-from howsure.calibration.estimation.tilted import Design
+from howsure.calibration.estimation.tilted import Design, between
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
 from howsure.kernels.cells import Floats

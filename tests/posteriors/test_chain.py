@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.errors import InputError
+from howsure.kernels.chains import in_step
 from howsure.posteriors import chain_passes
 from howsure.posteriors.chain import ChainPosterior
 
@@ -50,7 +51,7 @@ def enumerated(parts, starts, sentence):
 def way(request, monkeypatch):
     """All ways of computing."""
     if request.param == "in step":
-        monkeypatch.setattr(chain_passes, "UNEVEN", np.inf)
+        monkeypatch.setattr(in_step, "UNEVEN", np.inf)
     limit = 10**9 if request.param == "numpy" else -1
     monkeypatch.setattr(chain_passes, "COMPILE_FROM", limit)
     monkeypatch.setattr(chain_passes, "LOADED_FROM", limit)
@@ -290,11 +291,13 @@ def test_sentences_in_step_agree_with_numpy(monkeypatch, n_tags):
     parts, starts = random_parts(3, lengths, n_tags)
     names = [("0", str(n_tags - 1)), ("0", "0")]
 
+    monkeypatch.setattr(in_step, "UNEVEN", np.inf)
+
     def answers(limit):
         monkeypatch.setattr(chain_passes, "COMPILE_FROM", limit)
         monkeypatch.setattr(chain_passes, "LOADED_FROM", limit)
         chain, seen = ChainPosterior(**parts, starts=starts), []
-        assert chain._chain.goes_in_step == (limit < 0)
+        assert chain._chain.goes_in_step() == (limit < 0)
         expected = ChainPosterior(**parts, starts=starts).pairs(names, lambda t, q: seen.append((t, q.copy())))
         at, q = (np.concatenate(x) for x in zip(*seen, strict=True))
         return chain.marginals(), chain.log_partition, expected, at, q
@@ -307,7 +310,7 @@ def test_sentences_in_step_agree_with_numpy(monkeypatch, n_tags):
 def test_marginals_in_step_do_not_depend_on_the_company(monkeypatch):
     monkeypatch.setattr(chain_passes, "COMPILE_FROM", -1)
     monkeypatch.setattr(chain_passes, "LOADED_FROM", -1)
-    monkeypatch.setattr(chain_passes, "UNEVEN", np.inf)
+    monkeypatch.setattr(in_step, "UNEVEN", np.inf)
     parts, starts = random_parts(5, (7, 3, 12, 1, 9) * 14, 13)
     all_of_them = ChainPosterior(**parts, starts=starts)
     few = ChainPosterior(**{**parts, "scores": parts["scores"][: starts[3]]}, starts=starts[:4])

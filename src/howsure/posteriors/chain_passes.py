@@ -19,7 +19,6 @@ from howsure.kernels.threads import cores, for_each, portions
 COMPILE_FROM = 4_000_000  # tokens × T², padding included: below this NumPy is done before Numba would be loaded
 LOADED_FROM = 20_000
 PART = 4_096  # tokens of a streamed part
-UNEVEN = 2.0  # steps of all lanes per token up to which sentences in step are quicker than one after another
 WIDEST = 200.0  # range of the log potentials up to which probability space is safe: see chains_compiled
 
 
@@ -47,12 +46,9 @@ class Chain:
         """Whether probability space is safe."""
         return all(float(np.ptp(x)) <= WIDEST for x in self.potentials)
 
-    @property
-    def goes_in_step(self) -> bool:
-        """Whether sentences are many, like enough in length and narrow: then marginals are quickest in step."""
-        if self.is_small or not self.is_narrow:
-            return False
-        return bool(_in_step().batches(self.starts)[1][-1] <= UNEVEN * len(self.scores))
+    def goes_in_step(self, parts: Sequence[tuple[int, int]] | None = None) -> bool:
+        """Whether sentences (of each part) are many, like enough in length and narrow: then marginals are quickest in step."""
+        return not self.is_small and self.is_narrow and bool(_in_step().are_even(self.starts, parts))
 
     @property
     def is_small(self) -> bool:
@@ -89,7 +85,7 @@ def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
     """Token marginals and log Z."""
     if not len(chain.scores):
         return np.zeros_like(chain.scores), np.zeros(0)
-    if not chain.goes_in_step:
+    if not chain.goes_in_step():
         messages = messages_of(chain)
         return messages.marginals, messages.log_z
     (e, _, *ends), constant = _scaled(chain)
@@ -133,6 +129,8 @@ def _compiled_messages(chain: Chain) -> Messages:
         return Messages(*made)
     scaled, constant = _scaled(chain)
     _run("scaled_messages", (chain.scores, chain.starts, *scaled), made)
+    with np.errstate(divide="ignore"):
+        np.log(log_alpha, out=log_alpha)  # NumPy takes many logarithms at once
     top = float(chain.transitions.max())
     log_c += top
     log_c[chain.starts[:-1]] += float(chain.initial.max()) - top
@@ -143,23 +141,15 @@ def pair_parts(
     chain: Chain, left: Ints, right: Ints, consume: Callable[[Ints, Floats], None]
 ) -> tuple[Floats, Floats, Floats]:
     """Hand on P(y_t = left, y_{t+1} = right) part by part; returns marginals, log Z and expected counts of all pairs."""
-    n_tags = chain.scores.shape[1]
-    out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
-    expected = np.zeros((n_tags, n_tags))
-    inner = chains.not_last(chain.starts)
-    if not chain.goes_in_step:
-        from howsure.posteriors.chain_spans import pairs_between
-
+    parts = portions(chain.starts, PART)
+    if not chain.goes_in_step(parts):
         messages = messages_of(chain)
-        per_part = max(1, 1_000_000 // n_tags**2)
-        for a in range(0, len(inner), per_part):
-            both = pairs_between(chain, messages, inner[a : a + per_part])
-            expected += both.sum(axis=0)
-            consume(inner[a : a + per_part], np.ascontiguousarray(both[:, left, right]))
+        expected = _pairs_of(chain, messages, left, right, consume)
         return messages.marginals, messages.log_z, expected
+    n_tags, inner = chain.scores.shape[1], chains.not_last(chain.starts)
+    out, log_z, expected = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1), np.zeros((n_tags, n_tags))
     kernels = _in_step()
     (e, _, *ends), constant = _scaled(chain)
-    parts = portions(chain.starts, PART)
     widest = max(int(chain.starts[after] - chain.starts[first]) for first, after in parts)
     threads = min(cores(), len(parts))
     buffers = [np.empty((widest, len(left))) for _ in range(threads)]
@@ -183,6 +173,30 @@ def pair_parts(
                 consume(mine, buffers[place][mine - begin])
                 expected += sums[place][:n_tags, :n_tags]
     return out, log_z + constant, expected * e
+
+
+def _pairs_of(
+    chain: Chain, messages: Messages, left: Ints, right: Ints, consume: Callable[[Ints, Floats], None]
+) -> Floats:
+    """The same from messages; in probability space P(i, j) = α_t[i] e[i, j] m_{t+1}[j] / (α_t e)[j], a product of two vectors."""
+    from howsure.posteriors.chain_spans import pairs_between
+
+    n_tags, inner = chain.scores.shape[1], chains.not_last(chain.starts)
+    e = np.exp(chain.transitions - chain.transitions.max())
+    expected = np.zeros((n_tags, n_tags))
+    per_part = max(1, 1_000_000 // (n_tags if chain.is_narrow else n_tags**2))
+    for a in range(0, len(inner), per_part):
+        tokens = inner[a : a + per_part]
+        if chain.is_narrow:
+            alpha = np.exp(messages.log_alpha[tokens])
+            after = messages.marginals[tokens + 1] / (alpha @ e)
+            expected += e * (alpha.T @ after)
+            consume(tokens, alpha[:, left] * e[left, right] * after[:, right])
+        else:
+            both = pairs_between(chain, messages, tokens)
+            expected += both.sum(axis=0)
+            consume(tokens, np.ascontiguousarray(both[:, left, right]))
+    return expected
 
 
 def best_of_chain(chain: Chain, k: int) -> tuple[NDArray[np.int16], Floats]:

@@ -7,6 +7,7 @@ import pycrfsuite
 import pytest
 
 from howsure.errors import InputError
+from howsure.kernels.chains import in_step
 from howsure.models.taggers.crf import Crf, read_crfsuite
 from howsure.models.taggers.features import FeatureTable, chosen_templates, shape
 from howsure.models.taggers.tagger import Candidate, TaggerTraining
@@ -133,7 +134,9 @@ def test_a_damaged_crfsuite_model(crfsuite, tmp_path):
         read_crfsuite(cut)
 
 
-def test_loss_and_gradient_by_enumeration():
+@pytest.mark.parametrize("uneven", [0.0, np.inf])
+def test_loss_and_gradient_by_enumeration(uneven, monkeypatch):
+    monkeypatch.setattr(in_step, "UNEVEN", uneven)  # sentences one after another, and in step
     words, starts, tags = made_text(6, 3)
     trainer = CrfTrainer(words, starts, tags, "word,suffixes")
     objective = trainer.objective(0.2)

@@ -136,7 +136,7 @@ def scaled_forward(score, e, e_initial, alpha, p, work):
 
 
 @kernel(f"void({_SCALED}, {_OUT}, {_OUT})", fused=True)
-def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, last, log_alpha, log_c, out, log_z):
+def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, last, alphas, log_c, out, log_z):
     """Marginals, log Z, and the normalised forward messages with what was divided out at each token."""
     n_tags = scores.shape[1]
     longest = longest_of(starts, first, last)
@@ -145,7 +145,7 @@ def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, 
     for s in range(first, last):
         a, z = starts[s], starts[s + 1]
         length = z - a
-        alpha = log_alpha[a:z]
+        alpha = alphas[a:z]
         log_total = 0.0
         for t in range(length):  # scaled_forward, one token at a time, to keep each divisor
             one = scores[a + t : a + t + 1]
@@ -159,19 +159,17 @@ def scaled_messages(scores, starts, e, e_transposed, e_initial, e_final, first, 
         for j in range(n_tags):
             beta[j] = e_final[j]
         for t in range(length - 1, -1, -1):
-            total = 0.0
             for j in range(n_tags):
-                total += alpha[t, j] * beta[j]
+                work[j] = alpha[t, j] * beta[j]
+            total = sum_of(work)
             if t == length - 1:
                 log_z[s] = log_total + math.log(total)
+            inverse = 1.0 / total
             for j in range(n_tags):
-                out[a + t, j] = alpha[t, j] * beta[j] / total
-                b[j] = p[t, j] * beta[j] / total
+                out[a + t, j] = work[j] * inverse
+                b[j] = p[t, j] * beta[j] * inverse
             if t > 0:
                 times(b, e_transposed, beta)
-        for t in range(length):
-            for j in range(n_tags):
-                alpha[t, j] = math.log(alpha[t, j]) if alpha[t, j] > 0.0 else -np.inf
 
 
 @inlined

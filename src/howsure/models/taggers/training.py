@@ -17,6 +17,7 @@ from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf, WeightRows
 from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates
 from howsure.models.taggers.hmm import numbered_tags, pair_counts
+from howsure.posteriors.chain_passes import Chain, pair_parts
 from howsure.processes import Progress
 
 Part = tuple[TokenFeatures, Ints, Ints]  # sentences: features, starts and gold tags
@@ -79,9 +80,11 @@ class CrfObjective:
     def part(self, w: Floats, sentences: Sequence[Part]) -> tuple[float, Floats]:
         """Negative log-likelihood of some sentences and the expected counts of every parameter."""
         states, transitions = self.split(w)
-        top = transitions.max()
+        top = float(transitions.max())
         e, ends, none = np.exp(transitions - top), np.ones(self.n_tags), np.empty(0, np.int64)
+        free = np.zeros(self.n_tags)
         loss, expected, pairs = 0.0, np.zeros(len(w)), in_step.pair_sums(self.n_tags)
+        apart = np.zeros_like(e)
         for features, starts, gold in sentences:
             rows = (features.ptr, features.ids, self.rows.row_ptr, self.rows.row_tag)
             scores, log_z = np.empty((len(gold), self.n_tags)), np.empty(len(starts) - 1)
@@ -90,12 +93,18 @@ class CrfObjective:
             loss -= float(
                 scores[np.arange(len(gold)), gold].sum() + (transitions[gold[inner], gold[inner + 1]] - top).sum()
             )
-            order, batches = in_step.batches(starts)
-            given = (scores, starts, order, e, ends, ends, none, none, 0, len(batches) - 1)
-            in_step.scaled(*given, scores, log_z, np.empty((0, 0)), pairs)
-            loss += float(log_z.sum())
+            if in_step.are_even(starts):
+                order, batches = in_step.batches(starts)
+                given = (scores, starts, order, e, ends, ends, none, none, 0, len(batches) - 1)
+                in_step.scaled(*given, scores, log_z, np.empty((0, 0)), pairs)
+                loss += float(log_z.sum())
+            else:
+                chain = Chain(scores, starts, transitions, free, free)
+                scores, log_z, both = pair_parts(chain, none, none, lambda *_: None)
+                loss += float(log_z.sum()) - len(inner) * top
+                apart += both
             crf_compiled.state_expectations(*rows, scores, 0, len(gold), expected[: self.n_states])
-        expected[self.n_states :] = (pairs[: self.n_tags, : self.n_tags] * e).ravel()
+        expected[self.n_states :] = (pairs[: self.n_tags, : self.n_tags] * e + apart).ravel()
         return loss, expected
 
     def chosen(self, sentences: Ints) -> Part:

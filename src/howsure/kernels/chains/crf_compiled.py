@@ -6,6 +6,8 @@ never move fill the rest, and the row is added as a vector).
 
 from functools import partial
 
+import numpy as np
+
 from howsure.kernels.compiling import array, inlined, kernel, ready
 
 _VECTOR, _MATRIX, _WHOLE = array("float64"), array("float64", 2), array("int64")
@@ -26,8 +28,8 @@ def add_rows(ptr, ids, row_ptr, row_tag, weight, t, score):
             for j in range(n_tags):
                 score[j] += row[j]
         else:
-            for k in range(begin, end):
-                score[row_tag[k]] += weight[k]
+            for k in range(np.uint64(begin), np.uint64(end)):  # unsigned, for the same reason
+                score[np.uint32(row_tag[k])] += weight[k]
 
 
 @inlined
@@ -42,8 +44,8 @@ def add_expected(ptr, ids, row_ptr, row_tag, t, marginal, expected):
             for j in range(n_tags):
                 row[j] += marginal[j]
         else:
-            for k in range(begin, end):
-                expected[k] += marginal[row_tag[k]]
+            for k in range(np.uint64(begin), np.uint64(end)):
+                expected[k] += marginal[np.uint32(row_tag[k])]
 
 
 @kernel(f"void({_ROWS}, {_VECTOR}, int64, int64, float64[:, ::1])", fused=True)

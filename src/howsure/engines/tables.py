@@ -96,8 +96,6 @@ class Table:
         self.columns = [Column(str(row[0]), str(row[1])) for row in described]
 
     def _described(self) -> list[tuple[Any, ...]]:
-        if len(self.files) == 1 and self.files[0].kind == "csv":
-            self._relation_sql = self._sniffed() or self._relation_sql
         try:
             return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
         except InputError as error:  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
@@ -105,16 +103,6 @@ class Table:
                 raise
             self._relation_sql = self._relation_sql.removesuffix(")") + ", map_inference_threshold=0)"
             return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
-
-    def _sniffed(self) -> str | None:
-        """One CSV file as its first rows were understood, once instead of in every query; None where they were not."""
-        path = literal(_readable(self.files[0].path, Path(self._spool.name)))
-        try:
-            found = self._connection.execute(f"SELECT Prompt FROM sniff_csv({path}{_packing(self.files)})").fetchone()
-        except duckdb.Error:  # reading it says why
-            return None
-        assert found is not None
-        return str(found[0]).removeprefix("FROM ").removesuffix(");") + ", hive_partitioning=false)"
 
     def _relate(self) -> None:
         """What DuckDB is to read."""

@@ -49,8 +49,9 @@ def test_sums_by_group_and_bin(way, seed, n, n_groups, n_bins, weighted):
         found = grouping.binned_sums(arranged, in_order, less_q=less_q)
         assert list(zip(found.group.tolist(), found.bin.tolist(), strict=True)) == sorted(wanted)
         assert found.starts.tolist() == np.searchsorted(found.group, np.arange(len(ids) + 1)).tolist()
+        # The absolute part is for Σ(y - q) near 0: a few hundred terms of at most 1 leave so much of rounding.
         assert (
-            pytest.approx(np.array([wanted[k][columns] for k in sorted(wanted)]), rel=1e-12, abs=1e-14) == found.sums.T
+            pytest.approx(np.array([wanted[k][columns] for k in sorted(wanted)]), rel=1e-13, abs=1e-14) == found.sums.T
         )
 
 

@@ -4,6 +4,7 @@
     python bench/speed/scale.py --rows 1000000     # a small version
     python bench/speed/scale.py --most 1000000000  # files up to 10^9 rows (10 GB of disk)
     python bench/speed/scale.py --json build/scale.json
+    python bench/speed/scale.py --only files --skip engines,explore,linear --json bench/speed/scale.json   # these rows anew, the others stay
 
 Each run is a process of its own; its peak is the largest sum of resident memory over it and its children, sampled.
 """
@@ -156,6 +157,7 @@ def main() -> None:
     parser.add_argument("--folder", default=None, help="where the rows are kept; by default a temporary folder")
     parser.add_argument("--json", default=None)
     parser.add_argument("--skip", default="", help="parts to leave out: engines, groups, slices, explore, linear")
+    parser.add_argument("--only", default="", help="engines whose name begins like this: memory, files, Spark")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(given.folder or temporary)
@@ -170,18 +172,23 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
     make(folder, max(n, most), given.slices)
     size = sum(p.stat().st_size for p in folder.glob("part-*.parquet")) / max(n, most)
     found: dict = {"cores": len(os.sched_getaffinity(0)), "bytes_per_row": size, "runs": []}
+    if given.json and Path(given.json).exists():
+        found = json.loads(Path(given.json).read_text()) | {k: found[k] for k in ("cores", "bytes_per_row")}
     print(
         f"{size:.1f} bytes a row in Parquet, {found['cores']} cores; time of check() alone, peak of the process and its children"
     )
     files, spark = {"kind": "files", "memory": LIMIT}, {"kind": "spark", "master": MASTER}
     engines = {"memory": {"kind": "memory"}, f"files, {LIMIT}": files, f"Spark, {MASTER}": spark}
+    engines = {name: engine for name, engine in engines.items() if name.startswith(given.only)}
 
     def record(what: str, name: str, rows: int, made: dict) -> None:
-        found["runs"].append(
-            {"what": what, "engine": name, "rows": rows}
-            | {k: made[k] for k in ("seconds", "wall", "peak", "peak_java")}
-            | {"error": made["result"]["error"]}
-        )
+        run = {"what": what, "engine": name, "rows": rows}
+        new = run | {k: made[k] for k in ("seconds", "wall", "peak", "peak_java")} | {"error": made["result"]["error"]}
+        places = [i for i, old in enumerate(found["runs"]) if run.items() <= old.items()]
+        if places:
+            found["runs"][places[0]] = new
+        else:
+            found["runs"].append(new)
         if given.json:
             Path(given.json).write_text(json.dumps(found, indent=1))
 

@@ -20,7 +20,7 @@ PAGE = HERE.parents[1] / "docs" / "guides" / "scale.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 NETWORK = 1e9  # bytes a second that a machine sends, 10 Gbit/s at 80%: an assumption
 CORES = 16  # of a machine: an assumption
-RECORD = 25  # bytes of a row that goes to its group: key, group, label, probability
+RECORD = 17  # bytes of a row that goes to its group: key, group, label, probability
 ARTICLES, WORDS = 1_800_000, 600  # of a newspaper in 20 years, about as in the New York Times Annotated Corpus
 START = 30.0  # seconds for a session of Spark on a cluster: an assumption
 
@@ -99,7 +99,7 @@ def estimates(found: dict) -> str:
     one = max((r for r in slices if r["engine"].startswith("files")), key=lambda r: r["rows"])
     n_slices = int(one["what"].split(",", 1)[1].replace("slices", "").replace(",", ""))
     said = (
-        f"A slice costs {1e3 * one['seconds'] / n_slices:.1f} ms of a core to analyse, and its sketch at most 32 bytes for each distinct "
+        f"A slice costs {1e3 * one['seconds'] * found['cores'] / n_slices:.1f} ms of a core to analyse, and its sketch at most 32 bytes for each distinct "
         f"probability; a row of {found['bytes_per_row']:.1f} bytes in Parquet becomes a record of {RECORD} bytes where it has to go to its group; "
         f"a document of {explored['words']:,.0f} words costs {1e3 * explored['seconds_per_document']:.0f} ms of a core, most of it parsing."
     )

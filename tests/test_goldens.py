@@ -17,7 +17,8 @@ def sources(tmp_path_factory):
 @pytest.mark.parametrize("name", cases.CASES)
 def test_results(sources, name):
     wanted = frozen.read(name)
-    unlike = {p: frozen.difference(frozen.result(sources, name, p), wanted) for p in cases.CASES[name][1]}
+    rel = frozen.FITTED.get(name, frozen.REL)
+    unlike = {p: frozen.difference(frozen.result(sources, name, p), wanted, rel=rel) for p in cases.CASES[name][1]}
     assert not {p: d for p, d in unlike.items() if d}
 
 

@@ -8,6 +8,7 @@ import shutil
 import sys
 
 import pytest
+import rich.progress
 
 from howsure.cli.application import run
 from howsure.experiments.registry import EXPERIMENTS
@@ -117,8 +118,13 @@ def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch):
         def isatty(self):
             return True
 
+    class Eager(rich.progress.Progress):
+        def update(self, *given, **changed):  # each step is shown, however soon the next one comes
+            super().update(*given, refresh=True, **changed)
+
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(rich.progress, "Progress", Eager)
     assert run([*QUICK, "--out", str(tmp_path)]) == 0
     shown = terminal.getvalue()
     assert re.search(r"synthetic: (bin|sample) sizes, Beta\(0\.\d, 0\.\d\)", shown)

@@ -8,8 +8,13 @@ from tests.goldens import cases, errors
 
 HERE = Path(__file__).parent
 DIGITS = 14
-REL = 1e-12
-LEAST = 1e-13  # what is zero but for rounding
+# Vector instructions (AVX2, AVX-512) round exp, log and sums in ways of their own, and what is found by steps to 1e-12 ends elsewhere:
+# up to 1.5e-12 of a limit of a slope and 2.6e-13 of a gain in log loss, between the processors seen.
+REL = 5e-12
+LEAST = 5e-13  # what is zero but for rounding
+FITTED = {
+    "recalibrate classes": 1e-10
+}  # fits of many parameters end where the loss falls by less than 1e-13: 1.4e-11 was seen
 
 
 def plain(value):
@@ -36,7 +41,7 @@ def source_names(sources):
     return {place: cases.check(sources, place).get("source") for place in cases.EVERYWHERE}
 
 
-def difference(found, wanted, at=""):
+def difference(found, wanted, at="", rel=REL):
     """The first place where two results differ, or None: counts and words must be equal, numbers but for rounding."""
     if isinstance(wanted, bool) or not isinstance(wanted, int | float | dict | list) or type(found) is not type(wanted):
         return None if found == wanted and type(found) is type(wanted) else f"{at}: {found!r}, not {wanted!r}"
@@ -49,9 +54,9 @@ def difference(found, wanted, at=""):
             return f"{at}: {len(found)} entries, not {len(wanted)}"
         every = ((a, b, f"{at}[{i}]") for i, (a, b) in enumerate(zip(found, wanted, strict=True)))
     else:
-        close = found == wanted if isinstance(wanted, int) else math.isclose(found, wanted, rel_tol=REL, abs_tol=LEAST)
+        close = found == wanted if isinstance(wanted, int) else math.isclose(found, wanted, rel_tol=rel, abs_tol=LEAST)
         return None if close else f"{at}: {found!r}, not {wanted!r}"
-    return next((d for d in (difference(*e) for e in every) if d), None)
+    return next((d for d in (difference(*e, rel) for e in every) if d), None)
 
 
 def path(name):

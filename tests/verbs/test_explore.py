@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,8 +64,9 @@ def test_killed_ten_times_and_resumed_gives_the_same_result(many_stories, tmp_pa
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
         time.sleep(wait * (0.5 + rng.random()))
-        if process.poll() is not None:  # it was done before it could be killed: torn down for the next kill
-            (torn / "manifest.json").unlink()
+        if process.poll() is not None:  # it was done before it could be killed: begun anew for the next kill
+            assert process.returncode == 0
+            shutil.rmtree(torn)
             wait *= 0.7
             continue
         os.kill(process.pid, signal.SIGKILL)

@@ -57,7 +57,7 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.test
 	$(BIN)/python tests/compiled.py
-	$(BIN)/python -m pytest -n 2 --durations 15
+	$(BIN)/python -m pytest -n 2 --durations 15 -rs
 
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzzing

@@ -7,7 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
+import yaml
 
 from howsure.cli.application import application, run
 from howsure.cli.completion import commands
@@ -94,7 +94,6 @@ def predictions(path, wrong):
 
 
 def test_the_workflow_runs(tmp_path, monkeypatch, capsys):
-    yaml = pytest.importorskip("yaml")
     [text] = re.findall(r"```yaml\n(.*?)```", (DOCS / "guides" / "pull-requests.md").read_text(), re.S)
     steps = yaml.safe_load(text)["jobs"]["calibration"]["steps"]
     lines = [line for step in steps for line in step.get("run", "").splitlines() if line.startswith("howsure ")]

@@ -1,5 +1,6 @@
 """What holds for every command: Ctrl-C is never lost."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -37,6 +38,29 @@ def test_an_interrupt_in_a_destructor_is_not_lost(kind, monkeypatch):
             assert seen == [SystemError]
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_what_an_interrupt_leaves_half_made_says_nothing(monkeypatch, capsys):
+    """llvmlite's objects, whose destructors ask for what their constructors had not set yet."""
+
+    class HalfMade:
+        def __init__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5.0)
+
+        def __del__(self):
+            raise AttributeError("never set")
+
+    seen = []
+    monkeypatch.setattr("sys.unraisablehook", lambda ignored: seen.append(ignored.exc_type))
+    monkeypatch.setattr("howsure.verbs.doctor.doctor", lambda **_: HalfMade())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert run(["doctor"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == []
+    assert capsys.readouterr().err == "howsure: stopped\n"
 
 
 @pytest.mark.parametrize(("said", "status"), [("Query interrupted", 130), ("another fault", None)])

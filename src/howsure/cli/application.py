@@ -84,13 +84,18 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"howsure {__version__}")
         return 0
     heard = threading.Event()
+    with _interrupts_kept(heard):
+        return _answered(arguments, heard)
+
+
+def _answered(arguments: list[str], heard: threading.Event) -> int:
     try:
         first = arguments[0] if arguments else ""
         meant = [command for command, words in WORDS.items() if first.lower() in words.split()]
         if meant and first not in COMMANDS:
             return _complain(f"{first} belongs to howsure {meant[0]}. Try 'howsure {meant[0]} --help'.")
         known = [first] if first in COMMANDS else COMMANDS
-        with _interrupts_kept(), _ends_soon(heard):
+        with _ends_soon(heard):
             return application(known).run("", arguments)
     except (KeyboardInterrupt, Exception) as error:
         # Libraries may make another error of a Ctrl-C.
@@ -106,14 +111,17 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def _interrupts_kept() -> Iterator[None]:
-    """Python ignores an exception in a destructor or a weak reference's callback: a Ctrl-C that falls there is sent again."""
+def _interrupts_kept(heard: threading.Event) -> Iterator[None]:
+    """Python ignores an exception in a destructor or a weak reference's callback: a Ctrl-C that falls there is sent again.
+
+    Once one was heard, objects that it left half-made fail in their destructors; nothing is said of them.
+    """
     before = sys.unraisablehook
 
     def unraisable(ignored: Any) -> None:
         if issubclass(ignored.exc_type, KeyboardInterrupt):
             _again()
-        else:
+        elif not heard.is_set():
             before(ignored)
 
     sys.unraisablehook = unraisable

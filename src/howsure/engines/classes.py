@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.engines.columns import class_columns, group_sql, is_classes, label_column, probability_sql
-from howsure.engines.files import Selection
-from howsure.engines.items import ItemRows, Items, arrow_values, group_numbers, rows_without, table_rows
+from howsure.engines.columns import class_columns, is_classes, label_column, probability_sql, value_sql
+from howsure.engines.items import arrow_values, group_numbers, items_from_table, rows_without
 from howsure.engines.rows import Chunk
 from howsure.engines.tables import Table, as_numpy, quoted
 from howsure.errors import InputError
@@ -92,18 +91,13 @@ def classes_from_table(
     wide = class_columns(table, prob, skip=true) if is_classes(prob) else {}
     named = prob if isinstance(prob, str) else ", ".join(prob)
     label = label_column(table, true, skip={c.name for c in wide.values()} | {named})
-    sql = {"gold": f"CAST({quoted(label.name)} AS VARCHAR)"}
-    if groups is not None:
-        groups = table.column(groups).name
-        sql["groups"] = group_sql(groups)
-    if by is not None:
-        sql["by"] = f"CAST({quoted(table.column(by).name)} AS VARCHAR)"
+    sql = {"gold": value_sql(label.name)}
     sql |= {f"q{i}": probability_sql(table, c, scale, where) for i, c in enumerate(wide.values())}
     if not wide:
         sql["q"] = quoted(table.column(named).name)
-    items = Items(label.name, (named,), groups=groups, from_file=True)
-    with ItemRows(table_rows(table, Selection(sql, where)), items, table, where) as found:
-        held = found.held(*sql)
+    with items_from_table(table, groups=groups, by=by, more=sql, where=where) as found:
+        items = replace(found.items, true=label.name, probs=(named,))
+        held = found.held(*found.rows.roles)
     if not held or not len(held["gold"]):
         return None
     whole = Chunk(held, 0)

@@ -270,10 +270,9 @@ def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
 def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
     """A column's distinct dates (or numbers) numbered in order; -1 where it is empty."""
     name = quoted(column.name)
-    if column.is_number and column.type != "BOOLEAN":
-        kind = "DOUBLE"
-    else:
-        kind = "TIMESTAMP"
+    read, shown = f"TRY_CAST({name} AS DOUBLE) + 0", "{:g}"  # 0 and -0 are one number
+    if not column.is_number or column.type == "BOOLEAN":
+        read, shown = f"TRY_CAST({name} AS TIMESTAMP)", "{}"
         wrong = f"{name} IS NOT NULL AND CAST({name} AS VARCHAR) <> '' AND TRY_CAST({name} AS TIMESTAMP) IS NULL"
         bad = table.values(f"CAST({name} AS VARCHAR)", wrong, 1)
         if bad:
@@ -281,16 +280,8 @@ def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
                 f"`{column.name}` must hold dates such as 2024-05-31, or numbers; got {bad[0]!r}. "
                 "Name another column with `date=`, or correct these."
             )
-    order = _one(table, f"TRY_CAST({name} AS {kind})")
-    missing = as_numpy(order.is_null()).astype(bool)
-    made = np.full(len(order), -1, np.int64)
-    kept = order.filter(pa.array(~missing))
-    keys = as_numpy(kept if kind == "DOUBLE" else kept.cast(pa.timestamp("us")).cast(pa.int64()))
-    distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    made[~missing] = codes
-    shown = kept.take(pa.array(first))
-    names = [f"{v:g}" for v in distinct.tolist()] if kind == "DOUBLE" else [str(v) for v in shown.to_pylist()]
-    return made, [n.removesuffix(" 00:00:00") for n in names]
+    codes, names = codes_of(_one(table, read))
+    return codes, [shown.format(v).removesuffix(" 00:00:00") for v in names]
 
 
 def n_rows(table: Table) -> int:

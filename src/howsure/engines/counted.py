@@ -90,78 +90,55 @@ class CellNumbers:
     """Numbers the cells that rows are in, by the values of some columns."""
 
     def __init__(self, roles: Sequence[str]) -> None:
-        self._roles = tuple(roles)
-        self._names: list[SliceNames | dict[int, int]] = [{} if r == "day" else SliceNames() for r in self._roles]
-        self._pairs: list[NDArray[np.int64]] = [np.full((1, 1), -1) for _ in self._roles[1:]]
-        self._found: list[list[tuple[int, int]]] = [[] for _ in self._roles[1:]]
+        self._names = {role: SliceNames() for role in roles}
+        self._days: dict[tuple[int, int], int] = {}
+        self._pairs: list[dict[tuple[int, int], int]] = [
+            {} for _ in roles
+        ]  # of a cell of the columns before and a value
 
     def codes(self, chunk: Chunk, origin: Origin, dated: str, n: int) -> Ints:
         """The cell of each row."""
         made = np.zeros(n, np.int64)
-        for i, role in enumerate(self._roles):
-            column, names = chunk[role], self._names[i]
-            if isinstance(names, dict):
-                if not isinstance(column, np.ndarray) and column.null_count:
-                    at = first_missing(column)
-                    raise BadRow(f"`{dated}` is missing or no date in {origin.at(at)}.", origin.first + at)
-                code = _numbered(numbers(column), names)
-            else:
+        for (role, names), pairs in zip(self._names.items(), self._pairs, strict=True):
+            column = chunk[role]
+            if role != "day":
                 code = names.codes(column)
-            made = code if i == 0 else self._paired(i - 1, made, code)
+            elif isinstance(column, np.ndarray) or not column.null_count:
+                code = _numbered(numbers(column), self._days)
+            else:
+                at = first_missing(column)
+                raise BadRow(f"`{dated}` is missing or no date in {origin.at(at)}.", origin.first + at)
+            values = int(code.max(initial=0)) + 1
+            made = _numbered(made * values + code, pairs, values)
             if len(made) and made.max() >= MOST_CELLS:
                 raise InputError(
                     f"there are more than {MOST_CELLS:,} cells to count in; choose a longer period, or fewer groups."
                 )
         return made
 
-    def _paired(self, which: int, a: Ints, b: Ints) -> Ints:
-        if not len(a):
-            return a
-        table, found = self._pairs[which], self._found[which]
-        rows, columns = max(table.shape[0], int(a.max()) + 1), max(table.shape[1], int(b.max()) + 1)
-        if (rows, columns) != table.shape:
-            grown = np.full((2 * rows, 2 * columns), -1)
-            grown[: table.shape[0], : table.shape[1]] = table
-            self._pairs[which] = table = grown
-        new = table[a, b] < 0
-        if new.any():
-            for pair in sorted(set(zip(a[new].tolist(), b[new].tolist(), strict=True))):
-                table[pair] = len(found)
-                found.append(pair)
-        made: Ints = table[a, b]
-        return made
-
     def cells(self) -> tuple[Cell, ...]:
         """The names of each cell's values, in order of their number; days as ISO dates."""
-        listed: list[list[str]] = []
-        for names in self._names:
-            if isinstance(names, dict):
+        made: list[Cell] = [()]
+        for (role, names), pairs in zip(self._names.items(), self._pairs, strict=True):
+            values = names.names
+            if role == "day":
                 try:
-                    listed.append([(EPOCH + timedelta(days=day)).isoformat() for day in names])
+                    values = [(EPOCH + timedelta(days=day)).isoformat() for day, _ in self._days]
                 except OverflowError:
                     raise InputError("a date lies beyond the year 9999, or before the year 1.") from None
-            else:
-                listed.append(names.names)
-        if not listed:
-            return ((),)
-        made: list[Cell] = [(name,) for name in listed[0]]
-        for values, found in zip(listed[1:], self._found, strict=True):
-            made = [(*made[a], values[b]) for a, b in found]
+            made = [(*made[a], values[b]) for a, b in pairs]
         return tuple(made)
 
 
-def _numbered(days: NDArray[Any], names: dict[int, int]) -> Ints:
-    """Whole numbers that lie close together, by order of appearance."""
-    if not len(days):
-        return np.zeros(0, np.int64)
-    days = days.astype(np.int64, copy=False)
-    low, high = int(days.min()), int(days.max())
-    there = np.zeros(high - low + 1, bool)
-    there[days - low] = True
-    number = np.zeros(high - low + 1, np.int64)
-    for day in np.flatnonzero(there).tolist():
-        number[day] = names.setdefault(day + low, len(names))
-    made: Ints = number[days - low]
+def _numbered(given: NDArray[Any], names: dict[tuple[int, int], int], base: int = 1) -> Ints:
+    """Whole numbers that lie close together, by order of appearance; `names` has them divided by the base."""
+    given = given.astype(np.int64, copy=False)
+    low = int(given.min(initial=1 << 62))
+    number = np.zeros(int(given.max(initial=low)) - low + 1, np.int64)
+    number[given - low] = 1
+    for place in np.flatnonzero(number).tolist():
+        number[place] = names.setdefault(divmod(place + low, base), len(names))
+    made: Ints = number[given - low]
     return made
 
 

@@ -144,7 +144,7 @@ def _compared(rows: LabelledItems, in_order: bool, wanted: Wanted) -> Contest:
     with judged:
         if scored is not None:
             scored.sketches()  # bad probabilities are found before the long work
-        return _contest(field, scored, (*rows.notes, *notes), rows.left_out, rows.name, wanted)
+        return _contest(field, scored, (*rows.notes, *notes), rows.counted.left_out, rows.name, wanted)
 
 
 def _contest(
@@ -214,17 +214,16 @@ def _field(rows: LabelSequences, metric: str, positive: Any) -> tuple[Field, tup
 
 def _counted_field(rows: LabelledItems, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
     """The same from distinct rows with their counts: of all rows, or of each group."""
-    number = _positive(rows.labels, positive)
-    groups = None
-    codes, count = rows.codes, rows.count
-    notes = _notes(rows.labels, codes["gold"], {name: codes[key] for name, key in rows.preds.items()})
+    groups, (codes, count, labels, _) = None, rows.counted
+    number = _positive(labels, positive)
+    notes = _notes(labels, codes["gold"], {name: codes[key] for name, key in rows.preds.items()})
     if rows.groups is not None:
         groups, codes, count = rows.group_counts()
     gold, preds = codes["gold"], [codes[key] for key in rows.preds.values()]
     right = tuple((p == gold).astype(np.int64) for p in preds)
 
     def units(which: tuple[int, ...]) -> Units:
-        return label_units(gold, tuple(preds[i] for i in which), len(rows.labels), groups, count)
+        return label_units(gold, tuple(preds[i] for i in which), len(labels), groups, count)
 
     return Field(tuple(rows.preds), units, right, groups, metric, number, count), notes
 

@@ -174,14 +174,14 @@ def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Scor
         both = [
             score_spans(held.gold, said, held.labels, held.new_sentence, held.clusters, level, beta) for said in every
         ]
-        left_out = held.left_out
+        labels, left_out = held.labels, held.left_out
     else:
-        columns = [c for c in rows.codes if c != "gold"]
+        codes, count, labels, left_out = rows.counted
         both = [
-            score_cells(rows.codes["gold"], rows.codes[c], rows.count, rows.labels, rows.spreading(c), level, beta)
-            for c in columns
+            score_cells(codes["gold"], said, count, labels, rows.spreading(c), level, beta)
+            for c, said in codes.items()
+            if c != "gold"
         ]
-        left_out = rows.left_out
     ceiling = both[1] if both[1:] else None
-    notes = (*rows.notes, *both[0].notes, *_written.spelt_alike(rows.labels))
+    notes = (*rows.notes, *both[0].notes, *_written.spelt_alike(labels))
     return replace(both[0], ceiling=ceiling, left_out=left_out, source=rows.name, notes=notes)

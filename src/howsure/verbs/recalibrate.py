@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure import _validate, _written
+from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.recalibration.choosing import contest
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
 from howsure.calibration.recalibration.platt import Identity
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.calibration.recalibration.result import Recalibration
-from howsure.engines.columns import class_columns, is_classes, pair_columns
+from howsure.engines.columns import class_columns, is_classes
 from howsure.engines.engine import Engine, engine_of
-from howsure.engines.items import is_table, items_from_arrays, items_from_table, open_table
+from howsure.engines.items import is_table, open_table
 from howsure.engines.tables import as_numpy
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
+from howsure.verbs.check import array_items, arrays_given, table_items
 
 N_FOLDS = 5
 FEWEST_ROWS = 10
@@ -183,20 +184,14 @@ Data = tuple[
 
 
 def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str | None, missing: str) -> Data:
-    p, of_numbers = _written.texts_as_numbers(_validate.array(y_prob, "y_prob"), "y_prob")
-    y, of_labels = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
-    given = {"y_true": y, "y_prob": p}
-    if groups is not None:
-        given["groups"] = _validate.one_dimensional(groups, "groups", numbers=False)
-    _validate.same_length(**given)
+    given, notes = arrays_given(y_true, _validate.array(y_prob, "y_prob"), positive, groups=groups)
+    y, p = given["y_true"], given["y_prob"]
     if p.ndim == 2:
         if scale not in (None, "probability"):
             raise InputError("`scale` is for two classes, shape (n,); give probabilities of more.")
         labels = _validate.class_labels(y, p.shape[1], Origin())
         return labels, _validate.class_probabilities(p, Origin()), given.get("groups"), (), None, {}
-    notes = (*of_labels, *of_numbers)
-    more: dict[str, Any] = {"groups": given.get("groups"), "scale": scale, "missing": missing, "notes": notes}
-    with items_from_arrays(y=y, probs={"y_prob": p}, **more) as rows:
+    with array_items(given, scale=scale, missing=missing, notes=notes) as rows:
         found, notes = rows.analysed(lambda read: (read.collected(), read.notes))
     assert found is not None
     return found.ys[0].astype(np.int64), found.qs[0], found.groups, notes, None, {}
@@ -223,15 +218,14 @@ def _table_data(
                 raise nothing
             named = {"prob": prob if isinstance(prob, str) else ",".join(prob)}
             return held.y, held.probs, held.groups, held.notes, held.classes, named
-        label, q = pair_columns(table, prob, true)
-        with items_from_table(table, true=label, probs=[q], positive=positive, where=where, **reading) as rows:
+        with table_items(table, prob, true, positive, where, **reading) as rows:
             found, read = rows.analysed(lambda read: (read.collected(), read))
             if found is None:
                 raise nothing
             y = found.ys[0].astype(np.int64)
             rows.check_positive(int(y.sum()))
             scale = read.items.scale_of(0)
-            columns = {"prob": q.name} | ({} if scale in (None, "probability") else {"scale": scale})
+            columns = {"prob": rows.items.probs[0]} | ({} if scale in (None, "probability") else {"scale": scale})
             return y, found.qs[0], found.groups, read.notes, None, columns
 
 

@@ -16,7 +16,7 @@ from howsure._validate import BadRow, Origin
 from howsure.counting.strata import GRID, grid_places
 from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, joined, no_labels
 from howsure.engines.columns import label_column, label_sql, number_sql, value_sql
-from howsure.engines.items import ItemRows, Items, items_from_table, numbers
+from howsure.engines.items import Items, numbers
 from howsure.engines.rows import Chunk
 from howsure.engines.slices import SliceNames, slice_key
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
@@ -43,39 +43,8 @@ class KeyedLabels:
         return len(self.y)
 
 
-def counted_items(
-    table: Table,
-    prob: Column,
-    true: Column | None = None,
-    *,
-    positive: Any = None,
-    date: str | None = None,
-    every: str = "month",
-    by: Sequence[str] = (),
-    groups: str | None = None,
-    inclusion: str | None = None,
-    key: str | None = None,
-    every_column: bool = False,
-    where: str | None = None,
-    scale: str | None = None,
-) -> ItemRows:
-    """The columns that a count reads: `day` (the first day of the period, in days from 1970), `by0`, `by1`, … as text."""
-    more: dict[str, str] = {}
-    if date is not None:
-        more["day"] = _day_sql(table.column(date), every)
-    more |= {f"by{i}": value_sql(table.column(name).name) for i, name in enumerate(by)}
-    if inclusion is not None:
-        more["inclusion"] = number_sql(table.column(inclusion).name)
-    if key is not None:
-        more["key"] = value_sql(table.column(key).name)
-    if every_column:
-        more |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns)}
-    return items_from_table(
-        table, true=true, probs=[prob], positive=positive, groups=groups, where=where, scale=scale, more=more
-    )
-
-
-def _day_sql(column: Column, every: str) -> str:
+def day_sql(column: Column, every: str) -> str:
+    """The first day of a date's period, in days from 1970."""
     name = quoted(column.name)
     if column.is_number:
         raise InputError(f"`{column.name}` holds numbers, not dates; count by its values with `by='{column.name}'`.")

@@ -116,6 +116,18 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
     return ItemRows(rows, join.items(len(names)), notes=notes), names
 
 
+def join_key(key: str | None, where: str | None, what: str, **named: list[str]) -> str:
+    """The column that several tables are joined on; an error if there is none, or something does not go with several."""
+    if key is None:
+        raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
+    if where is not None:
+        raise InputError("`where=` works on one file; filter the files first.")
+    for option, names in named.items():
+        if len(names) > 1:
+            raise InputError(f"with a file per {what}, `{option}=` names the one column that each of them has.")
+    return key
+
+
 def model_names(paths: list[str]) -> tuple[str, ...]:
     """File names without endings; whole paths where those would clash."""
     if len(set(paths)) < len(paths) and all(map(os.path.exists, paths)):

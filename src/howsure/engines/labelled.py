@@ -132,18 +132,16 @@ def labels_from_arrays(
     y_true: Any,
     y_preds: Mapping[str, Any],
     *,
-    groups: Any = None,
-    sentence: Any = None,
     second: Any = None,
     probs: Mapping[str, Any] | None = None,
     scale: str | None = None,
+    **extra: Any,
 ) -> ItemRows:
-    """Arrays in memory, of one length."""
+    """Arrays in memory, of one length; `extra` are groups and sentences, or None."""
     given = {"gold": ("y_true", y_true)} | {f"pred{i}": pair for i, pair in enumerate(y_preds.items())}
     if second is not None:
         given["second"] = "second", second
     labels = {r: (n, _validate.one_dimensional(v, n, numbers=False)) for r, (n, v) in given.items()}
-    extra = {"groups": groups, "sentence": sentence}
     more: Any = {r: _validate.one_dimensional(v, r, numbers=False) for r, v in extra.items() if v is not None}
     numbers_ = {n: _validate.one_dimensional(v, n) for n, v in (probs or {}).items()}
     # By role where two have one name: a system's labels and its probabilities.
@@ -156,14 +154,11 @@ def labels_from_table(
     true: str | None,
     preds: Sequence[str] | None,
     *,
-    groups: str | None = None,
-    sentence: str | None = None,
     second: str | None = None,
     probs: Sequence[str] = (),
-    where: str | None = None,
-    scale: str | None = None,
+    **reading: str | None,
 ) -> ItemRows:
-    """Columns of an open table; without `preds`, the one that is named like a prediction."""
+    """Columns of an open table; without `preds`, the one that is named like a prediction. `reading` is as of `items_from_table`."""
     columns = [table.column(p) for p in preds] if preds else [predicted_column(table, true)]
     names = [c.name for c in columns]
     gold = label_column(table, true, skip=set(names))
@@ -173,9 +168,7 @@ def labels_from_table(
     if second is not None:
         texts["second"] = table.column(second)
     numbers_ = [table.column(p) for p in probs]
-    return items_from_table(
-        table, labels=texts, probs=numbers_, groups=groups, sentence=sentence, where=where, scale=scale
-    )
+    return items_from_table(table, labels=texts, probs=numbers_, **reading)  # type: ignore[arg-type]
 
 
 def as_appearing(values: NDArray[Any]) -> Ints:

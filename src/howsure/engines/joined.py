@@ -161,6 +161,9 @@ def repeated_key(name: str, key: str, value: Any, n: int) -> InputError:
     return InputError(f"{name}: the key {value!r} stands in {n:,} rows; `{key}` must be unique.")
 
 
+TWICE = "SELECT key, count(*) FROM t{0} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
+
+
 class _Database:
     """A database on disk with a table per model: (row, key, y, q0 and, of the first, groups and by)."""
 
@@ -216,10 +219,7 @@ class _Database:
 
     def _check(self, number: int) -> None:
         name, first_name = self.names[number], self.names[0]
-        twice = self._asked(
-            f"SELECT key, count(*) FROM t{number} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
-        )
-        if twice:
+        if twice := self._asked(TWICE.format(number)):
             raise repeated_key(name, self._join.key, *twice)
         if number == 0:
             return
@@ -236,8 +236,8 @@ class _Database:
     def written(self) -> Path:
         """The joined table as a Parquet file, in the order of the first."""
         every = range(len(self.names))
-        names = [c for c in self._join.columns(len(self.names)) if c in ("y", "by", "groups")]
-        columns = ", ".join([*(f't0."{c}"' for c in names), *(f"t{i}.q0 AS q{i}" for i in every)])
+        named = self._join.columns(len(self.names))
+        columns = ", ".join(f"t{c[1:]}.q0 AS {c}" if c.startswith("q") else f't0."{c}"' for c in named)
         joins = " ".join(f"JOIN t{i} USING (key)" for i in every if i)
         path = self._folder / "joined.parquet"
         whole = " AND ".join(f"t{i}.y IS NOT NULL" for i in every)
@@ -373,10 +373,9 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
             return connection.execute(sql).fetchall()
 
         for i, table in enumerate(tables):
-            sql = {"key": f"CAST({quoted(table.column(join.key).name)} AS VARCHAR)"}
-            sql |= {"correct": "correct", "expected": "expected"}
+            sql = {"key": value_sql(table.column(join.key).name), f"correct{i}": "correct", f"expected{i}": "expected"}
             if prob:
-                sql["q"] = probability_sql(table, table.column(prob), join.scale, where)
+                sql[f"q{i}"] = probability_sql(table, table.column(prob), join.scale, where)
             if not i:
                 sql |= {"item": "hash(question)"}
                 sql |= {"groups": group_sql(table.column(groups).name)} if groups else {}
@@ -386,20 +385,13 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
                 raise InputError(f"{table.name} has no rows that meet `where=`.")
             whole = pa.Table.from_batches(batches).rename_columns(list(sql))
             connection.register(f"t{i}", whole.append_column("row", as_arrow(np.arange(whole.num_rows))))
-            twice = asked(f"SELECT key, count(*) FROM t{i} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1")
-            if twice:
+            if twice := asked(TWICE.format(i)):
                 several = " Several models or runs in one log: keep one with `where=`, or take `howsure score`."
                 several = several if join.key == "key" else ""
                 raise InputError(f"{repeated_key(table.name, join.key, *twice[0])}{several}")
         every = range(len(tables))
-        wanted = {f"{c}{i}": f"t{i}.{c}" for i in every for c in ("correct", "q")[: 1 + bool(prob)]}
-        of_first = {"item": True, "groups": groups, "by": join.by}
-        wanted |= {role: f"t0.{quoted(role)}" for role, there in of_first.items() if there}
-        columns = [f"{sql} AS {quoted(name)}" for name, sql in wanted.items()] + [
-            f"t{i}.expected AS expected{i}" for i in every
-        ]
-        joins = " ".join(f"JOIN t{i} USING (key)" for i in every[1:])
-        asked(f"CREATE TABLE paired AS SELECT key, t0.row, {', '.join(columns)} FROM t0 {joins}")
+        joins = " ".join(f"JOIN (SELECT * EXCLUDE row FROM t{i}) USING (key)" for i in every[1:])
+        asked(f"CREATE TABLE paired AS SELECT * FROM t0 {joins}")
         for i in every:
             lost, first = asked(f"SELECT count(*), arg_min(key, row) FROM t{i} ANTI JOIN paired USING (key)")[0]
             n = asked(f"SELECT count(*) FROM t{i}")[0][0]
@@ -415,8 +407,9 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         if unlike:
             many = "item has" if unlike == 1 else "items have"
             notes.append(f"{unlike:,} {many} another expected answer in another log (first: {first}).")
-        rows = connection.sql(f"SELECT {', '.join(map(quoted, wanted))} FROM paired ORDER BY row").to_arrow_table()
-    held = {name: as_numpy(rows[name].combine_chunks()) for name in wanted if name != "by"}
+        rows = connection.sql("SELECT * EXCLUDE row FROM paired ORDER BY row").to_arrow_table()
+    texts = {"key", "by", *(f"expected{i}" for i in every)}
+    held = {name: as_numpy(rows[name].combine_chunks()) for name in rows.column_names if name not in texts}
     unmarked = [np.isnan(held[f"correct{i}"]) for i in every]
     keep = ~np.logical_or.reduce(unmarked)
     lost_in = {f"right or wrong in {name}": int(u.sum()) for name, u in zip(names, unmarked, strict=True) if u.any()}

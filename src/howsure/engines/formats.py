@@ -15,7 +15,8 @@ from howsure.files import standard_input
 
 _SNIFFED = 1 << 16
 MOST_NAMED = 5  # files in a message
-_ZSTD = b"\x28\xb5\x2f\xfd"
+BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow-stream"}
+BEGINNINGS |= {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +125,11 @@ def recognise(path: Path, name: str) -> TableFile:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from None
     if not head:
         raise InputError(f"{name} is empty.")
-    if head.startswith(b"PAR1"):
-        return TableFile(path, "parquet")
-    if head.startswith(b"ARROW1"):
-        return TableFile(path, "arrow")
-    if head.startswith(b"\xff\xff\xff\xff"):
-        return TableFile(path, "arrow-stream")
-    compression = None
-    if head.startswith(b"\x1f\x8b"):
-        compression = "gzip"
-    elif head.startswith(_ZSTD):
-        compression = "zstd"
-    if compression:
-        head = _unpacked_head(path, compression, name)
+    known = next((kind for begin, kind in BEGINNINGS.items() if head.startswith(begin)), None)
+    if known in ("gzip", "zstd"):
+        head = _unpacked_head(path, known, name)
+    elif known is not None:
+        return TableFile(path, known)
     if b"\x00" in head:
         hint = " (UTF-16 text? save it as UTF-8)" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         raise InputError(f"{name} is not a table: it holds binary data{hint}. Use CSV, JSON lines, Parquet or Arrow.")
@@ -144,14 +137,14 @@ def recognise(path: Path, name: str) -> TableFile:
     if not start:
         raise InputError(f"{name} is empty.")
     if start[:1] in (b"{", b"["):
-        return TableFile(path, "json", compression)
+        return TableFile(path, "json", known)
     if _is_conll(start.decode(errors="replace")):
         raise InputError(
             f"{name} looks like columns of CoNLL: a token a line, empty lines between sentences, no line of names. Add "
             "the names as a first line, such as `word`, `gold`, `pred` (and a column of sentences where they matter); "
             "`howsure tagger` and `howsure coref` read such files as they are."
         )
-    return TableFile(path, "csv", compression)
+    return TableFile(path, "csv", known)
 
 
 _NAMES = {"word", "token", "form", "text", "sentence", "id", "tag", "label", "gold", "true"}
@@ -239,12 +232,9 @@ def bad_files_error(bad: list[BadFile], n_files: int) -> InputError:
     )
 
 
-def left_out_note(bad: Iterable[BadFile], n_files: int) -> tuple[str, ...]:
+def left_out_note(bad: list[BadFile], n_files: int) -> tuple[str, ...]:
     """What the result must say of files left out."""
-    listed = list(bad)
-    if not listed:
-        return ()
-    return (f"{len(listed):,} of {n_files:,} files could not be read and were left out: {named(listed)}.",)
+    return (f"{len(bad):,} of {n_files:,} files could not be read and were left out: {named(bad)}.",) if bad else ()
 
 
 def named(bad: list[BadFile]) -> str:

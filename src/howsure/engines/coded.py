@@ -63,12 +63,8 @@ def annotators_columns(table: Table, taken: Collection[str | None], where: str |
     other = {*ITEM_NAMES, *GOLD_NAMES, *TEXT_NAMES}
     found: dict[str, set[str]] = {}
     for c in table.columns:
-        if (
-            c.name in taken
-            or plain_name(c.name) in other
-            or c.is_nested
-            or c.type.startswith(("DATE", "TIME", "DOUBLE"))
-        ):
+        named = c.name in taken or plain_name(c.name) in other
+        if named or c.is_nested or c.type.startswith(("DATE", "TIME", "DOUBLE")):
             continue
         told = table.values(value_sql(c.name), where, MOST_LABELS + 1)
         values = {v.strip().lower() for v in told if v is not None}
@@ -191,10 +187,8 @@ def _made(
         known, gold_names = gold
         if not len(gold_names):
             raise InputError("the gold column holds no labels.")
+        labels = list(dict.fromkeys([*labels, *gold_names]))  # some that no annotator gave
         place = {name: i for i, name in enumerate(labels)}
-        for name in gold_names:  # labels that no annotator gave
-            place.setdefault(name, len(place))
-        labels = list(place)
         moved = np.array([place[name] for name in gold_names])
         gold_codes = np.where(known < 0, -1, moved[np.maximum(known, 0)])
     if groups is not None and groups[0].max() < 1:

@@ -86,20 +86,18 @@ def guessed_column(
 def label_sql(table: Table, column: Column, positive: Any, where: str | None) -> str:
     """A label as 0 and 1: whether it is `positive`, or a column that holds nothing else."""
     name = quoted(column.name)
-    if positive is not None and column.type == "BOOLEAN":
-        said = str(positive).lower()
-        if said not in _written.TRUE_WORDS + _written.FALSE_WORDS:
-            raise InputError(f"`{column.name}` holds true and false, and `positive={str(positive)!r}` is neither.")
-        return f"({name} = {'true' if said in _written.TRUE_WORDS else 'false'})"
     if positive is not None:
         wanted = str(positive)
-        if column.is_number:
-            try:
-                number = float(wanted)
-            except ValueError:
-                raise InputError(f"`{column.name}` holds numbers, and `positive={wanted!r}` is not one.") from None
-            return f"({name} = {number!r})"
-        return f"(CAST({name} AS VARCHAR) = {literal(wanted)})"
+        if column.type == "BOOLEAN":
+            if wanted.lower() not in _written.TRUE_WORDS + _written.FALSE_WORDS:
+                raise InputError(f"`{column.name}` holds true and false, and `positive={wanted!r}` is neither.")
+            return f"({name} = {'true' if wanted.lower() in _written.TRUE_WORDS else 'false'})"
+        if not column.is_number:
+            return f"(CAST({name} AS VARCHAR) = {literal(wanted)})"
+        try:
+            return f"({name} = {float(wanted)!r})"
+        except ValueError:
+            raise InputError(f"`{column.name}` holds numbers, and `positive={wanted!r}` is not one.") from None
     if column.is_number:
         return f"CAST({name} AS {'BOOLEAN' if column.type == 'BOOLEAN' else 'DOUBLE'})"
     values = [str(v) for v in table.values(f"CAST({name} AS VARCHAR)", where, MOST_WORDS) if v is not None]

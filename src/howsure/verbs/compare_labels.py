@@ -167,26 +167,31 @@ def _enough(preds: list[str], probs: list[str] | None) -> None:
 
 
 def _field(rows: LabelSequences, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
-    names, preds = tuple(rows.preds), tuple(rows.preds.values())
-    right = tuple((p == rows.gold).astype(np.int64) for p in preds)
-    if metric == "span-f1":
-        if rows.new_sentence is None or rows.clusters is None:
-            raise InputError("spans need sentences: name their column with `sentence=` (or documents with `groups=`).")
-        scheme, clusters, new = TagSet.of(rows.labels), rows.clusters, rows.new_sentence
-        truth = spans_of(rows.gold, scheme, new)
-        said = [spans_of(p, scheme, new) for p in preds]
-
-        def units_of_spans(which: tuple[int, ...]) -> Units:
-            return span_units(truth, tuple(said[i] for i in which), len(scheme.types), clusters)
-
-        notes = span_notes({"gold": truth} | dict(zip(names, said, strict=True)))
-        return Field(names, units_of_spans, right, clusters, metric, None), notes
-    number = _positive(rows.labels, positive)
+    if metric != "span-f1":
+        notes = _notes(rows.labels, rows.gold, rows.preds)
+        return _label_field(rows, metric, _positive(rows.labels, positive)), notes
+    if rows.new_sentence is None or rows.clusters is None:
+        raise InputError("spans need sentences: name their column with `sentence=` (or documents with `groups=`).")
+    scheme, clusters, new = TagSet.of(rows.labels), rows.clusters, rows.new_sentence
+    truth = spans_of(rows.gold, scheme, new)
+    said = {name: spans_of(p, scheme, new) for name, p in rows.preds.items()}
+    each = list(said.values())
 
     def units(which: tuple[int, ...]) -> Units:
-        return label_units(rows.gold, tuple(preds[i] for i in which), len(rows.labels), rows.groups)
+        return span_units(truth, tuple(each[i] for i in which), len(scheme.types), clusters)
 
-    return Field(names, units, right, rows.groups, metric, number), _notes(rows.labels, rows.gold, rows.preds)
+    right = tuple((p == rows.gold).astype(np.int64) for p in rows.preds.values())
+    return Field(tuple(said), units, right, clusters, metric, None), span_notes({"gold": truth} | said)
+
+
+def _label_field(rows: LabelSequences, metric: str, positive: int | None, count: Ints | None = None) -> Field:
+    each = tuple(rows.preds.values())
+
+    def units(which: tuple[int, ...]) -> Units:
+        return label_units(rows.gold, tuple(each[i] for i in which), len(rows.labels), rows.groups, count)
+
+    right = tuple((p == rows.gold).astype(np.int64) for p in each)
+    return Field(tuple(rows.preds), units, right, rows.groups, metric, positive, count)
 
 
 def _counted_field(rows: LabelledItems, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
@@ -196,13 +201,8 @@ def _counted_field(rows: LabelledItems, metric: str, positive: Any) -> tuple[Fie
     notes = _notes(labels, codes["gold"], {name: codes[key] for name, key in rows.preds.items()})
     if rows.groups is not None:
         groups, codes, count = rows.group_counts()
-    gold, preds = codes["gold"], [codes[key] for key in rows.preds.values()]
-    right = tuple((p == gold).astype(np.int64) for p in preds)
-
-    def units(which: tuple[int, ...]) -> Units:
-        return label_units(gold, tuple(preds[i] for i in which), len(labels), groups, count)
-
-    return Field(tuple(rows.preds), units, right, groups, metric, number, count), notes
+    preds = {name: codes[key] for name, key in rows.preds.items()}
+    return _label_field(LabelSequences(labels, codes["gold"], preds, groups), metric, number, count), notes
 
 
 def _positive(labels: tuple[str, ...], positive: Any) -> int | None:

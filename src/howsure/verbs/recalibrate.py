@@ -98,7 +98,13 @@ def recalibrate(
     n_classes = 2 if p.ndim == 1 else p.shape[1]
     tried = candidates(method, n_classes)
     n_groups = None if group_numbers is None else len(np.unique(group_numbers))
-    _check_enough(y, n_groups, where)
+    if len(y) < FEWEST_ROWS:
+        kept = " (`where=` kept these)" if where else ""
+        raise InputError(f"recalibration needs {FEWEST_ROWS} rows at least; got {len(y)}{kept}.")
+    if n_groups is not None and n_groups < 2:
+        raise InputError("all rows are in one group; recalibration needs two groups at least.")
+    if (y == y[0]).all():
+        raise InputError(f"all {len(y):,} labels are {y[0]}: there is nothing to learn from.")
     if p.ndim == 2 and n_classes == 2:
         p = p[:, 1]
     n_folds = min(N_FOLDS, n_groups or N_FOLDS)
@@ -227,13 +233,3 @@ def _table_data(
             scale = read.items.scale_of(0)
             columns = {"prob": rows.items.probs[0]} | ({} if scale in (None, "probability") else {"scale": scale})
             return y, found.qs[0], found.groups, read.notes, None, columns
-
-
-def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:
-    if len(y) < FEWEST_ROWS:
-        kept = " (`where=` kept these)" if where else ""
-        raise InputError(f"recalibration needs {FEWEST_ROWS} rows at least; got {len(y)}{kept}.")
-    if n_groups is not None and n_groups < 2:
-        raise InputError("all rows are in one group; recalibration needs two groups at least.")
-    if (y == y[0]).all():
-        raise InputError(f"all {len(y):,} labels are {y[0]}: there is nothing to learn from.")

@@ -34,7 +34,7 @@ def long_ratings(table: Table, roles: Roles, where: str | None, order: Sequence[
     for what, known in (("item", ITEM_NAMES), ("annotator", ANNOTATOR_NAMES), ("label", LABEL_NAMES)):
         name = roles[what]
         texts = TEXT_NAMES if what == "item" else ()
-        found = table.column(name) if name else guessed_column(table, known, what, f"`{what}=`", taken, texts)
+        found = guessed_column(table, known, what, f"`{what}=`", taken, texts, name)
         taken.append(found.name)
         columns[what] = found
     if len({c.name for c in columns.values()}) < 3:

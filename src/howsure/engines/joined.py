@@ -273,7 +273,7 @@ class LabelJoin(Join):
 
     def of(self, table: Table, *, first: bool) -> tuple[Selection, Items]:
         """What to read from one of the tables."""
-        pred = table.column(self.pred) if self.pred else predicted_column(table, self.true)
+        pred = predicted_column(table, self.true, self.pred)
         gold = label_column(table, self.true, skip={pred.name})
         sql = {"key": value_sql(table.column(self.key).name), "y": text_sql(gold), "pred": text_sql(pred)}
         if self.prob:

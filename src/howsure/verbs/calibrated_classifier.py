@@ -9,6 +9,7 @@ from howsure import _validate
 from howsure.calibration.recalibration.methods import FOR_MANY_CLASSES
 from howsure.calibration.recalibration.result import Recalibration
 from howsure.errors import InputError, MissingExtra
+from howsure.kernels.special import softmax
 from howsure.verbs.recalibrate import recalibrate
 
 try:
@@ -151,5 +152,4 @@ def _probabilities(estimator: Any, X: Any) -> NDArray[np.float64]:
         return np.asarray(estimator.predict_proba(X), np.float64)
     z = np.asarray(estimator.decision_function(X), np.float64)
     z = np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
-    odds = np.exp(z - z.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    return np.asarray(softmax(z, axis=1))

@@ -264,11 +264,7 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
     check_period(asked.every)
     if asked.labels is not None and asked.key is None:
         raise InputError("labels in a file of their own need `key=`: the column that identifies an item in both.")
-    column = (
-        table.column(asked.prob)
-        if asked.prob
-        else guessed_column(table, PROB_NAMES, "probability", "`prob=`", skip={asked.true, asked.key})
-    )
+    column = guessed_column(table, PROB_NAMES, "probability", "`prob=`", {asked.true, asked.key}, given=asked.prob)
     keyed, true, inclusion, design = None, None, None, None
     notes: tuple[str, ...] = ()
     if asked.design is not None and not isinstance(asked.design, str):

@@ -158,7 +158,7 @@ def labels_from_table(
     probs: Sequence[str] = (),
     **reading: str | None,
 ) -> ItemRows:
-    """Columns of an open table; without `preds`, the one that is named like a prediction. `reading` is as of `items_from_table`."""
+    """Columns of an open table; without `preds`, the one named like a prediction. `reading` is as of `items_from_table`."""
     columns = [table.column(p) for p in preds] if preds else [predicted_column(table, true)]
     names = [c.name for c in columns]
     gold = label_column(table, true, skip=set(names))

@@ -124,8 +124,8 @@ class Resolved:
         return made
 
 
-def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tuple[list[Document], list[InputError]]:
-    """Documents from a path, a split's name, a document or a sequence of them; with `gold`, those with mentions.
+def documents_of(source: Any, *, parse: bool = False) -> tuple[list[Document], list[InputError]]:
+    """Documents from a path, a split's name, a document or a sequence of them.
 
     With `parse`, those that bring no parse get the English model's, on their own words and sentences.
     """
@@ -135,8 +135,6 @@ def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tup
         documents, errors = [source] if isinstance(source, Document) else list(source), []
     if not documents:
         raise InputError("there are no documents.")
-    if gold and not any(d.mentions for d in documents):
-        raise InputError(f"none of the {len(documents)} documents has mentions: gold entities are needed.")
     if parse and any(d.heads is None for d in documents):
         from howsure.english.annotating import reparsed
         from howsure.english.shipped import model
@@ -144,6 +142,17 @@ def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tup
         made = reparsed(model(), [d for d in documents if d.heads is None])
         documents = [next(made) if d.heads is None else d for d in documents]
     return documents, errors
+
+
+def _gold_documents(source: Any, *, parse: bool = False) -> tuple[list[Document], int]:
+    """Documents with gold mentions, and how many others there are; one that cannot be read is an error."""
+    documents, errors = documents_of(source)
+    known = [d for d in documents if d.mentions]
+    if not known:
+        raise InputError(f"none of the {len(documents)} documents has mentions: gold entities are needed.")
+    if errors:
+        raise errors[0]
+    return documents_of(known, parse=parse)[0], len(documents) - len(known)
 
 
 def train_coref(
@@ -172,21 +181,16 @@ def train_coref(
         Train with error costs; usual, and bad for calibration.
     without : names of feature templates to leave out.
     """
-    documents, errors = documents_of(source, gold=True)
-    held = None if dev is None else documents_of(dev, gold=True)
-    errors = [*errors, *(held[1] if held else [])]
-    if errors:
-        raise errors[0]
-    documents = [d for d in documents if d.mentions]
+    documents, _ = _gold_documents(source)
+    held = None if dev is None else _gold_documents(dev)[0]
     model = fit_coref(
         documents, mentions=mentions, costs=costs, epochs=epochs, without=without, rng=rng, progress=progress
     )
     n_mentions = sum(len(d.mentions or ()) for d in documents)
     if held is None:
         return CorefTraining(model, len(documents), n_mentions)
-    known = [d for d in held[0] if d.mentions]
-    model = tuned(model, known, objective)
-    scores = scores_of(resolve(model, known), model)
+    model = tuned(model, held, objective)
+    scores = scores_of(resolve(model, held), model)
     return CorefTraining(model, len(documents), n_mentions, scores, model.temperature, objective)
 
 
@@ -345,13 +349,8 @@ def check_coref(
     used = _resolver(model)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
-    given, errors = documents_of(documents, gold=True, parse=parse)
-    if errors:
-        raise errors[0]
-    with_mentions = [d for d in given if d.mentions]
-    notes = []
-    if len(with_mentions) < len(given):
-        notes.append(f"{len(given) - len(with_mentions):,} documents without gold mentions were left out.")
+    with_mentions, others = _gold_documents(documents, parse=parse)
+    notes = [f"{others:,} documents without gold mentions were left out."] if others else []
     found = [used.candidates(d, mentions) for d in with_mentions]
     if len(with_mentions) == 1:
         notes.append("One document: intervals treat its mentions as independent, and are too narrow.")

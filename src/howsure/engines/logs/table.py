@@ -292,21 +292,7 @@ class _Finish:
     def _say_what_was_read(self, others: int, n_files: int) -> None:
         t = self._tally
         skipped = sum(t.skipped.values())
-        if skipped:
-            self._notes.append(f"{skipped:,} of {t.read + skipped:,} records skipped: {t.told(t.skipped)}.")
-        if t.lost:
-            self._notes.append(f"Confidences left out: {t.told(t.lost)}.")
-        if others:
-            self._notes.append(f"{others:,} other {'file is' if others == 1 else 'files are'} no log of this format.")
-        if len(t.versions) > 1:
-            self._notes.append(f"The logs are of several versions: {', '.join(sorted(t.versions))}.")
-        if t.unfinished:
-            self._notes.append(
-                f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
-            )
         unknown, graded = self._row(f"SELECT count(*) - count(value), count(value) - count(correct) FROM {self._sql}")
-        if unknown:
-            self._notes.append(f"{unknown:,} of {t.read:,} answers are not marked as right or wrong.")
         if graded:
             told = "graded, neither right nor wrong: `howsure score` takes their mean"
             self._of_confidence.append(f"{graded:,} of {t.read:,} answers are {told}.")
@@ -314,9 +300,18 @@ class _Finish:
             f"SELECT count(*), min(task || '/' || item) FROM (SELECT task, item FROM {self._sql} "
             "GROUP BY task, item HAVING count(DISTINCT expected) > 1)"
         )
-        if doubtful:
-            many = "item stands" if doubtful == 1 else "items stand"
-            self._notes.append(f"{doubtful:,} {many} in several records with different gold (first: {first}).")
+        many, are = ("item stands" if doubtful == 1 else "items stand"), ("file is" if others == 1 else "files are")
+        unfinished = f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
+        notes = [
+            (skipped, f"{skipped:,} of {t.read + skipped:,} records skipped: {t.told(t.skipped)}."),
+            (t.lost, f"Confidences left out: {t.told(t.lost)}."),
+            (others, f"{others:,} other {are} no log of this format."),
+            (len(t.versions) > 1, f"The logs are of several versions: {', '.join(sorted(t.versions))}."),
+            (t.unfinished, unfinished),
+            (unknown, f"{unknown:,} of {t.read:,} answers are not marked as right or wrong."),
+            (doubtful, f"{doubtful:,} {many} in several records with different gold (first: {first})."),
+        ]
+        self._notes += [said for there, said in notes if there]
 
     def _top(self, given: float | None) -> float:
         """The number that means certain, where a stated confidence has no percent sign."""

@@ -17,6 +17,7 @@ from howsure.calibration.gate import Gate as Gate
 from howsure.calibration.result import Calibration, slice_table
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
     from howsure.calibration.by_source import SourceCalibrations
@@ -318,33 +319,31 @@ def _calibration(
 
 
 def error_like(
-    kind: str,
-    source: Any,
-    *,
-    prob: str | None = None,
-    true: str | None = None,
-    positive: Any = None,
-    where: str | None = None,
-    scale: str | None = None,
-    logits: bool = False,
-    missing: str = "drop",
+    kind: str, source: Any, *, scale: str | None = None, logits: bool = False, **reading: Any
 ) -> CopiedError:
-    """The calibration error of a table as others compute it, to compare with published numbers: "hle"."""
+    """The calibration error of a table as others compute it, to compare with published numbers: "hle".
+
+    `reading` is as of `held_pairs`.
+    """
     from howsure.calibration.estimation.copied import copied_error
 
     if kind != "hle":
         raise InputError(f"`like=` knows hle; got {kind!r}.")
     if str(source) == "-":
         raise InputError("`like=` reads the rows again: give a file, not standard input.")
-    how = {"scale": _validate.scale(scale, logits=logits), "missing": missing}
-    y, q, _ = held_pairs(source, prob, true, positive, where, **how)
+    y, q, _ = held_pairs(source, scale=_validate.scale(scale, logits=logits), **reading)
     return copied_error(y.astype(np.float64), q)
 
 
 def held_pairs(
-    source: Any, prob: str | None, true: str | None, positive: Any, where: str | None, **how: Any
-) -> tuple[NDArray[np.uint8], NDArray[np.float64], str]:
-    """All labels and probabilities of a table in memory, and the table's name."""
+    source: Any,
+    prob: str | None = None,
+    true: str | None = None,
+    positive: Any = None,
+    where: str | None = None,
+    **how: Any,
+) -> tuple[NDArray[np.uint8], Floats, str]:
+    """All labels and probabilities of a table in memory, and the table's name; `how` is their scale, and what is missing."""
     from howsure.engines.items import open_table
 
     with (

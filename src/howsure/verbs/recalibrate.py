@@ -19,6 +19,7 @@ from howsure.engines.engine import Engine, engine_of
 from howsure.engines.items import is_table, open_table
 from howsure.engines.tables import as_numpy
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.verbs.applying import Applied, added, check_out
 from howsure.verbs.check import array_items, arrays_given, table_items
 
@@ -171,7 +172,7 @@ def apply_recalibrator(
             raise InputError("`name=` is for one column; columns named by a glob become <column>_recalibrated.")
         names = [name] if name is not None else [f"{c.name}_recalibrated" for c in columns]
 
-        def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
+        def add(read: list[Any], first: int | None) -> Sequence[Floats]:
             origin = Origin(prob=wanted, first=first or 0, from_file=True, numbered=first is not None)
             if not is_wide:
                 q = _validate.probabilities(as_numpy(read[0]), origin, scale=scale)
@@ -184,9 +185,7 @@ def apply_recalibrator(
 
 
 # Labels, probabilities, groups, notes, names of classes, and what the saved recalibrator is to know of columns.
-Data = tuple[
-    NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...], tuple[str, ...] | None, dict[str, Any]
-]
+Data = tuple[Ints, Floats, NDArray[Any] | None, tuple[str, ...], tuple[str, ...] | None, dict[str, Any]]
 
 
 def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str | None, missing: str) -> Data:

@@ -61,14 +61,13 @@ class CellNumbers:
     def __init__(self, roles: Sequence[str]) -> None:
         self._names = {role: SliceNames() for role in roles}
         self._days: dict[tuple[int, int], int] = {}
-        self._pairs: list[dict[tuple[int, int], int]] = [
-            {} for _ in roles
-        ]  # of a cell of the columns before and a value
+        # Of a cell of the columns before and a value.
+        self._pairs: list[dict[tuple[int, int], int]] = [{} for _ in roles[1:]]
 
     def codes(self, chunk: Chunk, origin: Origin, dated: str, n: int) -> Ints:
         """The cell of each row."""
         made = np.zeros(n, np.int64)
-        for (role, names), pairs in zip(self._names.items(), self._pairs, strict=True):
+        for i, (role, names) in enumerate(self._names.items()):
             column = chunk[role]
             if role != "day":
                 code = names.codes(column)
@@ -78,7 +77,7 @@ class CellNumbers:
                 at = first_missing(column)
                 raise BadRow(f"`{dated}` is missing or no date in {origin.at(at)}.", origin.first + at)
             values = int(code.max(initial=0)) + 1
-            made = _numbered(made * values + code, pairs, values)
+            made = _numbered(made * values + code, self._pairs[i - 1], values) if i else code
             if len(made) and made.max() >= MOST_CELLS:
                 raise InputError(
                     f"there are more than {MOST_CELLS:,} cells to count in; choose a longer period, or fewer groups."
@@ -88,14 +87,14 @@ class CellNumbers:
     def cells(self) -> tuple[Cell, ...]:
         """The names of each cell's values, in order of their number; days as ISO dates."""
         made: list[Cell] = [()]
-        for (role, names), pairs in zip(self._names.items(), self._pairs, strict=True):
+        for i, (role, names) in enumerate(self._names.items()):
             values = names.names
             if role == "day":
                 try:
                     values = [(EPOCH + timedelta(days=day)).isoformat() for day, _ in self._days]
                 except OverflowError:
                     raise InputError("a date lies beyond the year 9999, or before the year 1.") from None
-            made = [(*made[a], values[b]) for a, b in pairs]
+            made = [(*made[a], values[b]) for a, b in self._pairs[i - 1]] if i else [(value,) for value in values]
         return tuple(made)
 
 

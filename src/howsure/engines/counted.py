@@ -121,16 +121,21 @@ class TallyWork:
     labelled: bool = True  # whether the rows have labels
     inclusion: str | None = None
 
+    def placed(
+        self, numbering: CellNumbers, chunks: Iterator[Chunk]
+    ) -> Iterator[tuple[Chunk, Origin, Floats, Ints, Ints]]:
+        """Each chunk with its origin, its probabilities, and the cell and the place on the grid of each row."""
+        for chunk in chunks:
+            origin = self.items.origin(chunk)
+            (q,) = self.items.probabilities(chunk)
+            yield chunk, origin, q, numbering.codes(chunk, origin, self.dated, len(q)), grid_places(q)
+
     def __call__(self, chunks: Iterator[Chunk]) -> Tally:
         numbering = CellNumbers(self.roles)
         sums = np.zeros((1, GRID, 2), np.int64)
         labels: list[Labels] = []
         groups: list[Any] = []
-        for chunk in chunks:
-            origin = self.items.origin(chunk)
-            (q,) = self.items.probabilities(chunk)
-            cell = numbering.codes(chunk, origin, self.dated, len(q))
-            place = grid_places(q)
+        for chunk, origin, q, cell, place in self.placed(numbering, chunks):
             top = int(cell.max()) + 1 if len(cell) else 1
             if top > len(sums):
                 grown = np.zeros((2 * top, GRID, 2), np.int64)
@@ -196,8 +201,7 @@ def key_numbers(keys: pa.Array, known: pa.Array) -> Ints:
     """The place of each key among the known ones, -1 for others."""
     import pyarrow.compute as pc
 
-    found = pc.fill_null(pc.index_in(keys, value_set=known), -1)
-    return as_numpy(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found).astype(np.int64)
+    return as_numpy(pc.fill_null(pc.index_in(keys, value_set=known), -1)).astype(np.int64)
 
 
 def keyed_labels(
@@ -223,11 +227,11 @@ def keyed_labels(
         sql += [value_sql(known[c]) if c in known else "NULL" for c in ("stratum", "annotator")]
         if relation is not None and not column.is_number and positive is None:
             relation = None  # the label's SQL was made for the parsed column
-        batches = [pa.Table.from_batches([b]) for b in file.batches(sql, relation=relation)]
+        batches = list(file.batches(sql, relation=relation))
         name = file.name
     if not batches:
         raise InputError(f"{name} has no rows.")
-    whole = pa.concat_tables(batches).combine_chunks()
+    whole = pa.Table.from_batches(batches)
     keys, raw, y, pi, strata, people = (whole.column(i).combine_chunks() for i in range(6))
     given = as_numpy(y.cast(pa.float64()))
     origin = Origin(true=column.name, from_file=True)
@@ -318,41 +322,34 @@ class DrawnRows:
 
 @dataclass(frozen=True)
 class DrawWork:
-    """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones (`known` keys) are passed over.
+    """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones are passed over.
 
     A row's random number is a hash of the seed and its key or, without a key, its number: the same on every engine.
     """
 
-    items: Items
-    roles: tuple[str, ...]
-    dated: str
+    counted: TallyWork
     stratum: Ints  # of each place on the grid
     wanted: Mapping[tuple[int, Cell], int]
-    known: pa.Array | None
-    labelled: bool
     seed: int
     n_columns: int
     groups: NDArray[np.uint64] | None = None  # where whole groups are drawn: these
 
     def __call__(self, chunks: Iterator[Chunk]) -> DrawnRows:
-        numbering = CellNumbers(self.roles)
+        counted, numbering = self.counted, CellNumbers(self.counted.roles)
         none = np.zeros(0, np.int64)
         made = DrawnRows(none, (), np.zeros(0), none, (), self.wanted)
         most = max(self.wanted.values(), default=0)
-        for chunk in chunks:
-            origin = self.items.origin(chunk)
-            (q,) = self.items.probabilities(chunk)
-            cell = numbering.codes(chunk, origin, self.dated, len(q))
-            stratum = self.stratum[grid_places(q)]
+        for chunk, _, q, cell, place in counted.placed(numbering, chunks):
+            stratum = self.stratum[place]
             priority = self._priorities(chunk, len(q))
             free = np.ones(len(q), bool)
-            if self.known is not None:
-                free = key_numbers(chunk["key"], self.known) < 0
-            elif self.labelled:
+            if counted.keyed is not None:
+                free = key_numbers(chunk["key"], counted.keyed.keys) < 0
+            elif counted.labelled:
                 y = numbers(chunk["y"])
                 free = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
             if self.groups is not None:
-                free = free & np.isin(self.items.group_ids(chunk, "group"), self.groups)
+                free = free & np.isin(counted.items.group_ids(chunk, "group"), self.groups)
             names, at = numbering.cells(), np.flatnonzero(free)
             # The least priorities of every stratum and cell of this chunk are enough.
             order = at[np.lexsort((priority[at], cell[at], stratum[at]))]
@@ -372,7 +369,9 @@ class DrawWork:
             hashed = np.array([slice_key(str(v)) for v in encoded.dictionary.to_pylist()], np.uint64)
             if encoded.null_count:
                 at = first_missing(keys)
-                raise InputError(f"the key is missing in {self.items.origin(chunk).at(at)}; every item needs one.")
+                raise InputError(
+                    f"the key is missing in {self.counted.items.origin(chunk).at(at)}; every item needs one."
+                )
             number = hashed[as_numpy(encoded.indices)]
         elif chunk.first is None:
             raise InputError("rows of Spark are not numbered: name the column that identifies an item with `key=`.")

@@ -25,6 +25,7 @@ ANNOTATOR_NAMES = ["annotator", "annotators", "annotatorid", "worker", "workerid
 ANNOTATOR_NAMES += ["coderid", "judgeid", "user", "userid", "amtworkerids"]
 GOLD_NAMES = ["gold", "goldlabel", "truth", "true", "truelabel", "adjudicated", "final", "doc", "document", "split"]
 Roles = Mapping[str, str | None]
+Coded = tuple[Ints, list[str]]  # the number of each row's name, and the names
 LABEL_NAMES = ["label", "labels", "rating", "response", "annotation", "answer", "value", "category", "class", "code"]
 
 
@@ -133,7 +134,7 @@ def _rows(
     return rows
 
 
-def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
+def encoded(values: pa.Array) -> Coded:
     """Codes in the order of the names, and the names."""
     encoded = values.dictionary_encode()
     names = encoded.dictionary
@@ -144,9 +145,9 @@ def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
 
 def _of_items(
     rows: dict[str, pa.Array], mask: pa.Array, item: Ints, items: list[str], roles: Roles
-) -> list[tuple[Ints, list[str]] | None]:
+) -> list[Coded | None]:
     """Gold label and group of each item, -1 where it has no gold label; rows of one item must say the same."""
-    found: list[tuple[Ints, list[str]] | None] = []
+    found: list[Coded | None] = []
     for role, what in (("gold", "gold label"), ("groups", "group")):
         if role not in rows:
             found.append(None)
@@ -171,8 +172,8 @@ def _of_items(
 def _made(
     codes: Sequence[Ints],
     names: Sequence[Sequence[str]],
-    gold: tuple[Ints, list[str]] | None,
-    groups: tuple[Ints, list[str]] | None,
+    gold: Coded | None,
+    groups: Coded | None,
     order: Sequence[str] | None,
     left_out: dict[str, int],
     table: Table,
@@ -248,12 +249,12 @@ def answers_of(table: Table, roles: Roles, where: str | None) -> tuple[Answers, 
 # -- what a table is split by: ----------------------------------------------------------------------------------------
 
 
-def text_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
+def text_codes(table: Table, column: Column) -> Coded:
     """A column's values numbered in the order of their names; -1 where it is empty."""
     return codes_of(_one(table, f"NULLIF({value_sql(column.name)}, '')"))
 
 
-def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
+def codes_of(values: pa.Array) -> Coded:
     """Values numbered in the order of their names; -1 where there is none."""
     missing = as_numpy(values.is_null()).astype(bool)
     made = np.full(len(values), -1, np.int64)
@@ -261,7 +262,7 @@ def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
     return made, names
 
 
-def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
+def date_codes(table: Table, column: Column) -> Coded:
     """A column's distinct dates (or numbers) numbered in order; -1 where it is empty."""
     name = quoted(column.name)
     read, shown = f"TRY_CAST({name} AS DOUBLE) + 0", "{:g}"  # 0 and -0 are one number

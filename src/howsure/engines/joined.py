@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import BadRow, Origin
 from howsure.calibration.comparing.result import HeldRows
-from howsure.engines.coded import encoded
+from howsure.engines.coded import Coded, encoded
 from howsure.engines.columns import (
     group_sql,
     label_column,
@@ -316,7 +316,7 @@ class PairedLogs:
     left_out: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
     item: Ints | None  # of each row, where items have several samples
-    by: tuple[Ints, list[str]] | None
+    by: Coded | None
 
 
 def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, engine: Engine) -> PairedLogs:

@@ -208,6 +208,11 @@ class _How:
         """The number of bins of equal width, where these are asked for."""
         return int(self.bins[6:]) if isinstance(self.bins, str) and self.bins.startswith("width:") else None
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """As `analyse` takes it."""
+        return {"bins": self.bins, "confidence_level": self.level, "rng": self.rng}
+
 
 def _check_sources(table: Any, how: _How, *named: Any, **given: Any) -> SourceCalibrations:
     """A log whose confidences have several sources: each apart."""
@@ -312,8 +317,7 @@ def _calibration(
         from howsure.calibration.curves.smooth import smooth_curve
 
         smooth = smooth_curve(sketch, how.curve, how.level)
-    analysed: dict[str, Any] = {"bins": how.bins, "confidence_level": how.level, "rng": how.rng}
-    whole = analyse(sketch, clusters=clusters, source=source, **analysed)
+    whole = analyse(sketch, clusters=clusters, source=source, **how.given)
     no_band = [] if smooth is None or clusters is None else [NO_BAND]
     return replace(whole, curve=smooth, notes=(*notes, *whole.notes, *no_band))
 
@@ -380,18 +384,9 @@ def _check_classes(rows: ClassRows | None, how: _How, where: str | None, by: str
         groups = as_appearing(rows.groups)
         if groups.max() < 1:
             raise InputError("all rows are in one group; intervals need two groups at least.")
-    return analyse_classes(
-        rows.y,
-        rows.probs,
-        rows.classes,
-        groups=groups,
-        bins=how.bins,
-        confidence_level=how.level,
-        rng=how.rng,
-        source=rows.source,
-        by=None if rows.by is None else (by or "by", np.array(rows.by, dtype=object)),
-        notes=rows.notes,
-    )
+    compared = None if rows.by is None else (by or "by", np.array(rows.by, dtype=object))
+    about: dict[str, Any] = {"groups": groups, "by": compared, "source": rows.source, "notes": rows.notes}
+    return analyse_classes(rows.y, rows.probs, rows.classes, **about, **how.given)
 
 
 def shipped_example() -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.engines.coded import codes_of, date_codes, n_rows, text_codes
+from howsure.engines.coded import Coded, codes_of, date_codes, n_rows, text_codes
 from howsure.engines.items import is_table
 from howsure.engines.tables import Table
 from howsure.engines.writing import KINDS, ending, write_folds, write_parts
 from howsure.errors import InputError
 from howsure.evaluation import splits
 from howsure.evaluation.splits import Split
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats
 
 PARTS = "train=8,dev=1,test=1"
 
@@ -93,7 +93,7 @@ def split(
         return made
 
 
-Codes = dict[str, tuple[Ints, list[str]]]
+Codes = dict[str, Coded]
 
 
 def _shares(parts: Mapping[str, float] | str | None, folds: int | None) -> tuple[tuple[str, ...], Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 from howsure import _validate, _written
 from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
-from howsure.engines.items import is_spark_frame, open_table
+from howsure.engines.items import is_spark_frame, label_texts, open_table
 from howsure.engines.joined import Join, LabelJoin, join_key, joined_labels, joined_logs
 from howsure.engines.labelled import (
     LabelledItems,
@@ -216,11 +216,7 @@ def _positive(labels: tuple[str, ...], positive: Any) -> int | None:
 
 def _label(value: Any) -> str:
     """A label as the columns spell it."""
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, float | np.floating) and value == int(value):
-        return str(int(value))
-    return str(value)
+    return str(label_texts(np.array([value]))[0])
 
 
 def _notes(labels: tuple[str, ...], gold: Ints, preds: dict[str, Ints]) -> tuple[str, ...]:

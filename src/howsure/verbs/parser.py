@@ -23,10 +23,10 @@ from howsure.models.parsers.parser import Parser, ParserTraining, Source, fitted
 from howsure.models.parsers.pcfg import Pcfg, train_pcfg
 from howsure.posteriors.trees import TreePosterior
 from howsure.processes import Progress
-from howsure.verbs.applying import Applied
+from howsure.verbs.applying import Applied, kept
 from howsure.verbs.load import model_of
 from howsure.verbs.predictive import see_arcs, see_spans
-from howsure.verbs.tagger import analysed, write_parquet
+from howsure.verbs.tagger import analysed
 
 LEAST = 1e-3  # arcs and spans less probable than this are not asked about
 FEWEST = 20  # labels with fewer gold arcs or spans are not judged by themselves
@@ -260,14 +260,12 @@ def apply_parser(
                     rows.append(about | row)
             tags = tuple(t or "X" for t in trees[0][1].tags)
             lines.append(BracketedTree(tuple(words), tags, trees[0][1].spans).text())
-    table = pa.Table.from_pylist(rows)
-    if out is not None and Path(out).suffix.lower() == ".parquet":
-        write_parquet(table, str(out))
-    elif out is not None:
-        written = lines if isinstance(parser, Pcfg) else _conllu_lines(source, rows)
-        write_whole(str(out), "".join(f"{line}\n" for line in written).encode())
-    what, columns = "spans" if isinstance(parser, Pcfg) else "words", tuple(table.column_names)
-    return Applied(len(rows), columns, what, None if out is None else str(out), table if out is None else None)
+    table, what = pa.Table.from_pylist(rows), "spans" if isinstance(parser, Pcfg) else "words"
+    if out is None or Path(out).suffix.lower() == ".parquet":
+        return kept(table, table.column_names, what, out)
+    written = lines if isinstance(parser, Pcfg) else _conllu_lines(source, rows)
+    write_whole(str(out), "".join(f"{line}\n" for line in written).encode())
+    return Applied(len(rows), tuple(table.column_names), what, str(out))
 
 
 def _arc_rows(p: TreePosterior, words: Sequence[str], best: int, samples: int, rng: Any) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,6 @@ from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
 from howsure.evaluation.predictive import PredictiveStatistic
 from howsure.evaluation.scores.metrics import share_of_groups
-from howsure.files import write_whole
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import tag_lexicon
@@ -31,7 +30,7 @@ from howsure.models.taggers.temperature import FittedTemperature
 from howsure.models.taggers.temperature import fit_temperature as fitted_temperature
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
 from howsure.processes import Progress
-from howsure.verbs.applying import Applied
+from howsure.verbs.applying import Applied, kept
 from howsure.verbs.load import model_of
 
 Source = str | Path | Sequence[str | Path] | Sequence[Document]
@@ -366,19 +365,4 @@ def apply_tagger(
         drawn = posterior.samples(samples, rng)
         made |= {f"sample_{k + 1}": tag_column(drawn[k]) for k in range(samples)}
     made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(tagger.tags)}
-    table = pa.table(given | made)
-    if out is not None:
-        write_parquet(table, str(out))
-    return Applied(
-        table.num_rows, tuple(made), "tokens", None if out is None else str(out), table if out is None else None
-    )
-
-
-def write_parquet(table: Any, path: str) -> None:
-    """To a Parquet file, whole or not at all."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer)
-    write_whole(path, buffer.getvalue().to_pybytes())
+    return kept(pa.table(given | made), made, "tokens", out)

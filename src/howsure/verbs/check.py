@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,8 +193,7 @@ def check(  # type: ignore[misc]
             return rows.analysed(lambda found: _check_rows(found, how))
 
 
-@dataclass(frozen=True, slots=True)
-class _How:
+class _How(NamedTuple):
     """How rows are analysed."""
 
     bins: int | str | None

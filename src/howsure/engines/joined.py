@@ -376,9 +376,9 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         if unlike:
             many = "item has" if unlike == 1 else "items have"
             notes.append(f"{unlike:,} {many} another expected answer in another log (first: {first}).")
-        rows = connection.sql("SELECT * EXCLUDE row FROM paired ORDER BY row").to_arrow_table()
-    texts = {"key", "by", *(f"expected{i}" for i in every)}
-    held = {name: as_numpy(rows[name].combine_chunks()) for name in rows.column_names if name not in texts}
+        done = ", ".join(["row", "key", *(f"expected{i}" for i in every)])
+        rows = connection.sql(f"SELECT * EXCLUDE ({done}) FROM paired ORDER BY row").to_arrow_table()
+    held = {name: as_numpy(rows[name].combine_chunks()) for name in rows.column_names if name != "by"}
     unmarked = [np.isnan(held[f"correct{i}"]) for i in every]
     keep = ~np.logical_or.reduce(unmarked)
     lost_in = {f"right or wrong in {name}": int(u.sum()) for name, u in zip(names, unmarked, strict=True) if u.any()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +76,10 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
         try:
             file = recognise(path, str(path))
             if file.kind == "parquet":
-                _check_footer(path)
+                import pyarrow.parquet as pq
+
+                with _reading(f"{path} cannot be read"):
+                    pq.read_schema(path)  # which is written last
             files.append(_whole(file, str(path)))
         except InputError as error:
             if len(paths) == 1:
@@ -84,15 +88,15 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
     return files, bad
 
 
-def _check_footer(path: Path) -> None:
-    """The part of a Parquet file that is written last."""
+@contextmanager
+def _reading(said: str, *more: type[Exception]) -> Iterator[None]:
+    """An error of reading, in one line that begins so."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read: {_first_line(error)}.") from None
+        yield
+    except (OSError, pa.ArrowException, *more) as error:
+        raise InputError(f"{said}: {str(error).strip().splitlines()[0].rstrip('.')}.") from None
 
 
 def _whole(file: TableFile, name: str) -> TableFile:
@@ -101,18 +105,15 @@ def _whole(file: TableFile, name: str) -> TableFile:
         return file
     import pyarrow as pa
 
-    try:
-        with pa.memory_map(str(file.path)) as source:
-            if file.kind == "arrow":
-                with pa.ipc.open_file(source) as batches:
-                    for number in range(batches.num_record_batches):
-                        batches.get_batch(number).validate(full=True)
-            else:
-                with pa.ipc.open_stream(source) as stream:
-                    for batch in stream:
-                        batch.validate(full=True)
-    except (OSError, MemoryError, UnicodeError, pa.ArrowException) as error:
-        raise InputError(f"{name} cannot be read: {_first_line(error)}.") from None
+    with _reading(f"{name} cannot be read", MemoryError, UnicodeError), pa.memory_map(str(file.path)) as source:
+        if file.kind == "arrow":
+            with pa.ipc.open_file(source) as batches:
+                for number in range(batches.num_record_batches):
+                    batches.get_batch(number).validate(full=True)
+        else:
+            with pa.ipc.open_stream(source) as stream:
+                for batch in stream:
+                    batch.validate(full=True)
     return file
 
 
@@ -182,16 +183,10 @@ def names_in(files: list[TableFile]) -> list[str]:
 def _unpacked_head(path: Path, compression: str, name: str) -> bytes:
     import pyarrow as pa
 
-    try:
-        with pa.input_stream(str(path), compression=compression) as stream:
-            head: bytes = stream.read(_SNIFFED)
-            return head
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{name} is a damaged {compression} file: {_first_line(error)}.") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")
+    said = f"{name} is a damaged {compression} file"
+    with _reading(said), pa.input_stream(str(path), compression=compression) as stream:
+        head: bytes = stream.read(_SNIFFED)
+        return head
 
 
 # -- files that cannot be read, among many -----------------------------------------------------------------------------

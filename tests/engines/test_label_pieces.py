@@ -76,9 +76,9 @@ def test_pieces_in_any_order_add_up(n, seed, pieces, groups):
     whole = howsure.score(frame.gold, frame.pred, groups=frame.doc if groups else None).to_dict()
     with in_pieces(frame, groups, pieces, np.random.default_rng(seed)) as found:
         rows = LabelledItems(found)
-        cells = rows.codes["gold"], rows.codes["pred0"], rows.count
-        made = score_cells(*cells, rows.labels, rows.spreading("pred0")).to_dict()
-        lost = dict(rows.left_out)
+        codes, count, labels, left_out = rows.counted
+        made = score_cells(codes["gold"], codes["pred0"], count, labels, rows.spreading("pred0")).to_dict()
+        lost = dict(left_out)
     assert sum(lost.values()) == sum(whole["left_out"].values())
     for unlike in ("verdict", "left_out"):
         del made[unlike], whole[unlike]

@@ -162,10 +162,7 @@ def failed(why: str) -> int:
     option("key", "Column that identifies an item across files."),
     options.GROUPS,
     options.BY,
-    options.POSITIVE,
-    *options.SCALE,
-    options.MISSING,
-    options.WHERE,
+    *options.READING,
     options.CONFIDENCE,
     option(
         "fail_if_worse",
@@ -173,9 +170,7 @@ def failed(why: str) -> int:
         "Brier score; with --pred, of the metric.",
         False,
     ),
-    *options.LOG,
-    *options.ENGINE,
-    *options.DELIVERY,
+    *options.OF_TABLES,
 )
 def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: Any) -> int:
     """Is B better than A: better calibrated, with a better score?
@@ -202,19 +197,14 @@ def compare(deliver: Delivery, files: list[str], fail_if_worse: bool, **given: A
     option("risk", "Share of wrong answers allowed among those given.", 0.05),
     option("prob", "Column of confidences."),
     option("true", "Column that says whether the answer is right; or of labels, for probabilities of 1."),
-    options.POSITIVE,
-    *options.SCALE,
-    options.MISSING,
-    options.WHERE,
+    *options.READING,
     option("groups", "Column of what is dependent (conversation, document): the promise allows for it."),
     option("by", "A threshold for each value of this column, all promises at once."),
     options.CONFIDENCE,
     options.seed("the order of groups"),
     option("apply", "A table to add the column `answer` to (1: answer, 0: abstain), written to -o.", reads=True),
     option("out", "The table to write with --apply.", None, "--out -o", writes=True),
-    *options.LOG,
-    *options.ENGINE,
-    *options.DELIVERY,
+    *options.OF_TABLES,
 )
 def abstain(deliver: Delivery, file: Any, apply: str | None, out: str | None, **given: Any) -> int:
     """Above which confidence may the model answer?
@@ -249,10 +239,7 @@ def abstain(deliver: Delivery, file: Any, apply: str | None, out: str | None, **
     ),
     option("prob", "Column of probabilities; or a glob, 'p_*', of one column a class."),
     options.LABELS,
-    options.POSITIVE,
-    *options.SCALE,
-    options.MISSING,
-    options.WHERE,
+    *options.READING,
     option("groups", "Column of what is dependent (document, sentence): kept together in cross-validation."),
     replace(options.CONFIDENCE, help="Confidence level of the gain's interval."),
     options.seed("the folds"),

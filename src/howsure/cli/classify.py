@@ -70,8 +70,7 @@ def train(deliver: Delivery, file: str, out: str, **given: Any) -> int:
         "strength", "C or pseudocount; by default chosen in each fold, on a tenth of its training texts.", kind=float
     ),
     options.WHERE,
-    options.CONFIDENCE,
-    *options.DELIVERY,
+    *options.CHECKED,
 )
 def cv(deliver: Delivery, file: str, **given: Any) -> int:
     """Cross-validate: accuracy, baseline, ceiling and calibration.
@@ -94,8 +93,7 @@ def cv(deliver: Delivery, file: str, **given: Any) -> int:
     options.BY,
     options.WHERE,
     option("temperature", "Divide the scores by this first.", 1.0),
-    options.CONFIDENCE,
-    *options.DELIVERY,
+    *options.CHECKED,
 )
 def check(deliver: Delivery, model: str, file: str, **given: Any) -> int:
     """Are the classifier's labels good, and its probabilities right?

@@ -97,13 +97,7 @@ def zsh(whole: Family) -> str:
 
 def fish(whole: Family) -> str:
     """The same for fish."""
-    lines = [
-        "function __howsure_at",
-        "  set -l typed (commandline -opc)",
-        "  test (count $typed) -gt (count $argv); or return 1",
-        "  for i in (seq (count $argv)); test $typed[(math $i + 1)] = $argv[$i]; or return 1; end",
-        "end",
-    ]
+    lines = []
     for path, at in commands(whole):
         if isinstance(at, Family):
             depth = len(path.split()) + 1
@@ -120,7 +114,7 @@ def fish(whole: Family) -> str:
                 lines.append(
                     f"complete -c howsure -n {_fish(f'__howsure_at {path}')} {which}{value} -d {_fish(p.help)}"
                 )
-    return "\n".join(lines) + "\n"
+    return _script("fish", whole, lines)
 
 
 def _fish(text: str) -> str:

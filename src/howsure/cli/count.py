@@ -38,9 +38,7 @@ BATCH = 100  # labels to draw at once with --until: the next batch follows what 
     *options.SCALE,
     options.CONFIDENCE,
     options.seed("what is drawn"),
-    *options.LOG,
-    *options.ENGINE,
-    *options.DELIVERY,
+    *options.OF_TABLES,
 )
 def count(deliver: Delivery, file: str, to_label: int | None, out: str | None, **given: Any) -> int:
     """How many items are positive, by probabilities and a few labels?

@@ -99,10 +99,10 @@ def explore(
         write_whole(csv_file, found.as_file(".csv"))
     if tables is not None:
         found.save_tables(tables)
-    drawn = plot is not None and bool(found.chosen())
-    if plot is not None and drawn:
+    plot = plot if found.chosen() else None
+    if plot is not None:
         write_whole(plot, found.as_file(Path(plot).suffix.lower()))
-    written = ", ".join(p for p in (out, csv_file, tables, plot if drawn else None) if p)
+    written = ", ".join(p for p in (out, csv_file, tables, plot) if p)
     text = found.to_text().rstrip("\n") + (f"\n\nWritten: {written}" if written else "")
     return replace(deliver, outputs=(), plot=None)(found, data=found.to_dict(), text=text)
 

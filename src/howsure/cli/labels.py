@@ -25,9 +25,7 @@ from howsure.errors import InputError
     option("half_width", "Tell the items needed for an interval of this half-width.", 0.02),
     options.WHERE,
     options.CONFIDENCE,
-    *options.LOG,
-    *options.ENGINE,
-    *options.DELIVERY,
+    *options.OF_TABLES,
 )
 def score(deliver: Delivery, file: str, **given: Any) -> int:
     """How good are labels or models' answers, and how sure is that?

@@ -71,8 +71,7 @@ def train(deliver: Delivery, text: list[str], out: str, **given: Any) -> int:
     option("min_count", "Words seen less often become <UNK>.", 2),
     UNITS,
     LOWERCASE,
-    options.CONFIDENCE,
-    *options.DELIVERY,
+    *options.CHECKED,
 )
 def study(deliver: Delivery, text: str, smoothings: str | None, **given: Any) -> int:
     """The perplexity of every smoothing at every order, in one table.

@@ -32,6 +32,7 @@ LOG = [
         option("same", "Of a log: when samples agree: normalised (the default), exact, or a column of meanings."),
     )
 ]
+READING = POSITIVE, *SCALE, MISSING, WHERE
 RESULTS = argument("results", "A folder that howsure explore has written.")
 
 # How it is done
@@ -69,6 +70,8 @@ HTML, PLOT, JSON, MARKDOWN, LATEX = (
 )
 PRINTED = JSON, MARKDOWN, LATEX
 DELIVERY = HTML, PLOT, *PRINTED
+CHECKED = CONFIDENCE, *DELIVERY
+OF_TABLES = *LOG, *ENGINE, *DELIVERY
 
 
 def seed(what: str, default: int | None = 0) -> Parameter:

@@ -59,8 +59,7 @@ def train(deliver: Delivery, files: list[str], out: str, lexicon: str | None, **
     option("pseudocount", "HMM: pseudocount.", 0.1),
     option("groups", "What stays in one fold: sentence or document; documents where there are enough."),
     option("second", "What to read as a second annotator's tags, as --column: the ceiling."),
-    options.CONFIDENCE,
-    *options.DELIVERY,
+    *options.CHECKED,
 )
 def cv(deliver: Delivery, files: list[str], **given: Any) -> int:
     """Cross-validate: accuracy, baselines, ceiling and calibration.
@@ -81,8 +80,7 @@ def cv(deliver: Delivery, files: list[str], **given: Any) -> int:
     option("groups", "What is independent: sentence or document; documents where `# newdoc` marks several."),
     option("pairs", "How many of the commonest tag pairs.", 100),
     options.PREDICTIVE,
-    options.CONFIDENCE,
-    *options.DELIVERY,
+    *options.CHECKED,
 )
 def check(deliver: Delivery, model: str, file: str, by: str, **given: Any) -> int:
     """Is the tagger right to be as sure as it is?

@@ -40,8 +40,7 @@ def train(deliver: Delivery, files: list[str], out: str, **given: Any) -> int:
     argument("files", "Trees: CoNLL-U or bracketed files, as the parser was trained on.", many=True, reads=True),
     option("groups", "What is independent: document (of brackets: a file) or sentence.", "document"),
     options.PREDICTIVE,
-    options.CONFIDENCE,
-    *options.DELIVERY,
+    *options.CHECKED,
 )
 def check(deliver: Delivery, model: str, files: list[str], **given: Any) -> int:
     """Is the parser right to be as sure as it is?

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._validate import Origin
-from howsure.engines.columns import class_columns, group_sql, is_classes, label_column, probability_sql
-from howsure.engines.files import Selection
-from howsure.engines.items import ItemRows, Items, arrow_values, group_numbers, rows_without, table_rows
+from howsure.engines.columns import class_columns, is_classes, label_column, probability_sql, value_sql
+from howsure.engines.items import arrow_values, group_numbers, items_from_table, rows_without
 from howsure.engines.rows import Chunk
 from howsure.engines.tables import Table, as_numpy, quoted
 from howsure.errors import InputError
@@ -34,17 +33,9 @@ class ClassRows:
 
 
 def classes_from_arrays(
-    y_true: Any,
-    y_prob: Any,
-    classes: Sequence[str] | None,
-    groups: Any,
-    by: Any = None,
-    *,
-    normalise: bool = False,
-    scale: str | None = None,
-    missing: str = "drop",
+    y_true: Any, y_prob: Any, classes: Sequence[str] | None, groups: Any, by: Any, **reading: Any
 ) -> ClassRows:
-    """From a (n, K) array; labels are class numbers, or names when `classes` are given."""
+    """From a (n, K) array; labels are class numbers, or names when `classes` are given. `reading` is as of `_usable`."""
     probs = np.asarray(y_prob, dtype=np.float64)
     y = _validate.one_dimensional(y_true, "y_true", numbers=classes is None)
     more = {"groups": groups, "by": by}
@@ -72,7 +63,7 @@ def classes_from_arrays(
     if groups is not None:
         coded = group_numbers(arrow_values(given["groups"], "groups"), "groups", "a group")
     rows = ClassRows(index, probs, names, coded, "arrays", None if by is None else [str(v) for v in given["by"]])
-    return _usable(rows, np.zeros(len(y), bool), origin, scale, missing, normalise)
+    return _usable(rows, np.zeros(len(y), bool), origin, **reading)
 
 
 def classes_from_table(
@@ -83,27 +74,19 @@ def classes_from_table(
     groups: str | None,
     classes: Sequence[str] | None = None,
     by: str | None = None,
-    *,
-    normalise: bool = False,
-    scale: str | None = None,
-    missing: str = "drop",
+    **reading: Any,
 ) -> ClassRows | None:
     """From wide columns that match a pattern, or one column of lists, maps or structs; None if there are no rows."""
     wide = class_columns(table, prob, skip=true) if is_classes(prob) else {}
     named = prob if isinstance(prob, str) else ", ".join(prob)
     label = label_column(table, true, skip={c.name for c in wide.values()} | {named})
-    sql = {"gold": f"CAST({quoted(label.name)} AS VARCHAR)"}
-    if groups is not None:
-        groups = table.column(groups).name
-        sql["groups"] = group_sql(groups)
-    if by is not None:
-        sql["by"] = f"CAST({quoted(table.column(by).name)} AS VARCHAR)"
-    sql |= {f"q{i}": probability_sql(table, c, scale, where) for i, c in enumerate(wide.values())}
+    sql = {"gold": value_sql(label.name)}
+    sql |= {f"q{i}": probability_sql(table, c, reading["scale"], where) for i, c in enumerate(wide.values())}
     if not wide:
         sql["q"] = quoted(table.column(named).name)
-    items = Items(label.name, (named,), groups=groups, from_file=True)
-    with ItemRows(table_rows(table, Selection(sql, where)), items, table, where) as found:
-        held = found.held(*sql)
+    with items_from_table(table, groups=groups, by=by, more=sql, where=where) as found:
+        items = replace(found.items, true=label.name, probs=(named,))
+        held = found.held(*found.rows.roles)
     if not held or not len(held["gold"]):
         return None
     whole = Chunk(held, 0)
@@ -119,11 +102,17 @@ def classes_from_table(
     y = _class_numbers([names[0] if g is None else g for g in gold], names, origin)
     texts = None if by is None else ["(missing)" if v is None else v for v in held["by"].to_pylist()]
     rows = ClassRows(y, probs, names, coded, found.name, texts)
-    return _usable(rows, np.array([g is None for g in gold]), origin, scale, missing, normalise)
+    return _usable(rows, np.array([g is None for g in gold]), origin, **reading)
 
 
 def _usable(
-    rows: ClassRows, unlabelled: NDArray[np.bool_], origin: Origin, scale: str | None, missing: str, normalise: bool
+    rows: ClassRows,
+    unlabelled: NDArray[np.bool_],
+    origin: Origin,
+    *,
+    scale: str | None,
+    missing: str,
+    normalise: bool = False,
 ) -> ClassRows:
     """Rows with probabilities, from numbers on any scale; those that miss something are left out, or refused."""
     without = np.isnan(rows.probs).any(axis=1)

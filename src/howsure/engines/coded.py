@@ -25,6 +25,7 @@ ANNOTATOR_NAMES = ["annotator", "annotators", "annotatorid", "worker", "workerid
 ANNOTATOR_NAMES += ["coderid", "judgeid", "user", "userid", "amtworkerids"]
 GOLD_NAMES = ["gold", "goldlabel", "truth", "true", "truelabel", "adjudicated", "final", "doc", "document", "split"]
 Roles = Mapping[str, str | None]
+Coded = tuple[Ints, list[str]]  # the number of each row's name, and the names
 LABEL_NAMES = ["label", "labels", "rating", "response", "annotation", "answer", "value", "category", "class", "code"]
 
 
@@ -34,7 +35,7 @@ def long_ratings(table: Table, roles: Roles, where: str | None, order: Sequence[
     for what, known in (("item", ITEM_NAMES), ("annotator", ANNOTATOR_NAMES), ("label", LABEL_NAMES)):
         name = roles[what]
         texts = TEXT_NAMES if what == "item" else ()
-        found = table.column(name) if name else guessed_column(table, known, what, f"`{what}=`", taken, texts)
+        found = guessed_column(table, known, what, f"`{what}=`", taken, texts, name)
         taken.append(found.name)
         columns[what] = found
     if len({c.name for c in columns.values()}) < 3:
@@ -63,12 +64,8 @@ def annotators_columns(table: Table, taken: Collection[str | None], where: str |
     other = {*ITEM_NAMES, *GOLD_NAMES, *TEXT_NAMES}
     found: dict[str, set[str]] = {}
     for c in table.columns:
-        if (
-            c.name in taken
-            or plain_name(c.name) in other
-            or c.is_nested
-            or c.type.startswith(("DATE", "TIME", "DOUBLE"))
-        ):
+        named = c.name in taken or plain_name(c.name) in other
+        if named or c.is_nested or c.type.startswith(("DATE", "TIME", "DOUBLE")):
             continue
         told = table.values(value_sql(c.name), where, MOST_LABELS + 1)
         values = {v.strip().lower() for v in told if v is not None}
@@ -137,7 +134,7 @@ def _rows(
     return rows
 
 
-def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
+def encoded(values: pa.Array) -> Coded:
     """Codes in the order of the names, and the names."""
     encoded = values.dictionary_encode()
     names = encoded.dictionary
@@ -148,9 +145,9 @@ def encoded(values: pa.Array) -> tuple[Ints, list[str]]:
 
 def _of_items(
     rows: dict[str, pa.Array], mask: pa.Array, item: Ints, items: list[str], roles: Roles
-) -> list[tuple[Ints, list[str]] | None]:
+) -> list[Coded | None]:
     """Gold label and group of each item, -1 where it has no gold label; rows of one item must say the same."""
-    found: list[tuple[Ints, list[str]] | None] = []
+    found: list[Coded | None] = []
     for role, what in (("gold", "gold label"), ("groups", "group")):
         if role not in rows:
             found.append(None)
@@ -175,8 +172,8 @@ def _of_items(
 def _made(
     codes: Sequence[Ints],
     names: Sequence[Sequence[str]],
-    gold: tuple[Ints, list[str]] | None,
-    groups: tuple[Ints, list[str]] | None,
+    gold: Coded | None,
+    groups: Coded | None,
     order: Sequence[str] | None,
     left_out: dict[str, int],
     table: Table,
@@ -191,10 +188,8 @@ def _made(
         known, gold_names = gold
         if not len(gold_names):
             raise InputError("the gold column holds no labels.")
+        labels = list(dict.fromkeys([*labels, *gold_names]))  # some that no annotator gave
         place = {name: i for i, name in enumerate(labels)}
-        for name in gold_names:  # labels that no annotator gave
-            place.setdefault(name, len(place))
-        labels = list(place)
         moved = np.array([place[name] for name in gold_names])
         gold_codes = np.where(known < 0, -1, moved[np.maximum(known, 0)])
     if groups is not None and groups[0].max() < 1:
@@ -254,12 +249,12 @@ def answers_of(table: Table, roles: Roles, where: str | None) -> tuple[Answers, 
 # -- what a table is split by: ----------------------------------------------------------------------------------------
 
 
-def text_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
+def text_codes(table: Table, column: Column) -> Coded:
     """A column's values numbered in the order of their names; -1 where it is empty."""
     return codes_of(_one(table, f"NULLIF({value_sql(column.name)}, '')"))
 
 
-def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
+def codes_of(values: pa.Array) -> Coded:
     """Values numbered in the order of their names; -1 where there is none."""
     missing = as_numpy(values.is_null()).astype(bool)
     made = np.full(len(values), -1, np.int64)
@@ -267,13 +262,12 @@ def codes_of(values: pa.Array) -> tuple[Ints, list[str]]:
     return made, names
 
 
-def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
+def date_codes(table: Table, column: Column) -> Coded:
     """A column's distinct dates (or numbers) numbered in order; -1 where it is empty."""
     name = quoted(column.name)
-    if column.is_number and column.type != "BOOLEAN":
-        kind = "DOUBLE"
-    else:
-        kind = "TIMESTAMP"
+    read, shown = f"TRY_CAST({name} AS DOUBLE) + 0", "{:g}"  # 0 and -0 are one number
+    if not column.is_number or column.type == "BOOLEAN":
+        read, shown = f"TRY_CAST({name} AS TIMESTAMP)", "{}"
         wrong = f"{name} IS NOT NULL AND CAST({name} AS VARCHAR) <> '' AND TRY_CAST({name} AS TIMESTAMP) IS NULL"
         bad = table.values(f"CAST({name} AS VARCHAR)", wrong, 1)
         if bad:
@@ -281,16 +275,8 @@ def date_codes(table: Table, column: Column) -> tuple[Ints, list[str]]:
                 f"`{column.name}` must hold dates such as 2024-05-31, or numbers; got {bad[0]!r}. "
                 "Name another column with `date=`, or correct these."
             )
-    order = _one(table, f"TRY_CAST({name} AS {kind})")
-    missing = as_numpy(order.is_null()).astype(bool)
-    made = np.full(len(order), -1, np.int64)
-    kept = order.filter(pa.array(~missing))
-    keys = as_numpy(kept if kind == "DOUBLE" else kept.cast(pa.timestamp("us")).cast(pa.int64()))
-    distinct, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    made[~missing] = codes
-    shown = kept.take(pa.array(first))
-    names = [f"{v:g}" for v in distinct.tolist()] if kind == "DOUBLE" else [str(v) for v in shown.to_pylist()]
-    return made, [n.removesuffix(" 00:00:00") for n in names]
+    codes, names = codes_of(_one(table, read))
+    return codes, [shown.format(v).removesuffix(" 00:00:00") for v in names]
 
 
 def n_rows(table: Table) -> int:

@@ -36,7 +36,7 @@ def tells_right(true: str) -> bool:
 
 def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Column, Column]:
     """The columns of the label and of its probability, named or guessed."""
-    p = table.column(prob) if prob else guessed_column(table, PROB_NAMES, "probability", "`prob=`", {true}, LOG_NAMES)
+    p = guessed_column(table, PROB_NAMES, "probability", "`prob=`", {true}, LOG_NAMES, prob)
     t = label_column(table, true, skip={p.name})
     if p.name == t.name:
         raise InputError(f"`{p.name}` cannot be both the probability and the label; name the other one.")
@@ -47,12 +47,12 @@ def pair_columns(table: Table, prob: str | None, true: str | None) -> tuple[Colu
 
 def label_column(table: Table, true: str | None, skip: set[str]) -> Column:
     """The column of labels, named or guessed."""
-    return table.column(true) if true else guessed_column(table, TRUE_NAMES, "label", "`true=`", skip)
+    return guessed_column(table, TRUE_NAMES, "label", "`true=`", skip, given=true)
 
 
 def text_column(table: Table, text: str | None) -> str:
     """The name of the column of texts, given or guessed."""
-    return table.column(text).name if text else guessed_column(table, TEXT_NAMES, "text", "`text=`", ()).name
+    return guessed_column(table, TEXT_NAMES, "text", "`text=`", (), given=text).name
 
 
 def guessed_column(
@@ -62,8 +62,11 @@ def guessed_column(
     option: str,
     skip: Collection[str | None],
     or_else: Sequence[str] = (),
+    given: str | None = None,
 ) -> Column:
-    """The one column named like that (or, without any, as `or_else` says); none or several are an error with the option."""
+    """The column given, or the one named like that (without any, as `or_else` says); none or several are an error."""
+    if given:
+        return table.column(given)
     named = [[c for c in table.columns if plain_name(c.name) in of and c.name not in skip] for of in (names, or_else)]
     found = named[0] or named[1]
     if len(found) == 1:
@@ -86,20 +89,18 @@ def guessed_column(
 def label_sql(table: Table, column: Column, positive: Any, where: str | None) -> str:
     """A label as 0 and 1: whether it is `positive`, or a column that holds nothing else."""
     name = quoted(column.name)
-    if positive is not None and column.type == "BOOLEAN":
-        said = str(positive).lower()
-        if said not in _written.TRUE_WORDS + _written.FALSE_WORDS:
-            raise InputError(f"`{column.name}` holds true and false, and `positive={str(positive)!r}` is neither.")
-        return f"({name} = {'true' if said in _written.TRUE_WORDS else 'false'})"
     if positive is not None:
         wanted = str(positive)
-        if column.is_number:
-            try:
-                number = float(wanted)
-            except ValueError:
-                raise InputError(f"`{column.name}` holds numbers, and `positive={wanted!r}` is not one.") from None
-            return f"({name} = {number!r})"
-        return f"(CAST({name} AS VARCHAR) = {literal(wanted)})"
+        if column.type == "BOOLEAN":
+            if wanted.lower() not in _written.TRUE_WORDS + _written.FALSE_WORDS:
+                raise InputError(f"`{column.name}` holds true and false, and `positive={wanted!r}` is neither.")
+            return f"({name} = {'true' if wanted.lower() in _written.TRUE_WORDS else 'false'})"
+        if not column.is_number:
+            return f"(CAST({name} AS VARCHAR) = {literal(wanted)})"
+        try:
+            return f"({name} = {float(wanted)!r})"
+        except ValueError:
+            raise InputError(f"`{column.name}` holds numbers, and `positive={wanted!r}` is not one.") from None
     if column.is_number:
         return f"CAST({name} AS {'BOOLEAN' if column.type == 'BOOLEAN' else 'DOUBLE'})"
     values = [str(v) for v in table.values(f"CAST({name} AS VARCHAR)", where, MOST_WORDS) if v is not None]
@@ -192,9 +193,9 @@ def text_sql(column: Column) -> str:
 PREDICTIONS = ["pred", "preds", "prediction", "predicted", "ypred", "system", "output", "predictedlabel"]
 
 
-def predicted_column(table: Table, true: str | None) -> Column:
-    """The column that is named like a prediction."""
-    return guessed_column(table, PREDICTIONS, "prediction", "`pred=`", skip={true})
+def predicted_column(table: Table, true: str | None, pred: str | None = None) -> Column:
+    """The column of predictions, named or guessed."""
+    return guessed_column(table, PREDICTIONS, "prediction", "`pred=`", {true}, given=pred)
 
 
 def is_classes(prob: str | Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from howsure._validate import BadRow, Origin
 from howsure.counting.strata import GRID, grid_places
 from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, joined, no_labels
 from howsure.engines.columns import label_column, label_sql, number_sql, value_sql
-from howsure.engines.items import ItemRows, Items, items_from_table, numbers
+from howsure.engines.items import Items, numbers
 from howsure.engines.rows import Chunk
 from howsure.engines.slices import SliceNames, slice_key
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
@@ -43,39 +43,8 @@ class KeyedLabels:
         return len(self.y)
 
 
-def counted_items(
-    table: Table,
-    prob: Column,
-    true: Column | None = None,
-    *,
-    positive: Any = None,
-    date: str | None = None,
-    every: str = "month",
-    by: Sequence[str] = (),
-    groups: str | None = None,
-    inclusion: str | None = None,
-    key: str | None = None,
-    every_column: bool = False,
-    where: str | None = None,
-    scale: str | None = None,
-) -> ItemRows:
-    """The columns that a count reads: `day` (the first day of the period, in days from 1970), `by0`, `by1`, … as text."""
-    more: dict[str, str] = {}
-    if date is not None:
-        more["day"] = _day_sql(table.column(date), every)
-    more |= {f"by{i}": value_sql(table.column(name).name) for i, name in enumerate(by)}
-    if inclusion is not None:
-        more["inclusion"] = number_sql(table.column(inclusion).name)
-    if key is not None:
-        more["key"] = value_sql(table.column(key).name)
-    if every_column:
-        more |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns)}
-    return items_from_table(
-        table, true=true, probs=[prob], positive=positive, groups=groups, where=where, scale=scale, more=more
-    )
-
-
-def _day_sql(column: Column, every: str) -> str:
+def day_sql(column: Column, every: str) -> str:
+    """The first day of a date's period, in days from 1970."""
     name = quoted(column.name)
     if column.is_number:
         raise InputError(f"`{column.name}` holds numbers, not dates; count by its values with `by='{column.name}'`.")
@@ -90,78 +59,54 @@ class CellNumbers:
     """Numbers the cells that rows are in, by the values of some columns."""
 
     def __init__(self, roles: Sequence[str]) -> None:
-        self._roles = tuple(roles)
-        self._names: list[SliceNames | dict[int, int]] = [{} if r == "day" else SliceNames() for r in self._roles]
-        self._pairs: list[NDArray[np.int64]] = [np.full((1, 1), -1) for _ in self._roles[1:]]
-        self._found: list[list[tuple[int, int]]] = [[] for _ in self._roles[1:]]
+        self._names = {role: SliceNames() for role in roles}
+        self._days: dict[tuple[int, int], int] = {}
+        # Of a cell of the columns before and a value.
+        self._pairs: list[dict[tuple[int, int], int]] = [{} for _ in roles[1:]]
 
     def codes(self, chunk: Chunk, origin: Origin, dated: str, n: int) -> Ints:
         """The cell of each row."""
         made = np.zeros(n, np.int64)
-        for i, role in enumerate(self._roles):
-            column, names = chunk[role], self._names[i]
-            if isinstance(names, dict):
-                if not isinstance(column, np.ndarray) and column.null_count:
-                    at = first_missing(column)
-                    raise BadRow(f"`{dated}` is missing or no date in {origin.at(at)}.", origin.first + at)
-                code = _numbered(numbers(column), names)
-            else:
+        for i, (role, names) in enumerate(self._names.items()):
+            column = chunk[role]
+            if role != "day":
                 code = names.codes(column)
-            made = code if i == 0 else self._paired(i - 1, made, code)
+            elif isinstance(column, np.ndarray) or not column.null_count:
+                code = _numbered(numbers(column), self._days)
+            else:
+                at = first_missing(column)
+                raise BadRow(f"`{dated}` is missing or no date in {origin.at(at)}.", origin.first + at)
+            values = int(code.max(initial=0)) + 1
+            made = _numbered(made * values + code, self._pairs[i - 1], values) if i else code
             if len(made) and made.max() >= MOST_CELLS:
                 raise InputError(
                     f"there are more than {MOST_CELLS:,} cells to count in; choose a longer period, or fewer groups."
                 )
         return made
 
-    def _paired(self, which: int, a: Ints, b: Ints) -> Ints:
-        if not len(a):
-            return a
-        table, found = self._pairs[which], self._found[which]
-        rows, columns = max(table.shape[0], int(a.max()) + 1), max(table.shape[1], int(b.max()) + 1)
-        if (rows, columns) != table.shape:
-            grown = np.full((2 * rows, 2 * columns), -1)
-            grown[: table.shape[0], : table.shape[1]] = table
-            self._pairs[which] = table = grown
-        new = table[a, b] < 0
-        if new.any():
-            for pair in sorted(set(zip(a[new].tolist(), b[new].tolist(), strict=True))):
-                table[pair] = len(found)
-                found.append(pair)
-        made: Ints = table[a, b]
-        return made
-
     def cells(self) -> tuple[Cell, ...]:
         """The names of each cell's values, in order of their number; days as ISO dates."""
-        listed: list[list[str]] = []
-        for names in self._names:
-            if isinstance(names, dict):
+        made: list[Cell] = [()]
+        for i, (role, names) in enumerate(self._names.items()):
+            values = names.names
+            if role == "day":
                 try:
-                    listed.append([(EPOCH + timedelta(days=day)).isoformat() for day in names])
+                    values = [(EPOCH + timedelta(days=day)).isoformat() for day, _ in self._days]
                 except OverflowError:
                     raise InputError("a date lies beyond the year 9999, or before the year 1.") from None
-            else:
-                listed.append(names.names)
-        if not listed:
-            return ((),)
-        made: list[Cell] = [(name,) for name in listed[0]]
-        for values, found in zip(listed[1:], self._found, strict=True):
-            made = [(*made[a], values[b]) for a, b in found]
+            made = [(*made[a], values[b]) for a, b in self._pairs[i - 1]] if i else [(value,) for value in values]
         return tuple(made)
 
 
-def _numbered(days: NDArray[Any], names: dict[int, int]) -> Ints:
-    """Whole numbers that lie close together, by order of appearance."""
-    if not len(days):
-        return np.zeros(0, np.int64)
-    days = days.astype(np.int64, copy=False)
-    low, high = int(days.min()), int(days.max())
-    there = np.zeros(high - low + 1, bool)
-    there[days - low] = True
-    number = np.zeros(high - low + 1, np.int64)
-    for day in np.flatnonzero(there).tolist():
-        number[day] = names.setdefault(day + low, len(names))
-    made: Ints = number[days - low]
+def _numbered(given: NDArray[Any], names: dict[tuple[int, int], int], base: int = 1) -> Ints:
+    """Whole numbers that lie close together, by order of appearance; `names` has them divided by the base."""
+    given = given.astype(np.int64, copy=False)
+    low = int(given.min(initial=1 << 62))
+    number = np.zeros(int(given.max(initial=low)) - low + 1, np.int64)
+    number[given - low] = 1
+    for place in np.flatnonzero(number).tolist():
+        number[place] = names.setdefault(divmod(place + low, base), len(names))
+    made: Ints = number[given - low]
     return made
 
 
@@ -176,16 +121,21 @@ class TallyWork:
     labelled: bool = True  # whether the rows have labels
     inclusion: str | None = None
 
+    def placed(
+        self, numbering: CellNumbers, chunks: Iterator[Chunk]
+    ) -> Iterator[tuple[Chunk, Origin, Floats, Ints, Ints]]:
+        """Each chunk with its origin, its probabilities, and the cell and the place on the grid of each row."""
+        for chunk in chunks:
+            origin = self.items.origin(chunk)
+            (q,) = self.items.probabilities(chunk)
+            yield chunk, origin, q, numbering.codes(chunk, origin, self.dated, len(q)), grid_places(q)
+
     def __call__(self, chunks: Iterator[Chunk]) -> Tally:
         numbering = CellNumbers(self.roles)
         sums = np.zeros((1, GRID, 2), np.int64)
         labels: list[Labels] = []
         groups: list[Any] = []
-        for chunk in chunks:
-            origin = self.items.origin(chunk)
-            (q,) = self.items.probabilities(chunk)
-            cell = numbering.codes(chunk, origin, self.dated, len(q))
-            place = grid_places(q)
+        for chunk, origin, q, cell, place in self.placed(numbering, chunks):
             top = int(cell.max()) + 1 if len(cell) else 1
             if top > len(sums):
                 grown = np.zeros((2 * top, GRID, 2), np.int64)
@@ -251,8 +201,7 @@ def key_numbers(keys: pa.Array, known: pa.Array) -> Ints:
     """The place of each key among the known ones, -1 for others."""
     import pyarrow.compute as pc
 
-    found = pc.fill_null(pc.index_in(keys, value_set=known), -1)
-    return as_numpy(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found).astype(np.int64)
+    return as_numpy(pc.fill_null(pc.index_in(keys, value_set=known), -1)).astype(np.int64)
 
 
 def keyed_labels(
@@ -278,11 +227,11 @@ def keyed_labels(
         sql += [value_sql(known[c]) if c in known else "NULL" for c in ("stratum", "annotator")]
         if relation is not None and not column.is_number and positive is None:
             relation = None  # the label's SQL was made for the parsed column
-        batches = [pa.Table.from_batches([b]) for b in file.batches(sql, relation=relation)]
+        batches = list(file.batches(sql, relation=relation))
         name = file.name
     if not batches:
         raise InputError(f"{name} has no rows.")
-    whole = pa.concat_tables(batches).combine_chunks()
+    whole = pa.Table.from_batches(batches)
     keys, raw, y, pi, strata, people = (whole.column(i).combine_chunks() for i in range(6))
     given = as_numpy(y.cast(pa.float64()))
     origin = Origin(true=column.name, from_file=True)
@@ -373,41 +322,34 @@ class DrawnRows:
 
 @dataclass(frozen=True)
 class DrawWork:
-    """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones (`known` keys) are passed over.
+    """Draws rows at random: `wanted` says how many of each stratum and cell; labelled ones are passed over.
 
     A row's random number is a hash of the seed and its key or, without a key, its number: the same on every engine.
     """
 
-    items: Items
-    roles: tuple[str, ...]
-    dated: str
+    counted: TallyWork
     stratum: Ints  # of each place on the grid
     wanted: Mapping[tuple[int, Cell], int]
-    known: pa.Array | None
-    labelled: bool
     seed: int
     n_columns: int
     groups: NDArray[np.uint64] | None = None  # where whole groups are drawn: these
 
     def __call__(self, chunks: Iterator[Chunk]) -> DrawnRows:
-        numbering = CellNumbers(self.roles)
+        counted, numbering = self.counted, CellNumbers(self.counted.roles)
         none = np.zeros(0, np.int64)
         made = DrawnRows(none, (), np.zeros(0), none, (), self.wanted)
         most = max(self.wanted.values(), default=0)
-        for chunk in chunks:
-            origin = self.items.origin(chunk)
-            (q,) = self.items.probabilities(chunk)
-            cell = numbering.codes(chunk, origin, self.dated, len(q))
-            stratum = self.stratum[grid_places(q)]
+        for chunk, _, q, cell, place in counted.placed(numbering, chunks):
+            stratum = self.stratum[place]
             priority = self._priorities(chunk, len(q))
             free = np.ones(len(q), bool)
-            if self.known is not None:
-                free = key_numbers(chunk["key"], self.known) < 0
-            elif self.labelled:
+            if counted.keyed is not None:
+                free = key_numbers(chunk["key"], counted.keyed.keys) < 0
+            elif counted.labelled:
                 y = numbers(chunk["y"])
                 free = np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
             if self.groups is not None:
-                free = free & np.isin(self.items.group_ids(chunk, "group"), self.groups)
+                free = free & np.isin(counted.items.group_ids(chunk, "group"), self.groups)
             names, at = numbering.cells(), np.flatnonzero(free)
             # The least priorities of every stratum and cell of this chunk are enough.
             order = at[np.lexsort((priority[at], cell[at], stratum[at]))]
@@ -427,7 +369,9 @@ class DrawWork:
             hashed = np.array([slice_key(str(v)) for v in encoded.dictionary.to_pylist()], np.uint64)
             if encoded.null_count:
                 at = first_missing(keys)
-                raise InputError(f"the key is missing in {self.items.origin(chunk).at(at)}; every item needs one.")
+                raise InputError(
+                    f"the key is missing in {self.counted.items.origin(chunk).at(at)}; every item needs one."
+                )
             number = hashed[as_numpy(encoded.indices)]
         elif chunk.first is None:
             raise InputError("rows of Spark are not numbered: name the column that identifies an item with `key=`.")

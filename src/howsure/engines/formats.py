@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from howsure.files import standard_input
 
 _SNIFFED = 1 << 16
 MOST_NAMED = 5  # files in a message
-_ZSTD = b"\x28\xb5\x2f\xfd"
+BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow-stream"}
+BEGINNINGS |= {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,10 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
         try:
             file = recognise(path, str(path))
             if file.kind == "parquet":
-                _check_footer(path)
+                import pyarrow.parquet as pq
+
+                with _reading(f"{path} cannot be read"):
+                    pq.read_schema(path)  # which is written last
             files.append(_whole(file, str(path)))
         except InputError as error:
             if len(paths) == 1:
@@ -83,15 +88,15 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
     return files, bad
 
 
-def _check_footer(path: Path) -> None:
-    """The part of a Parquet file that is written last."""
+@contextmanager
+def _reading(said: str, *more: type[Exception]) -> Iterator[None]:
+    """An error of reading, in one line that begins so."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read: {_first_line(error)}.") from None
+        yield
+    except (OSError, pa.ArrowException, *more) as error:
+        raise InputError(f"{said}: {str(error).strip().splitlines()[0].rstrip('.')}.") from None
 
 
 def _whole(file: TableFile, name: str) -> TableFile:
@@ -100,18 +105,15 @@ def _whole(file: TableFile, name: str) -> TableFile:
         return file
     import pyarrow as pa
 
-    try:
-        with pa.memory_map(str(file.path)) as source:
-            if file.kind == "arrow":
-                with pa.ipc.open_file(source) as batches:
-                    for number in range(batches.num_record_batches):
-                        batches.get_batch(number).validate(full=True)
-            else:
-                with pa.ipc.open_stream(source) as stream:
-                    for batch in stream:
-                        batch.validate(full=True)
-    except (OSError, MemoryError, UnicodeError, pa.ArrowException) as error:
-        raise InputError(f"{name} cannot be read: {_first_line(error)}.") from None
+    with _reading(f"{name} cannot be read", MemoryError, UnicodeError), pa.memory_map(str(file.path)) as source:
+        if file.kind == "arrow":
+            with pa.ipc.open_file(source) as batches:
+                for number in range(batches.num_record_batches):
+                    batches.get_batch(number).validate(full=True)
+        else:
+            with pa.ipc.open_stream(source) as stream:
+                for batch in stream:
+                    batch.validate(full=True)
     return file
 
 
@@ -124,19 +126,11 @@ def recognise(path: Path, name: str) -> TableFile:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from None
     if not head:
         raise InputError(f"{name} is empty.")
-    if head.startswith(b"PAR1"):
-        return TableFile(path, "parquet")
-    if head.startswith(b"ARROW1"):
-        return TableFile(path, "arrow")
-    if head.startswith(b"\xff\xff\xff\xff"):
-        return TableFile(path, "arrow-stream")
-    compression = None
-    if head.startswith(b"\x1f\x8b"):
-        compression = "gzip"
-    elif head.startswith(_ZSTD):
-        compression = "zstd"
-    if compression:
-        head = _unpacked_head(path, compression, name)
+    known = next((kind for begin, kind in BEGINNINGS.items() if head.startswith(begin)), None)
+    if known in ("gzip", "zstd"):
+        head = _unpacked_head(path, known, name)
+    elif known is not None:
+        return TableFile(path, known)
     if b"\x00" in head:
         hint = " (UTF-16 text? save it as UTF-8)" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         raise InputError(f"{name} is not a table: it holds binary data{hint}. Use CSV, JSON lines, Parquet or Arrow.")
@@ -144,14 +138,14 @@ def recognise(path: Path, name: str) -> TableFile:
     if not start:
         raise InputError(f"{name} is empty.")
     if start[:1] in (b"{", b"["):
-        return TableFile(path, "json", compression)
+        return TableFile(path, "json", known)
     if _is_conll(start.decode(errors="replace")):
         raise InputError(
             f"{name} looks like columns of CoNLL: a token a line, empty lines between sentences, no line of names. Add "
             "the names as a first line, such as `word`, `gold`, `pred` (and a column of sentences where they matter); "
             "`howsure tagger` and `howsure coref` read such files as they are."
         )
-    return TableFile(path, "csv", compression)
+    return TableFile(path, "csv", known)
 
 
 _NAMES = {"word", "token", "form", "text", "sentence", "id", "tag", "label", "gold", "true"}
@@ -189,16 +183,10 @@ def names_in(files: list[TableFile]) -> list[str]:
 def _unpacked_head(path: Path, compression: str, name: str) -> bytes:
     import pyarrow as pa
 
-    try:
-        with pa.input_stream(str(path), compression=compression) as stream:
-            head: bytes = stream.read(_SNIFFED)
-            return head
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{name} is a damaged {compression} file: {_first_line(error)}.") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".")
+    said = f"{name} is a damaged {compression} file"
+    with _reading(said), pa.input_stream(str(path), compression=compression) as stream:
+        head: bytes = stream.read(_SNIFFED)
+        return head
 
 
 # -- files that cannot be read, among many -----------------------------------------------------------------------------
@@ -239,12 +227,9 @@ def bad_files_error(bad: list[BadFile], n_files: int) -> InputError:
     )
 
 
-def left_out_note(bad: Iterable[BadFile], n_files: int) -> tuple[str, ...]:
+def left_out_note(bad: list[BadFile], n_files: int) -> tuple[str, ...]:
     """What the result must say of files left out."""
-    listed = list(bad)
-    if not listed:
-        return ()
-    return (f"{len(listed):,} of {n_files:,} files could not be read and were left out: {named(listed)}.",)
+    return (f"{len(bad):,} of {n_files:,} files could not be read and were left out: {named(bad)}.",) if bad else ()
 
 
 def named(bad: list[BadFile]) -> str:

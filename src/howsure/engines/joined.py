@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import BadRow, Origin
 from howsure.calibration.comparing.result import HeldRows
-from howsure.engines.coded import encoded
+from howsure.engines.coded import Coded, encoded
 from howsure.engines.columns import (
     group_sql,
     label_column,
@@ -70,9 +70,7 @@ class Join:
 
     def checked(self, chunk: Chunk, items: Items) -> dict[str, Any]:
         """The columns of a table, each row valid and with a key; `y` and `q0` are null in rows that are left out."""
-        if chunk["key"].null_count:
-            at = items.origin(chunk).at(first_missing(chunk["key"]))
-            raise BadRow(f"`{self.key}` is missing in {at}.", chunk.first or 0)
+        self.check_key(chunk, items)
         batch = items.batch(chunk)
         made = {"y": as_arrow(batch.ys[0]), "q0": as_arrow(batch.qs[0])}
         if items.leaves_out:
@@ -80,6 +78,12 @@ class Join:
             at = pa.array(np.cumsum(keep) - 1, mask=~keep)
             made = {role: column.take(at) for role, column in made.items()}
         return dict(chunk.columns) | made
+
+    def check_key(self, chunk: Chunk, items: Items) -> None:
+        """Every row has a key."""
+        if chunk["key"].null_count:
+            at = items.origin(chunk).at(first_missing(chunk["key"]))
+            raise BadRow(f"`{self.key}` is missing in {at}.", chunk.first or 0)
 
     def items(self, n_models: int) -> Items:
         """Of the joined rows."""
@@ -102,10 +106,11 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
         with _Database(Path(spool.name), join, engine) as database:
             for source in sources:
                 database.add(source)
-            path = database.written()
-            database.notes += complete_items(*database.complete, database.leave_out)
-            names, notes = model_names(database.names), tuple(database.notes)
-        columns = join.columns(len(names))
+            names = model_names(database.names)
+            columns = join.columns(len(names))
+            listed = [f"t{c[1:]}.q0 AS {c}" if c.startswith("q") else f't0."{c}"' for c in columns]
+            path, left = database.written(listed, " AND ".join(f"t{i}.y IS NOT NULL" for i in range(len(names))))
+            notes = (*database.notes, *complete_items(*left, database.leave_out))
         plain = {c: c for c in columns} if len(columns) == len(names) + 1 else None
         selection = Selection({c: quoted(c) for c in columns}, plain=plain)
         rows = TableRows(Table(path, engine), selection, engine, spool)
@@ -114,6 +119,18 @@ def joined_tables(sources: list[Any], join: Join, engine: Engine) -> tuple[ItemR
         spool.cleanup()
         raise
     return ItemRows(rows, join.items(len(names)), notes=notes), names
+
+
+def join_key(key: str | None, where: str | None, what: str, **named: list[str]) -> str:
+    """The column that several tables are joined on; an error if there is none, or something does not go with several."""
+    if key is None:
+        raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
+    if where is not None:
+        raise InputError("`where=` works on one file; filter the files first.")
+    for option, names in named.items():
+        if len(names) > 1:
+            raise InputError(f"with a file per {what}, `{option}=` names the one column that each of them has.")
+    return key
 
 
 def model_names(paths: list[str]) -> tuple[str, ...]:
@@ -149,15 +166,17 @@ def repeated_key(name: str, key: str, value: Any, n: int) -> InputError:
     return InputError(f"{name}: the key {value!r} stands in {n:,} rows; `{key}` must be unique.")
 
 
+TWICE = "SELECT key, count(*) FROM t{0} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
+
+
 class _Database:
-    """A database on disk with a table per model: (row, key, y, q0 and, of the first, groups and by)."""
+    """A database on disk with a table per model: (row, key, y, q0 and, of the first, groups and by); or as `LabelJoin` says."""
 
     def __init__(self, folder: Path, join: Join, engine: Engine) -> None:
         self._folder, self._join, self._engine = folder, join, engine
         self.names: list[str] = []
         self.notes: list[str] = []
         self.leave_out = 0  # tables that leave rows out
-        self.complete = (0, 0)  # items that are left, and all
         limit = None if engine.limit is None else engine.limit // 4
         self._connection = connect(folder / "join.db", folder=folder, memory=limit)
 
@@ -174,16 +193,13 @@ class _Database:
             selection, items = self._join.of(table, first=number == 0)
             rows = TableRows(table, selection, self._engine)
             self.names.append(table.name)
-            kinds = {"key": "VARCHAR", "y": "UTINYINT", "q0": "DOUBLE", "groups": "UBIGINT", "by": "VARCHAR"}
-            columns = ", ".join(f'"{c}" {kinds[c]}' for c in selection.columns)
 
             def filled(found: ItemRows) -> tuple[int, ItemRows]:
-                self._run(f"CREATE OR REPLACE TABLE t{number} (row BIGINT, {columns})")
                 assert isinstance(found.rows, TableRows)
-                chunks = found.rows.chunks()
-                return sum(
-                    self._insert(number, c.first or 0, self._join.checked(c, found.items)) for c in chunks
-                ), found
+                n = 0
+                for chunk in found.rows.chunks():
+                    n += self._insert(number, n, self._join.checked(chunk, found.items))
+                return n, found
 
             try:
                 n, read = ItemRows(rows, items, table).analysed(filled)
@@ -198,16 +214,13 @@ class _Database:
     def _insert(self, number: int, first: int, columns: dict[str, Any]) -> int:
         n = len(columns["key"])
         self._connection.register("incoming", pa.table({"row": as_arrow(np.arange(first, first + n))} | columns))
-        self._run(f"INSERT INTO t{number} SELECT * FROM incoming")
+        self._run(f"{f'INSERT INTO t{number}' if first else f'CREATE OR REPLACE TABLE t{number} AS'} FROM incoming")
         self._connection.unregister("incoming")
         return n
 
     def _check(self, number: int) -> None:
         name, first_name = self.names[number], self.names[0]
-        twice = self._asked(
-            f"SELECT key, count(*) FROM t{number} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1"
-        )
-        if twice:
+        if twice := self._asked(TWICE.format(number)):
             raise repeated_key(name, self._join.key, *twice)
         if number == 0:
             return
@@ -221,23 +234,20 @@ class _Database:
         if unlike[0]:
             raise unlike_labels(unlike[0], name, first_name, unlike[1])
 
-    def written(self) -> Path:
-        """The joined table as a Parquet file, in the order of the first."""
+    def written(self, columns: list[str], where: str = "true") -> tuple[Path, tuple[int, int]]:
+        """The joined table as a Parquet file, in the order of the first; how many items are left, and how many there were."""
         every = range(len(self.names))
-        names = [c for c in self._join.columns(len(self.names)) if c in ("y", "by", "groups")]
-        columns = ", ".join([*(f't0."{c}"' for c in names), *(f"t{i}.q0 AS q{i}" for i in every)])
         joins = " ".join(f"JOIN t{i} USING (key)" for i in every if i)
         path = self._folder / "joined.parquet"
-        whole = " AND ".join(f"t{i}.y IS NOT NULL" for i in every)
         # Uncompressed: probabilities hardly shrink, and it is read several times.
         copied = self._asked(
-            f"COPY (SELECT {columns} FROM t0 {joins} WHERE {whole} ORDER BY t0.row) TO {literal(str(path))} "
+            f"COPY (SELECT {', '.join(columns)} FROM t0 {joins} WHERE {where} ORDER BY t0.row) TO {literal(str(path))} "
             "(FORMAT parquet, COMPRESSION uncompressed)"
         )
-        self.complete = (copied[0], self._asked("SELECT count(*) FROM t0")[0])
+        left = (copied[0], self._asked("SELECT count(*) FROM t0")[0])
         for i in every:
             self._run(f"DROP TABLE t{i}")
-        return path
+        return path, left
 
     def _asked(self, sql: str) -> tuple[Any, ...]:
         found = self._run(sql).fetchall()
@@ -256,10 +266,27 @@ class _Database:
 
 @dataclass(frozen=True, slots=True)
 class LabelJoin(Join):
-    """Tables of labels: a system's and the gold ones, and its probability."""
+    """Tables of labels: a system's and the gold ones (`pred` and `y`), and its probability (`q`)."""
 
     pred: str | None = None
     sentence: str | None = None
+
+    def of(self, table: Table, *, first: bool) -> tuple[Selection, Items]:
+        """What to read from one of the tables."""
+        pred = predicted_column(table, self.true, self.pred)
+        gold = label_column(table, self.true, skip={pred.name})
+        sql = {"key": value_sql(table.column(self.key).name), "y": text_sql(gold), "pred": text_sql(pred)}
+        if self.prob:
+            sql["q"] = quoted(table.column(self.prob).name)
+        for role, name in (("groups", self.groups), ("sentence", self.sentence)):
+            if name and first:
+                sql[role] = value_sql(table.column(name).name)
+        return Selection(sql), Items(gold.name, labels=(("gold", gold.name),), from_file=True)
+
+    def checked(self, chunk: Chunk, items: Items) -> dict[str, Any]:
+        """The columns of a table, each row with a key."""
+        self.check_key(chunk, items)
+        return dict(chunk.columns)
 
 
 @contextmanager
@@ -268,62 +295,16 @@ def joined_labels(sources: list[Any], join: LabelJoin, engine: Engine) -> Iterat
     if engine.is_spark or any(is_spark_frame(s) for s in sources):
         raise InputError("on Spark, labels are compared as columns of one table; join the files first.")
     with tempfile.TemporaryDirectory(prefix="howsure-") as folder:
-        with _LabelDatabase(Path(folder), join, engine) as database:
+        with _Database(Path(folder), join, engine) as database:
             for source in sources:
                 database.add(source)
             names = model_names(database.names)
-            path = database.written_as(names)
-        yield path, list(names), [_of(name) for name in names] if join.prob else []
-
-
-def _of(name: str) -> str:
-    return f"probability of {name}"
-
-
-class _LabelDatabase(_Database):
-    """A table per system: (row, key, y the gold label, pred, q and, of the first, groups and sentence)."""
-
-    _join: LabelJoin
-
-    def add(self, source: Any) -> None:
-        """Read one system's table and check that its items and gold labels are those of the first."""
-        join, number = self._join, len(self.names)
-        with Table(source, self._engine) as table:
-            pred = table.column(join.pred) if join.pred else predicted_column(table, join.true)
-            gold = label_column(table, join.true, skip={pred.name})
-            sql = {"key": value_sql(table.column(join.key).name), "y": text_sql(gold), "pred": text_sql(pred)}
-            kinds = dict.fromkeys((*sql, "groups", "sentence"), "VARCHAR")
-            if join.prob:
-                column = table.column(join.prob)
-                sql["q"], kinds["q"] = quoted(column.name), column.type
-            for role, name in (("groups", join.groups), ("sentence", join.sentence)):
-                if name and number == 0:
-                    sql[role] = value_sql(table.column(name).name)
-            self.names.append(table.name)
-            columns = ", ".join(f'"{c}" {kinds[c]}' for c in sql)
-            self._run(f"CREATE TABLE t{number} (row BIGINT, {columns})")
-            first = 0
-            for batch in table.batches(list(sql.values())):
-                first += self._insert(number, first, dict(zip(sql, batch.columns, strict=True)))
-        if not first:
-            raise InputError(f"{self.names[-1]} has no rows.")
-        empty = self._asked(f"SELECT min(row) FROM t{number} WHERE key IS NULL")[0]
-        if empty is not None:
-            raise InputError(f"{self.names[-1]}: `{join.key}` is missing in row {empty + 1:,}.")
-        self._check(number)
-
-    def written_as(self, names: tuple[str, ...]) -> Path:
-        """The joined table as a Parquet file, in the order of the first."""
-        extra = [role for role in ("groups", "sentence") if getattr(self._join, role)]
-        columns = ["t0.y AS gold", *(f't0."{c}"' for c in extra)]
-        for i, name in enumerate(names):
-            columns.append(f"t{i}.pred AS {quoted(name)}")
-            columns += [f"t{i}.q AS {quoted(_of(name))}"] if self._join.prob else []
-        joins = " ".join(f"JOIN t{i} USING (key)" for i in range(1, len(names)))
-        path = self._folder / "joined.parquet"
-        listed = ", ".join(columns)
-        self._run(f"COPY (SELECT {listed} FROM t0 {joins} ORDER BY t0.row) TO {literal(str(path))} (FORMAT parquet)")
-        return path
+            sure = [f"probability of {name}" for name in names] if join.prob else []
+            columns = ["t0.y AS gold", *(f't0."{role}"' for role in ("groups", "sentence") if getattr(join, role))]
+            columns += [f"t{i}.pred AS {quoted(name)}" for i, name in enumerate(names)]
+            columns += [f"t{i}.q AS {quoted(name)}" for i, name in enumerate(sure)]
+            path, _ = database.written(columns)
+        yield path, list(names), sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +316,7 @@ class PairedLogs:
     left_out: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
     item: Ints | None  # of each row, where items have several samples
-    by: tuple[Ints, list[str]] | None
+    by: Coded | None
 
 
 def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, engine: Engine) -> PairedLogs:
@@ -361,10 +342,9 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
             return connection.execute(sql).fetchall()
 
         for i, table in enumerate(tables):
-            sql = {"key": f"CAST({quoted(table.column(join.key).name)} AS VARCHAR)"}
-            sql |= {"correct": "correct", "expected": "expected"}
+            sql = {"key": value_sql(table.column(join.key).name), f"correct{i}": "correct", f"expected{i}": "expected"}
             if prob:
-                sql["q"] = probability_sql(table, table.column(prob), join.scale, where)
+                sql[f"q{i}"] = probability_sql(table, table.column(prob), join.scale, where)
             if not i:
                 sql |= {"item": "hash(question)"}
                 sql |= {"groups": group_sql(table.column(groups).name)} if groups else {}
@@ -374,20 +354,13 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
                 raise InputError(f"{table.name} has no rows that meet `where=`.")
             whole = pa.Table.from_batches(batches).rename_columns(list(sql))
             connection.register(f"t{i}", whole.append_column("row", as_arrow(np.arange(whole.num_rows))))
-            twice = asked(f"SELECT key, count(*) FROM t{i} GROUP BY key HAVING count(*) > 1 ORDER BY min(row) LIMIT 1")
-            if twice:
+            if twice := asked(TWICE.format(i)):
                 several = " Several models or runs in one log: keep one with `where=`, or take `howsure score`."
                 several = several if join.key == "key" else ""
                 raise InputError(f"{repeated_key(table.name, join.key, *twice[0])}{several}")
         every = range(len(tables))
-        wanted = {f"{c}{i}": f"t{i}.{c}" for i in every for c in ("correct", "q")[: 1 + bool(prob)]}
-        of_first = {"item": True, "groups": groups, "by": join.by}
-        wanted |= {role: f"t0.{quoted(role)}" for role, there in of_first.items() if there}
-        columns = [f"{sql} AS {quoted(name)}" for name, sql in wanted.items()] + [
-            f"t{i}.expected AS expected{i}" for i in every
-        ]
-        joins = " ".join(f"JOIN t{i} USING (key)" for i in every[1:])
-        asked(f"CREATE TABLE paired AS SELECT key, t0.row, {', '.join(columns)} FROM t0 {joins}")
+        joins = " ".join(f"JOIN (SELECT * EXCLUDE row FROM t{i}) USING (key)" for i in every[1:])
+        asked(f"CREATE TABLE paired AS SELECT * FROM t0 {joins}")
         for i in every:
             lost, first = asked(f"SELECT count(*), arg_min(key, row) FROM t{i} ANTI JOIN paired USING (key)")[0]
             n = asked(f"SELECT count(*) FROM t{i}")[0][0]
@@ -403,8 +376,9 @@ def joined_logs(logs: list[Log], join: Join, where: str | None, missing: str, en
         if unlike:
             many = "item has" if unlike == 1 else "items have"
             notes.append(f"{unlike:,} {many} another expected answer in another log (first: {first}).")
-        rows = connection.sql(f"SELECT {', '.join(map(quoted, wanted))} FROM paired ORDER BY row").to_arrow_table()
-    held = {name: as_numpy(rows[name].combine_chunks()) for name in wanted if name != "by"}
+        done = ", ".join(["row", "key", *(f"expected{i}" for i in every)])
+        rows = connection.sql(f"SELECT * EXCLUDE ({done}) FROM paired ORDER BY row").to_arrow_table()
+    held = {name: as_numpy(rows[name].combine_chunks()) for name in rows.column_names if name != "by"}
     unmarked = [np.isnan(held[f"correct{i}"]) for i in every]
     keep = ~np.logical_or.reduce(unmarked)
     lost_in = {f"right or wrong in {name}": int(u.sum()) for name, u in zip(names, unmarked, strict=True) if u.any()}

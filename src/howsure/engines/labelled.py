@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,15 @@ COMPACT_FROM = 1_000_000  # entries
 ONE_GROUP = "all rows are in one group; intervals need two groups at least."
 
 
+class Counted(NamedTuple):
+    """Distinct rows that miss no label."""
+
+    codes: dict[str, Ints]  # numbers of labels by column: gold, pred0, … second
+    counts: Ints  # how many rows are like each
+    labels: tuple[str, ...]
+    left_out: tuple[tuple[str, int], ...]  # rows that miss a label, by column
+
+
 class LabelledItems:
     """Gold, one or more systems, perhaps a second annotator and groups; closed by whoever opened the rows."""
 
@@ -46,40 +55,21 @@ class LabelledItems:
         return self._found.notes
 
     @cached_property
-    def _counted(self) -> tuple[dict[str, Ints], Ints, tuple[str, ...], tuple[tuple[str, int], ...]]:
+    def counted(self) -> Counted:
+        """The distinct rows, in one pass."""
         named = self._found.items.named
         found = self._found.rows.fold(partial(counted_labels, tuple(named)))
         if not len(found.count):
             raise InputError("there are no rows to score.")
         columns = {role: found.codes[:, i] for i, role in enumerate(named)}
         codes, names, keep, lost = numbered_labels(columns, found.count, found.index, named)
-        return codes, found.count[keep], names, lost
-
-    @property
-    def codes(self) -> dict[str, Ints]:
-        """Distinct rows that miss no label, as numbers by column: gold, pred0, … second."""
-        return self._counted[0]
-
-    @property
-    def count(self) -> Ints:
-        """How many rows are like each."""
-        return self._counted[1]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What the numbers stand for."""
-        return self._counted[2]
-
-    @property
-    def left_out(self) -> tuple[tuple[str, int], ...]:
-        """Rows that miss a label, by column."""
-        return self._counted[3]
+        return Counted(codes, found.count[keep], names, lost)
 
     @property
     def _by_group(self) -> Rows:
         found = self._found
         if found.keyed is None:
-            found.keyed = found.rows.by_key(LabelKeying(found.items, self.labels))
+            found.keyed = found.rows.by_key(LabelKeying(found.items, self.counted.labels))
         return found.keyed
 
     def group_counts(self) -> tuple[Ints, dict[str, Ints], Ints]:
@@ -102,7 +92,7 @@ class LabelledItems:
         return None if self.groups is None else partial(self._spread, column)
 
     def _spread(self, column: str, look: SpreadLook) -> Spread:
-        made = self._by_group.fold(partial(spread_of, look, column, len(self.labels)))
+        made = self._by_group.fold(partial(spread_of, look, column, len(self.counted.labels)))
         if made.n_units < 2:
             raise InputError(ONE_GROUP)
         return made
@@ -121,7 +111,9 @@ class LabelledItems:
         qs = items.probabilities(whole)
         coder = SliceNames()
         codes = {role: coder.codes(held[role]) for role in named}
-        every, names, keep, left_out = numbered_labels(codes, None, coder, named, items.origin(whole) if tags else None)
+        every, names, keep, left_out = numbered_labels(
+            codes, None, coder.index, named, items.origin(whole) if tags else None
+        )
         groups = None
         if "groups" in ids:
             groups = as_appearing(ids["groups"][keep])
@@ -140,18 +132,16 @@ def labels_from_arrays(
     y_true: Any,
     y_preds: Mapping[str, Any],
     *,
-    groups: Any = None,
-    sentence: Any = None,
     second: Any = None,
     probs: Mapping[str, Any] | None = None,
     scale: str | None = None,
+    **extra: Any,
 ) -> ItemRows:
-    """Arrays in memory, of one length."""
+    """Arrays in memory, of one length; `extra` are groups and sentences, or None."""
     given = {"gold": ("y_true", y_true)} | {f"pred{i}": pair for i, pair in enumerate(y_preds.items())}
     if second is not None:
         given["second"] = "second", second
     labels = {r: (n, _validate.one_dimensional(v, n, numbers=False)) for r, (n, v) in given.items()}
-    extra = {"groups": groups, "sentence": sentence}
     more: Any = {r: _validate.one_dimensional(v, r, numbers=False) for r, v in extra.items() if v is not None}
     numbers_ = {n: _validate.one_dimensional(v, n) for n, v in (probs or {}).items()}
     # By role where two have one name: a system's labels and its probabilities.
@@ -164,14 +154,11 @@ def labels_from_table(
     true: str | None,
     preds: Sequence[str] | None,
     *,
-    groups: str | None = None,
-    sentence: str | None = None,
     second: str | None = None,
     probs: Sequence[str] = (),
-    where: str | None = None,
-    scale: str | None = None,
+    **reading: str | None,
 ) -> ItemRows:
-    """Columns of an open table; without `preds`, the one that is named like a prediction."""
+    """Columns of an open table; without `preds`, the one named like a prediction. `reading` is as of `items_from_table`."""
     columns = [table.column(p) for p in preds] if preds else [predicted_column(table, true)]
     names = [c.name for c in columns]
     gold = label_column(table, true, skip=set(names))
@@ -181,9 +168,7 @@ def labels_from_table(
     if second is not None:
         texts["second"] = table.column(second)
     numbers_ = [table.column(p) for p in probs]
-    return items_from_table(
-        table, labels=texts, probs=numbers_, groups=groups, sentence=sentence, where=where, scale=scale
-    )
+    return items_from_table(table, labels=texts, probs=numbers_, **reading)  # type: ignore[arg-type]
 
 
 def as_appearing(values: NDArray[Any]) -> Ints:
@@ -231,7 +216,7 @@ class LabelSequences:
 def numbered_labels(
     codes: dict[str, Ints],
     count: Ints | None,
-    labels: SliceNames,
+    index: dict[str, int],
     named: dict[str, str],
     tags_from: Origin | None = None,
 ) -> tuple[dict[str, Ints], tuple[str, ...], NDArray[np.bool_], tuple[tuple[str, int], ...]]:
@@ -241,7 +226,7 @@ def numbered_labels(
     """
     keep = np.ones(len(codes["gold"]), bool)
     left_out: list[tuple[str, int]] = []
-    absent = labels.index.get(MISSING)
+    absent = index.get(MISSING)
     for key, column in codes.items():
         lost = keep & (column == absent)
         if lost.any():
@@ -252,9 +237,9 @@ def numbered_labels(
             keep &= ~lost
     if not keep.any():
         raise InputError("no row has all its labels: " + ", ".join(f"{n:,} without {k}" for k, n in left_out) + ".")
-    order = in_order([n for n in labels.names if n != MISSING])
-    number = np.full(len(labels.index), -1, np.int64)
-    number[[labels.index[n] for n in order]] = np.arange(len(order))
+    order = in_order([n for n in index if n != MISSING])
+    number = np.full(len(index), -1, np.int64)
+    number[[index[n] for n in order]] = np.arange(len(order))
     every = {k: number[column[keep]] for k, column in codes.items()}
     used = np.unique(np.concatenate([np.unique(v) for v in every.values()]))
     renumbered = {k: np.searchsorted(used, v) for k, v in every.items()}
@@ -278,17 +263,15 @@ class LabelCounts:
     count: Ints
 
     def __add__(self, other: LabelCounts) -> LabelCounts:
-        index = {name: i for i, name in enumerate(self.names)}
+        index = self.index
         moved = np.array([index.setdefault(name, len(index)) for name in other.names], np.int64)
         codes = np.concatenate([self.codes, moved[other.codes] if len(moved) else other.codes])
         return _compact(tuple(index), codes, np.concatenate([self.count, other.count]))
 
     @property
-    def index(self) -> SliceNames:
-        """The names by number."""
-        made = SliceNames()
-        made.index.update((name, i) for i, name in enumerate(self.names))
-        return made
+    def index(self) -> dict[str, int]:
+        """The number of each name."""
+        return {name: i for i, name in enumerate(self.names)}
 
 
 def _compact(names: tuple[str, ...], codes: Ints, count: Ints) -> LabelCounts:

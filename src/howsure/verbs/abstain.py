@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure import _validate, _written
+from howsure import _validate
 from howsure._result import SavedResult
 from howsure._validate import Origin
 from howsure.calibration.abstaining.result import Abstention, Certificate, cut_offs, least_costs
@@ -15,11 +15,11 @@ from howsure.calibration.multiclass import risk_coverage
 from howsure.calibration.sketch import sketch_rows
 from howsure.engines.columns import tells_right
 from howsure.engines.engine import Engine, engine_of
-from howsure.engines.items import ItemRows, is_table, items_from_arrays, open_table
+from howsure.engines.items import ItemRows, is_table, open_table
 from howsure.engines.tables import as_arrow
 from howsure.errors import InputError
 from howsure.verbs.applying import Applied, added, check_out
-from howsure.verbs.check import table_items
+from howsure.verbs.check import array_items, arrays_given, table_items
 from howsure.verbs.load import load
 
 NEW = "answer"  # the column that `apply_abstention` adds
@@ -92,16 +92,9 @@ def abstain(
     generator, scale = _validate.generator(rng), _validate.scale(scale, logits=logits)
     missing, chosen = _validate.missing_rule(missing), engine_of(engine)
     if y_prob is not None:
-        y, said = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
-        q, more = _written.texts_as_numbers(_validate.one_dimensional(y_prob, "y_prob"), "y_prob")
-        given: dict[str, Any] = {
-            name: _validate.one_dimensional(value, name, numbers=False)
-            for name, value in (("groups", groups), ("by", by))
-            if value is not None
-        }
-        _validate.same_length(y_true=y, y_prob=q, **given)
-        given |= {"scale": scale, "missing": missing, "notes": (*said, *more)}
-        with items_from_arrays(y=y, probs={"y_prob": q}, **given) as rows:
+        q = _validate.one_dimensional(y_prob, "y_prob")
+        given, notes = arrays_given(y_true, q, positive, groups=groups, by=by)
+        with array_items(given, scale=scale, missing=missing, notes=notes) as rows:
             return rows.analysed(lambda found: _abstention(found, allowed, level, generator))
     if not is_table(y_true):
         raise InputError("give `y_true` and `y_prob`, or a path or a data frame.")
@@ -143,18 +136,13 @@ def _abstention(rows: ItemRows, risk: float, level: float, rng: np.random.Genera
             notes = (*notes, f"{name}: {n:,} labelled answers are too few ({least:,} at least).")
         made.append(Certificate(name, n, rule.threshold, rule.answered, rule.wrong))
     chosen = [c.threshold for c in made if c.threshold is not None]
-    one, apart = (
-        "answer",
-        "answers are independent of each other: if some belong together (a conversation, a document), name that column as groups",
-    )
+    one, alone = "answer", "answers are independent of each other: if some belong together (a conversation, a document)"
+    alone += ", name that column as groups"
     if groups is not None:
         most = int(np.bincount(groups).max())
-        one, apart = "group", f"no group has more than the {most:,} answers of the largest one here"
-    rests = [
-        f"new {one}s are drawn like the labelled ones (exchangeable): no drift, no choice of what to label",
-        apart,
-        "labels are right, and the threshold is used as it is, not chosen again on the same labels",
-    ]
+        one, alone = "group", f"no group has more than the {most:,} answers of the largest one here"
+    rests = [f"new {one}s are drawn like the labelled ones (exchangeable): no drift, no choice of what to label", alone]
+    rests.append("labels are right, and the threshold is used as it is, not chosen again on the same labels")
     if len(parts) > 1:
         rests.append(f"all {len(parts)} thresholds hold at once (each at {100 * (1 - delta):.4g}%)")
     covered = risk_coverage(sketch_rows(right.astype(np.uint8), q))

@@ -1,12 +1,13 @@
 """What applying a model to a table gives: the table with new columns, in memory or in a file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from howsure._result import Result
+from howsure.files import check_outputs, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,22 @@ def added(
         return Applied(n, tuple(names), data=pq.read_table(path))
 
 
+def kept(table: Any, columns: Iterable[str], what: str, out: str | Path | None) -> Applied:
+    """A table made of a text: in memory or, with `out`, in that Parquet file, whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if out is None:
+        return Applied(table.num_rows, tuple(columns), what, data=table)
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer)
+    write_whole(str(out), buffer.getvalue().to_pybytes())
+    return Applied(table.num_rows, tuple(columns), what, str(out))
+
+
 def check_out(out: str | Path | None, inputs: Sequence[Any]) -> None:
     """A name that tells no format, or is that of an input, is refused before any work."""
     from howsure.engines.writing import output
-    from howsure.files import check_outputs
 
     if out is not None:
         check_outputs(str(out), inputs=inputs)

@@ -9,6 +9,8 @@ from howsure import _validate
 from howsure.calibration.recalibration.methods import FOR_MANY_CLASSES
 from howsure.calibration.recalibration.result import Recalibration
 from howsure.errors import InputError, MissingExtra
+from howsure.kernels.cells import Floats
+from howsure.kernels.special import softmax
 from howsure.verbs.recalibrate import recalibrate
 
 try:
@@ -105,7 +107,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Recalibrated probabilities, one column for each of `classes_`."""
         check_is_fitted(self)
         probs = _probabilities(self.estimator_, self._parted(X)[0])
@@ -145,11 +147,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return tags
 
 
-def _probabilities(estimator: Any, X: Any) -> NDArray[np.float64]:
+def _probabilities(estimator: Any, X: Any) -> Floats:
     """A fitted classifier's probabilities; of its decision function where it gives none."""
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X), np.float64)
     z = np.asarray(estimator.decision_function(X), np.float64)
     z = np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
-    odds = np.exp(z - z.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    return np.asarray(softmax(z, axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from howsure.calibration.gate import Gate as Gate
 from howsure.calibration.result import Calibration, slice_table
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
     from howsure.calibration.by_source import SourceCalibrations
@@ -138,11 +139,10 @@ def check(  # type: ignore[misc]
     (0.2266667, 0.1016667)
     """
     chosen = None if engine is None else _engine(engine)
-    bins = _validate.bins(bins)
-    level = _validate.fraction(confidence_level, "confidence_level")
-    generator = _validate.generator(rng)
+    bins, level = _validate.bins(bins), _validate.fraction(confidence_level, "confidence_level")
+    how = _How(bins, level, _validate.generator(rng), curve, progress)
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
-    width = int(bins[6:]) if isinstance(bins, str) and bins.startswith("width:") else None
+    read: dict[str, Any] = {"scale": scale, "missing": missing}
     if y_prob is not None:
         if any(v is not None for v in (prob, true, where)):
             raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
@@ -151,27 +151,19 @@ def check(  # type: ignore[misc]
             _refuse_for_classes(sample_weight, positive, curve, chosen)
             from howsure.engines.classes import classes_from_arrays
 
-            read: dict[str, Any] = {"normalise": normalise, "scale": scale, "missing": missing}
-            held: ClassRows | None = classes_from_arrays(y_true, given, classes, groups, by, **read)
-            return _check_classes(held, bins, level, generator, None, "by")
-        arrays, notes = _arrays(y_true, given, positive, sample_weight, by, groups)
+            held: ClassRows | None = classes_from_arrays(
+                y_true, given, classes, groups, by, normalise=normalise, **read
+            )
+            return _check_classes(held, how, None, "by")
+        arrays, notes = arrays_given(y_true, given, positive, sample_weight=sample_weight, by=by, groups=groups)
         if groups is None and by is None:
             try:
-                sketch = _sketched(arrays["y_true"], arrays["y_prob"], arrays.get("sample_weight"), scale, width)
-                notes = (*notes, *_all_below(sketch, scale))
-                return _calibration(sketch, bins, level, generator, curve, "arrays", notes=notes)
+                sketch = _sketched(arrays["y_true"], arrays["y_prob"], arrays.get("sample_weight"), scale, how.width)
+                return _calibration(sketch, how, "arrays", notes=(*notes, *_all_below(sketch, scale)))
             except BadRow:  # a row is refused: read as tables are
                 pass
-        from howsure.engines.items import items_from_arrays
-
-        named: dict[str, Any] = {
-            "weight": arrays.get("sample_weight"),
-            "by": arrays.get("by"),
-            "groups": arrays.get("groups"),
-        }
-        named |= {"scale": scale, "missing": missing, "notes": notes}
-        with items_from_arrays(y=arrays["y_true"], probs={"y_prob": arrays["y_prob"]}, **named) as rows:
-            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width, progress))
+        with array_items(arrays, notes=notes, **read) as rows:
+            return rows.analysed(lambda found: _check_rows(found, how))
     from howsure.engines.columns import is_classes
     from howsure.engines.items import is_spark_frame, is_table, open_table
 
@@ -184,13 +176,10 @@ def check(  # type: ignore[misc]
             raise InputError(f"with a table, `{keyword}` names one of its columns; got a {type(value).__name__}.")
     chosen = chosen or _engine(None)
     with open_table(y_true, chosen) as table:
-        if table.log is not None:
-            groups = table.log.groups(groups)
-            if prob is None and len(table.log.sources) != 1:
-                asked = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
-                return _check_sources(
-                    table, true, positive, where, asked, (bins, level, generator, curve, width, progress)
-                )
+        groups = groups if table.log is None else table.log.groups(groups)
+        roles: dict[str, Any] = {"weight": sample_weight, "by": by, "groups": groups}
+        if table.log is not None and prob is None and len(table.log.sources) != 1:
+            return _check_sources(table, how, true, positive, where, **roles, **read)
         may_nest = chosen.kind == "auto" and not is_spark_frame(y_true)
         if prob is not None and (
             not isinstance(prob, str) or is_classes(prob) or (may_nest and table.column(prob).is_nested)
@@ -198,17 +187,33 @@ def check(  # type: ignore[misc]
             _refuse_for_classes(sample_weight, positive, curve, chosen)
             from howsure.engines.classes import classes_from_table
 
-            read = {"normalise": normalise, "scale": scale, "missing": missing}
-            held = classes_from_table(table, prob, true, where, groups, classes, by, **read)
-            return _check_classes(held, bins, level, generator, where, by)
-        more = {"weight": sample_weight, "by": by, "groups": groups, "scale": scale, "missing": missing}
-        with table_items(table, prob, true, positive, where, groups_apart=True, **more) as rows:
-            return rows.analysed(lambda found: _check_rows(found, bins, level, generator, curve, width, progress))
+            held = classes_from_table(table, prob, true, where, groups, classes, by, normalise=normalise, **read)
+            return _check_classes(held, how, where, by)
+        with table_items(table, prob, true, positive, where, groups_apart=True, **roles, **read) as rows:
+            return rows.analysed(lambda found: _check_rows(found, how))
 
 
-def _check_sources(
-    table: Any, true: str | None, positive: Any, where: str | None, given: dict[str, Any], how: tuple[Any, ...]
-) -> SourceCalibrations:
+class _How(NamedTuple):
+    """How rows are analysed."""
+
+    bins: int | str | None
+    level: float
+    rng: np.random.Generator
+    curve: str | None
+    progress: Progress | None
+
+    @property
+    def width(self) -> int | None:
+        """The number of bins of equal width, where these are asked for."""
+        return int(self.bins[6:]) if isinstance(self.bins, str) and self.bins.startswith("width:") else None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """As `analyse` takes it."""
+        return {"bins": self.bins, "confidence_level": self.level, "rng": self.rng}
+
+
+def _check_sources(table: Any, how: _How, *named: Any, **given: Any) -> SourceCalibrations:
     """A log whose confidences have several sources: each apart."""
     from howsure.calibration.by_source import SourceCalibrations
 
@@ -216,10 +221,9 @@ def _check_sources(
         raise InputError(f"{table.name} holds no confidences, only right or wrong: there is nothing to check.")
     made, notes = {}, table.notes
     for source in table.log.sources:
-        rows = table_items(table, source, true, positive, where, **given)
-        found = rows.analysed(lambda read: _check_rows(read, *how))
+        found = table_items(table, source, *named, **given).analysed(lambda read: _check_rows(read, how))
         made[source] = replace(found, notes=tuple(n for n in found.notes if n not in notes), source=source)
-    return SourceCalibrations(made, how[1], notes, table.name)
+    return SourceCalibrations(made, how.level, notes, table.name)
 
 
 def _engine(given: Engine | str | None) -> Engine:
@@ -237,18 +241,26 @@ def _refuse_for_classes(sample_weight: Any, positive: Any, curve: str | None, en
         raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
 
 
-def _arrays(
-    y_true: Any, y_prob: NDArray[Any], positive: Any, sample_weight: Any, by: Any, groups: Any
+def arrays_given(
+    y_true: Any, y_prob: NDArray[Any], positive: Any, **more: Any
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-    """Arrays of one length, and what to say of how they are read."""
+    """Arrays of one length, those that were given, and what to say of how they are read."""
     y, of_labels = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
     q, of_numbers = _written.texts_as_numbers(y_prob, "y_prob")
     given = {"y_true": y, "y_prob": q}
-    for name, value in (("sample_weight", sample_weight), ("by", by), ("groups", groups)):
+    for name, value in more.items():
         if value is not None:
             given[name] = _validate.one_dimensional(value, name, numbers=name == "sample_weight")
     _validate.same_length(**given)
     return given, (*of_labels, *of_numbers)
+
+
+def array_items(given: dict[str, NDArray[Any]], **reading: Any) -> ItemRows:
+    """The rows of such arrays; `reading` is their scale, what becomes of missing values, and notes."""
+    from howsure.engines.items import items_from_arrays
+
+    more: dict[str, Any] = {"by": given.get("by"), "groups": given.get("groups"), "weight": given.get("sample_weight")}
+    return items_from_arrays(y=given["y_true"], probs={"y_prob": given["y_prob"]}, **more, **reading)
 
 
 def _sketched(
@@ -264,26 +276,18 @@ def _sketched(
     return sketched_arrays(y, q, weight, scale, width)
 
 
-def _check_rows(
-    rows: ItemRows,
-    bins: int | str | None,
-    level: float,
-    rng: np.random.Generator,
-    curve: str | None,
-    width: int | None,
-    progress: Progress | None,
-) -> Calibration:
+def _check_rows(rows: ItemRows, how: _How) -> Calibration:
     """Rows of a table, or arrays with groups or slices."""
     from howsure.engines.scored import ScoredItems
 
-    scored, items = ScoredItems(rows, ("",), width), rows.items
-    found = None if items.by is None else scored.slices(None if width else bins, level, progress)
-    sketch = scored.sketch() if found is None or width else found.whole
+    scored, items = ScoredItems(rows, ("",), how.width), rows.items
+    found = None if items.by is None else scored.slices(None if how.width else how.bins, how.level, how.progress)
+    sketch = scored.sketch() if found is None or how.width else found.whole
     rows.check_positive(sketch.n_positive)
     if sketch.n == 0:
         raise InputError("there are no rows to check" + (": `where=` kept none." if rows.where else "."))
-    clusters = None if items.groups is None else scored.clusters(0, filing(sketch, bins, level))
-    whole = _calibration(sketch, bins, level, rng, curve, rows.name, clusters)
+    clusters = None if items.groups is None else scored.clusters(0, filing(sketch, how.bins, how.level))
+    whole = _calibration(sketch, how, rows.name, clusters)
     if items.from_file:
         from howsure.engines.columns import tells_right
 
@@ -302,59 +306,47 @@ def _all_below(sketch: Sketch, scale: str | None) -> tuple[str, ...]:
 
 
 def _calibration(
-    sketch: Sketch,
-    bins: int | str | None,
-    level: float,
-    rng: np.random.Generator,
-    curve: str | None,
-    source: str,
-    clusters: Any = None,
-    notes: tuple[str, ...] = (),
+    sketch: Sketch, how: _How, source: str, clusters: Any = None, notes: tuple[str, ...] = ()
 ) -> Calibration:
     """A sketch and, with groups, the rows by group, analysed."""
     if sketch.n == 0:
         raise InputError("there are no rows to check.")
     smooth = None
-    if curve is not None:
+    if how.curve is not None:
         from howsure.calibration.curves.smooth import smooth_curve
 
-        smooth = smooth_curve(sketch, curve, level)
-    whole = analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=clusters, source=source)
-    if notes:
-        whole = replace(whole, notes=(*notes, *whole.notes))
-    if smooth is None:
-        return whole
-    return replace(whole, curve=smooth, notes=(*whole.notes, *([] if clusters is None else [NO_BAND])))
+        smooth = smooth_curve(sketch, how.curve, how.level)
+    whole = analyse(sketch, clusters=clusters, source=source, **how.given)
+    no_band = [] if smooth is None or clusters is None else [NO_BAND]
+    return replace(whole, curve=smooth, notes=(*notes, *whole.notes, *no_band))
 
 
 def error_like(
-    kind: str,
-    source: Any,
-    *,
-    prob: str | None = None,
-    true: str | None = None,
-    positive: Any = None,
-    where: str | None = None,
-    scale: str | None = None,
-    logits: bool = False,
-    missing: str = "drop",
+    kind: str, source: Any, *, scale: str | None = None, logits: bool = False, **reading: Any
 ) -> CopiedError:
-    """The calibration error of a table as others compute it, to compare with published numbers: "hle"."""
+    """The calibration error of a table as others compute it, to compare with published numbers: "hle".
+
+    `reading` is as of `held_pairs`.
+    """
     from howsure.calibration.estimation.copied import copied_error
 
     if kind != "hle":
         raise InputError(f"`like=` knows hle; got {kind!r}.")
     if str(source) == "-":
         raise InputError("`like=` reads the rows again: give a file, not standard input.")
-    how = {"scale": _validate.scale(scale, logits=logits), "missing": missing}
-    y, q, _ = held_pairs(source, prob, true, positive, where, **how)
+    y, q, _ = held_pairs(source, scale=_validate.scale(scale, logits=logits), **reading)
     return copied_error(y.astype(np.float64), q)
 
 
 def held_pairs(
-    source: Any, prob: str | None, true: str | None, positive: Any, where: str | None, **how: Any
-) -> tuple[NDArray[np.uint8], NDArray[np.float64], str]:
-    """All labels and probabilities of a table in memory, and the table's name."""
+    source: Any,
+    prob: str | None = None,
+    true: str | None = None,
+    positive: Any = None,
+    where: str | None = None,
+    **how: Any,
+) -> tuple[NDArray[np.uint8], Floats, str]:
+    """All labels and probabilities of a table in memory, and the table's name; `how` is their scale, and what is missing."""
     from howsure.engines.items import open_table
 
     with (
@@ -369,12 +361,7 @@ def held_pairs(
 
 
 def table_items(
-    table: Any,
-    prob: str | None,
-    true: str | None,
-    positive: Any,
-    where: str | None,
-    **more: Any,
+    table: Any, prob: str | None, true: str | None, positive: Any, where: str | None, **more: Any
 ) -> ItemRows:
     """One model's probabilities in a table; `more` are the other roles, the scale and what becomes of missing values."""
     from howsure.engines.columns import pair_columns
@@ -384,14 +371,7 @@ def table_items(
     return items_from_table(table, true=label, probs=[q], positive=positive, where=where, **more)
 
 
-def _check_classes(
-    rows: ClassRows | None,
-    bins: int | str | None,
-    level: float,
-    rng: np.random.Generator,
-    where: str | None,
-    by: str | None,
-) -> MulticlassCalibration:
+def _check_classes(rows: ClassRows | None, how: _How, where: str | None, by: str | None) -> MulticlassCalibration:
     from howsure.calibration.multiclass import analyse_classes
 
     if rows is None:
@@ -403,18 +383,9 @@ def _check_classes(
         groups = as_appearing(rows.groups)
         if groups.max() < 1:
             raise InputError("all rows are in one group; intervals need two groups at least.")
-    return analyse_classes(
-        rows.y,
-        rows.probs,
-        rows.classes,
-        groups=groups,
-        bins=bins,
-        confidence_level=level,
-        rng=rng,
-        source=rows.source,
-        by=None if rows.by is None else (by or "by", np.array(rows.by, dtype=object)),
-        notes=rows.notes,
-    )
+    compared = None if rows.by is None else (by or "by", np.array(rows.by, dtype=object))
+    about: dict[str, Any] = {"groups": groups, "by": compared, "source": rows.source, "notes": rows.notes}
+    return analyse_classes(rows.y, rows.probs, rows.classes, **about, **how.given)
 
 
 def shipped_example() -> Any:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure.corpora.tweet_tokens import labelled_by_emoticons
 from howsure.engines.coded import read_texts
@@ -17,7 +16,7 @@ from howsure.engines.tables import Table
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import ClassifierCheck
-from howsure.kernels.cells import Ints
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.classifiers import ClassifierTraining, TextClassifier, fit_classifier
 from howsure.processes import Progress
 from howsure.verbs.applying import Applied, added, check_out
@@ -185,7 +184,7 @@ def apply_classifier(
     with Table(source) as table:
         column = table.column(text_column(table, text))
 
-        def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
+        def add(read: list[Any], first: int | None) -> Sequence[Floats]:
             nonlocal unknown, sums, n
             texts = read[0].to_pylist()
             q = used.posterior(texts).marginals()

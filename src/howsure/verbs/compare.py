@@ -13,7 +13,7 @@ from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.engines.columns import pair_columns
 from howsure.engines.engine import Engine, engine_of
 from howsure.engines.items import ItemRows, items_from_arrays, items_from_table, open_table
-from howsure.engines.joined import Join, joined_tables
+from howsure.engines.joined import Join, join_key, joined_tables
 from howsure.engines.logs.table import Log
 from howsure.engines.scored import ScoredItems
 from howsure.errors import InputError
@@ -145,12 +145,17 @@ def compare(  # type: ignore[misc]
     for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
         if value is not None:
             raise InputError(f"`{name}=` is about labels: name the systems' columns with `pred='a,b'`.")
-    reading: dict[str, Any] = {"groups": groups, "by": by, "scale": scale}
+    reading: dict[str, Any] = {"groups": groups, "by": by, "scale": scale, "missing": missing}
+    names = _validate.listed(prob)
     if y_probs is not None:
-        rows, models = _from_arrays(y_true, y_probs, positive, reading | {"missing": missing}), tuple(y_probs)
+        rows, models = _from_arrays(y_true, y_probs, positive, reading), tuple(y_probs)
+    elif not isinstance(y_true, list | tuple) or len(y_true) == 1:
+        table = y_true[0] if isinstance(y_true, list | tuple) else y_true
+        rows = _from_table(table, chosen, names, true, positive=positive, where=where, **reading)
+        models = rows.items.probs
     else:
-        names = _validate.listed(prob)
-        rows, models = _from_tables(y_true, names, true, key, positive, where, missing, chosen, **reading)
+        join = Join(join_key(key, where, "model", prob=names), next(iter(names), None), true, positive, **reading)
+        rows, models = joined_tables(list(y_true), join, chosen)
 
     def analysis(found: ItemRows) -> Comparison:
         scored = ScoredItems(found, models)
@@ -186,38 +191,16 @@ def _from_arrays(y_true: Any, y_probs: Mapping[str, Any], positive: Any, reading
     return items_from_arrays(y=y, probs=probs, notes=notes, **(reading | extra))
 
 
-def _from_tables(
-    sources: Any,
-    names: list[str],
-    true: str | None,
-    key: str | None,
-    positive: Any,
-    where: str | None,
-    missing: str,
-    engine: Engine,
-    **reading: Any,
-) -> tuple[ItemRows, tuple[str, ...]]:
-    tables = list(sources) if isinstance(sources, list | tuple) else [sources]
-    if len(tables) == 1:
-        if len(names) < 2:
-            raise InputError("name the models' columns with `prob='a,b'` (or give a file per model, and `key=`).")
-        table = open_table(tables[0], engine)
-        try:
-            names = [table.column(p).name for p in names]
-            if len(set(names)) < len(names):
-                raise InputError("each `prob=` column may be named once.")
-            found = [pair_columns(table, name, true) for name in names]
-            label, probs = found[0][0], [q for _, q in found]
-            given: dict[str, Any] = {"positive": positive, "where": where, "missing": missing}
-            return items_from_table(table, true=label, probs=probs, **given, **reading), tuple(names)
-        except BaseException:
-            table.close()
-            raise
-    if key is None:
-        raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
-    if where is not None:
-        raise InputError("`where=` works on one file; filter the files first.")
-    if len(names) > 1:
-        raise InputError("with a file per model, `prob=` names the one column that each of them has.")
-    join = Join(key, names[0] if names else None, true, positive, missing=missing, **reading)
-    return joined_tables(tables, join, engine)
+def _from_table(source: Any, engine: Engine, names: list[str], true: str | None, **reading: Any) -> ItemRows:
+    if len(names) < 2:
+        raise InputError("name the models' columns with `prob='a,b'` (or give a file per model, and `key=`).")
+    table = open_table(source, engine)
+    try:
+        names = [table.column(p).name for p in names]
+        if len(set(names)) < len(names):
+            raise InputError("each `prob=` column may be named once.")
+        found = [pair_columns(table, name, true) for name in names]
+        return items_from_table(table, true=found[0][0], probs=[q for _, q in found], **reading)
+    except BaseException:
+        table.close()
+        raise

@@ -10,8 +10,8 @@ import numpy as np
 from howsure import _validate, _written
 from howsure.calibration.comparing.result import Comparison, Scored, compared
 from howsure.engines.engine import Engine
-from howsure.engines.items import is_spark_frame, open_table
-from howsure.engines.joined import Join, LabelJoin, joined_labels, joined_logs
+from howsure.engines.items import is_spark_frame, label_texts, open_table
+from howsure.engines.joined import Join, LabelJoin, join_key, joined_labels, joined_logs
 from howsure.engines.labelled import (
     LabelledItems,
     LabelSequences,
@@ -68,7 +68,13 @@ def compare_labels(
     tables = list(y_true) if y_preds is None and isinstance(y_true, list | tuple) else [y_true]
     if len(tables) > 1:
         columns = {"groups": groups, "sentence": sentence, "true": true}
-        return _of_files(tables, key, where, pred, prob, columns, wanted, scale=scale, engine=engine)
+        on = join_key(key, where, "system", pred=pred, prob=prob)
+        join = LabelJoin(on, pred=next(iter(pred), None), prob=next(iter(prob), None), **columns)
+        with joined_labels(tables, join, engine) as (path, systems, sure):
+            one: dict[str, Any] = {role: name and role for role, name in columns.items()} | {"true": "gold"}
+            one |= {"pred": systems, "prob": sure, "scale": scale, "engine": engine}
+            made = compare_labels(str(path), None, None, wanted, **one)
+        return replace(made, source=", ".join(systems))
     if key is not None:
         raise InputError("`key=` joins a table per system; columns of one table need none.")
     if y_preds is not None:
@@ -89,37 +95,13 @@ def compare_labels(
         return _compared(LabelledItems(rows), in_order, wanted)
 
 
-def _of_files(
-    tables: list[Any],
-    key: str | None,
-    where: str | None,
-    preds: list[str],
-    probs: list[str],
-    columns: dict[str, Any],
-    wanted: Wanted,
-    **reading: Any,
-) -> Contest:
-    """A table per system, joined on a key."""
-    if key is None:
-        raise InputError("files are compared item by item: name the column that identifies an item with `key=`.")
-    if where is not None:
-        raise InputError("`where=` works on one file; filter the files first.")
-    for option, names in (("pred", preds), ("prob", probs)):
-        if len(names) > 1:
-            raise InputError(f"with a file per system, `{option}=` names the one column that each of them has.")
-    join = LabelJoin(key, pred=next(iter(preds), None), prob=next(iter(probs), None), **columns)
-    with joined_labels(tables, join, reading["engine"]) as (path, systems, sure):
-        one: dict[str, Any] = {role: name and role for role, name in columns.items()} | {"true": "gold"}
-        made = compare_labels(str(path), None, None, wanted, pred=systems, prob=sure, **one, **reading)
-    return replace(made, source=", ".join(systems))
-
-
 def compare_logs(logs: list[Any], join: Join, where: Any, missing: str, engine: Engine, wanted: Wanted) -> Contest:
     """The contest of models that have a log each: who is right more often, and whose confidence is better."""
     paired = joined_logs(logs, join, where, missing, engine)
     rows = paired.rows
     field = replace(_field(rows, "accuracy", None)[0], item=paired.item)
-    made = _contest(field, paired.judged, paired.notes, paired.left_out, ", ".join(rows.preds), wanted)
+    about = {"notes": paired.notes, "left_out": paired.left_out}
+    made = _contest(field, paired.judged, wanted, ", ".join(rows.preds), **about)
     if paired.by is None:
         return made
     codes, names = paired.by
@@ -138,23 +120,18 @@ def _compared(rows: LabelledItems, in_order: bool, wanted: Wanted) -> Contest:
     if in_order:
         held = rows.in_order(tags=wanted.metric == "span-f1")
         field, notes = _field(held, wanted.metric, wanted.positive)
-        return _contest(field, held.scored(label), (*rows.notes, *notes), held.left_out, rows.name, wanted)
+        about = {"notes": (*rows.notes, *notes), "left_out": held.left_out}
+        return _contest(field, held.scored(label), wanted, rows.name, **about)
     field, notes = _counted_field(rows, wanted.metric, wanted.positive)
     judged, scored = rows.scored(label) or (nullcontext(), None)
     with judged:
         if scored is not None:
             scored.sketches()  # bad probabilities are found before the long work
-        return _contest(field, scored, (*rows.notes, *notes), rows.left_out, rows.name, wanted)
+        about = {"notes": (*rows.notes, *notes), "left_out": rows.counted.left_out}
+        return _contest(field, scored, wanted, rows.name, **about)
 
 
-def _contest(
-    field: Field,
-    scored: Scored | None,
-    notes: tuple[str, ...],
-    left_out: tuple[tuple[str, int], ...],
-    source: str,
-    wanted: Wanted,
-) -> Contest:
+def _contest(field: Field, scored: Scored | None, wanted: Wanted, source: str, **about: Any) -> Contest:
     level, rng = wanted.level, wanted.rng
     scores, found = system_scores(field, level), duels(field, wanted.samples, rng, level, wanted.progress)
     calibration = None
@@ -166,8 +143,8 @@ def _contest(
         calibration = Comparison(scored.models, calibrations, pairs, level, n_groups, source=source)
     groups = None if field.groups is None else int(field.groups.max()) + 1
     positive = None if wanted.positive is None else str(wanted.positive)
-    about = wanted.planned, calibration, notes, left_out, source, ranks_of(field, level)
-    return Contest(wanted.metric, scores, found, field.n, groups, level, positive, *about)
+    about |= {"planned": wanted.planned, "calibration": calibration, "source": source, "ranks": ranks_of(field, level)}
+    return Contest(wanted.metric, scores, found, field.n, groups, level, positive, **about)
 
 
 def _metric(metric: str | None, positive: Any) -> str:
@@ -190,43 +167,42 @@ def _enough(preds: list[str], probs: list[str] | None) -> None:
 
 
 def _field(rows: LabelSequences, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
-    names, preds = tuple(rows.preds), tuple(rows.preds.values())
-    right = tuple((p == rows.gold).astype(np.int64) for p in preds)
-    if metric == "span-f1":
-        if rows.new_sentence is None or rows.clusters is None:
-            raise InputError("spans need sentences: name their column with `sentence=` (or documents with `groups=`).")
-        scheme, clusters, new = TagSet.of(rows.labels), rows.clusters, rows.new_sentence
-        truth = spans_of(rows.gold, scheme, new)
-        said = [spans_of(p, scheme, new) for p in preds]
-
-        def units_of_spans(which: tuple[int, ...]) -> Units:
-            return span_units(truth, tuple(said[i] for i in which), len(scheme.types), clusters)
-
-        notes = span_notes({"gold": truth} | dict(zip(names, said, strict=True)))
-        return Field(names, units_of_spans, right, clusters, metric, None), notes
-    number = _positive(rows.labels, positive)
+    if metric != "span-f1":
+        notes = _notes(rows.labels, rows.gold, rows.preds)
+        return _label_field(rows, metric, _positive(rows.labels, positive)), notes
+    if rows.new_sentence is None or rows.clusters is None:
+        raise InputError("spans need sentences: name their column with `sentence=` (or documents with `groups=`).")
+    scheme, clusters, new = TagSet.of(rows.labels), rows.clusters, rows.new_sentence
+    truth = spans_of(rows.gold, scheme, new)
+    said = {name: spans_of(p, scheme, new) for name, p in rows.preds.items()}
+    each = list(said.values())
 
     def units(which: tuple[int, ...]) -> Units:
-        return label_units(rows.gold, tuple(preds[i] for i in which), len(rows.labels), rows.groups)
+        return span_units(truth, tuple(each[i] for i in which), len(scheme.types), clusters)
 
-    return Field(names, units, right, rows.groups, metric, number), _notes(rows.labels, rows.gold, rows.preds)
+    right = tuple((p == rows.gold).astype(np.int64) for p in rows.preds.values())
+    return Field(tuple(said), units, right, clusters, metric, None), span_notes({"gold": truth} | said)
+
+
+def _label_field(rows: LabelSequences, metric: str, positive: int | None, count: Ints | None = None) -> Field:
+    each = tuple(rows.preds.values())
+
+    def units(which: tuple[int, ...]) -> Units:
+        return label_units(rows.gold, tuple(each[i] for i in which), len(rows.labels), rows.groups, count)
+
+    right = tuple((p == rows.gold).astype(np.int64) for p in each)
+    return Field(tuple(rows.preds), units, right, rows.groups, metric, positive, count)
 
 
 def _counted_field(rows: LabelledItems, metric: str, positive: Any) -> tuple[Field, tuple[str, ...]]:
     """The same from distinct rows with their counts: of all rows, or of each group."""
-    number = _positive(rows.labels, positive)
-    groups = None
-    codes, count = rows.codes, rows.count
-    notes = _notes(rows.labels, codes["gold"], {name: codes[key] for name, key in rows.preds.items()})
+    groups, (codes, count, labels, _) = None, rows.counted
+    number = _positive(labels, positive)
+    notes = _notes(labels, codes["gold"], {name: codes[key] for name, key in rows.preds.items()})
     if rows.groups is not None:
         groups, codes, count = rows.group_counts()
-    gold, preds = codes["gold"], [codes[key] for key in rows.preds.values()]
-    right = tuple((p == gold).astype(np.int64) for p in preds)
-
-    def units(which: tuple[int, ...]) -> Units:
-        return label_units(gold, tuple(preds[i] for i in which), len(rows.labels), groups, count)
-
-    return Field(tuple(rows.preds), units, right, groups, metric, number, count), notes
+    preds = {name: codes[key] for name, key in rows.preds.items()}
+    return _label_field(LabelSequences(labels, codes["gold"], preds, groups), metric, number, count), notes
 
 
 def _positive(labels: tuple[str, ...], positive: Any) -> int | None:
@@ -240,11 +216,7 @@ def _positive(labels: tuple[str, ...], positive: Any) -> int | None:
 
 def _label(value: Any) -> str:
     """A label as the columns spell it."""
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, float | np.floating) and value == int(value):
-        return str(int(value))
-    return str(value)
+    return str(label_texts(np.array([value]))[0])
 
 
 def _notes(labels: tuple[str, ...], gold: Ints, preds: dict[str, Ints]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from howsure.errors import InputError
 from howsure.evaluation.coreference import CoreferenceScores, coreference_scores
 from howsure.evaluation.model_checks import CorefCheck, SampledPairs
 from howsure.files import write_whole
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.coreference.attributes import KINDS, Attributes, attributes
 from howsure.models.coreference.others import SystemScores, read_system
 from howsure.models.coreference.ranker import CorefModel, fit_coref, gold_clusters, tuned
@@ -78,7 +78,7 @@ class Resolved:
     document: Document
     mentions: tuple[Mention, ...]
     posterior: AntecedentPosterior
-    clusters: NDArray[np.int64]
+    clusters: Ints
     samples: NDArray[np.int32] | None = None
 
     def __repr__(self) -> str:
@@ -124,8 +124,8 @@ class Resolved:
         return made
 
 
-def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tuple[list[Document], list[InputError]]:
-    """Documents from a path, a split's name, a document or a sequence of them; with `gold`, those with mentions.
+def documents_of(source: Any, *, parse: bool = False) -> tuple[list[Document], list[InputError]]:
+    """Documents from a path, a split's name, a document or a sequence of them.
 
     With `parse`, those that bring no parse get the English model's, on their own words and sentences.
     """
@@ -135,8 +135,6 @@ def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tup
         documents, errors = [source] if isinstance(source, Document) else list(source), []
     if not documents:
         raise InputError("there are no documents.")
-    if gold and not any(d.mentions for d in documents):
-        raise InputError(f"none of the {len(documents)} documents has mentions: gold entities are needed.")
     if parse and any(d.heads is None for d in documents):
         from howsure.english.annotating import reparsed
         from howsure.english.shipped import model
@@ -144,6 +142,17 @@ def documents_of(source: Any, *, gold: bool = False, parse: bool = False) -> tup
         made = reparsed(model(), [d for d in documents if d.heads is None])
         documents = [next(made) if d.heads is None else d for d in documents]
     return documents, errors
+
+
+def _gold_documents(source: Any, *, parse: bool = False) -> tuple[list[Document], int]:
+    """Documents with gold mentions, and how many others there are; one that cannot be read is an error."""
+    documents, errors = documents_of(source)
+    known = [d for d in documents if d.mentions]
+    if not known:
+        raise InputError(f"none of the {len(documents)} documents has mentions: gold entities are needed.")
+    if errors:
+        raise errors[0]
+    return documents_of(known, parse=parse)[0], len(documents) - len(known)
 
 
 def train_coref(
@@ -172,21 +181,16 @@ def train_coref(
         Train with error costs; usual, and bad for calibration.
     without : names of feature templates to leave out.
     """
-    documents, errors = documents_of(source, gold=True)
-    held = None if dev is None else documents_of(dev, gold=True)
-    errors = [*errors, *(held[1] if held else [])]
-    if errors:
-        raise errors[0]
-    documents = [d for d in documents if d.mentions]
+    documents, _ = _gold_documents(source)
+    held = None if dev is None else _gold_documents(dev)[0]
     model = fit_coref(
         documents, mentions=mentions, costs=costs, epochs=epochs, without=without, rng=rng, progress=progress
     )
     n_mentions = sum(len(d.mentions or ()) for d in documents)
     if held is None:
         return CorefTraining(model, len(documents), n_mentions)
-    known = [d for d in held[0] if d.mentions]
-    model = tuned(model, known, objective)
-    scores = scores_of(resolve(model, known), model)
+    model = tuned(model, held, objective)
+    scores = scores_of(resolve(model, held), model)
     return CorefTraining(model, len(documents), n_mentions, scores, model.temperature, objective)
 
 
@@ -310,7 +314,7 @@ class _Pairs:
 
     y: NDArray[np.bool_]
     q: Floats
-    group: NDArray[np.int64] | None
+    group: Ints | None
     by: NDArray[np.str_] | None
 
     def only(self, chosen: NDArray[np.bool_]) -> _Pairs:
@@ -345,13 +349,8 @@ def check_coref(
     used = _resolver(model)
     if by is not None and by not in BY:
         raise InputError(f"pairs are compared by {' or '.join(BY)}; got {by!r}.")
-    given, errors = documents_of(documents, gold=True, parse=parse)
-    if errors:
-        raise errors[0]
-    with_mentions = [d for d in given if d.mentions]
-    notes = []
-    if len(with_mentions) < len(given):
-        notes.append(f"{len(given) - len(with_mentions):,} documents without gold mentions were left out.")
+    with_mentions, others = _gold_documents(documents, parse=parse)
+    notes = [f"{others:,} documents without gold mentions were left out."] if others else []
     found = [used.candidates(d, mentions) for d in with_mentions]
     if len(with_mentions) == 1:
         notes.append("One document: intervals treat its mentions as independent, and are too narrow.")
@@ -363,17 +362,20 @@ def check_coref(
     known = [attributes(d, m) for d, m in zip(with_mentions, found, strict=True)]
     slices = None if by is None else [_pair_slices(a, by) for a in known]
     table = _all_pairs([p.pairs() for p in posteriors], gold, slices)
-    options = {"confidence_level": confidence_level, "rng": None}
     could = table.q >= LEAST_SHOWN
     links = None
     if table.group is not None and len(np.unique(table.group[could])) > 1:
-        links = replace(_calibration(table.only(could), **options), by=by)
-    whole = _calibration(table if links is None else replace(table, by=None), **options)
+        links = replace(_calibration(table.only(could), confidence_level), by=by)
+    whole = _calibration(table if links is None else replace(table, by=None), confidence_level)
     if links is None:
         whole = replace(whole, by=by)
     untempered = None
     if used.temperature != 1.0:
-        untempered = _calibration(_all_pairs([p.pairs() for p in raw], gold, None), **options)
+        untempered = _calibration(_all_pairs([p.pairs() for p in raw], gold, None), confidence_level)
+
+    def drawn(n: int) -> list[Any]:
+        return [p.samples(n, rng) for p in posteriors]
+
     resolved = [Resolved(d, m, p, used.clusters(p)) for d, m, p in zip(with_mentions, found, posteriors, strict=True)]
     return CorefCheck(
         links=links,
@@ -381,10 +383,10 @@ def check_coref(
         gold_links=int(table.y.sum()),
         missed=int(table.y[~could].sum()),
         missed_expected=float(table.q[~could].sum()),
-        entities=_entities(known, posteriors, gold, options),
-        new=_calibration(_newness(posteriors, gold), **options),
+        entities=_entities(known, posteriors, gold, confidence_level),
+        new=_calibration(_newness(posteriors, gold), confidence_level),
         scores=scores_of(resolved, used, confidence_level=confidence_level),
-        sampling=_sampling(table, whole, posteriors, sample_sizes, rng, options),
+        sampling=_sampling(table, whole, drawn, sample_sizes, confidence_level),
         temperature=used.temperature,
         untempered=untempered,
         n_documents=len(with_mentions),
@@ -404,7 +406,7 @@ def _pair_slices(a: Any, by: str) -> NDArray[np.str_]:
     return np.char.add(np.char.add(kind[i], " to "), kind[j])
 
 
-def _all_pairs(squares: Sequence[Floats], gold: Sequence[NDArray[np.int64]], slices: Any) -> _Pairs:
+def _all_pairs(squares: Sequence[Floats], gold: Sequence[Ints], slices: Any) -> _Pairs:
     y, q, group = [], [], []
     for d, (square, e) in enumerate(zip(squares, gold, strict=True)):
         i, j = np.tril_indices(len(e), -1)
@@ -415,17 +417,14 @@ def _all_pairs(squares: Sequence[Floats], gold: Sequence[NDArray[np.int64]], sli
     return _Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(group), by)
 
 
-def _calibration(table: _Pairs, **options: Any) -> Calibration:
-    made = check(table.y, table.q, groups=table.group, by=table.by, **options)
+def _calibration(table: _Pairs, level: float) -> Calibration:
+    made = check(table.y, table.q, groups=table.group, by=table.by, confidence_level=level, rng=None)
     assert isinstance(made, Calibration)
     return made
 
 
 def _entities(
-    known: Sequence[Attributes],
-    posteriors: Sequence[AntecedentPosterior],
-    gold: Sequence[NDArray[np.int64]],
-    options: dict[str, Any],
+    known: Sequence[Attributes], posteriors: Sequence[AntecedentPosterior], gold: Sequence[Ints], level: float
 ) -> Calibration | None:
     """Calibration of "does this mention mean someone of that name?", over names and the mentions that are not that name.
 
@@ -446,10 +445,10 @@ def _entities(
             group.append(np.full(len(asked), d) if len(known) > 1 else asked)
     if not q or len(np.unique(np.concatenate(group))) < 2:
         return None
-    return _calibration(_Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(group), None), **options)
+    return _calibration(_Pairs(np.concatenate(y), np.concatenate(q), np.concatenate(group), None), level)
 
 
-def _newness(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[np.int64]]) -> _Pairs:
+def _newness(posteriors: Sequence[AntecedentPosterior], gold: Sequence[Ints]) -> _Pairs:
     """Of each mention, whether it is its entity's first."""
     first = np.concatenate([np.isin(np.arange(len(e)), np.unique(e, return_index=True)[1]) for e in gold])
     q = np.clip(np.concatenate([p.new for p in posteriors]), 0.0, 1.0)
@@ -458,21 +457,16 @@ def _newness(posteriors: Sequence[AntecedentPosterior], gold: Sequence[NDArray[n
 
 
 def _sampling(
-    table: _Pairs,
-    exact: Calibration,
-    posteriors: Sequence[AntecedentPosterior],
-    sample_sizes: Sequence[int],
-    rng: np.random.Generator | int | None,
-    options: dict[str, Any],
+    table: _Pairs, exact: Calibration, drawn: Callable[[int], Iterable[Any]], sizes: Sequence[int], level: float
 ) -> tuple[SampledPairs, ...]:
-    """The exact answers, and those of n samples each."""
+    """The exact answers, and those of n samples each: `drawn(n)` are those of every document."""
     from howsure.kernels.coreference.antecedents_compiled import pair_frequencies
 
     rows = [SampledPairs(None, exact.error, exact.brier.value or 0.0, 0.0, 0.0)]
-    for n in sample_sizes:
-        seen = [pair_frequencies(p.samples(n, rng)) for p in posteriors]
+    for n in sizes:
+        seen = [pair_frequencies(samples) for samples in drawn(n)]
         q = np.concatenate([s[np.tril_indices(len(s), -1)] for s in seen])
-        made, off = _calibration(replace(table, q=q, by=None), **options), q - table.q
+        made, off = _calibration(replace(table, q=q, by=None), level), q - table.q
         furthest, rms = float(np.abs(off).max()), float(np.sqrt(np.mean(off**2)))
         rows.append(SampledPairs(n, made.error, made.brier.value or 0.0, furthest, rms))
     return tuple(rows)

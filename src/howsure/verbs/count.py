@@ -11,12 +11,12 @@ from howsure import _validate
 from howsure.counting.analysis import Layout, counts_of, regression_of
 from howsure.counting.result import Counts
 from howsure.counting.tally import Cell, Tally, tally_of
-from howsure.engines.columns import PROB_NAMES, guessed_column, label_column
-from howsure.engines.counted import KeyedLabels, TallyWork, counted_items, inclusion_probabilities, keyed_labels
+from howsure.engines.columns import PROB_NAMES, guessed_column, label_column, number_sql, value_sql
+from howsure.engines.counted import KeyedLabels, TallyWork, day_sql, inclusion_probabilities, keyed_labels
 from howsure.engines.engine import Engine, engine_of
-from howsure.engines.items import ItemRows, is_table, open_table
+from howsure.engines.items import ItemRows, is_table, items_from_table, open_table
 from howsure.engines.slices import in_order
-from howsure.engines.tables import Table
+from howsure.engines.tables import Table, quoted
 from howsure.errors import InputError
 from howsure.events.timeline import all_periods, check_period, period_name
 from howsure.kernels.cells import Floats, Ints
@@ -264,11 +264,7 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
     check_period(asked.every)
     if asked.labels is not None and asked.key is None:
         raise InputError("labels in a file of their own need `key=`: the column that identifies an item in both.")
-    column = (
-        table.column(asked.prob)
-        if asked.prob
-        else guessed_column(table, PROB_NAMES, "probability", "`prob=`", skip={asked.true, asked.key})
-    )
+    column = guessed_column(table, PROB_NAMES, "probability", "`prob=`", {asked.true, asked.key}, given=asked.prob)
     keyed, true, inclusion, design = None, None, None, None
     notes: tuple[str, ...] = ()
     if asked.design is not None and not isinstance(asked.design, str):
@@ -301,11 +297,15 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
         if found.name not in by:
             by.append(found.name)
         terms.append((found.name, f"by{by.index(found.name)}", found.is_number and found.type != "BOOLEAN"))
-    as_asked = {name: getattr(asked, name) for name in ("date", "every", "groups", "key", "where", "scale")}
-    positive = asked.positive if keyed is None else None
-    made: dict[str, Any] = {"positive": positive, "by": by, "inclusion": inclusion, "every_column": every_column}
-    rows = counted_items(table, column, true, **as_asked, **made)
-    roles = (*(["day"] if asked.date else []), *(f"by{i}" for i in range(len(by))))
+    sql = {} if asked.date is None else {"day": day_sql(table.column(asked.date), asked.every)}
+    sql |= {f"by{i}": value_sql(name) for i, name in enumerate(by)}
+    roles = tuple(sql)
+    sql |= {} if inclusion is None else {"inclusion": number_sql(table.column(inclusion).name)}
+    sql |= {} if asked.key is None else {"key": value_sql(table.column(asked.key).name)}
+    sql |= {f"whole{i}": quoted(c.name) for i, c in enumerate(table.columns if every_column else ())}
+    given: dict[str, Any] = {"groups": asked.groups, "where": asked.where, "scale": asked.scale, "more": sql}
+    given |= {"positive": asked.positive if keyed is None else None}
+    rows = items_from_table(table, true=true, probs=[column], **given)
     return Opened(rows, roles, keyed, true is not None, inclusion, design, notes, tuple(terms))
 
 

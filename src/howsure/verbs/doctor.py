@@ -231,7 +231,14 @@ def doctor(*, thorough: bool = False) -> Diagnosis:
     data = os.environ.get("HOWSURE_DATA") or None
     corpora = tuple(name for name in CORPORA if data is not None and Path(data, name).is_dir())
     troubles = _thorough(base, extras) if thorough else ()
-    around = _machine(), _folders(), data, corpora
+    temporary = tempfile.gettempdir()
+    room = memory_size(), temporary, shutil.disk_usage(temporary).free
+    machine = Machine(platform.python_version(), platform.platform(terse=True), cores(), *room)
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    kernels = Path(named) if named else Path(__file__).parents[1] / "kernels"
+    folders = [_folder("parses", user_cache("parses"), "*"), _folder("script of pages", user_cache("pages"), "*")]
+    folders.append(_folder("compiled kernels", kernels, "**/*.nb[ic]"))
+    around = machine, tuple(folders), data, corpora
     return Diagnosis(__version__, base, extras, _english_trouble(), *around, troubles, thorough)
 
 
@@ -314,20 +321,6 @@ def _thorough(base: tuple[Package, ...], extras: tuple[Extra, ...]) -> tuple[str
         except Exception as error:
             troubles.append(f"the English model does not load ({type(error).__name__}: {error})")
     return tuple(troubles)
-
-
-def _machine() -> Machine:
-    temporary = tempfile.gettempdir()
-    free = shutil.disk_usage(temporary).free
-    return Machine(platform.python_version(), platform.platform(terse=True), cores(), memory_size(), temporary, free)
-
-
-def _folders() -> tuple[Folder, ...]:
-    made = [_folder("parses", user_cache("parses"), "*"), _folder("script of pages", user_cache("pages"), "*")]
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(__file__).parents[1] / "kernels"
-    made.append(_folder("compiled kernels", Path(named) if named else beside, "**/*.nb[ic]"))
-    return tuple(made)
 
 
 def _folder(what: str, path: Path, pattern: str) -> Folder:

@@ -144,7 +144,7 @@ def table_items(source: Any, key: str | None, text: str | None, show: Sequence[s
     with Table(source) as table:
         body = text_column(table, text)
         there = {c.name.lower(): c.name for c in table.columns}
-        named = table.column(key).name if key else guessed_column(table, ITEM_NAMES, "key", "`key=`", skip={body}).name
+        named = guessed_column(table, ITEM_NAMES, "key", "`key=`", {body}, given=key).name
         shown = [table.column(s).name for s in show]
         drawn = [there.get("stratum"), there.get("inclusion")]
         columns = [named, body, *drawn, *shown]

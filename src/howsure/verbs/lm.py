@@ -230,13 +230,13 @@ def _hypotheses(source: Any, text: str | None, channel: Any, keys: Any) -> tuple
     more = tuple(c for c in (channel, keys) if c is not None)
     with Table(source) as table:
         rows = read_texts(table, text, None, labelled=False, more=more)
-    scores = None
+    scores: list[float] = []
     for given in () if channel is None else rows.more[channel]:
         try:
-            scores = [*(scores or []), float(str(given))]
+            scores.append(float(str(given)))
         except ValueError:
             raise InputError(f"column `{channel}` must hold log probabilities; got {given!r}.") from None
-    return rows.texts, scores, None if keys is None else [str(k) for k in rows.more[keys]]
+    return rows.texts, scores or None, None if keys is None else [str(k) for k in rows.more[keys]]
 
 
 def study(

@@ -17,6 +17,7 @@ from howsure.calibration.result import Calibration, Slice
 from howsure.calibration.sketch import SketchBuilder
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import BANDS, LanguageCalibration
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
 from howsure.models.ngrams.vocabulary import BOS
 from howsure.verbs.check import check as check_rows
@@ -71,12 +72,7 @@ def check_language(
 
 
 def _all_words(
-    model: LanguageModel,
-    ids: NDArray[np.int32],
-    places: NDArray[np.int64],
-    group: NDArray[np.int64],
-    bands: NDArray[Any],
-    level: float,
+    model: LanguageModel, ids: NDArray[np.int32], places: Ints, group: Ints, bands: NDArray[Any], level: float
 ) -> Calibration:
     """Every word an event at every place, streamed to a sketch a band, and once more to file events by sentence."""
     can = np.ones(len(bands), bool)
@@ -85,7 +81,7 @@ def _all_words(
         can[0] = False
     members = {b: np.flatnonzero(can & (bands == b)) for b in range(len(BANDS)) if (can & (bands == b)).any()}
 
-    def stream() -> Iterator[tuple[int, int, NDArray[np.uint8], NDArray[np.float64]]]:
+    def stream() -> Iterator[tuple[int, int, NDArray[np.uint8], Floats]]:
         for place in places.tolist():
             probs = np.minimum(model.distribution(_history(model, ids, place)), 1.0)
             true = np.zeros(len(probs), np.uint8)

@@ -1,7 +1,7 @@
 """`howsure parser`: train a parser, check the calibration of its posterior over trees, apply it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,10 +23,10 @@ from howsure.models.parsers.parser import Parser, ParserTraining, Source, fitted
 from howsure.models.parsers.pcfg import Pcfg, train_pcfg
 from howsure.posteriors.trees import TreePosterior
 from howsure.processes import Progress
-from howsure.verbs.applying import Applied
+from howsure.verbs.applying import Applied, kept
 from howsure.verbs.load import model_of
 from howsure.verbs.predictive import see_arcs, see_spans
-from howsure.verbs.tagger import analysed, write_parquet
+from howsure.verbs.tagger import analysed
 
 LEAST = 1e-3  # arcs and spans less probable than this are not asked about
 FEWEST = 20  # labels with fewer gold arcs or spans are not judged by themselves
@@ -101,10 +101,10 @@ class _Evidence:
         y, q = np.atleast_1d(right).astype(np.uint8), np.minimum(np.atleast_1d(p).astype(np.float64), 1.0)
         self.asked[name].append((y, q, sentence))
 
-    def score(self, log_p: float, n: int, sentence: int, **counted: tuple[float, float]) -> None:
+    def score(self, log_p: float, n: int, sentence: int, counted: Mapping[str, tuple[float, float]]) -> None:
         """The log probability of a gold tree of n words, and counts."""
         for name, (top, bottom) in counted.items():
-            self.counts[name.replace("_", " ")].append((top, bottom, sentence))
+            self.counts[name].append((top, bottom, sentence))
         if np.isfinite(log_p):
             self.log_loss, self.words = self.log_loss - log_p, self.words + n
         else:
@@ -129,8 +129,8 @@ def _see_arcs(seen: _Evidence, p: Any, s: int, heads: Any, labels: Any) -> None:
     seen.ask("whole tree", right.all(), np.exp(min(found.log_prob, 0.0)), s)
     for c, each in enumerate(p.labelled_marginals().sum(axis=0).T):
         seen.ask(p.labels[c], labels == c, each, s)
-    counted = {"UAS": (right.sum(), p.n), "LAS": (both.sum(), p.n), "whole_trees": (right.all(), 1)}
-    seen.score(p.log_probability(heads, labels), p.n, s, **counted)
+    trees = {"UAS": (right.sum(), p.n), "LAS": (both.sum(), p.n), "whole trees": (right.all(), 1)}
+    seen.score(p.log_probability(heads, labels), p.n, s, trees)
 
 
 def _see_spans(seen: _Evidence, p: Any, s: int, spans: Any) -> None:
@@ -149,13 +149,8 @@ def _see_spans(seen: _Evidence, p: Any, s: int, spans: Any) -> None:
         seen.ask(f"span, P ≥ {LEAST:g}", y, q[i, j, c], s)
         seen.ask(name, y, q[i, j, c], s)
     hit, n, m = sum((gold & made).values()), len(spans), len(best.spans)
-    counted = {
-        "F1": (2 * hit, n + m),
-        "precision": (hit, m),
-        "recall": (hit, n),
-        "whole_trees": (best.spans == spans, 1),
-    }
-    seen.score(p.log_probability(spans), p.n, s, **counted)
+    found = {"F1": (2 * hit, n + m), "precision": (hit, m), "recall": (hit, n), "whole trees": (best.spans == spans, 1)}
+    seen.score(p.log_probability(spans), p.n, s, found)
 
 
 def check_parser(
@@ -265,14 +260,12 @@ def apply_parser(
                     rows.append(about | row)
             tags = tuple(t or "X" for t in trees[0][1].tags)
             lines.append(BracketedTree(tuple(words), tags, trees[0][1].spans).text())
-    table = pa.Table.from_pylist(rows)
-    if out is not None and Path(out).suffix.lower() == ".parquet":
-        write_parquet(table, str(out))
-    elif out is not None:
-        written = lines if isinstance(parser, Pcfg) else _conllu_lines(source, rows)
-        write_whole(str(out), "".join(f"{line}\n" for line in written).encode())
-    what, columns = "spans" if isinstance(parser, Pcfg) else "words", tuple(table.column_names)
-    return Applied(len(rows), columns, what, None if out is None else str(out), table if out is None else None)
+    table, what = pa.Table.from_pylist(rows), "spans" if isinstance(parser, Pcfg) else "words"
+    if out is None or Path(out).suffix.lower() == ".parquet":
+        return kept(table, table.column_names, what, out)
+    written = lines if isinstance(parser, Pcfg) else _conllu_lines(source, rows)
+    write_whole(str(out), "".join(f"{line}\n" for line in written).encode())
+    return Applied(len(rows), tuple(table.column_names), what, str(out))
 
 
 def _arc_rows(p: TreePosterior, words: Sequence[str], best: int, samples: int, rng: Any) -> Iterator[dict[str, Any]]:

@@ -21,27 +21,7 @@ MODES = ("best", "kbest", "samples", "exact")
 LISTED = (16, 256, 4_096)  # outcomes of a stage that are listed to have them all
 ALL = 1.0 - 1e-12
 TAG_COLUMNS = ("xpos", "upos", "tag")
-UNIVERSAL = frozenset(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    ]
-)
+UNIVERSAL = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"  # tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +161,7 @@ def _document(given: Any) -> Document:
 def _with_tags(d: Document, tags: Sequence[str]) -> Document:
     """Tags of one kind only: another kind that the document brings would not be what the tagger says."""
     kept = {k: v for k, v in d.columns.items() if k not in TAG_COLUMNS}
-    return d.with_(columns=kept | {"upos" if set(tags) <= UNIVERSAL else "xpos": tuple(tags)})
+    return d.with_(columns=kept | {"upos" if set(tags) <= set(UNIVERSAL.split()) else "xpos": tuple(tags)})
 
 
 def _with_trees(labels: Sequence[str], d: Document, trees: Sequence[Any]) -> Document:

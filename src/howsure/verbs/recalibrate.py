@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure import _validate, _written
+from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.recalibration.choosing import contest
 from howsure.calibration.recalibration.methods import candidates, from_dict, read_saved
 from howsure.calibration.recalibration.platt import Identity
 from howsure.calibration.recalibration.recalibrator import Recalibrator
 from howsure.calibration.recalibration.result import Recalibration
-from howsure.engines.columns import class_columns, is_classes, pair_columns
+from howsure.engines.columns import class_columns, is_classes
 from howsure.engines.engine import Engine, engine_of
-from howsure.engines.items import is_table, items_from_arrays, items_from_table, open_table
+from howsure.engines.items import is_table, open_table
 from howsure.engines.tables import as_numpy
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats, Ints
 from howsure.verbs.applying import Applied, added, check_out
+from howsure.verbs.check import array_items, arrays_given, table_items
 
 N_FOLDS = 5
 FEWEST_ROWS = 10
@@ -97,7 +99,13 @@ def recalibrate(
     n_classes = 2 if p.ndim == 1 else p.shape[1]
     tried = candidates(method, n_classes)
     n_groups = None if group_numbers is None else len(np.unique(group_numbers))
-    _check_enough(y, n_groups, where)
+    if len(y) < FEWEST_ROWS:
+        kept = " (`where=` kept these)" if where else ""
+        raise InputError(f"recalibration needs {FEWEST_ROWS} rows at least; got {len(y)}{kept}.")
+    if n_groups is not None and n_groups < 2:
+        raise InputError("all rows are in one group; recalibration needs two groups at least.")
+    if (y == y[0]).all():
+        raise InputError(f"all {len(y):,} labels are {y[0]}: there is nothing to learn from.")
     if p.ndim == 2 and n_classes == 2:
         p = p[:, 1]
     n_folds = min(N_FOLDS, n_groups or N_FOLDS)
@@ -164,7 +172,7 @@ def apply_recalibrator(
             raise InputError("`name=` is for one column; columns named by a glob become <column>_recalibrated.")
         names = [name] if name is not None else [f"{c.name}_recalibrated" for c in columns]
 
-        def add(read: list[Any], first: int | None) -> Sequence[NDArray[np.float64]]:
+        def add(read: list[Any], first: int | None) -> Sequence[Floats]:
             origin = Origin(prob=wanted, first=first or 0, from_file=True, numbered=first is not None)
             if not is_wide:
                 q = _validate.probabilities(as_numpy(read[0]), origin, scale=scale)
@@ -177,26 +185,18 @@ def apply_recalibrator(
 
 
 # Labels, probabilities, groups, notes, names of classes, and what the saved recalibrator is to know of columns.
-Data = tuple[
-    NDArray[np.int64], NDArray[np.float64], NDArray[Any] | None, tuple[str, ...], tuple[str, ...] | None, dict[str, Any]
-]
+Data = tuple[Ints, Floats, NDArray[Any] | None, tuple[str, ...], tuple[str, ...] | None, dict[str, Any]]
 
 
 def _array_data(y_true: Any, y_prob: Any, positive: Any, groups: Any, scale: str | None, missing: str) -> Data:
-    p, of_numbers = _written.texts_as_numbers(_validate.array(y_prob, "y_prob"), "y_prob")
-    y, of_labels = _written.words_as_labels(_validate.positives(y_true, positive), "y_true")
-    given = {"y_true": y, "y_prob": p}
-    if groups is not None:
-        given["groups"] = _validate.one_dimensional(groups, "groups", numbers=False)
-    _validate.same_length(**given)
+    given, notes = arrays_given(y_true, _validate.array(y_prob, "y_prob"), positive, groups=groups)
+    y, p = given["y_true"], given["y_prob"]
     if p.ndim == 2:
         if scale not in (None, "probability"):
             raise InputError("`scale` is for two classes, shape (n,); give probabilities of more.")
         labels = _validate.class_labels(y, p.shape[1], Origin())
         return labels, _validate.class_probabilities(p, Origin()), given.get("groups"), (), None, {}
-    notes = (*of_labels, *of_numbers)
-    more: dict[str, Any] = {"groups": given.get("groups"), "scale": scale, "missing": missing, "notes": notes}
-    with items_from_arrays(y=y, probs={"y_prob": p}, **more) as rows:
+    with array_items(given, scale=scale, missing=missing, notes=notes) as rows:
         found, notes = rows.analysed(lambda read: (read.collected(), read.notes))
     assert found is not None
     return found.ys[0].astype(np.int64), found.qs[0], found.groups, notes, None, {}
@@ -223,23 +223,12 @@ def _table_data(
                 raise nothing
             named = {"prob": prob if isinstance(prob, str) else ",".join(prob)}
             return held.y, held.probs, held.groups, held.notes, held.classes, named
-        label, q = pair_columns(table, prob, true)
-        with items_from_table(table, true=label, probs=[q], positive=positive, where=where, **reading) as rows:
+        with table_items(table, prob, true, positive, where, **reading) as rows:
             found, read = rows.analysed(lambda read: (read.collected(), read))
             if found is None:
                 raise nothing
             y = found.ys[0].astype(np.int64)
             rows.check_positive(int(y.sum()))
             scale = read.items.scale_of(0)
-            columns = {"prob": q.name} | ({} if scale in (None, "probability") else {"scale": scale})
+            columns = {"prob": rows.items.probs[0]} | ({} if scale in (None, "probability") else {"scale": scale})
             return y, found.qs[0], found.groups, read.notes, None, columns
-
-
-def _check_enough(y: NDArray[np.int64], n_groups: int | None, where: str | None) -> None:
-    if len(y) < FEWEST_ROWS:
-        kept = " (`where=` kept these)" if where else ""
-        raise InputError(f"recalibration needs {FEWEST_ROWS} rows at least; got {len(y)}{kept}.")
-    if n_groups is not None and n_groups < 2:
-        raise InputError("all rows are in one group; recalibration needs two groups at least.")
-    if (y == y[0]).all():
-        raise InputError(f"all {len(y):,} labels are {y[0]}: there is nothing to learn from.")

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -76,20 +75,19 @@ def reproduce(
     folder = make_folder(str(out))
     work = Work(tell, folder / "models")
     fresh = again or not found.kept or settings["rng"] is None
-    kept = None if fresh else _kept(folder / f"{name}.json", settings)
+    kept = None if fresh else _kept(folder, name)
+    kept = kept if kept is not None and kept.settings == settings else None
     made = kept or replace(found.run(settings, generator, work), version=__version__)
     return replace(made, cached=kept is not None, files=_written(made, folder, kept is not None))
 
 
-def _kept(path: Path, settings: dict[str, Any]) -> Reproduction | None:
-    """The result in the file, if it is this version's and of these settings; anything unreadable is no result."""
+def _kept(folder: Path, name: str) -> Reproduction | None:
+    """This version's result in the folder; anything unreadable is no result."""
     try:
-        kept = json.loads(path.read_text())
-        if kept["version"] != __version__ or kept["settings"] != settings:
-            return None
-        return Reproduction.from_dict(kept)
+        found = Reproduction.from_dict(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    return found if found.version == __version__ and found.name == name else None
 
 
 def _written(r: Reproduction, folder: Path, cached: bool) -> tuple[str, ...]:
@@ -109,29 +107,17 @@ def _written(r: Reproduction, folder: Path, cached: bool) -> tuple[str, ...]:
 
 def kept_results(folder: str | Path) -> list[Reproduction]:
     """This version's results in a folder, in the order of the sources; what cannot be read is left out."""
-    made = []
-    for name in EXPERIMENTS:
-        try:
-            kept = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-            result = Reproduction.from_dict(kept)
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if result.version == __version__ and result.name == name:
-            made.append(result)
-    return made
+    return [result for name in EXPERIMENTS if (result := _kept(Path(folder), name)) is not None]
 
 
 def left_out(results: list[Reproduction]) -> list[str]:
     """The experiments that are not among the results, and why."""
-    done = {r.name for r in results}
-    said = []
-    for e in EXPERIMENTS.values():
-        if e.name not in done:
-            lacking = e.missing()
-            said.append(
-                f"{e.name}: {e.title}{'' if e.title.endswith('?') else '.'} {'Not run yet.' if lacking is None else lacking}"
-            )
-    return said
+    absent = EXPERIMENTS.keys() - {r.name for r in results}
+    return [
+        f"{e.name}: {e.title}{'' if e.title.endswith('?') else '.'} {e.missing() or 'Not run yet.'}"
+        for e in EXPERIMENTS.values()
+        if e.name in absent
+    ]
 
 
 def reproduction_index(folder: str | Path) -> tuple[str, ...]:

@@ -97,6 +97,7 @@ def score(  # type: ignore[misc]
     level = _validate.fraction(confidence_level, "confidence_level")
     weight = _validate.not_negative(beta, "beta")
     chosen = engine_of(engine)
+    roles = {"item": item, "model": model, "by": by}
     if value is pred is true is y_pred is None:
         y_true = _answers(y_true)
     if value is not None or (isinstance(y_true, Log) and pred is None and true is None):
@@ -106,15 +107,8 @@ def score(  # type: ignore[misc]
         for name, given_label in labels.items():
             if given_label is not None:
                 raise InputError(f"answers are scored by their value: leave `{name}=` out.")
-        return _of_answers(
-            y_true,
-            {"value": value, "item": item, "model": model, "by": by, "groups": groups},
-            where,
-            level,
-            half_width,
-            chosen,
-        )
-    for name, given_role in (("item", item), ("model", model), ("by", by)):
+        return _of_answers(y_true, {"value": value, "groups": groups, **roles}, where, level, half_width, chosen)
+    for name, given_role in roles.items():
         if given_role is not None:
             raise InputError(f"`{name}=` is about answers of models: say what scores them with `value=`.")
     if y_pred is not None:
@@ -174,14 +168,14 @@ def _scored(rows: LabelledItems, spans: bool, beta: float, level: float) -> Scor
         both = [
             score_spans(held.gold, said, held.labels, held.new_sentence, held.clusters, level, beta) for said in every
         ]
-        left_out = held.left_out
+        labels, left_out = held.labels, held.left_out
     else:
-        columns = [c for c in rows.codes if c != "gold"]
+        codes, count, labels, left_out = rows.counted
         both = [
-            score_cells(rows.codes["gold"], rows.codes[c], rows.count, rows.labels, rows.spreading(c), level, beta)
-            for c in columns
+            score_cells(codes["gold"], said, count, labels, rows.spreading(c), level, beta)
+            for c, said in codes.items()
+            if c != "gold"
         ]
-        left_out = rows.left_out
     ceiling = both[1] if both[1:] else None
-    notes = (*rows.notes, *both[0].notes, *_written.spelt_alike(rows.labels))
+    notes = (*rows.notes, *both[0].notes, *_written.spelt_alike(labels))
     return replace(both[0], ceiling=ceiling, left_out=left_out, source=rows.name, notes=notes)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.engines.coded import codes_of, date_codes, n_rows, text_codes
+from howsure.engines.coded import Coded, codes_of, date_codes, n_rows, text_codes
 from howsure.engines.items import is_table
 from howsure.engines.tables import Table
 from howsure.engines.writing import KINDS, ending, write_folds, write_parts
 from howsure.errors import InputError
 from howsure.evaluation import splits
 from howsure.evaluation.splits import Split
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats
 
 PARTS = "train=8,dev=1,test=1"
 
@@ -93,7 +93,7 @@ def split(
         return made
 
 
-Codes = dict[str, tuple[Ints, list[str]]]
+Codes = dict[str, Coded]
 
 
 def _shares(parts: Mapping[str, float] | str | None, folds: int | None) -> tuple[tuple[str, ...], Floats]:
@@ -151,10 +151,9 @@ def _array_codes(n: int, **given: Any) -> Codes:
 
 
 def _table_codes(table: Table, groups: str | None, date: str | None, stratify: str | None) -> tuple[int, Codes]:
-    made: Codes = {}
-    for name, column in (("groups", groups), ("stratify", stratify), ("date", date)):
-        if column is not None:
-            made[name] = (date_codes if name == "date" else text_codes)(table, table.column(column))
+    named = {name: column for name, column in (("groups", groups), ("stratify", stratify)) if column is not None}
+    made = {name: text_codes(table, table.column(column)) for name, column in named.items()}
+    made |= {} if date is None else {"date": date_codes(table, table.column(date))}
     n = len(next(iter(made.values()))[0]) if made else n_rows(table)
     if not n:
         raise InputError(f"{table.name} has no rows.")
@@ -191,27 +190,24 @@ def _made(
     else:
         found = splits.split_rows(len(at), share, np.random.default_rng(seed), here.get("stratify"))
     part[at] = found
-    empty = [name for i, name in enumerate(names) if not (part == i).any()]
+    held = [part == i for i in range(len(names))]
+    empty = [name for name, rows in zip(names, held, strict=True) if not rows.any()]
     if empty:
         raise InputError(
             f"the part {empty[0]!r} would be empty: all groups in its dates have a larger share of another part. "
             "Ask for fewer parts, or give it more weight."
         )
-    n_groups, dates, counts = None, None, None
+    n_groups, dates, counts, labels = None, None, None, list[str]()
     if "groups" in codes:
-        n_groups = tuple(len(np.unique(codes["groups"][0][part == i])) for i in range(len(names)))
+        n_groups = tuple(len(np.unique(codes["groups"][0][rows])) for rows in held)
     if "date" in codes:
         values, shown = codes["date"]
-        dates = tuple((shown[values[part == i].min()], shown[values[part == i].max()]) for i in range(len(names)))
+        dates = tuple((shown[values[rows].min()], shown[values[rows].max()]) for rows in held)
     if "stratify" in codes:
-        k = len(codes["stratify"][1])
-        inside = part >= 0
-        counted = np.bincount(part[inside] * k + codes["stratify"][0][inside], minlength=len(names) * k)
-        counts = counted.reshape(len(names), k)
-    labels = tuple(codes["stratify"][1]) if "stratify" in codes else ()
-    return Split(
-        names, part, tuple(share.tolist()), n_groups, dates, labels, counts, left_out, folds is not None, source
-    )
+        values, labels = codes["stratify"]
+        counts = np.array([np.bincount(values[rows], minlength=len(labels)) for rows in held])
+    found_in = n_groups, dates, tuple(labels), counts, left_out
+    return Split(names, part, tuple(share.tolist()), *found_in, folds is not None, source)
 
 
 def written_files(rows: Any, table: Table, made: Split, out: str | Path) -> list[Path]:

@@ -21,7 +21,7 @@ from howsure.evaluation.cross_validation import CrossValidation
 from howsure.evaluation.model_checks import TaggerCheck
 from howsure.evaluation.predictive import PredictiveStatistic
 from howsure.evaluation.scores.metrics import share_of_groups
-from howsure.files import write_whole
+from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.features import tag_lexicon
 from howsure.models.taggers.hmm import Hmm, HmmCounts
@@ -30,7 +30,7 @@ from howsure.models.taggers.temperature import FittedTemperature
 from howsure.models.taggers.temperature import fit_temperature as fitted_temperature
 from howsure.posteriors.chain import ChainPosterior, accuracy, top_pairs
 from howsure.processes import Progress
-from howsure.verbs.applying import Applied
+from howsure.verbs.applying import Applied, kept
 from howsure.verbs.load import model_of
 
 Source = str | Path | Sequence[str | Path] | Sequence[Document]
@@ -150,12 +150,12 @@ def cv_tagger(
     sentence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     part = split(len(starts) - 1, folds=folds, groups=[str(g) for g in of_sentence], rng=rng).part
 
-    def taken(rows: NDArray[Any]) -> tuple[list[str], NDArray[np.int64], list[str]]:
+    def taken(rows: NDArray[Any]) -> tuple[list[str], Ints, list[str]]:
         sizes = np.bincount(np.unique(sentence[rows], return_inverse=True)[1])
         chosen = rows.tolist()
         return [words[i] for i in chosen], np.concatenate([[0], np.cumsum(sizes)]), [tags[i] for i in chosen]
 
-    def trained(train: NDArray[Any], test: NDArray[Any]) -> tuple[list[str], NDArray[np.float64], list[str]]:
+    def trained(train: NDArray[Any], test: NDArray[Any]) -> tuple[list[str], Floats, list[str]]:
         seen, ends, given = taken(train)
         fits = _fits(method, (seen, ends, given), how)
         posterior = next(iter(fits))[2].posterior(*taken(test)[:2])
@@ -201,7 +201,7 @@ def _fits(
         yield "l2", value, trainer.fit(l2=value, progress=said, **training)
 
 
-def tagged(source: Source, column: str | None) -> tuple[list[str], NDArray[np.int64], list[str], NDArray[np.int64]]:
+def tagged(source: Source, column: str | None) -> tuple[list[str], Ints, list[str], Ints]:
     """Words, starts of sentences, tags, and each sentence's document, of files or documents."""
     documents = _documents(source, column, need_tags=True)
     words, starts, of_document = sentences_of(documents)
@@ -290,14 +290,12 @@ def check_tagger(
     )
 
 
-def pair_slices(
-    posterior: ChainPosterior, codes: NDArray[np.int64], group: NDArray[np.int64], most: int, level: float
-) -> tuple[Slice, ...]:
+def pair_slices(posterior: ChainPosterior, codes: Ints, group: Ints, most: int, level: float) -> tuple[Slice, ...]:
     """Calibration of the commonest pairs of consecutive tags."""
     top = top_pairs(posterior, codes, most)
     if not top:
         return ()
-    found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    found: list[tuple[Ints, Floats]] = []
     posterior.pairs(top, lambda tokens, q: found.append((tokens, q.copy())))
     at, q = (np.concatenate(part) for part in zip(*found, strict=True))
     made = []
@@ -308,9 +306,7 @@ def pair_slices(
     return worst_first(analysed(made, level))
 
 
-def analysed(
-    rows: list[tuple[str, NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]], level: float
-) -> list[Slice]:
+def analysed(rows: list[tuple[str, NDArray[np.uint8], Floats, Ints]], level: float) -> list[Slice]:
     """Calibration of named rows (labels, probabilities, groups) each, p-values adjusted for their number."""
     found = []
     for name, y, q, group in rows:
@@ -369,19 +365,4 @@ def apply_tagger(
         drawn = posterior.samples(samples, rng)
         made |= {f"sample_{k + 1}": tag_column(drawn[k]) for k in range(samples)}
     made |= {f"p_{t}": pa.array(np.ascontiguousarray(q[:, i])) for i, t in enumerate(tagger.tags)}
-    table = pa.table(given | made)
-    if out is not None:
-        write_parquet(table, str(out))
-    return Applied(
-        table.num_rows, tuple(made), "tokens", None if out is None else str(out), table if out is None else None
-    )
-
-
-def write_parquet(table: Any, path: str) -> None:
-    """To a Parquet file, whole or not at all."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer)
-    write_whole(path, buffer.getvalue().to_pybytes())
+    return kept(pa.table(given | made), made, "tokens", out)

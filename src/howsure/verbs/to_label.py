@@ -100,10 +100,8 @@ def to_label(
             key_notes(tally, opened.keyed, str(source))
             of_place = strata_of_places(tally)
             plan = _plan(tally, of_place, asked, opened, wanted_n, np.random.default_rng(seed))
-            known = None if opened.keyed is None else opened.keyed.keys
-            where_from = rows.items, opened.roles, date or "", of_place, plan.wanted, known, opened.labelled
             names = [c.name for c in table.columns]
-            drawn = rows.rows.fold(DrawWork(*where_from, seed, len(names), plan.groups))
+            drawn = rows.rows.fold(DrawWork(work, of_place, plan.wanted, seed, len(names), plan.groups))
     import pyarrow as pa
 
     if not len(drawn.stratum):

@@ -173,9 +173,10 @@ def _lm_eval(record: dict[str, Any], place: Place, scale: Scale) -> Iterator[Ans
     made.more = {"doc_id": record.get("doc_id")} | (doc if isinstance(doc, dict) else {})
     metrics = record.get("metrics") or RIGHT_KEYS
     made.value = next((v for k in metrics if (v := _value(record.get(k))) is not None), None)
-    if all(_is_likelihood(a) for a in said) and len(said) > 1:
-        _choose(made, [_number(a) for a in said], record)
-    elif not _is_likelihood(said[0]):
+    likelihood = [x for a in said if (x := _likelihood(a)) is not None]
+    if len(likelihood) == len(said) > 1:
+        _choose(made, likelihood, record)
+    elif _likelihood(said[0]) is None:
         samples = [_text(s) for s in _flat(record.get("resps") or said)]
         made.answer = _text(_flat(said)[0])
         if made.value is None:
@@ -215,27 +216,17 @@ def _choose(made: Answer, likelihood: list[float], record: dict[str, Any]) -> No
         made.value = float(int(target) == chosen)
 
 
-def _is_likelihood(answer: Any) -> bool:
-    """[ll, greedy], [[ll, greedy]] or ll."""
+def _likelihood(answer: Any) -> float | None:
+    """Of [ll, greedy], [[ll, greedy]] or ll; None of anything else."""
     while isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
-    if isinstance(answer, list):
-        return len(answer) == 2 and str(answer[1]).lower() in ("true", "false", "x", "0", "1") and _is_number(answer[0])
-    return isinstance(answer, int | float)
-
-
-def _is_number(value: Any) -> bool:
     try:
-        float(value)
+        if isinstance(answer, list):
+            number, greedy = answer
+            return float(number) if str(greedy).lower() in ("true", "false", "x", "0", "1") else None
     except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _number(answer: Any) -> float:
-    while isinstance(answer, list):
-        answer = answer[0]
-    return float(answer)
+        return None
+    return float(answer) if isinstance(answer, int | float) else None
 
 
 def _flat(values: Any) -> list[Any]:

@@ -35,6 +35,9 @@ class Place:
     about: dict[str, Any]
 
 
+Found = tuple[Place, dict[str, Any] | Skipped]
+
+
 def log_files(pattern: str, kind: str | None) -> tuple[list[tuple[str, str]], int]:
     """The files of a path, a folder (with those inside it) or a glob, each with its format; and how many others there are."""
     if kind is not None and kind not in FORMATS:
@@ -106,7 +109,7 @@ def _is_response(record: Any) -> bool:
     return named or (isinstance(record.get("choices"), list) and "usage" in record)
 
 
-def records(path: str, kind: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+def records(path: str, kind: str) -> Iterator[Found]:
     """Each record of a file with its place; what is not a record is given as a `Skipped`."""
     try:
         if _is_zip(path):
@@ -127,7 +130,7 @@ def _opened(path: str) -> IO[bytes]:
     return gzip.open(path, "rb") if packed else open(path, "rb")  # type: ignore[return-value]
 
 
-def _lines(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+def _lines(path: str) -> Iterator[Found]:
     about: dict[str, Any] = {}
     with _opened(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -159,7 +162,7 @@ def _is_document(path: str) -> bool:
             return True
 
 
-def _document(path: str, array: tuple[str, ...]) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+def _document(path: str, array: tuple[str, ...]) -> Iterator[Found]:
     about: dict[str, Any] = {}
     with _opened(path) as raw:
         stream, number = _Stream(raw), 0
@@ -233,7 +236,7 @@ class _Stream:
         self._at += 1
 
 
-def _zipped(path: str) -> Iterator[tuple[Place, dict[str, Any] | Skipped]]:
+def _zipped(path: str) -> Iterator[Found]:
     with open(path, "rb") as raw, open(path, "rb") as listed:
         heads = [e for e in _entries(listed) if e[0] in ("header.json", "_journal/start.json")]
         about = json.loads(_unpacked(raw, max(heads)[1:])) if heads else {}  # the header, where there are both

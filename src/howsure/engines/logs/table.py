@@ -15,6 +15,9 @@ from howsure.errors import InputError
 BATCH = 10_000
 MOST_FIELDS = 100  # of the questions
 SPILL = 100 * 10**6  # bytes that the table may take in memory while it is made
+# Columns by kind, and those of them that are an answer's fields
+TEXTS, WHOLES = ("task", "model", "run", "item", "answer", "expected"), ("sample", "tokens", "same", "others", "row")
+OWN = ("task", "model", "run", "sample", "tokens", "value", "correct")
 # Columns besides an answer's fields
 OTHERS = ("correct", "bare", "same", "others", "row", "question", "key", "samples")
 SAMENESS = ("normalised", "exact")
@@ -188,18 +191,22 @@ class _Parts:
     """Rows that wait for their batch to be full; each batch becomes a file."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._rows, self.n = folder, list[tuple[Answer, dict[str, str | None]]](), 0
+        self._folder, self._rows, self.n = folder, list[dict[str, Any]](), 0
         self.fields: dict[str, str] = {}  # of the questions, by their names in lower case
         self.paths: list[Path] = []
 
     def add(self, made: Answer) -> None:
-        more: dict[str, str | None] = {}
+        row: dict[str, Any] = {name: getattr(made, name) for name in OWN}
+        row |= {"row": self.n, "item": str(self.n) if made.item is None else made.item, **made.confidences}
+        row |= {"answer": clipped(made.answer), "expected": clipped(made.expected)}
+        row["same"], row["others"] = made.agreeing or (None, None)
         for key, value in made.more.items():
             if isinstance(value, str | int | float) and key:
                 name = self.fields.get(key.lower()) or self._named(key)
                 if name:
-                    more[name] = clipped(str(value))
-        self._rows.append((made, more))
+                    row[name] = clipped(str(value))
+        self._rows.append(row)
+        self.n += 1
         if len(self._rows) >= BATCH:
             self.flush()
 
@@ -220,26 +227,11 @@ class _Parts:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        rows = [a for a, _ in self._rows]
-        text, number, whole = pa.string(), pa.float64(), pa.int64()
-        columns = {name: pa.array([getattr(a, name) for a in rows], text) for name in ("task", "model", "run")}
-        columns["item"] = pa.array(
-            [a.item if a.item is not None else str(self.n + i) for i, a in enumerate(rows)], text
-        )
-        columns |= {n: pa.array([getattr(a, n) for a in rows], whole) for n in ("sample", "tokens")}
-        columns |= {n: pa.array([getattr(a, n) for a in rows], number) for n in ("value", "correct")}
-        for name in ("answer", "expected"):
-            columns[name] = pa.array([clipped(getattr(a, name)) for a in rows], text)
-        for name in ("bare", *SOURCES):
-            columns[name] = pa.array([a.confidences.get(name) for a in rows], number)
-        columns["same"] = pa.array([a.agreeing and a.agreeing[0] for a in rows], whole)
-        columns["others"] = pa.array([a.agreeing and a.agreeing[1] for a in rows], whole)
-        columns["row"] = pa.array(range(self.n, self.n + len(rows)), whole)
-        for name in dict.fromkeys(n for _, more in self._rows for n in more):
-            columns[name] = pa.array([more.get(name) for _, more in self._rows], text)
+        kinds = dict.fromkeys(TEXTS, pa.string()) | dict.fromkeys(WHOLES, pa.int64())
+        kinds |= dict.fromkeys(("value", "correct", "bare", *SOURCES), pa.float64())
+        kinds |= {name: pa.string() for row in self._rows for name in row if name not in kinds}
         self.paths.append(self._folder / f"part-{len(self.paths)}.parquet")
-        pq.write_table(pa.table(columns), self.paths[-1])
-        self.n += len(rows)
+        pq.write_table(pa.Table.from_pylist(self._rows, pa.schema(kinds.items())), self.paths[-1])
         self._rows = []
 
 
@@ -265,20 +257,14 @@ class _Finish:
             self._connection = connection
             self._say_what_was_read(others, n_files)
             top = self._top(top)
-            repeated = self._repeats()
-            inner = (
-                self._samples()
-                if repeated
-                else f"(SELECT * REPLACE (coalesce(sample, 1) AS sample), 1 AS samples FROM {self._sql})"
-            )
-            has_agreement = repeated or self._one("SELECT count(others) FROM {}") > 0
+            repeated = self._row(f"SELECT count(*) > count(DISTINCT hash(model, run, task, item)) FROM {self._sql}")[0]
+            inner = f"(SELECT * REPLACE (coalesce(sample, 1) AS sample), 1 AS samples FROM {self._sql})"
+            inner = self._samples() if repeated else inner
+            has_agreement = repeated or self._row(f"SELECT count(others) FROM {self._sql}")[0] > 0
             shrunk = self._shrunk(inner) if has_agreement else "NULL"
             stated = f"coalesce(stated, CASE WHEN bare <= {top} THEN bare / {top} END)"
             made = {s: quoted(s) for s in SOURCES} | {"stated": stated, "agreement": shrunk}
-            counts = self._connection.execute(
-                f"SELECT {', '.join(f'count({e})' for e in made.values())} FROM {inner}"
-            ).fetchone()
-            assert counts is not None
+            counts = self._row(f"SELECT {', '.join(f'count({e})' for e in made.values())} FROM {inner}")
             sources = {s: int(n) for s, n in zip(SOURCES, counts, strict=True) if n}
             one, several = self._tally.is_one_task, len(self._tally.of_files) > 1
             question = "item" if one else "task || '/' || item"
@@ -300,45 +286,36 @@ class _Finish:
         pa.default_memory_pool().release_unused()  # before the table is read
         return LogTable(path, sources, repeated, tuple(self._notes), tuple(self._of_confidence))
 
-    def _one(self, sql: str) -> Any:
-        found = self._connection.execute(sql.replace("{}", self._sql)).fetchone()
-        assert found is not None
-        return found[0]
+    def _row(self, sql: str) -> Any:
+        return self._connection.execute(sql).fetchone()
 
     def _say_what_was_read(self, others: int, n_files: int) -> None:
         t = self._tally
         skipped = sum(t.skipped.values())
-        if skipped:
-            self._notes.append(f"{skipped:,} of {t.read + skipped:,} records skipped: {t.told(t.skipped)}.")
-        if t.lost:
-            self._notes.append(f"Confidences left out: {t.told(t.lost)}.")
-        if others:
-            self._notes.append(f"{others:,} other {'file is' if others == 1 else 'files are'} no log of this format.")
-        if len(t.versions) > 1:
-            self._notes.append(f"The logs are of several versions: {', '.join(sorted(t.versions))}.")
-        if t.unfinished:
-            self._notes.append(
-                f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
-            )
-        unknown, graded = self._one("SELECT (count(*) - count(value), count(value) - count(correct)) FROM {}")
-        if unknown:
-            self._notes.append(f"{unknown:,} of {t.read:,} answers are not marked as right or wrong.")
+        unknown, graded = self._row(f"SELECT count(*) - count(value), count(value) - count(correct) FROM {self._sql}")
         if graded:
             told = "graded, neither right nor wrong: `howsure score` takes their mean"
             self._of_confidence.append(f"{graded:,} of {t.read:,} answers are {told}.")
-        doubtful = self._connection.execute(
+        doubtful, first = self._row(
             f"SELECT count(*), min(task || '/' || item) FROM (SELECT task, item FROM {self._sql} "
             "GROUP BY task, item HAVING count(DISTINCT expected) > 1)"
-        ).fetchone()
-        if doubtful and doubtful[0]:
-            many = "item stands" if doubtful[0] == 1 else "items stand"
-            self._notes.append(f"{doubtful[0]:,} {many} in several records with different gold (first: {doubtful[1]}).")
+        )
+        many, are = ("item stands" if doubtful == 1 else "items stand"), ("file is" if others == 1 else "files are")
+        unfinished = f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
+        notes = [
+            (skipped, f"{skipped:,} of {t.read + skipped:,} records skipped: {t.told(t.skipped)}."),
+            (t.lost, f"Confidences left out: {t.told(t.lost)}."),
+            (others, f"{others:,} other {are} no log of this format."),
+            (len(t.versions) > 1, f"The logs are of several versions: {', '.join(sorted(t.versions))}."),
+            (t.unfinished, unfinished),
+            (unknown, f"{unknown:,} of {t.read:,} answers are not marked as right or wrong."),
+            (doubtful, f"{doubtful:,} {many} in several records with different gold (first: {first})."),
+        ]
+        self._notes += [said for there, said in notes if there]
 
     def _top(self, given: float | None) -> float:
         """The number that means certain, where a stated confidence has no percent sign."""
-        n, high = self._connection.execute(
-            f"SELECT count(bare), max(bare) FILTER (bare <= {given or 100.0}) FROM {self._sql}"
-        ).fetchone() or (0, None)
+        n, high = self._row(f"SELECT count(bare), max(bare) FILTER (bare <= {given or 100.0}) FROM {self._sql}")
         if not n:
             return 1.0
         top = given or (1.0 if high is None or high <= 1.0 else 10.0 if high <= 10.0 else 100.0)
@@ -346,14 +323,10 @@ class _Finish:
             self._of_confidence.append(
                 f"Stated confidences run up to {high:g}: read as 0 to {top:g} (`stated={top:g}`)."
             )
-        beyond = self._one(f"SELECT count(*) FROM {{}} WHERE bare > {top}")
+        beyond = self._row(f"SELECT count(*) FROM {self._sql} WHERE bare > {top}")[0]
         if beyond:
             self._of_confidence.append(f"{beyond:,} stated confidences are above {top:g} and left out.")
         return top
-
-    def _repeats(self) -> bool:
-        keys = "hash(model, run, task, item)"
-        return bool(self._one(f"SELECT count(*) > count(DISTINCT {keys}) FROM {{}}"))
 
     def _samples(self) -> str:
         """The rows with the number of samples of their item, and how many of the others agree."""
@@ -371,7 +344,7 @@ class _Finish:
                 )
             answer = '"' + name.replace('"', '""') + '"'
         item = "model, run, task, item"
-        once = self._one(f"SELECT count(*) FROM (SELECT 1 FROM {{}} GROUP BY {item} HAVING count(*) = 1)")
+        once = self._row(f"SELECT count(*) FROM (SELECT 1 FROM {self._sql} GROUP BY {item} HAVING count(*) = 1)")[0]
         if once:
             self._of_confidence.append(f"{once:,} items have one sample only, and so no agreement.")
         # Windows hold all that they read, so they read little: a number for the item, one for the answer.
@@ -414,9 +387,7 @@ class _Finish:
 
     def _say_sources(self, sources: Mapping[str, int]) -> None:
         if "sequence" in sources:
-            few, mean, many = self._connection.execute(
-                f"SELECT min(tokens), avg(tokens), max(tokens) FROM {self._sql}"
-            ).fetchone() or (0, 0, 0)
+            few, mean, many = self._row(f"SELECT min(tokens), avg(tokens), max(tokens) FROM {self._sql}")
             length = f"{few:,} to {many:,} tokens, {mean:.1f} on average" if few != many else f"{few:,} tokens"
             self._of_confidence.append(f"Answers with log-probabilities have {length}; `sequence` falls with length.")
         if len(sources) > 1:

@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from math import ceil, isqrt
 from operator import add
 from pathlib import Path
@@ -57,12 +57,8 @@ class SparkRows(Rows):
         return SparkRows(self._table, replace(self._selection, numbers={}))
 
     def fold(self, work: Work[T]) -> T:
-        selection = self._selection
-
-        def piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield _pickled(work(evaluated(batches, selection)))
-
-        return self._run(lambda: _added(self._frame(), piece, work))
+        read = partial(evaluated, selection=self._selection)
+        return self._run(lambda: _added(self._frame(), read, work))
 
     def by_key(self, keying: Keying) -> Rows:
         selection = self._selection
@@ -112,11 +108,10 @@ class KeyedFrame(Rows):
         self._frame = frame.persist(StorageLevel.DISK_ONLY)
 
     def fold(self, work: Work[T]) -> T:
-        def piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield _pickled(work(Chunk(dict(zip(b.schema.names, b.columns, strict=True))) for b in batches))
+        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
+            return (Chunk(dict(zip(b.schema.names, b.columns, strict=True))) for b in batches)
 
-        made: T = self._run(lambda: _added(self._frame, piece, work))
-        return made
+        return self._run(lambda: _added(self._frame, read, work))
 
     def by_key(self, keying: Keying) -> Rows:
         raise NotImplementedError("records that have a key already")
@@ -206,7 +201,12 @@ def n_pieces(frame: DataFrame) -> int:
     return int(execution.toRdd().getNumPartitions())
 
 
-def _added(frame: DataFrame, piece: Callable[[Iterator[Any]], Iterator[Any]], work: Work[T]) -> T:
+def _added(frame: DataFrame, read: Callable[[Iterator[pa.RecordBatch]], Iterator[Chunk]], work: Work[T]) -> T:
+    """The sum of the work's results over the partitions, each read as chunks."""
+
+    def piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield _pickled(work(read(batches)))
+
     made = map_in_arrow(frame, piece, "made binary")
     pieces = n_pieces(made)
     if pieces > FEW_PIECES:

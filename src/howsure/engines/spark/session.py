@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 ATTEMPTS = 4  # of a task; a local master makes one by default
 LOCAL = "local[*]"
-LOOPBACK = "127.0.0.1"
 REACHED_WITHIN = 10.0  # seconds, for the master of a standalone cluster
+# A task has a core.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+UNLESS_SET = {"spark.app.name": "howsure", "spark.sql.execution.arrow.pyspark.enabled": "true"}
+UNLESS_SET |= {"spark.ui.showConsoleProgress": "false"} | {f"spark.executorEnv.{name}": "1" for name in ONE_THREAD}
+HERE = {"spark.ui.enabled": "false"} | dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
 PANDAS = "PySpark does not yet fully support pandas"  # said of any pandas 3, used or not
 _silencing = threading.Lock()
 T = TypeVar("T")
@@ -153,25 +156,6 @@ def _wrapped(context: Any) -> SparkSession:
         return SparkSession(context)
 
 
-def _settings(master: str) -> tuple[dict[str, str], dict[str, str]]:
-    """What must be so, and what is so unless it is set."""
-    must = {"spark.master": master}
-    open_ = {
-        "spark.app.name": "howsure",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    open_ |= {f"spark.executorEnv.{name}": "1" for name in ONE_THREAD}  # a task has a core
-    if master.startswith("local["):
-        must["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-        open_ |= {
-            "spark.ui.enabled": "false",
-            "spark.driver.bindAddress": LOOPBACK,
-            "spark.driver.host": LOOPBACK,
-        }
-    return must, open_
-
-
 def _started(master: str) -> Any:
     from pyspark import SparkContext
 
@@ -186,18 +170,18 @@ def _started(master: str) -> Any:
 def _context(master: str, log: IO[bytes]) -> Any:
     from pyspark import SparkConf, SparkContext
 
-    must, open_ = _settings(master)
+    is_local = master.startswith("local[")
     try:
         with quiet():
-            conf = SparkConf()
-            for name, value in open_.items():
+            conf = SparkConf().set("spark.master", master)
+            for name, value in (UNLESS_SET | HERE if is_local else UNLESS_SET).items():
                 conf.setIfMissing(name, value)
-            for name, value in must.items():
-                conf.set(name, value)
+            if is_local:
+                conf.set("spark.executorEnv.PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
             context = SparkContext(conf=conf)
     except Exception as error:
         raise InputError(f"no Spark session on {master}: {explained(error)} {log_reason(log)}".rstrip()) from None
-    if master.startswith("local["):
+    if is_local:
         context.pythonExec = sys.executable
     context.setLogLevel("ERROR")
     return context

@@ -53,6 +53,8 @@ def modules():
 def imported_rooms(tree):
     """Rooms imported anywhere but where a result draws itself."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # holds no statement
+            continue
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module] if node.module != "howsure" else [f"howsure.{a.name}" for a in node.names]

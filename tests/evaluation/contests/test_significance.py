@@ -188,7 +188,7 @@ def test_level_on_documents_and_without_them():
     """Equal systems, documents alike within: tests that respect documents hold 5%, those that do not over-reject."""
     rng = np.random.default_rng(21)
     doc = np.repeat(np.arange(60), 8)
-    runs = 250
+    runs = 150
     rejected = {}
     for _ in range(runs):
         gold = rng.integers(0, 3, len(doc))

@@ -51,7 +51,9 @@ def inputs(folder, rows=600_000):
             )
     with open(folder / "ratings.csv", "w") as file:
         file.write("item,annotator,label\n")
-        file.writelines(f"i{i},a{rng.randrange(40)}-{j},{rng.choice('xyz')}\n" for i in range(rows // 15) for j in range(4))
+        file.writelines(
+            f"i{i},a{rng.randrange(40)}-{j},{rng.choice('xyz')}\n" for i in range(rows // 15) for j in range(4)
+        )
     with open(folder / "text.txt", "w") as file:
         file.writelines(f"{lines[i % 2000]} {lines[i % 1999]} {i}\n" for i in range(400_000))
     with open(folder / "tagged.txt", "w") as file:

@@ -50,7 +50,7 @@ def stopped(name, folder, monkeypatch, tmp_path, busy, cache=None):
 
 @pytest.mark.parametrize("name", SOME)
 def test_ctrl_c(folder, name, monkeypatch, tmp_path):
-    stopped(name, folder, monkeypatch, tmp_path, 1.0)
+    stopped(name, folder, monkeypatch, tmp_path, 0.8)
 
 
 @pytest.mark.parametrize("moment", [0.2, 0.8, 1.6])

@@ -258,7 +258,7 @@ def test_many_slices_in_processes(groups, monkeypatch):
     asked = {"by": by, "groups": groups, "sample_weight": weight}
     one = howsure.check(y, q, **asked)
     monkeypatch.setattr(slices, "MANY_SLICES", 4)
-    monkeypatch.setattr(shares, "cores", lambda: 3)
+    monkeypatch.setattr(shares, "cores", lambda: 2)
     pools = []
 
     class Pool(processes.Pool):

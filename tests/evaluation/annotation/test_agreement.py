@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import aggregate_raters
-from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 import howsure
 from howsure.evaluation.annotation.agreement import (
@@ -93,6 +91,9 @@ def test_alpha_is_krippendorffs(k, missing):
 
 @pytest.mark.parametrize("k", [2, 4])
 def test_kappa_is_scikit_learns_and_fleiss_statsmodels(k):
+    from statsmodels.stats.inter_rater import aggregate_raters  # here, as it imports much that no other test needs
+    from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
+
     matrix = noisy(90, 3, k, 7 + k)
     made = ratings(matrix)
     assert fleiss_kappa(Pairable(made), 0.95).value == pytest.approx(

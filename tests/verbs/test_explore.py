@@ -54,20 +54,23 @@ def test_the_embedded_corpus_needs_no_spacy(found, tmp_path):
 
 
 def test_any_number_of_workers_gives_the_same_bytes(many_stories, whole, tmp_path):
-    for n in (2, 3):
-        howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / str(n), jobs=n)
-    assert whole == contents(tmp_path / "2") == contents(tmp_path / "3")
+    """One, and three; two in the next test."""
+    howsure.explore(many_stories, actors="stories", coref="simple", out=tmp_path / "r", jobs=3)
+    assert whole == contents(tmp_path / "r")
 
 
 def test_killed_ten_times_and_resumed_gives_the_same_result(many_stories, whole, tmp_path):
     torn = tmp_path / "torn"
     command = [sys.executable, "-m", "howsure", "explore", str(many_stories), "--actors", "stories"]
-    command += ["--coref", "simple", "--out", str(torn), "--jobs", "2"]
+    command += ["--coref", "simple", "--out", str(torn), "--jobs"]
     rng, kills = random.Random(0), 0
     wait = 0.8
     while kills < 10:
         process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            [*command, str(1 + kills % 2)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         time.sleep(wait * (0.5 + rng.random()))
         if process.poll() is not None:  # it was done before it could be killed: begun anew for the next kill
@@ -78,7 +81,7 @@ def test_killed_ten_times_and_resumed_gives_the_same_result(many_stories, whole,
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         kills += 1
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "2"], check=True, stdout=subprocess.DEVNULL)
     assert contents(torn) == whole
     assert not (torn / "parts").exists()
 

@@ -53,6 +53,8 @@ def modules():
 def imported_rooms(tree):
     """Rooms imported anywhere but where a result draws itself."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # holds no statement
+            continue
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module] if node.module != "howsure" else [f"howsure.{a.name}" for a in node.names]
@@ -70,6 +72,8 @@ def broken_rules(inside, text):
     """Rooms that the text of the module `inside` imports and may not."""
     room = inside.split("/")[0]
     allowed = ROOMS[room] | {room} | (set() if room == "kernels" else OPEN)
+    if "from howsure import" not in text and set(re.findall(r"howsure\.(\w+)", text)) <= allowed:
+        return set()  # none is so much as named: most modules need no parsing
     return {r for r in imported_rooms(parsed(text)) if r not in allowed and (inside, r) not in EXCEPTIONS}
 
 
@@ -107,7 +111,7 @@ def test_every_room_says_what_may_live_there():
 def test_every_module_has_a_docstring():
     for path in SOURCE.rglob("*.py"):
         if path.name != "_version.py":
-            assert ast.get_docstring(parsed(path.read_text())), path
+            assert re.match(r'"""\s*[^\s"]', path.read_text()), path
 
 
 def test_special_functions_are_imported_the_short_way():

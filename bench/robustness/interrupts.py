@@ -51,17 +51,19 @@ def inputs(folder, rows=600_000):
             )
     with open(folder / "ratings.csv", "w") as file:
         file.write("item,annotator,label\n")
-        file.writelines(f"i{i},a{rng.randrange(40)}-{j},{rng.choice('xyz')}\n" for i in range(40_000) for j in range(4))
+        file.writelines(
+            f"i{i},a{rng.randrange(40)}-{j},{rng.choice('xyz')}\n" for i in range(rows // 15) for j in range(4)
+        )
     with open(folder / "text.txt", "w") as file:
-        file.writelines(" ".join(rng.choices(WORDS, k=12)) + f" {i}\n" for i in range(400_000))
+        file.writelines(f"{lines[i % 2000]} {lines[i % 1999]} {i}\n" for i in range(400_000))
     with open(folder / "tagged.txt", "w") as file:
-        for _ in range(20_000):
+        for _ in range(rows // 30):
             file.writelines(f"{rng.choice(WORDS)}{rng.randrange(50)}\t{rng.choice('ABCDEFGH')}\n" for _ in range(12))
             file.write("\n")
     with open(folder / "stories.csv", "w") as file:
         file.write("id,date,text\n")
         file.writelines(
-            f's{i},2024-01-02,"France attacked Spain on day {i}. {lines[i % 2000]}."\n' for i in range(3_000)
+            f's{i},2024-01-02,"France attacked Spain on day {i}. {lines[i % 2000]}."\n' for i in range(rows // 200)
         )
 
 

@@ -485,7 +485,7 @@ def test_gain_covers_what_new_rows_gain():
     for seed in range(40):
         _, q, y = overconfident(1000, seed)
         result = howsure.recalibrate(y, q)
-        _, new, _ = overconfident(20_000, 1000 + seed)
+        _, new, _ = overconfident(5_000, 1000 + seed)
         truth = expit(logit(new) / 1.5)
         made = result.transform(new)
         gain = np.mean(truth * np.log(made / new) + (1 - truth) * np.log((1 - made) / (1 - new)))

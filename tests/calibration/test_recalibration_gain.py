@@ -120,10 +120,10 @@ def test_a_gain_that_was_just_clear_is_reported_smaller():
 
 @pytest.mark.simulation
 def test_given_acceptance_limits_hold_and_the_value_is_in_the_middle():
-    """500 accepted means of 60 skewed gains, true mean half a standard deviation of their noise beyond what is asked."""
+    """250 accepted means of 60 skewed gains, true mean half a standard deviation of their noise beyond what is asked."""
     rng = np.random.default_rng(7)
     mean, n, seen, held, above, naive = 0.25, 60, 0, 0, 0, 0
-    while seen < 500:
+    while seen < 250:
         made = MeanGain.of(rng.exponential(size=n) - 1 + mean, None)
         if made.excess(0.95) <= 0:
             continue
@@ -161,10 +161,10 @@ def test_impossible_events_are_found():
 
 @pytest.mark.simulation
 def test_given_refusal_limits_hold():
-    """500 declined means of 60 skewed gains whose true mean is at what is asked: plain limits miss those that were unlucky."""
+    """250 declined means of 60 skewed gains whose true mean is at what is asked: plain limits miss those that were unlucky."""
     rng = np.random.default_rng(8)
     mean, n, seen, held, plain = 0.3, 60, 0, 0, 0
-    while seen < 500:
+    while seen < 250:
         made = MeanGain.of(rng.exponential(size=n) - 1 + mean, None)
         if made.excess(0.95) > 0:
             continue

@@ -50,10 +50,10 @@ def stopped(name, folder, monkeypatch, tmp_path, busy, cache=None):
 
 @pytest.mark.parametrize("name", SOME)
 def test_ctrl_c(folder, name, monkeypatch, tmp_path):
-    stopped(name, folder, monkeypatch, tmp_path, 1.0)
+    stopped(name, folder, monkeypatch, tmp_path, 0.8)
 
 
-@pytest.mark.parametrize("moment", [0.2, 1.5, 2.5])
+@pytest.mark.parametrize("moment", [0.2, 0.8, 1.6])
 def test_ctrl_c_while_kernels_are_compiled(folder, moment, monkeypatch, tmp_path):
     (tmp_path / "cache").mkdir()
     stopped("lm train", folder, monkeypatch, tmp_path, moment, tmp_path / "cache")

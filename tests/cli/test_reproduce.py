@@ -12,6 +12,7 @@ import rich.progress
 
 from howsure.cli.application import run
 from howsure.experiments.registry import EXPERIMENTS
+from howsure.verbs import reproduce
 
 INDEX = {"index.md", "index.html"}
 QUICK = ["reproduce", "synthetic", "--quick"]
@@ -58,8 +59,14 @@ def done(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """They take half of the time."""
+    monkeypatch.setattr(reproduce, "rendered", lambda *_: b"<svg/>")
+
+
 @pytest.mark.parametrize("change", ["seed", "version", "damage"])
-def test_another_result_is_not_used(done, tmp_path, capsys, change):
+def test_another_result_is_not_used(done, tmp_path, capsys, change, no_pictures):
     shutil.copytree(done, tmp_path, dirs_exist_ok=True)
     kept = tmp_path / "synthetic.json"
     data = json.loads(kept.read_text())
@@ -113,7 +120,7 @@ def test_read_only_folder(tmp_path, capsys):
     assert "read-only" in capsys.readouterr().err
 
 
-def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch):
+def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch, no_pictures):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -131,6 +138,6 @@ def test_progress_is_for_terminals(tmp_path, capsys, monkeypatch):
     assert shown.endswith("\x1b[2K")  # nothing of it stays
 
 
-def test_no_progress_where_stderr_is_closed(tmp_path, monkeypatch):
+def test_no_progress_where_stderr_is_closed(tmp_path, monkeypatch, no_pictures):
     monkeypatch.setattr(sys, "stderr", None)
     assert run([*QUICK, "--out", str(tmp_path)]) == 0

@@ -173,7 +173,7 @@ def test_a_cell_without_labels_or_without_items_is_no_error():
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_cells_are_covered(shift):
     rng = np.random.default_rng(4)
-    held, n = 0, 60
+    held, n = 0, 40
     for _ in range(n):
         items, labelled, positive, true = table(rng, shift=shift)
         low, high = cell_counts(items, labelled, positive, in_time(np.arange(6)), n_draws=400, rng=rng).interval()

@@ -137,7 +137,7 @@ def test_a_plan_for_cells_adds_up_and_fits(seed, n):
 def test_small_cells_get_a_few_labels_with_known_inclusion_probabilities():
     rng = np.random.default_rng(3)
     items = np.array([[30, 4_000, 2_000, 600], [10, 900, 1_500, 80]])
-    none, mean, runs = np.zeros_like(items), np.array([0.02, 0.6]), 3_000
+    none, mean, runs = np.zeros_like(items), np.array([0.02, 0.6]), 1_500
     seen = np.zeros(items.shape)
     for _ in range(runs):
         plan = cell_plan(items, none, none, mean, 100, rng)

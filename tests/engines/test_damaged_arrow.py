@@ -11,7 +11,8 @@ import howsure
 from howsure.cli.application import run
 from howsure.errors import InputError
 
-# Reads this number of damaged files, each in a process of its own, and prints how those ended that ended badly.
+# Reads this number of damaged files in a process that writes down how each ended, and in a new one after a file that ends it;
+# prints how those ended that ended badly.
 FUZZ = """
 import io, os, sys, tempfile
 import duckdb, numpy as np, pyarrow as pa, pyarrow.dataset
@@ -34,36 +35,50 @@ make = pa.ipc.new_stream if stream else pa.ipc.new_file
 with make(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as file:
     file.write_table(table, max_chunksize=80)
 whole = sink.getvalue()
-ends = {}
+
+
+def read(seed, path):
+    rng = np.random.default_rng([seed, len(whole)])
+    made = bytearray(whole)
+    for _ in range(rng.integers(1, 5)):
+        at, width = rng.integers(len(made)), rng.integers(1, 9)
+        old = made[at : at + width]
+        other = rng.integers(len(made))
+        made[at : at + width] = [
+            rng.bytes(len(old)), bytes(b ^ (1 << rng.integers(8)) for b in old), b"\\xff" * len(old), bytes(len(old)),
+            (made[other : other + len(old)] + old)[: len(old)],
+        ][rng.integers(5)]
+    with open(path, "wb") as file:
+        file.write(made if rng.random() < 0.95 else made[: rng.integers(len(made))])
+    try:
+        with Table(path) as opened:
+            for batch in opened.batches([quoted(c.name) for c in opened.columns]):
+                batch.validate(full=True)
+        return 0
+    except InputError as error:
+        return 2 if "\\n" not in str(error) else 3
+    except BaseException as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\\n")
+        sys.stderr.flush()
+        return 4
+
+
+ends, seed = {}, 0
 with tempfile.TemporaryDirectory() as folder:
-    path = os.path.join(folder, "a.arrow")
-    for seed in range(n):
-        rng = np.random.default_rng([seed, len(whole)])
-        made = bytearray(whole)
-        for _ in range(rng.integers(1, 5)):
-            at, width = rng.integers(len(made)), rng.integers(1, 9)
-            old = made[at : at + width]
-            other = rng.integers(len(made))
-            made[at : at + width] = [
-                rng.bytes(len(old)), bytes(b ^ (1 << rng.integers(8)) for b in old), b"\\xff" * len(old), bytes(len(old)),
-                (made[other : other + len(old)] + old)[: len(old)],
-            ][rng.integers(5)]
-        with open(path, "wb") as file:
-            file.write(made if rng.random() < 0.95 else made[: rng.integers(len(made))])
+    while seed < n:
+        ours, theirs = os.pipe()
         if (child := os.fork()) == 0:
-            try:
-                with Table(path) as opened:
-                    for batch in opened.batches([quoted(c.name) for c in opened.columns]):
-                        batch.validate(full=True)
-                os._exit(0)
-            except InputError as error:
-                os._exit(2 if "\\n" not in str(error) else 3)
-            except BaseException as error:
-                sys.stderr.write(f"{type(error).__name__}: {error}\\n")
-                sys.stderr.flush()
-                os._exit(4)
-        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        ends.setdefault(ended, []).append(seed)
+            for k in range(seed, n):
+                os.write(theirs, bytes([read(k, os.path.join(folder, f"{k}.arrow"))]))
+            os._exit(0)
+        os.close(theirs)
+        with open(ours, "rb") as told:
+            for ended in told.read():
+                ends.setdefault(ended, []).append(seed)
+                seed += 1
+        if ended := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            ends.setdefault(ended, []).append(seed)
+            seed += 1
 print({e: len(s) if e in (0, 2) else s for e, s in sorted(ends.items())})
 sys.exit(0 if set(ends) <= {0, 2} and len(ends) == 2 else 1)
 """

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import howsure
@@ -182,6 +182,7 @@ def cut_rows(draw):
     return columns, draw(st.integers(1, 5)), draw(st.integers(0, 10**6))
 
 
+@settings(max_examples=25)
 @given(cut_rows())
 def test_pieces_in_any_order(drawn):
     columns, n_pieces, seed = drawn
@@ -257,7 +258,7 @@ def test_many_slices_in_processes(groups, monkeypatch):
     asked = {"by": by, "groups": groups, "sample_weight": weight}
     one = howsure.check(y, q, **asked)
     monkeypatch.setattr(slices, "MANY_SLICES", 4)
-    monkeypatch.setattr(shares, "cores", lambda: 3)
+    monkeypatch.setattr(shares, "cores", lambda: 2)
     pools = []
 
     class Pool(processes.Pool):

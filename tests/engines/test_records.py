@@ -30,7 +30,7 @@ spellings = st.sampled_from(
 around = st.sampled_from([("", "\n"), (" ", " \n"), ("\t", "\t\n"), ("", "\r\n"), ("", "\n\n")])
 SAVED = """{"format": "howsure recalibrator", "version": 1, "method": "temperature", "n_classes": 2, "settings": {},
  "fitted": {"slope_": 1.0}}"""
-slow = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def lines(path):

@@ -103,7 +103,7 @@ def test_bad_training_data_is_told():
 def test_logistic_regression_is_better_calibrated_than_naive_bayes_on_tweets():
     """The paper's figure 2 (NB .105, LR .041), on other tweets, split by time."""
     with open(Path(os.environ["HOWSURE_DATA"], "tweet-sentiment", "emoticon.tsv")) as file:
-        rows = sorted(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), key=lambda r: r["date"])
+        rows = sorted(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), key=lambda r: r["date"])[::2]
     texts, labels = [r["text"] for r in rows], [r["label"] for r in rows]
     cut = int(0.8 * len(rows))
     errors = {}

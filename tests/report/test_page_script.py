@@ -15,6 +15,7 @@ def test_the_script_is_made_once_and_kept(tmp_path, monkeypatch):
         patched.setattr(vl_convert, "javascript_bundle", None)  # cannot be called
         page._bundle.cache_clear()
         assert page._bundle() == made
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda: made)  # the same, sooner
     kept.write_bytes(b"\xff not text")
     page._bundle.cache_clear()
     assert page._bundle() == made == kept.read_text(encoding="utf-8")

@@ -72,12 +72,13 @@ def test_paths_and_objects_give_the_same(family, folder):
     loaded = howsure.load(saved)
     assert type(loaded) is type(by_path.model)
     found, used = [], []
-    for model in (by_path, by_path.model, loaded, saved, str(saved)):
-        for source in (path, str(path), opened(path)):
-            checked = verb(check)(model, source, **checking)
-            assert isinstance(checked, Result)
-            found.append(checked.verdict)
-            used.append(verb(apply)(model, source, **applying))
+    for i, model in enumerate((by_path, by_path.model, loaded, saved, str(saved))):
+        for j, source in enumerate((path, str(path), opened(path))):
+            if i == 0 or j == i % 3:  # one model with every source, every other model with one of them
+                checked = verb(check)(model, source, **checking)
+                assert isinstance(checked, Result)
+                found.append(checked.verdict)
+                used.append(verb(apply)(model, source, **applying))
     assert len(set(found)) == 1
     assert len({type(u) for u in used}) == 1
     assert verb(check)(by_object, path, **checking).verdict == found[0]

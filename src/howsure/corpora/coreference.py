@@ -182,13 +182,14 @@ def read_ontogum(path: str | Path, parsed: Document) -> Document:
     return parsed.with_(mentions=brackets.mentions(str(path)))
 
 
-def gum_documents(part: str, scheme: str = "ontogum") -> list[Document]:
-    """The documents of GUM's split `part` under HOWSURE_DATA, in GUM's own scheme ("gum") or OntoNotes' ("ontogum")."""
+def gum_documents(part: str, scheme: str = "ontogum", limit: int | None = None) -> list[Document]:
+    """The documents of GUM's split `part` under HOWSURE_DATA, in GUM's own scheme ("gum") or OntoNotes' ("ontogum"); the
+    first `limit` of them."""
     splits = read_splits(corpus_path("gum", "splits.md"))
     if part not in splits:
         raise InputError(f"GUM has the parts {', '.join(splits)}; got {part!r}.")
     made = []
-    for name in splits[part]:
+    for name in splits[part][:limit]:
         (document,) = read_conllu(corpus_path("gum", "dep", f"{name}.conllu"))
         if scheme == "ontogum":
             document = read_ontogum(corpus_path("gum", "ontogum", f"{name}.conll"), document)

@@ -17,6 +17,7 @@ import numpy as np
 
 _LOCK = threading.Lock()
 KERNELS: dict[str, dict[Any, tuple[str, ...]]] = {}  # of each module, with their signatures
+_READY: set[Any] = set()
 
 
 class Kept(numba.core.caching.FunctionCache):
@@ -71,8 +72,10 @@ def piece(function: Callable[..., Any]) -> Any:
 
 def ready(*kernels: Any) -> None:
     """Compile or load kernels, or all of the modules that are named, saying so on a terminal when the cache cannot answer."""
-    signatures = {k: s for module in KERNELS.values() for k, s in module.items()}
     chosen = [k for name in kernels for k in (KERNELS[name] if isinstance(name, str) else (name,))]
+    if _READY.issuperset(chosen):  # asked before every call of a kernel
+        return
+    signatures = {k: s for module in KERNELS.values() for k, s in module.items()}
     with _LOCK:
         waiting = [d for d in chosen if not d.signatures]
         if sys.stderr is not None and sys.stderr.isatty() and not all(map(is_cached, waiting)):
@@ -81,6 +84,7 @@ def ready(*kernels: Any) -> None:
             for signature in signatures[dispatcher]:
                 dispatcher.compile(signature)
             dispatcher.disable_compile()  # a wrong argument type is an error, not a silent second compilation
+        _READY.update(chosen)
 
 
 def is_cached(dispatcher: Any) -> bool:

@@ -73,22 +73,22 @@ def test_intervals_hold_their_estimates_and_grow_with_the_level(rows, level):
 @pytest.mark.simulation
 @pytest.mark.parametrize("factor", [1.0, 0.8])
 def test_default_interval_covers(factor):
-    """400 samples of 2,000: at least 92%, less 3 binomial standard errors (the full grid is in docs/evidence/theory.md)."""
+    """250 samples of 2,000: at least 92%, less 3 binomial standard errors, so that 83% fails with probability 0.96 (the full grid is in docs/evidence/theory.md)."""
     rng = np.random.default_rng(24)
-    grid = rng.beta(0.3, 0.3, 400_000).clip(1e-12, 1 - 1e-12)
+    grid = rng.beta(0.3, 0.3, 100_000).clip(1e-12, 1 - 1e-12)
 
     def truth(q):
         return 1 / (1 + ((1 - q) / q) ** factor)
 
     theta = np.sqrt(np.mean((grid - truth(grid)) ** 2))
     hits = rejections = 0
-    for _ in range(400):
+    for _ in range(250):
         q = rng.beta(0.3, 0.3, 2_000).clip(1e-12, 1 - 1e-12)
         c = analyse(sketch_rows((rng.random(2_000) < truth(q)).astype(np.uint8), q))  # `check` without its band
         hits += c.error.low <= theta <= c.error.high
         rejections += c.p_value < 0.05
-    assert hits / 400 >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 400)
+    assert hits / 250 >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 250)
     if factor == 1.0:
-        assert rejections / 400 <= 0.07 + 3 * np.sqrt(0.07 * 0.93 / 400)
+        assert rejections / 250 <= 0.07 + 3 * np.sqrt(0.07 * 0.93 / 250)
     else:
-        assert rejections / 400 > 0.9
+        assert rejections / 250 > 0.9

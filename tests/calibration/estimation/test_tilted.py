@@ -73,9 +73,10 @@ def test_mirrored_rows_have_the_mirrored_interval():
 @pytest.mark.simulation
 @pytest.mark.parametrize("n", [30, 150])
 def test_rare_events_are_covered(n):
-    """q from Beta(.1, 4), truth logit × 1.2: 300 samples, at least 92% less 3 standard errors; Brier's was 30-80%."""
+    """q from Beta(.1, 4), truth logit × 1.2: 200 samples, at least 92% less 3 standard errors; Brier's was 30-80% (80% fails with
+    probability 0.99)."""
     rng = np.random.default_rng(38)
-    grid = rng.beta(0.1, 4, 400_000).clip(1e-12, 1 - 1e-12)
+    grid = rng.beta(0.1, 4, 200_000).clip(1e-12, 1 - 1e-12)
 
     def truth(q):
         return 1 / (1 + ((1 - q) / q) ** 1.2)
@@ -83,12 +84,12 @@ def test_rare_events_are_covered(n):
     p = truth(grid)
     wanted = (np.mean(grid - p), np.mean(p * (1 - p) + (grid - p) ** 2), np.cov(grid, p)[0, 1] / np.var(grid))
     hit = np.zeros(3)
-    for _ in range(300):
+    for _ in range(200):
         q = rng.beta(0.1, 4, n).clip(1e-12, 1 - 1e-12)
         c = analyse(sketch_rows((rng.random(n) < truth(q)).astype(np.uint8), q))  # `check` without its band
         for i, (e, w) in enumerate(zip((c.bias.gap, c.brier_interval, c.bias.slope), wanted, strict=True)):
             hit[i] += e is None or e.low - 1e-9 <= w <= e.high + 1e-9
-    assert min(hit / 300) >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 300)
+    assert min(hit / 200) >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / 200)
 
 
 @pytest.mark.parametrize(

@@ -294,9 +294,9 @@ def simulated(n, s, sd, bias, repeats, seed, kind="draws"):
 @pytest.mark.simulation
 @pytest.mark.parametrize(("kind", "n", "s"), [("draws", 400, 19), ("draws", 100, 150), ("quantiles", 1000, 9)])
 def test_calibrated_forecasts_stay_inside_the_band(kind, n, s):
-    repeats = 800
+    repeats = 400
     made = list(simulated(n, s, 1.0, 0.0, repeats, 7, kind))
-    # 0.95 less three standard errors: 0.95 - 3 √(.95 · .05/800) = 0.927.
+    # 0.95 less three standard errors: 0.95 - 3 √(.95 · .05/400) = 0.917; bands that hold in 86% fail with probability 0.999.
     tolerance = 3 * sqrt(0.95 * 0.05 / repeats)
     assert np.mean([not c.ecdf.is_outside.any() for c in made]) >= 0.95 - tolerance
     assert np.mean([c.is_calibrated for c in made]) >= 0.95 - tolerance

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import aggregate_raters
-from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 import howsure
 from howsure.evaluation.annotation.agreement import (
@@ -93,6 +91,9 @@ def test_alpha_is_krippendorffs(k, missing):
 
 @pytest.mark.parametrize("k", [2, 4])
 def test_kappa_is_scikit_learns_and_fleiss_statsmodels(k):
+    from statsmodels.stats.inter_rater import aggregate_raters  # here, as it imports much that no other test needs
+    from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
+
     matrix = noisy(90, 3, k, 7 + k)
     made = ratings(matrix)
     assert fleiss_kappa(Pairable(made), 0.95).value == pytest.approx(
@@ -227,11 +228,11 @@ def test_intervals_cover_with_and_without_groups():
     study = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(study)
     fair = study.WORLDS["3 labels, 3 fair annotators"]
-    _, held = study.coverage(fair, 150, 400, 11, False)
-    assert all(0.95 - 0.044 <= h <= 0.95 + 0.044 for h in held.values())  # 4 standard errors
+    _, held = study.coverage(fair, 150, 250, 11, False)
+    assert all(0.95 - 0.055 <= h < 1.0 for h in held.values())  # 4 standard errors; always holding is too wide
     grouped = study.World(fair.prior, fair.accuracy, fair.habits, 0.0, 10)
-    _, robust = study.coverage(grouped, 500, 300, 12, True)
-    _, naive = study.coverage(grouped, 500, 300, 12, False)
+    _, robust = study.coverage(grouped, 500, 200, 12, True)
+    _, naive = study.coverage(grouped, 500, 200, 12, False)
     assert robust["nominal"] >= 0.9
     assert naive["nominal"] <= 0.91
 

@@ -55,6 +55,22 @@ def test_derivatives_equal_differences_of_the_scores():
         assert made[which][at] == pytest.approx((values[0] - values[1]) / 2e-2, rel=0.02, abs=1e-3)
 
 
+def test_a_compiled_step_of_adam_is_the_formula_to_the_bit():
+    rng = np.random.default_rng(4)
+    w, g, mean, square = (rng.normal(size=(3, 500)).astype(np.float32) for _ in range(4))
+    square **= 2
+    n, new, new_square, first, second, small, rate, decay = by = np.array(
+        [7, 0.1, 0.001, 0.19, 0.002, 1e-8, 0.01, 0.1], np.float32
+    )
+    made = [w.copy(), mean.copy(), square.copy()]
+    hidden_compiled.adam(made[0], g, made[1], made[2], by)
+    mean = mean + new * (g / n - mean)
+    square = square + new_square * ((g / n) ** 2 - square)
+    w = w - rate * (mean / first / (np.sqrt(square / second) + small) + decay * w)
+    for one, other in zip(made, (w, mean, square), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_step_of_training_lowers_the_loss():
     from howsure.kernels.coreference.ranking_compiled import differences
 

@@ -38,7 +38,7 @@ def made_text(n_sentences, seed=0):
 
 @pytest.fixture(scope="module")
 def trainer():
-    return CrfTrainer(*made_text(150), features="advanced")
+    return CrfTrainer(*made_text(80), features="advanced")
 
 
 def names_by_token(trainer):

@@ -37,7 +37,7 @@ PARTS = {"conll-2011": ("train", "test", "dev"), "gum": ("train", "dev", "test")
 def documents(corpus: str, part: str, limit: int | None = None) -> list[Document]:
     """Documents with gold mentions and parses: GUM's own, or those of the English pipeline where the corpus has none."""
     if corpus == "gum":
-        return gum_documents(part)[:limit]
+        return gum_documents(part, limit=limit)
     files = sorted(corpus_path(corpus, part).rglob("*_conll"))
     gold = [f for f in files if f.name.endswith("gold_conll")] or files
     if not gold:

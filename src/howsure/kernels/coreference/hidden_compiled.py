@@ -75,6 +75,17 @@ def _derivatives(u, v, e, codes, out, d_pair, d_u, d_v, d_e, d_out):
             at += 1
 
 
+@kernel(f"void({_F1}, {_F1}, {_F1}, {_F1}, {_F1})")
+def _adam(weights, derivatives, mean, square, by):
+    n, new, new_square, first, second, small, rate, decay = by
+    for k in range(len(weights)):
+        d = np.divide(derivatives[k], n)  # which does not look for divisors of 0, as "/" does
+        mean[k] += new * (d - mean[k])
+        square[k] += new_square * (d * d - square[k])
+        move = np.divide(np.divide(mean[k], first), np.sqrt(np.divide(square[k], second)) + small)
+        weights[k] -= rate * (move + decay * weights[k])
+
+
 def pair_scores(u: Any, v: Any, e: Any, codes: Any, out: Any) -> Any:
     """As `kernels.coreference.hidden.pair_scores`."""
     ready(_units, _scores)
@@ -98,3 +109,10 @@ def derivatives(u: Any, v: Any, e: Any, codes: Any, out: Any, d_pair: Any) -> An
     made = tuple(np.zeros_like(x) for x in (u, v, e, out))
     _derivatives(u, v, e, codes, out, d_pair, *made)
     return made
+
+
+def adam(weights: Any, derivatives: Any, mean: Any, square: Any, by: Any) -> None:
+    """A step of Adam in place, in one pass: `by` has what divides derivatives, the shares of new means, what divides means,
+    what is added to roots, rate and decay."""
+    ready(_adam)
+    _adam(weights.ravel(), derivatives.ravel(), mean.ravel(), square.ravel(), by)

@@ -100,11 +100,12 @@ class NetworkTrainer:
     def step(self, lessons: Sequence[tuple[Any, NDArray[np.int64], NDArray[np.uint8], Any]], rate: float) -> float:
         """Learn from some documents: word vectors, rows, codes, and a function of the scores of pairs and of NEW that gives
         the loss's derivatives by them, and the loss. Each counts by the rows of derivatives that are not 0."""
-        total, loss, n = {k: np.zeros_like(w) for k, w in self.network.arrays().items()}, 0.0, 0
+        total: dict[str, Units] = {}
+        loss, n = 0.0, 0
         for vectors, rows, codes, difference in lessons:
             made, own, counted = self._derivatives(vectors.astype(np.float32), rows, codes, difference)
-            for k, d in zip(total, made, strict=True):
-                total[k] += d
+            for k, d in zip(self.network.arrays(), made, strict=True):
+                total[k] = total[k] + d if k in total else d
             loss, n = loss + own, n + counted
         self._adam(total, rate, max(n, 1))
         return loss
@@ -133,15 +134,13 @@ class NetworkTrainer:
         return made, float(loss), int(np.count_nonzero(d_new))
 
     def _adam(self, derivatives: dict[str, Units], rate: float, n: int) -> None:
+        from howsure.kernels.coreference import hidden_compiled
+
         self.steps += 1
-        first, second = (1.0 - b**self.steps for b in BETAS)
+        corrected = (1.0 - b**self.steps for b in BETAS)
+        by = np.array([n, *(1.0 - b for b in BETAS), *corrected, SMALL, rate, self.decay], np.float32)
         for name, weights in self.network.arrays().items():
-            g = derivatives[name] / np.float32(n)
-            mean, square = self.mean[name], self.square[name]
-            mean += np.float32(1.0 - BETAS[0]) * (g - mean)
-            square += np.float32(1.0 - BETAS[1]) * (g * g - square)
-            move = mean / np.float32(first) / (np.sqrt(square / np.float32(second)) + np.float32(SMALL))
-            weights -= np.float32(rate) * (move + np.float32(self.decay) * weights)
+            hidden_compiled.adam(weights, derivatives[name], self.mean[name], self.square[name], by)
 
     def trained(self) -> Network:
         """The network in half precision; weights that no document touched are 0."""

@@ -7,7 +7,7 @@ type III law (Wilson-Hilferty). Formulas, derivation and coverage: docs/evidence
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import erf, exp, pi, sqrt
 
@@ -27,7 +27,7 @@ from howsure.calibration.estimation.estimate import (
     null_third,
     wilson_hilferty,
 )
-from howsure.calibration.estimation.tilted import Design, between
+from howsure.calibration.estimation.tilted import Design, Search, between, solved
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
@@ -213,18 +213,30 @@ def _ece_error(bins: BinSums) -> float:
     return sqrt(float(np.sum(w**2 * bins.variance / bins.n)) + max(between, 0.0) / bins.total)
 
 
-def mean_gap_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate:
+def linear_intervals(
+    sketches: Sequence[Sketch], level: float, *, whole: bool = True
+) -> Iterator[tuple[Estimate, Estimate | None, Estimate | None]]:
+    """Of each sketch the mean gap, the slope and, of the `whole`, the Brier score."""
+    kinds = (_mean_gap, _slope, _brier) if whole else (_mean_gap, _slope)
+    designs = [Design.of(s) for s in sketches]
+    found = iter(solved(kind(s, d, level) for s, d in zip(sketches, designs, strict=True) for kind in kinds))
+    for gap in found:
+        assert gap is not None
+        yield gap, next(found), next(found) if whole else None
+
+
+def _mean_gap(sketch: Sketch, design: Design, level: float) -> Search[Estimate]:
     """Mean q less the base rate."""
     n = sketch.n
     gap = -float(np.sum(sketch.sum_e)) / n
     if n < 2:
         return Estimate(gap)
     variance = max((float(np.sum(sketch.sum_ee)) - n * gap**2) / (n - 1), 0.0)
-    low, high = tilted.gap_interval(design or Design.of(sketch), gap, variance, confidence_level)
+    low, high = yield from tilted.gap_interval(design, gap, variance, level)
     return Estimate(gap, max(low, -1.0), min(high, 1.0))
 
 
-def brier_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate:
+def _brier(sketch: Sketch, design: Design, level: float) -> Search[Estimate]:
     """The Brier score; fourth powers to second order inside a cell."""
     n = sketch.n
     value = float(np.sum(sketch.sum_ee)) / n
@@ -236,18 +248,18 @@ def brier_interval(sketch: Sketch, confidence_level: float, design: Design | Non
         square = size * size
         fourth += float(np.sum(square * (side.n * square + 6.0 * side.spread)))
     variance = max((fourth - n * value**2) / (n - 1), 0.0)
-    low, high = tilted.brier_interval(design or Design.of(sketch), value, variance, confidence_level)
+    low, high = yield from tilted.brier_interval(design, value, variance, level)
     return Estimate(value, max(low, 0.0), min(high, 1.0))
 
 
-def slope_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate | None:
+def _slope(sketch: Sketch, design: Design, level: float) -> Search[Estimate | None]:
     """The slope of y on q; None if q or y does not vary."""
     found = calibration_slope(sketch)
     if found is None:
         return None
     slope, se = found
-    moved = tilted.shifted(design or Design.of(sketch), sketch.n_positive / sketch.n)
-    return Estimate(slope, *tilted.slope_interval(moved, slope, sketch.n * se**2, confidence_level))
+    base = sketch.n_positive / sketch.n
+    return Estimate(slope, *(yield from tilted.slope_interval(design, base, slope, sketch.n * se**2, level)))
 
 
 def normal_quantile(p: float) -> float:

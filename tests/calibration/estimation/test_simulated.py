@@ -12,7 +12,7 @@ from howsure.calibration.estimation import simulated
 def test_binomials_are_quantiles_of_uniform_numbers(rows):
     q = np.array([0.0, 1e-6, 0.003, 0.2, 0.5, 0.98, 1.0])
     n = np.full(len(q), rows)
-    made = simulated._drawn(np.arange(len(q)), n, q, 499)
+    made = simulated._drawn(np.arange(len(q)), simulated._tables(n, q), 499)
     assert made[:, 0].tolist() == list(range(len(q)))
     uniform = np.random.default_rng(simulated.SEED).random((len(q), 499))
     wanted = np.where(q[:, None] == 1.0, rows, stats.binom.ppf(uniform, n[:, None], q[:, None]))

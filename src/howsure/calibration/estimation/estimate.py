@@ -65,6 +65,16 @@ class BinSums:
         """T, the debiased θ². May be negative when the truth is near 0."""
         return float(np.sum((self.e**2 - self.q) / (self.n - 1.0))) / self.total
 
+    @cached_property
+    def null_spread(self) -> float:
+        """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
+        return float(2.0 * np.sum(self.n / (self.n - 1.0) * (self.variance / self.total) ** 2))
+
+    @cached_property
+    def null_third(self) -> float:
+        """K3, the third central moment of T when d = 0: 8 Σ (s²/N)³."""
+        return float(8.0 * np.sum((self.variance / self.total) ** 3))
+
 
 def estimation_bins(sketch: Sketch, count: int, *, heaps: bool = True) -> BinSums:
     """About `count` bins, spaced half by rank and half by asin √q, with an edge at ½ and two rows at least.
@@ -198,7 +208,7 @@ def ladder(sketch: Sketch) -> Ladder:
     whose T is higher than the noise that they add can explain (a normal deviate of `EVIDENCE`).
     """
     n, levels = sketch.n, resolutions(sketch, MOST_BINS)
-    spread, third = [null_spread(b) for b in levels], [null_third(b) for b in levels]
+    spread, third = [b.null_spread for b in levels], [b.null_third for b in levels]
     t = [b.squared_error for b in levels]
     first = levels[0]
     d2 = float(np.sum(first.weight * first.gap**2))
@@ -236,16 +246,6 @@ def free_doublings(spread: Sequence[float], linear: float) -> int:
 def evidence(variance: float, third: float) -> float:
     """How far T must rise with finer bins to be taken for structure, given the law of the noise that they add."""
     return wilson_hilferty(min(third / variance**1.5, MOST_SKEW), EVIDENCE) * sqrt(variance)
-
-
-def null_spread(bins: BinSums) -> float:
-    """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
-    return float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (bins.variance / bins.total) ** 2))
-
-
-def null_third(bins: BinSums) -> float:
-    """K3, the third central moment of T when d = 0: 8 Σ (s²/N)³."""
-    return float(8.0 * np.sum((bins.variance / bins.total) ** 3))
 
 
 def wilson_hilferty(skew: float, z: float) -> float:

@@ -21,10 +21,9 @@ from howsure.calibration.estimation.estimate import (
     MOST_SKEW,
     BinSums,
     Ladder,
+    bin_count,
     estimation_bins,
     folded_mean,
-    null_spread,
-    null_third,
     wilson_hilferty,
 )
 from howsure.calibration.estimation.tilted import Design, Search, between, solved
@@ -145,7 +144,7 @@ def _upper(bins: BinSums, t: float, z: float) -> float:
 def _law(bins: BinSums, z: float) -> Law:
     """The law of T, with the variance that the rows show."""
     n, s2, w, d = bins.total, bins.variance, bins.weight, bins.gap
-    v0, k3 = null_spread(bins), null_third(bins)
+    v0, k3 = bins.null_spread, bins.null_third
     d2 = float(np.sum(w * d**2))
     if d2 > TINY:
         rho = float(np.sum(w * s2 * d**2)) / d2
@@ -163,7 +162,8 @@ def expected_error_interval(sketch: Sketch, r: Ladder, rms_high: float, confiden
     the upper limit from bins one doubling finer than those.
     """
     z = normal_quantile(0.5 + confidence_level / 2)
-    few = estimation_bins(sketch, min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS))
+    count = min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS)
+    few = r.levels[0] if count == bin_count(sketch.n) else estimation_bins(sketch, count)
     value, low = _bins_ece(few, z)
     if r.chosen > r.planned:
         strict = normal_quantile(1.0 - 0.25 * (1.0 - confidence_level))

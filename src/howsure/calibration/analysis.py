@@ -114,7 +114,7 @@ def _headline(sketch: Sketch, drawn: Bins, inferred: _Inferred, level: float, bl
         ece = at_least_bias(ece, gap)
         ece = replace(ece, low=min(ece.limits[0], error.limits[0]))
     tests = inferred.tests
-    if tests and sketch.log_loss[1]:  # a label came up that q = 0 or q = 1 had ruled out
+    if tests and sketch.n_impossible:  # a label came up that q = 0 or q = 1 had ruled out
         tests = (refuted_if(tests[0].name, True), *tests[1:])
     return {
         "n": sketch.n,
@@ -248,7 +248,7 @@ def _notes(sketch: Sketch, bins: int | str | None) -> tuple[str, ...]:
         )
     if isinstance(bins, int) and bins > sketch.n:
         said.append(f"There are fewer rows ({sketch.n:,}) than the bin size of {bins:,}: one bin holds them all.")
-    infinite = sketch.log_loss[1]
+    infinite = sketch.n_impossible
     if infinite:
         said.append(
             f"The log loss is infinite: {infinite:,} row{'s' * (infinite > 1)} had the label that q called impossible."

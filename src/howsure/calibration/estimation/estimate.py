@@ -20,7 +20,7 @@ import numpy as np
 from howsure._result import Record
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, run_begins, sum_of
 
 MOST_BINS = 4096
 MOST_SKEW = 2.8
@@ -63,17 +63,17 @@ class BinSums:
     @cached_property
     def squared_error(self) -> float:
         """T, the debiased θ². May be negative when the truth is near 0."""
-        return float(np.sum((self.e**2 - self.q) / (self.n - 1.0))) / self.total
+        return sum_of((self.e**2 - self.q) / (self.n - 1.0)) / self.total
 
     @cached_property
     def null_spread(self) -> float:
         """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
-        return float(2.0 * np.sum(self.n / (self.n - 1.0) * (self.variance / self.total) ** 2))
+        return 2.0 * sum_of(self.n / (self.n - 1.0) * (self.variance / self.total) ** 2)
 
     @cached_property
     def null_third(self) -> float:
         """K3, the third central moment of T when d = 0: 8 Σ (s²/N)³."""
-        return float(8.0 * np.sum((self.variance / self.total) ** 3))
+        return 8.0 * sum_of((self.variance / self.total) ** 3)
 
 
 def estimation_bins(sketch: Sketch, count: int, *, heaps: bool = True) -> BinSums:
@@ -91,7 +91,7 @@ def nested_bins(sketch: Sketch, counts: Sequence[int], *, heaps: bool = True) ->
     c = sketch.fixed
     made = []
     for count in counts:
-        begins = np.diff(3 * np.floor(count * c.place).astype(np.int64) + c.half, prepend=-1) != 0
+        begins = run_begins(3.0 * np.floor(count * c.place) + c.half)
         if heaps:
             heap = c.sums[0] >= max(sketch.n / (2 * count), 2.0)
             begins |= heap
@@ -211,8 +211,8 @@ def ladder(sketch: Sketch) -> Ladder:
     spread, third = [b.null_spread for b in levels], [b.null_third for b in levels]
     t = [b.squared_error for b in levels]
     first = levels[0]
-    d2 = float(np.sum(first.weight * first.gap**2))
-    rho = float(np.sum(first.weight * first.variance * first.gap**2)) / d2 if d2 > 0 else 0.25
+    d2 = sum_of(first.weight * first.gap**2)
+    rho = sum_of(first.weight * first.variance * first.gap**2) / d2 if d2 > 0 else 0.25
     planned = free_doublings(spread, 4 * rho / n * max(t[0], 0.0))
     chosen = planned
     for k in range(planned + 1, len(levels)):

@@ -13,7 +13,7 @@ from howsure.calibration.estimation.estimate import BinSums, estimation_bins
 from howsure.calibration.estimation.perfection import combined_p_value, pseudo_inverse
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, sum_of
 
 SEED = 20150917
 LOTS = 32
@@ -32,7 +32,8 @@ def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> 
     starts = _lots(sketch, bins)
     n = np.add.reduceat(sketch.size, starts)
     q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
-    x = np.stack([np.ones_like(q), 1.0 - 2.0 * q])
+    x = np.ones((2, len(q)))
+    x[1] -= 2.0 * q
     inverse, rank = pseudo_inverse((n * q * (1.0 - q) * x) @ x.T)
     if rank == 0:
         return None
@@ -77,13 +78,17 @@ def _combined(excess: Floats, score: Floats, near: float) -> tuple[float, float,
     ordered = np.sort(excess), np.sort(score)
     first = _tails(excess[:1], ordered[0], near), _tails(score[:1], ordered[1])
     seen = combined_p_value(*first)
-    least = max(int(len(excess) * (1.0 - 1.01 * float(seen[0]))) - 1, 0)  # the rank that a p-value as low as that has, or less
+    least = max(
+        int(len(excess) * (1.0 - 1.01 * float(seen[0]))) - 1, 0
+    )  # the rank that a p-value as low as that has, or less
     among = np.flatnonzero((excess >= ordered[0][least]) | (score >= ordered[1][least]))
     p = combined_p_value(_tails(excess[among], ordered[0], near), _tails(score[among], ordered[1]))
     return float(np.count_nonzero(p <= seen * (1.0 + 1e-9)) / len(excess)), float(first[0][0]), float(first[1][0])
 
 
-Tables = tuple[Floats, Floats]  # of each lot: the least number of ones that matters; P(at most that), P(at most one more), …
+Tables = tuple[
+    Floats, Floats
+]  # of each lot: the least number of ones that matters; P(at most that), P(at most one more), …
 
 
 def _tables(n: Ints, q: Floats) -> Tables:
@@ -174,7 +179,7 @@ def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
     n, q, a, start = n[random], q[random], a[random], start[random]
 
     def slope(t: float) -> float:
-        return float(np.sum(n * a * (special.expit(start + t * a) - q)))
+        return sum_of(n * a * (special.expit(start + t * a) - q))
 
     low, high = 0.0, 1.0
     while slope(high) < reached and high < 1e6:
@@ -183,4 +188,4 @@ def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < reached else (low, middle)
     log_mean = np.logaddexp(np.log1p(-q), np.log(q) + low * a) - low * a * q
-    return exp(min(float(np.sum(n * log_mean)) - low * reached, 0.0))
+    return exp(min(sum_of(n * log_mean) - low * reached, 0.0))

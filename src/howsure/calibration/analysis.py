@@ -100,8 +100,7 @@ def analyse_slices(sketches: Sequence[Sketch], bins: int | str | None, level: fl
         drawn = _bins.drawn_bins(sketch, bins, None)
         known = _headline(sketch, drawn, next(inferred), level, _bins.isotonic_starts(sketch))
         del known["tests"]
-        bare = Sketch(sketch.exact, sketch.keys, sketch.counts, sketch.sums, sketch.log_tail, sketch.widths)
-        yield Calibration.begun(partial(analyse, bare, bins=bins, confidence_level=level), known)
+        yield Calibration.begun(partial(analyse, sketch, bins=bins, confidence_level=level), known)
 
 
 def _headline(sketch: Sketch, drawn: Bins, inferred: _Inferred, level: float, blocks: Ints) -> dict[str, Any]:

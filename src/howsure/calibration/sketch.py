@@ -69,6 +69,11 @@ class Sketch:
     log_tail: int = 0
     widths: Ints | None = None  # (K, 2, 3) table of equal-width bins, when asked for
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what was computed from it, and with counts in no more bytes than they need."""
+        counts = self.counts.astype(np.min_scalar_type(int(self.counts.max(initial=0))))
+        return _unpickled, (self.exact, self.keys, counts, self.sums, self.log_tail, self.widths)
+
     # -- merging -------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Sketch) -> Sketch:
@@ -247,6 +252,10 @@ def _by_side(upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide) -> tuple
         )
 
     return pick(one, zero), pick(zero, one)
+
+
+def _unpickled(exact: bool, keys: NDArray[Any], counts: NDArray[Any], *more: Any) -> Sketch:
+    return Sketch(exact, keys, counts.astype(np.int64), *more)
 
 
 def from_distinct(q: Floats, counts: Ints, widths: Ints | None = None) -> Sketch:

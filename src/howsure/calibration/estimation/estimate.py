@@ -111,10 +111,10 @@ def _at_least_two(starts: Ints, size: Floats, half: Ints) -> Ints:
     n = np.add.reduceat(size, starts)
     if n.min() >= 2 or len(n) == 1:
         return starts
-    below, above = np.searchsorted(half, [1, 2])
+    below, above = np.searchsorted(half, [1, 2]).tolist()
     firsts = _pairs(n[above:][::-1])  # from 1 downwards
-    ends = np.append(above, len(n) - firsts[:0:-1])[: len(firsts)]
-    made = starts[np.concatenate([_pairs(n[:below]), np.arange(below, above), ends])]
+    ends = [above, *(len(n) - first for first in firsts[:0:-1])][: len(firsts)]
+    made = starts[[*_pairs(n[:below]), *range(below, above), *ends]]
     rows = np.add.reduceat(size, made)
     for short in np.flatnonzero(rows < 2)[::-1].tolist():  # a side, or ½ itself, that holds one row in all
         if len(made) > 1:
@@ -122,17 +122,18 @@ def _at_least_two(starts: Ints, size: Floats, half: Ints) -> Ints:
     return made
 
 
-def _pairs(n: Floats) -> Ints:
+def _pairs(n: Floats) -> list[int]:
     """First index of runs with two rows at least, the last run joined to the one before if it is short.
 
-    A bin of one row takes in the next: a bin begins a run if an even number of such bins come right before it.
+    A bin of one row that begins a run takes in the next.
     """
-    at = np.arange(len(n))
-    last = np.maximum.accumulate(np.concatenate([[-1], np.where(n >= 2, at, -1)]))[
-        :-1
-    ]  # the last one of two rows before
-    firsts = np.flatnonzero((at - last) % 2 == 1)
-    return firsts[:-1] if len(firsts) > 1 and firsts[-1] == len(n) - 1 and n[-1] < 2 else firsts
+    firsts: list[int] = []
+    takes = False
+    for i, rows in enumerate(n.tolist()):
+        if not takes:
+            firsts.append(i)
+        takes = not takes and rows < 2
+    return firsts[:-1] if takes and len(firsts) > 1 else firsts
 
 
 def bin_count(n: int) -> int:

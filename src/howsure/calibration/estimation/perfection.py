@@ -51,7 +51,7 @@ def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[
         spiegelhalter = _spiegelhalter(vector[1], matrix[1, 1])
         tests = (*tests, excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
     found: tuple[float, ...] | None = None
-    if _information(sketch) < SIMULATED_BELOW:
+    if _information(sketch, matrix) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
 
         found = simulated_p_values(sketch, r.levels[0], whole=whole)
@@ -83,17 +83,15 @@ def combined_p_value(*p: Floats) -> Floats:
     return np.where(least < 0.5, np.arctan2(1.0, mean) / np.pi, least)
 
 
-def _information(sketch: Sketch) -> float:
+def _information(sketch: Sketch, matrix: Floats) -> float:
     """The rows' worth of q(1-q) behind the score test, as few as its most influential rows make it.
 
     A row adds h = xᵀM⁻¹x to the statistic, x = (1, 1-2q). If all h were equal, rank²/Σ q(1-q)h² would be Σ q(1-q).
     """
-    x = np.ones((2, len(sketch.size)))
-    x[1] -= 2.0 * sketch.mean_q
-    v = sketch.size * sketch.mean_q * (1.0 - sketch.mean_q)
-    matrix = (v * x) @ x.T
     inverse, rank = pseudo_inverse(matrix)
-    squares = sum_of(v * np.sum(x * (inverse @ x), axis=0) ** 2)
+    (a, b), (_, d) = inverse.tolist()
+    slope = 1.0 - 2.0 * sketch.mean_q
+    squares = sum_of(sketch.size * sketch.mean_q * (1.0 - sketch.mean_q) * (a + slope * (2.0 * b + d * slope)) ** 2)
     return rank**2 / squares if squares > 0.0 else 0.0
 
 

@@ -155,7 +155,9 @@ def _lots(sketch: Sketch, bins: BinSums) -> Ints:
     """First cell of each lot: every cell, or about `LOTS` runs of cells that part no bin."""
     if len(sketch.size) <= LOTS:
         return np.arange(len(sketch.size))
-    return np.union1d(estimation_bins(sketch, LOTS).starts, bins.starts)
+    begins = np.zeros(len(sketch.size), np.bool_)
+    begins[estimation_bins(sketch, LOTS).starts] = begins[bins.starts] = True
+    return np.flatnonzero(begins)
 
 
 def _tails(x: Floats, ordered: Floats, near: float = 0.0) -> Floats:

@@ -137,7 +137,9 @@ def solved(searches: Iterable[Search[T]]) -> list[T]:
             if some:
                 cells = np.concatenate([rows.cells for _, rows, _ in some], axis=1)
                 sizes = np.array([rows.cells.shape[1] for _, rows, _ in some])
-                p: Floats = special.expit(cells[0] + np.repeat([t for *_, t in some], sizes) * cells[1])
+                against = cells[0] + np.repeat([t for *_, t in some], sizes) * cells[1]
+                with np.errstate(over="ignore"):
+                    p = 1.0 / (1.0 + np.exp(-against))  # several at once, which `special.expit` does not do
                 sums = kind.sums(cells, p, np.cumsum(sizes) - sizes, sizes)
                 answers |= {i: rows.law(*of) for (i, rows, _), of in zip(some, sums.T.tolist(), strict=True)}
     return [found[i] for i in range(len(going))]

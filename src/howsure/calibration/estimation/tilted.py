@@ -24,7 +24,7 @@ import numpy as np
 from howsure.calibration.estimation.estimate import estimation_bins
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, sum_of
 
 MOST_CELLS = 256
 LEAST_ODDS = 1e-12  # q = 0 and q = 1 count as these odds: what cannot happen could not be tilted
@@ -106,11 +106,11 @@ class Slope:
         """What `Law` consists of, for rows of many."""
         _, along, w, x, w1, w2, w3 = cells
         v = p - p * p
-        mean, slope, rate = np.add.reduceat(np.stack([w * p, w1 * p, w1 * along * v]), starts, axis=1)
+        mean, slope, rate = np.add.reduceat(np.array([w * p, w1 * p, w1 * along * v]), starts, axis=1)
         off = p - (np.repeat(mean, sizes) + np.repeat(slope, sizes) * x)  # from the line
         square = off * off
-        of_line = np.stack([w2 * (v + square), w3 * (v * (1.0 - 2.0 * p + 3.0 * off) + square * off)])
-        return np.stack([slope, *np.add.reduceat(of_line, starts, axis=1), rate])
+        of_line = np.array([w2 * (v + square), w3 * (v * (1.0 - 2.0 * p + 3.0 * off) + square * off)])
+        return np.array([slope, *np.add.reduceat(of_line, starts, axis=1), rate])
 
     law = staticmethod(Law)
 
@@ -163,10 +163,11 @@ def _mean_interval(
     if step == 0.0:  # all q are 1/2: the score does not depend on the labels
         return value, value
     zero = f0 - value
-    one = zero + c
-    powers = design.weight * np.stack([zero, zero**2, zero**3])
-    more = design.weight * np.stack([one, one**2, one**3]) - powers
-    rows = Mean(np.stack([design.logit, c / step, *more]), tuple(powers.sum(axis=1).tolist()), value)
+    either = np.array([zero, zero + c])  # what a row contributes with y = 0, and with y = 1
+    powers = [design.weight * either]
+    powers += [powers[0] * either, powers[0] * either**2]
+    cells = np.array([design.logit, c / step, *(one - none for none, one in powers)])
+    rows = Mean(cells, tuple(sum_of(none) for none, _ in powers), value)
     return (yield from _inverted(rows, design.n, step, value, variance, level))
 
 
@@ -183,10 +184,11 @@ def slope_interval(
     furthest = float(np.abs(x).max())
     if spread <= 0.0:
         return value, value
-    shifted = Mean(np.stack([design.logit, np.ones(len(w)), w, w, w]), (0.0, 0.0, 0.0), 0.0)
+    shifted = Mean(np.array([design.logit, np.ones(len(w)), w, w, w]), (0.0, 0.0, 0.0), 0.0)
     move = yield from _crossing(shifted, lambda _, law: law.mean - base, 0.0, {})
     scaled = x / spread
-    rows = Slope(np.stack([design.logit + move, x / furthest, w, x, w * scaled, w * scaled**2, w * scaled**3]))
+    once, twice = w * scaled, w * scaled**2
+    rows = Slope(np.array([design.logit + move, x / furthest, w, x, once, twice, twice * scaled]))
     return (yield from _inverted(rows, design.n, furthest / spread, value, variance, level))
 
 

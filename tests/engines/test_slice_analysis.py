@@ -85,6 +85,20 @@ def test_blocks_end_where_a_slice_is_large(monkeypatch):
     assert blocks == [[1, 2, 3], [4, 500], [5, 60, 60], [7]]
 
 
+@pytest.mark.parametrize("stays_from", [1, 1_000])
+def test_large_blocks_stay_in_this_process(stays_from, monkeypatch):
+    monkeypatch.setattr(slice_analysis, "MANY_SLICES", 2)
+    monkeypatch.setattr(slice_analysis, "STAYS_FROM", stays_from)
+    named = list(hard_slices())[:60]
+    analysis = slice_analysis.Analysis(None, 0.95, 2)
+    try:
+        made = analysis.found(iter(named), len(named))
+        assert bool(analysis._pool.started) == (stays_from == 1_000)
+    finally:
+        analysis.close()
+    assert [f.packed for f in made] == [f.packed for f in slice_analysis._analysed(None, 0.95, named)]
+
+
 def test_pickled_sketches_are_the_same_and_small():
     for _, sketch in hard_slices():
         before = len(pickle.dumps(sketch, 5))

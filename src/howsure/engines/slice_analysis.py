@@ -24,7 +24,8 @@ from howsure.kernels.cells import Floats, Ints
 from howsure.processes import Here, Pool, Progress
 
 MANY_SLICES = 200  # from which on processes share them
-BLOCK, ENTRIES = 32, 10_000  # slices analysed together, fewer where that many entries are reached
+BLOCK, ENTRIES = 64, 10_000  # slices analysed together, fewer where that many entries are reached
+STAYS_FROM = 200_000  # entries of a block that this process analyses itself: on its way to another one it would be there several times
 LOST = "a process that analysed slices ended too early: most likely the memory ran out."
 
 GroupedRows = tuple[NDArray[np.uint8], Floats, NDArray[np.uint64], Ints | None]  # y, q, groups and weight
@@ -50,14 +51,17 @@ class Analysis:
             can_start = os.access(sys.executable or "", os.X_OK)  # not where Python is embedded
             if n >= MANY_SLICES and self._jobs > 1 and can_start and self._pool is None:
                 self._pool = Pool(f"{__name__}:analyser", self._how, self._jobs, packed=_packed, lost=LOST)
-        runner = self._pool or Here(partial(_analysed, *self._how))
+        here = Here(partial(_analysed, *self._how))
+        runner = self._pool or here
         made: list[FoundSlice] = []
         waiting: deque[Future[Any]] = deque()
         for block in chain(_blocks(named), repeat(None, runner.in_flight)):  # in the end only what is waited for
-            waiting.extend([] if block is None else [runner.submit(block)])
+            if block is not None:
+                stays = sum(map(_entries, block)) >= STAYS_FROM
+                waiting.append((here if stays else runner).submit(block))
             if waiting and (block is None or len(waiting) > runner.in_flight):
                 got = waiting.popleft().result()
-                found = _unpacked(got) if isinstance(runner, Pool) else got
+                found = _unpacked(got) if isinstance(got, str) else got
                 made.extend(found)
                 with self._lock:
                     for _ in found:
@@ -78,12 +82,17 @@ def _blocks(named: Iterator[Named]) -> Iterator[list[Named]]:
     entries = 0
     for one in named:
         block.append(one)
-        entries += len(one[1].keys) if isinstance(one[1], Sketch) else len(one[1][0])
+        entries += _entries(one)
         if len(block) == BLOCK or entries >= ENTRIES:
             yield block
             block, entries = [], 0
     if block:
         yield block
+
+
+def _entries(named: Named) -> int:
+    _, rows = named
+    return len(rows.keys) if isinstance(rows, Sketch) else len(rows[0])
 
 
 def _analysed(bins: int | str | None, level: float, block: list[Named]) -> list[FoundSlice]:

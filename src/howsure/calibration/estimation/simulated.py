@@ -78,17 +78,14 @@ def _combined(excess: Floats, score: Floats, near: float) -> tuple[float, float,
     ordered = np.sort(excess), np.sort(score)
     first = _tails(excess[:1], ordered[0], near), _tails(score[:1], ordered[1])
     seen = combined_p_value(*first)
-    least = max(
-        int(len(excess) * (1.0 - 1.01 * float(seen[0]))) - 1, 0
-    )  # the rank that a p-value as low as that has, or less
+    rank = int(len(excess) * (1.0 - 1.01 * float(seen[0]))) - 1  # of a p-value as low as that; with room for rounding
+    least = max(rank, 0)
     among = np.flatnonzero((excess >= ordered[0][least]) | (score >= ordered[1][least]))
     p = combined_p_value(_tails(excess[among], ordered[0], near), _tails(score[among], ordered[1]))
     return float(np.count_nonzero(p <= seen * (1.0 + 1e-9)) / len(excess)), float(first[0][0]), float(first[1][0])
 
 
-Tables = tuple[
-    Floats, Floats
-]  # of each lot: the least number of ones that matters; P(at most that), P(at most one more), …
+Tables = tuple[Floats, Floats]  # of each lot the least number of ones, and P(at most that), P(at most one more), …
 
 
 def _tables(n: Ints, q: Floats) -> Tables:
@@ -97,15 +94,14 @@ def _tables(n: Ints, q: Floats) -> Tables:
     far = 6.5 * np.sqrt(mean * (1.0 - q)) + 14.0  # by Bernstein's inequality less than 1e-9 lies beyond
     low, high = np.maximum(np.floor(mean - far), 0.0), np.minimum(np.ceil(mean + far), n)
     k = low + np.arange(int((high - low).max()))[:, None]  # the last one is what is left
-    used = k < high
-    return low, np.where(used, special.betainc(np.where(used, n - k, 1.0), k + 1.0, 1.0 - q), 2.0)
+    return low, special.betainc(n - k, k + 1.0, 1.0 - q, out=np.full(k.shape, 2.0), where=k < high)
 
 
 def _drawn(observed: Ints, tables: Tables, simulations: int) -> Floats:
     """Numbers of ones, a row for each lot: those observed, then draws, where uniform numbers fall in the table of the law."""
     low, table = tables
-    uniform, most = _uniform(len(low), simulations)
-    table = table[: int(np.count_nonzero((table <= most).any(axis=1)))]
+    uniform = _uniform(len(low), simulations)
+    table = table[: int(np.count_nonzero((table <= _largest(len(low), simulations)).any(axis=1)))]
     made = np.zeros(uniform.shape, np.uint8 if len(table) < 256 else np.int64)
     for step in table:  # a table has a few steps: comparing with each is faster than searching it
         made += (uniform >= step[:, None]).view(np.uint8)
@@ -115,12 +111,17 @@ def _drawn(observed: Ints, tables: Tables, simulations: int) -> Floats:
     return ones
 
 
-@lru_cache(128)
-def _uniform(rows: int, columns: int) -> tuple[Floats, Floats]:
-    """The first random numbers of the seed, and the largest of each row; views, but for tables that are seldom as large."""
+def _uniform(rows: int, columns: int) -> Floats:
+    """The first random numbers of the seed."""
     first = _stream() if rows * columns <= DRAWS else np.random.default_rng(SEED).random(rows * columns)
-    made = first[: rows * columns].reshape(rows, columns)
-    return made, made.max(axis=1)
+    return first[: rows * columns].reshape(rows, columns)
+
+
+@lru_cache(256)
+def _largest(rows: int, columns: int) -> Floats:
+    """Of each row of these."""
+    made: Floats = _uniform(rows, columns).max(axis=1)
+    return made
 
 
 @cache

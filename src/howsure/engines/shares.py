@@ -23,7 +23,7 @@ from howsure.kernels.threads import cores, memory_size
 RUN_ROWS = 1 << 14  # of a batch on disk
 JOB = (
     500_000_000 // 12
-)  # bytes of the budget for each process beside this one: it takes less than 0.15 of the 0.5 GB that they are a twelfth of
+)  # bytes of the budget for each process beside this one, as of a memory bound of half a GB: it takes 60 MB
 LONG = 1 << 24  # bytes of records in one piece, from which the slices among them are worth compiled kernels
 SHARES = 1024  # into which keys are divided once there are too many records to hold
 

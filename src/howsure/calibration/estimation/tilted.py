@@ -185,7 +185,7 @@ def slope_interval(
     if spread <= 0.0:
         return value, value
     shifted = Mean(np.array([design.logit, np.ones(len(w)), w, w, w]), (0.0, 0.0, 0.0), 0.0)
-    move = yield from _crossing(shifted, lambda _, law: law.mean - base, 0.0, {})
+    move = yield from _crossing(shifted, lambda law: law.mean - base, 0.0, {})
     scaled = x / spread
     once, twice = w * scaled, w * scaled**2
     rows = Slope(np.array([design.logit + move, x / furthest, w, x, once, twice, twice * scaled]))
@@ -193,9 +193,9 @@ def slope_interval(
 
 
 def _crossing(
-    rows: Mean | Slope, f: Callable[[float, Law], float], start: float, known: dict[float, Law], near: float = 0.0
+    rows: Mean | Slope, f: Callable[[Law], float], start: float, known: dict[float, Law], near: float = 0.0
 ) -> Search[float]:
-    """Where f of t and its law crosses 0, as `beyond` has it; laws asked for become `known`."""
+    """Where f of the law at t crosses 0, as `beyond` has it; laws asked for become `known`."""
     if start not in known:
         known[start] = yield rows, start
     steps = _beyond(start, known[start].rate, near)
@@ -204,7 +204,7 @@ def _crossing(
         while True:
             if t not in known:
                 known[t] = yield rows, t
-            t = steps.send(f(t, known[t]))
+            t = steps.send(f(known[t]))
     except StopIteration as done:
         return float(done.value)
 
@@ -215,7 +215,7 @@ def _inverted(
     """The means of the truths at the edge of those that do not make `value` a surprise."""
     known: dict[float, Law] = {}
     # All labels alike are reached at infinity only.
-    best = yield from _crossing(rows, lambda _, law: law.mean - value, 0.0, known, 1e-12 * step)
+    best = yield from _crossing(rows, lambda law: law.mean - value, 0.0, known, 1e-12 * step)
     if best not in known:
         known[best] = yield rows, best
     fitted = known[best]
@@ -235,7 +235,7 @@ def _inverted(
     limits = []
     # Where even p = 0 or 1 throughout is no surprise, the rest is chance in q.
     for p, seen, side in ((1.0 - tail, value - shift, -1.0), (tail, value + shift, 1.0)):
-        t = yield from _crossing(rows, lambda _, law, p=p, seen=seen: quantile(law, p) - seen, best, known)  # type: ignore[misc]
+        t = yield from _crossing(rows, lambda law, p=p, seen=seen: quantile(law, p) - seen, best, known)  # type: ignore[misc]
         if t not in known:
             known[t] = yield rows, t
         limits.append(known[t].mean + side * max(side * (value - quantile(known[t], p)), 0.0))

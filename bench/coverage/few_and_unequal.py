@@ -33,7 +33,6 @@ from scipy.special import expit, fdtrc, logit, ndtr, stdtr, stdtrit
 from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation import intervals
 from howsure.calibration.estimation.bias import calibration_slope
-from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.sketch import sketch_rows
 
 SHAPES |= {"rate 1e-3: Beta(1,999)": (1, 999), "rare: Beta(.05,5)": (0.05, 5), "skewed: Beta(.5,5)": (0.5, 5)}
@@ -59,7 +58,7 @@ def few_cell(cell, replicates):
     n, shape, truth = cell
     rng, p_of, grid = seeded(cell), TRUTHS[truth], population(shape)
     want = targets(grid, p_of(grid))
-    kinds = {"gap": intervals.mean_gap_interval, "brier": intervals.brier_interval, "slope": intervals.slope_interval}
+    kinds = ("gap", "slope", "brier")
     cover, length = np.zeros((2, 3)), np.zeros((2, 3))
     slopes = 0
     for _ in range(replicates):
@@ -67,10 +66,11 @@ def few_cell(cell, replicates):
         y = rng.random(n) < p_of(q)
         sketch = sketch_rows(y, q)
         line = calibration_slope(sketch)
-        before, design = before_means(y, q, line), Design.of(sketch)
+        before, (now,) = before_means(y, q, line), intervals.linear_intervals([sketch], 0.95)
         slopes += line is not None
-        for j, (k, interval) in enumerate(kinds.items()):
-            for i, found in enumerate((before[k], interval(sketch, 0.95, design))):
+        for k, interval in zip(kinds, now, strict=True):
+            j = ("gap", "brier", "slope").index(k)
+            for i, found in enumerate((before[k], interval)):
                 cover[i, j] += found is None or covers(found, want[k])  # no slope, no claim: one class only
                 length[i, j] += 0.0 if found is None else found.high - found.low
     shown = np.maximum([replicates, replicates, slopes], 1)

@@ -12,7 +12,7 @@ import numpy as np
 from interval_coverage import THEORY
 
 from howsure.calibration.estimation.estimate import ladder
-from howsure.calibration.estimation.intervals import at_least_bias, mean_gap_interval, squared_error_interval
+from howsure.calibration.estimation.intervals import at_least_bias, linear_intervals, squared_error_interval
 from howsure.calibration.gate import RULES, Gate
 from howsure.calibration.sketch import sketch_rows
 
@@ -31,7 +31,8 @@ def row(name, n, replicates):
     for _ in range(replicates):
         q = rng.random(n)
         sketch = sketch_rows(rng.random(n) < MODELS[name](q), q)
-        error = at_least_bias(squared_error_interval(ladder(sketch), 0.95).sqrt(), mean_gap_interval(sketch, 0.95))
+        ((gap, *_),) = linear_intervals([sketch], 0.95, whole=False)
+        error = at_least_bias(squared_error_interval(ladder(sketch), 0.95).sqrt(), gap)
         for rule in RULES:
             gate = Gate(error, BOUND, rule)
             fails[rule] += gate.fails

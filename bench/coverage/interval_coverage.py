@@ -27,7 +27,7 @@ from howsure.calibration import paper
 from howsure.calibration.analysis import analyse, cluster_rows, drawn_starts, filing
 from howsure.calibration.estimation import intervals, perfection
 from howsure.calibration.estimation.bias import calibration_slope
-from howsure.calibration.estimation.estimate import MOST_BINS, bin_count, estimation_bins, nested_bins, null_spread
+from howsure.calibration.estimation.estimate import MOST_BINS, bin_count, estimation_bins, nested_bins
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups import estimates as clustered
 from howsure.calibration.groups.clusters import ClusterBuilder, parts
@@ -211,7 +211,7 @@ def before(sketch):
     levels = nested_bins(sketch, counts, heaps=False)
     first, k = levels[0], 0
     law = intervals._law(first, z)
-    while k + 1 < len(levels) and 2 * null_spread(levels[k]) <= 0.2 * law.variance1 * max(first.squared_error, 0):
+    while k + 1 < len(levels) and 2 * levels[k].null_spread <= 0.2 * law.variance1 * max(first.squared_error, 0):
         k += 1
     bins = levels[k]
     low, high = intervals._lower(bins, z), intervals._upper(bins, bins.squared_error, z)

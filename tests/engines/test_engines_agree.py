@@ -20,13 +20,14 @@ from howsure.calibration import sketch as _sketch
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.groups.clusters import ClusterBuilder
 from howsure.calibration.groups.moments import moments
-from howsure.engines import shares, slices
+from howsure.engines import shares, slice_analysis, slices
 from howsure.engines.engine import Engine, bound
 from howsure.engines.items import Items
 from howsure.engines.rows import ArrayRows, Keying, Rows
 from howsure.engines.scored import GroupedPieces, RecordKeying, analysed_rows, sketched
 from howsure.engines.shares import SharedRows
-from howsure.engines.slices import Analysis, SliceKeying, analysed_sketches
+from howsure.engines.slice_analysis import Analysis
+from howsure.engines.slices import SliceKeying, analysed_sketches
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pieces import Pieces, same
@@ -257,7 +258,8 @@ def test_many_slices_in_processes(groups, monkeypatch):
     weight[by == 3] = 0
     asked = {"by": by, "groups": groups, "sample_weight": weight}
     one = howsure.check(y, q, **asked)
-    monkeypatch.setattr(slices, "MANY_SLICES", 4)
+    monkeypatch.setattr(slice_analysis, "MANY_SLICES", 4)
+    monkeypatch.setattr(slice_analysis, "BLOCK", 2)
     monkeypatch.setattr(shares, "cores", lambda: 2)
     pools = []
 
@@ -266,7 +268,7 @@ def test_many_slices_in_processes(groups, monkeypatch):
             super().__init__(*given, **more)
             pools.append(self)
 
-    monkeypatch.setattr(slices, "Pool", Pool)
+    monkeypatch.setattr(slice_analysis, "Pool", Pool)
     said = []
     many = howsure.check(y, q, **asked, progress=lambda *at: said.append(at))
     assert len(many.slices) == 11

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,11 @@ from howsure.calibration.estimation.estimate import Resolution, ladder
 from howsure.calibration.estimation.intervals import (
     Estimate,
     at_least_bias,
-    brier_interval,
     expected_error_interval,
-    mean_gap_interval,
-    slope_interval,
+    linear_intervals,
     squared_error_interval,
 )
 from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests, refuted_if
-from howsure.calibration.estimation.tilted import Design
 from howsure.calibration.result import Bias, Calibration
 from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
@@ -55,7 +53,7 @@ def analyse(
     drawn = _bins.drawn_bins(sketch, bins, level)
     n_groups = effective = None
     if clusters is None:
-        inferred = _independent(sketch, level)
+        (inferred,) = _independent([sketch], level)
     else:
         from howsure.calibration.groups import estimates as clustered
         from howsure.calibration.groups.moments import moments
@@ -91,15 +89,18 @@ def analyse(
     )
 
 
-def analyse_slice(sketch: Sketch, bins: int | str | None, level: float) -> Calibration:
-    """The same of one of many slices: what its row shows, and the rest when it is asked for, from the sketch if that is small."""
-    if len(sketch.keys) > MOST_KEPT:
-        return analyse(sketch, bins=bins, confidence_level=level)
-    drawn = _bins.drawn_bins(sketch, bins, None)
-    known = _headline(sketch, drawn, _independent(sketch, level, whole=False), level, _bins.isotonic_starts(sketch))
-    del known["tests"]
-    bare = Sketch(sketch.exact, sketch.keys, sketch.counts, sketch.sums, sketch.log_tail, sketch.widths)
-    return Calibration.begun(partial(analyse, bare, bins=bins, confidence_level=level), known)
+def analyse_slices(sketches: Sequence[Sketch], bins: int | str | None, level: float) -> Iterator[Calibration]:
+    """The same of some of many slices: what their rows show, and the rest when it is asked for, from a sketch if that is small."""
+    small = [s for s in sketches if len(s.keys) <= MOST_KEPT]
+    inferred = iter(_independent(small, level, whole=False))
+    for sketch in sketches:
+        if len(sketch.keys) > MOST_KEPT:
+            yield analyse(sketch, bins=bins, confidence_level=level)
+            continue
+        drawn = _bins.drawn_bins(sketch, bins, None)
+        known = _headline(sketch, drawn, next(inferred), level, _bins.isotonic_starts(sketch))
+        del known["tests"]
+        yield Calibration.begun(partial(analyse, sketch, bins=bins, confidence_level=level), known)
 
 
 def _headline(sketch: Sketch, drawn: Bins, inferred: _Inferred, level: float, blocks: Ints) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def _headline(sketch: Sketch, drawn: Bins, inferred: _Inferred, level: float, bl
         ece = at_least_bias(ece, gap)
         ece = replace(ece, low=min(ece.limits[0], error.limits[0]))
     tests = inferred.tests
-    if tests and sketch.log_loss[1]:  # a label came up that q = 0 or q = 1 had ruled out
+    if tests and sketch.n_impossible:  # a label came up that q = 0 or q = 1 had ruled out
         tests = (refuted_if(tests[0].name, True), *tests[1:])
     return {
         "n": sketch.n,
@@ -168,17 +169,16 @@ class _Inferred:
     notes: tuple[str, ...] = ()
 
 
-def _independent(sketch: Sketch, level: float, *, whole: bool = True) -> _Inferred:
-    """Unless it is the `whole`, without the interval of the Brier score and all tests but the combined one."""
-    design = Design.of(sketch)
-    gap, slope = mean_gap_interval(sketch, level, design), slope_interval(sketch, level, design)
-    brier = brier_interval(sketch, level, design) if whole else None
-    if sketch.n < 2:
-        return _Inferred(None, None, gap, slope, brier, (), None)
-    r = ladder(sketch)
-    squared = squared_error_interval(r, level)
-    ece = expected_error_interval(sketch, r, squared.sqrt().high or 1.0, level)
-    return _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch, r, whole=whole), r.resolution)
+def _independent(sketches: Sequence[Sketch], level: float, *, whole: bool = True) -> Iterator[_Inferred]:
+    """Of several sketches; unless it is the `whole`, without the interval of the Brier score and all tests but the combined one."""
+    for sketch, (gap, slope, brier) in zip(sketches, linear_intervals(sketches, level, whole=whole), strict=True):
+        if sketch.n < 2:
+            yield _Inferred(None, None, gap, slope, brier, (), None)
+            continue
+        r = ladder(sketch)
+        squared = squared_error_interval(r, level)
+        ece = expected_error_interval(sketch, r, squared.sqrt().high or 1.0, level)
+        yield _Inferred(squared, ece, gap, slope, brier, perfection_tests(sketch, r, whole=whole), r.resolution)
 
 
 def _dependent(m: Moments, level: float, values: int, *, has_slope: bool) -> _Inferred:
@@ -247,7 +247,7 @@ def _notes(sketch: Sketch, bins: int | str | None) -> tuple[str, ...]:
         )
     if isinstance(bins, int) and bins > sketch.n:
         said.append(f"There are fewer rows ({sketch.n:,}) than the bin size of {bins:,}: one bin holds them all.")
-    infinite = sketch.log_loss[1]
+    infinite = sketch.n_impossible
     if infinite:
         said.append(
             f"The log loss is infinite: {infinite:,} row{'s' * (infinite > 1)} had the label that q called impossible."

@@ -20,7 +20,7 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.errors import InputError
 from howsure.kernels import cells as _cells
-from howsure.kernels.cells import COUNT, HIGH, LOW, LOW_BITS, SQUARE, SQUARE_SHIFT, Floats, Ints
+from howsure.kernels.cells import COUNT, HIGH, LOW, LOW_BITS, SQUARE, SQUARE_SHIFT, Floats, Ints, run_begins, sum_of
 
 EXACT_LIMIT = 100_000
 COMPILE_FROM = 1_000_000  # rows; below this NumPy is done before Numba would be loaded
@@ -68,6 +68,11 @@ class Sketch:
     sums: Ints  # (k, 2, 4): the cells' integer sums; empty if exact
     log_tail: int = 0
     widths: Ints | None = None  # (K, 2, 3) table of equal-width bins, when asked for
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what was computed from it, and with counts in no more bytes than they need."""
+        counts = self.counts.astype(np.min_scalar_type(int(self.counts.max(initial=0))))
+        return _unpickled, (self.exact, self.keys, counts, self.sums, self.log_tail, self.widths)
 
     # -- merging -------------------------------------------------------------------------------------------------
 
@@ -205,7 +210,7 @@ class Sketch:
     @cached_property
     def fixed(self) -> FixedCells:
         """The same rows by fixed cell."""
-        starts = np.flatnonzero(np.diff(self.fixed_cell, prepend=-1))
+        starts = np.flatnonzero(run_begins(self.fixed_cell))
         # Σ q(1-q) inside a cell: n q̄(1-q̄) - Σ(q - q̄)².
         null = self.size * self.mean_m * (1.0 - self.mean_m) - self.spread_q
         sums = np.add.reduceat(np.stack([self.size.astype(np.float64), self.sum_e, self.sum_ee, null]), starts, axis=1)
@@ -217,7 +222,7 @@ class Sketch:
     def total(self, f: Callable[[Floats], Floats], second: Callable[[Floats], Floats]) -> float:
         """Σ f(q) over all rows, to second order inside a cell; `second` is f''."""
         q = self.mean_q
-        return float(np.sum(self.size * f(q) + 0.5 * second(q) * self.spread_q))
+        return sum_of(self.size * f(q) + 0.5 * second(q) * self.spread_q)
 
     @cached_property
     def log_loss(self) -> tuple[float, int]:
@@ -228,14 +233,14 @@ class Sketch:
             near_loss = -np.log1p(-near.mean) * near.n + 0.5 * near.spread / (1.0 - near.mean) ** 2
             bend = np.where(far.spread > 0.0, 0.5 * far.spread / far.mean**2, 0.0)
             far_loss = -np.log(far.mean) * far.n + bend
-        at_zero = far.mean == 0.0
-        if self.exact:
-            impossible = at_zero
-        else:
-            impossible = (self.keys == 0) | (self.keys == _cells.N_CELLS - 1)
-        far_loss = np.where(at_zero | (far.n == 0), 0.0, far_loss)
-        total = float(np.sum(near_loss) + np.sum(far_loss)) - self.log_tail / _cells.LOG_SCALE
-        return total, int(far.n[impossible].sum())
+        far_loss = np.where((far.mean == 0.0) | (far.n == 0), 0.0, far_loss)
+        return sum_of(near_loss) + sum_of(far_loss) - self.log_tail / _cells.LOG_SCALE, self.n_impossible
+
+    @cached_property
+    def n_impossible(self) -> int:
+        """Rows with the label that q = 0 or q = 1 had ruled out."""
+        zero, one = (0.0, 1.0) if self.exact else (0, _cells.N_CELLS - 1)
+        return int(self.counts[self.keys == zero, 1].sum() + self.counts[self.keys == one, 0].sum())
 
 
 def _by_side(upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide) -> tuple[LabelSide, LabelSide]:
@@ -247,6 +252,10 @@ def _by_side(upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide) -> tuple
         )
 
     return pick(one, zero), pick(zero, one)
+
+
+def _unpickled(exact: bool, keys: NDArray[Any], counts: NDArray[Any], *more: Any) -> Sketch:
+    return Sketch(exact, keys, counts.astype(np.int64), *more)
 
 
 def from_distinct(q: Floats, counts: Ints, widths: Ints | None = None) -> Sketch:

@@ -16,7 +16,8 @@ from howsure._result import Sums
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.engines.items import ItemRows, Items, numbers
 from howsure.engines.rows import Chunk, Keying, Rows
-from howsure.engines.slices import EMPTY, Analysis, SliceKeying, SliceNames, SlicesFound, analysed_sketches, slice_key
+from howsure.engines.slice_analysis import Analysis
+from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, analysed_sketches, slice_key
 from howsure.engines.tables import as_arrow, text_array
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints

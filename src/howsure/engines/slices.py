@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import os
-import pickle
-import sys
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial, reduce
-from itertools import chain, repeat
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -21,22 +13,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from howsure.calibration.analysis import analyse, analyse_slice, cluster_rows
 from howsure.calibration.result import FoundSlice
 from howsure.calibration.sketch import EXACT_LIMIT, Sketch, SketchBuilder, from_distinct
 from howsure.engines.items import Items
 from howsure.engines.rows import Chunk, Keying
+from howsure.engines.slice_analysis import Analysis
 from howsure.engines.tables import as_arrow, as_numpy, bytes_array, text_array
 from howsure.kernels.cells import Floats, Ints
-from howsure.processes import Here, Pool, Progress
 
 MISSING = "(missing value)"
 STEP = 250_000  # rows taken at a time
 COMPACT_FROM = 1_000_000  # pending rows
 FLUSH_FROM = 1_000_000  # entries of slices held before they go to their keys
 LARGE_FROM, MOST_LARGE = 10_000, 64  # pending rows of a slice that gets a table of its own; and how many may
-MANY_SLICES = 200  # from which on processes share them
-LOST = "a process that analysed slices ended too early: most likely the memory ran out."
 TABLE = 6 << 20  # bytes of such a table
 _FLAT = np.zeros((0, 2, 4), np.int64)
 EMPTY = Sketch(True, np.zeros(0), np.zeros((0, 2), np.int64), _FLAT)
@@ -312,75 +301,6 @@ class SlicesFound:
 
     def __add__(self, other: SlicesFound) -> SlicesFound:
         return SlicesFound(self.whole + other.whole, self.found + other.found)
-
-
-GroupedRows = tuple[NDArray[np.uint8], Floats, NDArray[np.uint64], Ints | None]  # y, q, groups and weight
-
-
-class Analysis:
-    """Analyses slices: many of them in `jobs` processes, and says how many are done. Close it."""
-
-    def __init__(self, bins: int | str | None, level: float, jobs: int = 1, progress: Progress | None = None) -> None:
-        self._how, self._jobs, self._progress = (bins, level), jobs, progress
-        self._lock = threading.Lock()
-        self._pool: Pool | None = None
-        self._done = self._total = 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Analysis, self._how  # in a process that is one of many
-
-    def found(self, named: Iterator[tuple[str, Sketch | GroupedRows]], n: int) -> list[FoundSlice]:
-        """Of `n` slices, one at a time: what is computed from a sketch stays with it. Threads may ask side by side."""
-        with self._lock:
-            self._total += n
-            can_start = os.access(sys.executable or "", os.X_OK)  # not where Python is embedded
-            if n >= MANY_SLICES and self._jobs > 1 and can_start and self._pool is None:
-                self._pool = Pool("howsure.engines.slices:analyser", self._how, self._jobs, packed=_packed, lost=LOST)
-        runner = self._pool or Here(partial(_analysed, *self._how))
-        made: list[FoundSlice] = []
-        waiting: deque[Future[Any]] = deque()
-        for one in chain(named, repeat(None, runner.in_flight)):  # in the end nothing more than what is waited for
-            waiting.extend([] if one is None else [runner.submit(one)])
-            if waiting and (one is None or len(waiting) > runner.in_flight):
-                got = waiting.popleft().result()
-                made.append(_unpacked(got) if isinstance(runner, Pool) else got)
-                with self._lock:
-                    self._done += 1
-                    if self._progress is not None and self._total >= MANY_SLICES:
-                        self._progress(self._done, self._total)
-        return made
-
-    def close(self) -> None:
-        """Ends the processes."""
-        if self._pool is not None:
-            self._pool.close()
-
-
-def _analysed(bins: int | str | None, level: float, named: tuple[str, Sketch | GroupedRows]) -> FoundSlice:
-    name, rows = named
-    if isinstance(rows, Sketch):
-        return FoundSlice.of(name, analyse_slice(rows, bins, level))
-    y, q, groups, weight = rows
-    builder = SketchBuilder()
-    builder.add(y, q, weight)
-    sketch = builder.finish()
-    clusters = cluster_rows(sketch, y, q, groups, bins, level, weight)
-    return FoundSlice.of(name, analyse(sketch, bins=bins, confidence_level=level, clusters=clusters))
-
-
-def analyser(how: list[Any]) -> Callable[[str], str]:
-    """What a worker of `Analysis` does with a task."""
-    bins, level = how
-    return lambda task: _packed(_analysed(bins, level, _unpacked(task)))
-
-
-def _packed(made: Any) -> str:
-    """For a process of this program or back from it; nothing else is ever unpacked."""
-    return base64.b64encode(pickle.dumps(made, 5)).decode()
-
-
-def _unpacked(made: str) -> Any:
-    return pickle.loads(base64.b64decode(made))
 
 
 def analysed_sketches(analysis: Analysis, chunks: Iterator[Chunk]) -> SlicesFound:

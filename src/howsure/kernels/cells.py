@@ -45,6 +45,18 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+def sum_of(values: NDArray[Any]) -> float:
+    """Σ values, as `np.sum` has it, which takes as long to get going as to add up a thousand numbers."""
+    return float(np.add.reduce(values))
+
+
+def run_begins(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value differs from the one before."""
+    made = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=made[1:])
+    return made
+
+
 def cell_of(q: Floats) -> tuple[Ints, Ints]:
     """Cell number and integer offset u of each probability."""
     upper = q > 0.5

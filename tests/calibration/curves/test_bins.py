@@ -1,6 +1,7 @@
 """Bins are unions of cells: by mass, by width, or isotonic."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howsure
-from howsure.calibration.curves.bins import _quantile, best_bin_size, clopper_pearson, side_of
+from howsure.calibration.curves.bins import _quantile, best_bin_size, clopper_pearson, equal_mass_starts, side_of
 from howsure.calibration.sketch import sketch_rows
 
 
@@ -79,6 +80,26 @@ def test_leave_one_out_risk_equals_leaving_each_row_out():
             total += sum((y[i] - (y[a:b].sum() - y[i]) / (b - a - 1)) ** 2 for i in range(a, b))
         risks.setdefault(size, total)
     assert best_bin_size(sketch_rows(y, q)) == min(risks, key=risks.get)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 9])
+def test_bins_to_choose_from_never_part_ties(digits):
+    """Whether rows are distinct, so that where bins end is known from their number, or share probabilities."""
+    rng = np.random.default_rng(9)
+    q = rng.random(97).round(digits)
+    y = (rng.random(97) < q).astype(np.uint8)
+    sketch = sketch_rows(y, q)
+    assert (len(sketch.ends) == sketch.n) == (digits == 9)
+    risks = {}
+    for wanted in range(1, 21):
+        size = -(-97 // wanted)
+        cells = np.append(equal_mass_starts(sketch.ends, size), len(sketch.keys))
+        total = 0.0
+        for first, after in pairwise(cells.tolist()):
+            n, k = sketch.counts[first:after].sum(), sketch.counts[first:after, 1].sum()
+            total += k * (n - k) * n / (n - 1) ** 2 if n > 1 else np.inf
+        risks.setdefault(size, total)
+    assert best_bin_size(sketch) == min(risks, key=risks.get)
 
 
 def test_clopper_pearson_published_values():

@@ -10,6 +10,7 @@ import howsure
 from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.perfection import (
     PerfectionTest,
+    _eigen,
     brownian_maximum_tail,
     brownian_range_tail,
     combined,
@@ -198,3 +199,16 @@ def test_paths_of_few_rows_are_exact():
         t = by_name(outcomes[i], q)
         for name, x in (("Kolmogorov-Smirnov", furthest), ("Kuiper", extent)):
             assert t[name].p_value == pytest.approx(chance[x >= x[i] - 1e-9].sum(), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [[[2.0, 0.0], [0.0, 5.0]], [[1.0, 0.5], [0.5, 0.25]], [[0.0, 0.0], [0.0, 0.0]], [[3.0, -1.0], [-1.0, 3.0]]],
+)
+@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e12])
+def test_eigenvalues_of_two_rows_are_lapacks(matrix, scale):
+    a = scale * np.array(matrix)
+    values, vectors = _eigen(a)
+    assert np.sort(values) == pytest.approx(np.linalg.eigvalsh(a), rel=1e-12, abs=1e-15 * scale)
+    assert vectors * values @ vectors.T == pytest.approx(a, rel=1e-12, abs=1e-15 * scale)
+    assert vectors @ vectors.T == pytest.approx(np.eye(2), abs=1e-15)

@@ -1,7 +1,10 @@
 """The bins a reader sees: equal mass, equal width or isotonic, always unions of the sketch's cells."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -69,13 +72,19 @@ def equal_mass_starts(ends: list[int], target: int) -> Ints:
 
     As the paper's Algorithm 1, but rows with the same probability are never parted.
     """
-    starts, taken = [0], 0
+    return np.array([0, *(last + 1 for last in _equal_mass_ends(ends, target)[:-1])], np.int64)
+
+
+def _equal_mass_ends(ends: Sequence[int], target: int) -> list[int]:
+    """Last cell of each of these bins."""
+    made, taken, total = [], 0, ends[-1]
     while (last := bisect_left(ends, taken + target)) < len(ends):  # the cell that fills this bin
         taken = ends[last]
-        if ends[-1] - taken < target:
+        if total - taken < target:
             break
-        starts.append(last + 1)
-    return np.array(starts, np.int64)
+        made.append(last)
+    made.append(len(ends) - 1)
+    return made
 
 
 def best_bin_size(sketch: Sketch) -> int:
@@ -84,19 +93,34 @@ def best_bin_size(sketch: Sketch) -> int:
     Leaving row i out of its bin moves the bin mean so that its residual grows by n_b / (n_b - 1); hence the risk
     is Σ_b n_b p_b (1 - p_b) (n_b / (n_b - 1))² / N, without a loop over rows.
     """
+    if len(sketch.ends) == sketch.n:  # a cell for each row: where bins end depends on their number alone
+        targets, last, starts, n = _ends_of_rows(sketch.n)
+    else:
+        targets, last, starts, n = _ends_of_bins(sketch.ends)
+    ones = np.cumsum(sketch.counts[:, 1])[last]
+    k = ones.astype(np.float64)  # whole numbers whose products may not fit into 64 bits
+    k[1:] -= ones[:-1]
+    k[starts] = ones[starts]
+    each = np.where(n > 1.0, k * (n - k) * n / np.maximum(n - 1.0, 1.0) ** 2, inf)
     best, best_risk = sketch.n, inf
-    ones = np.cumsum(sketch.counts[:, 1])
-    for wanted in range(1, min(MOST_DRAWN, sketch.n) + 1):
-        target = -(-sketch.n // wanted)
-        last = np.append(equal_mass_starts(sketch.ends, target)[1:], len(sketch.size)) - 1  # cells of the bins
-        risk, taken, before = 0.0, 0, 0
-        for at, upto in zip(last.tolist(), ones[last].tolist(), strict=True):
-            n, k = sketch.ends[at] - taken, upto - before
-            risk += k * (n - k) * n / (n - 1) ** 2 if n > 1 else inf
-            taken, before = sketch.ends[at], upto
+    for target, risk in zip(targets, np.add.reduceat(each, starts).tolist(), strict=True):
         if risk < best_risk * (1.0 - 1e-12):
             best, best_risk = target, risk
     return best
+
+
+@lru_cache(256)
+def _ends_of_rows(n: int) -> tuple[list[int], Ints, Ints, Floats]:
+    return _ends_of_bins(range(1, n + 1))
+
+
+def _ends_of_bins(ends: Sequence[int]) -> tuple[list[int], Ints, Ints, Floats]:
+    """For each number of bins to try: the size asked for; of all these bins the last cells, where a size begins among them, and rows."""
+    targets = [-(-ends[-1] // wanted) for wanted in range(1, min(MOST_DRAWN, ends[-1]) + 1)]
+    last = [_equal_mass_ends(ends, target) for target in targets]
+    rows = [ends[b] - (ends[a] if a >= 0 else 0) for each in last for a, b in pairwise([-1, *each])]
+    starts = np.cumsum([0, *map(len, last[:-1])])
+    return targets, np.array([at for each in last for at in each]), starts, np.array(rows, np.float64)
 
 
 def isotonic_starts(sketch: Sketch) -> Ints:

@@ -7,6 +7,7 @@ import numpy as np
 from howsure._result import Record
 from howsure.calibration.curves.bins import Bins, side_of
 from howsure.calibration.sketch import Sketch
+from howsure.kernels.cells import sum_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +29,21 @@ def calibration_slope(sketch: Sketch) -> tuple[float, float] | None:
     N/(N-2) Σ (q - q̄)² r² / (Σ(q - q̄)²)², r the residual from the line.
     """
     n = sketch.n
-    mean_q = float(np.sum(sketch.sum_q)) / n
+    mean_q = sum_of(sketch.sum_q) / n
     base = sketch.n_positive / n
-    q_spread = float(np.sum(sketch.size * (sketch.mean_q - mean_q) ** 2 + sketch.spread_q))
+    q_spread = sum_of(sketch.size * (sketch.mean_q - mean_q) ** 2 + sketch.spread_q)
     if n < 3 or q_spread <= 1e-18 * n or base in (0.0, 1.0):
         return None
     covariance = 0.0
     for label, side in enumerate(sketch.sides):
         q = np.where(sketch.upper, 1.0 - side.mean, side.mean)
         error = np.where(sketch.upper, side.mean - (1 - label), label - side.mean)  # y - q
-        covariance += float(np.sum(side.n * (q - mean_q) * error - side.spread))
+        covariance += sum_of(side.n * (q - mean_q) * error - side.spread)
     slope = 1.0 + covariance / q_spread
     meat = 0.0
     for label, side in enumerate(sketch.sides):
         q = np.where(sketch.upper, 1.0 - side.mean, side.mean) - mean_q
-        meat += float(np.sum(side.n * (q * (label - base - slope * q)) ** 2))
+        meat += sum_of(side.n * (q * (label - base - slope * q)) ** 2)
     return slope, float(np.sqrt(meat * n / (n - 2))) / q_spread
 
 

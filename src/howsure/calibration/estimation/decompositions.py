@@ -22,7 +22,7 @@ from howsure.calibration.curves.bins import Bins, best_bin_size, equal_mass_star
 from howsure.calibration.sketch import Sketch, sketch_rows
 from howsure.errors import InputError
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, sum_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ RULES = {rule.name: rule for rule in (BRIER, LOG, SPHERICAL)}
 
 def brier_parts(sketch: Sketch, bins: Bins, blocks: Ints) -> ScoreParts:
     """The Brier score, mean (y - q)²; `blocks` are the first cells of the isotonic fit's."""
-    value = float(np.sum(sketch.sum_ee)) / sketch.n
-    calibration = float(np.sum(bins.n * (bins.mean_prob - bins.mean_true) ** 2)) / sketch.n
+    value = sum_of(sketch.sum_ee) / sketch.n
+    calibration = sum_of(bins.n * (bins.mean_prob - bins.mean_true) ** 2) / sketch.n
     return _parts(sketch, bins, blocks, value, calibration, lambda p: p * (1.0 - p), 0)
 
 
@@ -71,7 +71,7 @@ def log_loss_parts(sketch: Sketch, bins: Bins, blocks: Ints) -> ScoreParts:
     """The log loss, mean -log P(label), in nats."""
     total, infinite = sketch.log_loss
     value = None if infinite else total / sketch.n
-    divergence = float(np.sum(bins.n * _divergence(bins.mean_true, bins.mean_prob))) / sketch.n
+    divergence = sum_of(bins.n * _divergence(bins.mean_true, bins.mean_prob)) / sketch.n
     calibration = None if infinite or not np.isfinite(divergence) else divergence  # a bin's mean q may round to 0 or 1
     return _parts(sketch, bins, blocks, value, calibration, entropy, infinite)
 
@@ -87,7 +87,7 @@ def _parts(
 ) -> ScoreParts:
     n = np.add.reduceat(sketch.size, blocks)
     p = np.add.reduceat(sketch.counts[:, 1], blocks) / n
-    recalibrated = float(np.sum(n * impurity(p))) / sketch.n
+    recalibrated = sum_of(n * impurity(p)) / sketch.n
     uncertainty = float(impurity(np.array([sketch.n_positive / sketch.n]))[0])
     return ScoreParts(
         value,
@@ -269,4 +269,4 @@ def _dot(weight: Floats | Ints, g: Callable[[Floats], Floats], x: Floats) -> flo
     """Σ weight g(x), taking 0 g(x) as 0 even where g is infinite."""
     used = weight > 0
     with np.errstate(divide="ignore"):
-        return float(np.sum(weight[used] * g(x[used])))
+        return sum_of(weight[used] * g(x[used]))

@@ -20,7 +20,7 @@ import numpy as np
 from howsure._result import Record
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, run_begins, sum_of
 
 MOST_BINS = 4096
 MOST_SKEW = 2.8
@@ -63,7 +63,17 @@ class BinSums:
     @cached_property
     def squared_error(self) -> float:
         """T, the debiased θ². May be negative when the truth is near 0."""
-        return float(np.sum((self.e**2 - self.q) / (self.n - 1.0))) / self.total
+        return sum_of((self.e**2 - self.q) / (self.n - 1.0)) / self.total
+
+    @cached_property
+    def null_spread(self) -> float:
+        """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
+        return 2.0 * sum_of(self.n / (self.n - 1.0) * (self.variance / self.total) ** 2)
+
+    @cached_property
+    def null_third(self) -> float:
+        """K3, the third central moment of T when d = 0: 8 Σ (s²/N)³."""
+        return 8.0 * sum_of((self.variance / self.total) ** 3)
 
 
 def estimation_bins(sketch: Sketch, count: int, *, heaps: bool = True) -> BinSums:
@@ -81,7 +91,7 @@ def nested_bins(sketch: Sketch, counts: Sequence[int], *, heaps: bool = True) ->
     c = sketch.fixed
     made = []
     for count in counts:
-        begins = np.diff(3 * np.floor(count * c.place).astype(np.int64) + c.half, prepend=-1) != 0
+        begins = run_begins(3.0 * np.floor(count * c.place) + c.half)
         if heaps:
             heap = c.sums[0] >= max(sketch.n / (2 * count), 2.0)
             begins |= heap
@@ -101,10 +111,10 @@ def _at_least_two(starts: Ints, size: Floats, half: Ints) -> Ints:
     n = np.add.reduceat(size, starts)
     if n.min() >= 2 or len(n) == 1:
         return starts
-    below, above = np.searchsorted(half, [1, 2])
+    below, above = np.searchsorted(half, [1, 2]).tolist()
     firsts = _pairs(n[above:][::-1])  # from 1 downwards
-    ends = np.append(above, len(n) - firsts[:0:-1])[: len(firsts)]
-    made = starts[np.concatenate([_pairs(n[:below]), np.arange(below, above), ends])]
+    ends = [above, *(len(n) - first for first in firsts[:0:-1])][: len(firsts)]
+    made = starts[[*_pairs(n[:below]), *range(below, above), *ends]]
     rows = np.add.reduceat(size, made)
     for short in np.flatnonzero(rows < 2)[::-1].tolist():  # a side, or ½ itself, that holds one row in all
         if len(made) > 1:
@@ -112,17 +122,18 @@ def _at_least_two(starts: Ints, size: Floats, half: Ints) -> Ints:
     return made
 
 
-def _pairs(n: Floats) -> Ints:
+def _pairs(n: Floats) -> list[int]:
     """First index of runs with two rows at least, the last run joined to the one before if it is short.
 
-    A bin of one row takes in the next: a bin begins a run if an even number of such bins come right before it.
+    A bin of one row that begins a run takes in the next.
     """
-    at = np.arange(len(n))
-    last = np.maximum.accumulate(np.concatenate([[-1], np.where(n >= 2, at, -1)]))[
-        :-1
-    ]  # the last one of two rows before
-    firsts = np.flatnonzero((at - last) % 2 == 1)
-    return firsts[:-1] if len(firsts) > 1 and firsts[-1] == len(n) - 1 and n[-1] < 2 else firsts
+    firsts: list[int] = []
+    takes = False
+    for i, rows in enumerate(n.tolist()):
+        if not takes:
+            firsts.append(i)
+        takes = not takes and rows < 2
+    return firsts[:-1] if takes and len(firsts) > 1 else firsts
 
 
 def bin_count(n: int) -> int:
@@ -198,11 +209,11 @@ def ladder(sketch: Sketch) -> Ladder:
     whose T is higher than the noise that they add can explain (a normal deviate of `EVIDENCE`).
     """
     n, levels = sketch.n, resolutions(sketch, MOST_BINS)
-    spread, third = [null_spread(b) for b in levels], [null_third(b) for b in levels]
+    spread, third = [b.null_spread for b in levels], [b.null_third for b in levels]
     t = [b.squared_error for b in levels]
     first = levels[0]
-    d2 = float(np.sum(first.weight * first.gap**2))
-    rho = float(np.sum(first.weight * first.variance * first.gap**2)) / d2 if d2 > 0 else 0.25
+    d2 = sum_of(first.weight * first.gap**2)
+    rho = sum_of(first.weight * first.variance * first.gap**2) / d2 if d2 > 0 else 0.25
     planned = free_doublings(spread, 4 * rho / n * max(t[0], 0.0))
     chosen = planned
     for k in range(planned + 1, len(levels)):
@@ -236,16 +247,6 @@ def free_doublings(spread: Sequence[float], linear: float) -> int:
 def evidence(variance: float, third: float) -> float:
     """How far T must rise with finer bins to be taken for structure, given the law of the noise that they add."""
     return wilson_hilferty(min(third / variance**1.5, MOST_SKEW), EVIDENCE) * sqrt(variance)
-
-
-def null_spread(bins: BinSums) -> float:
-    """V0, the variance of T when d = 0: 2 Σ n/(n-1) (s²/N)²."""
-    return float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (bins.variance / bins.total) ** 2))
-
-
-def null_third(bins: BinSums) -> float:
-    """K3, the third central moment of T when d = 0: 8 Σ (s²/N)³."""
-    return float(8.0 * np.sum((bins.variance / bins.total) ** 3))
 
 
 def wilson_hilferty(skew: float, z: float) -> float:

@@ -7,7 +7,7 @@ type III law (Wilson-Hilferty). Formulas, derivation and coverage: docs/evidence
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import erf, exp, pi, sqrt
 
@@ -21,16 +21,15 @@ from howsure.calibration.estimation.estimate import (
     MOST_SKEW,
     BinSums,
     Ladder,
+    bin_count,
     estimation_bins,
     folded_mean,
-    null_spread,
-    null_third,
     wilson_hilferty,
 )
-from howsure.calibration.estimation.tilted import Design, between
+from howsure.calibration.estimation.tilted import Design, Search, between, solved
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, sum_of
 
 TINY = 1e-100  # a mean square below this counts as 0: its powers would underflow
 ENOUGH = 4.0  # events' worth of scatter in a bin from which its noise is taken for normal
@@ -131,8 +130,8 @@ def squared_error_interval(r: Ladder, confidence_level: float) -> Estimate:
 def _lower(bins: BinSums, z: float) -> float:
     law = _law(bins, z)
     n, null = bins.total, bins.null_variance
-    v0 = float(2.0 * np.sum(bins.n / (bins.n - 1.0) * (null / n) ** 2))
-    k3 = float(8.0 * np.sum((null / n) ** 3))
+    v0 = 2.0 * sum_of(bins.n / (bins.n - 1.0) * (null / n) ** 2)
+    k3 = 8.0 * sum_of((null / n) ** 3)
     law = replace(law, variance0=max(law.variance0, v0), third0=max(law.third0, k3))
     return solve(lambda x: law.quantile(x, z), bins.squared_error)
 
@@ -145,12 +144,12 @@ def _upper(bins: BinSums, t: float, z: float) -> float:
 def _law(bins: BinSums, z: float) -> Law:
     """The law of T, with the variance that the rows show."""
     n, s2, w, d = bins.total, bins.variance, bins.weight, bins.gap
-    v0, k3 = null_spread(bins), null_third(bins)
-    d2 = float(np.sum(w * d**2))
+    v0, k3 = bins.null_spread, bins.null_third
+    d2 = sum_of(w * d**2)
     if d2 > TINY:
-        rho = float(np.sum(w * s2 * d**2)) / d2
-        rho2 = float(np.sum(w * s2**2 * d**2)) / d2
-        kappa = max(float(np.sum(w * d**4)) / d2**2 - 1.0, 0.0)
+        rho = sum_of(w * s2 * d**2) / d2
+        rho2 = sum_of(w * s2**2 * d**2) / d2
+        kappa = max(sum_of(w * d**4) / d2**2 - 1.0, 0.0)
     else:
         rho, rho2, kappa = 0.25, 0.0625, 0.0
     return Law(v0, 4.0 * rho / n, min(kappa / n, 0.5 / z**2), k3, 24.0 * rho2 / n**2)
@@ -163,7 +162,8 @@ def expected_error_interval(sketch: Sketch, r: Ladder, rms_high: float, confiden
     the upper limit from bins one doubling finer than those.
     """
     z = normal_quantile(0.5 + confidence_level / 2)
-    few = estimation_bins(sketch, min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS))
+    count = min(max(10, round(sketch.n ** (1 / 3))), MOST_BINS)
+    few = r.levels[0] if count == bin_count(sketch.n) else estimation_bins(sketch, count)
     value, low = _bins_ece(few, z)
     if r.chosen > r.planned:
         strict = normal_quantile(1.0 - 0.25 * (1.0 - confidence_level))
@@ -180,8 +180,8 @@ def _bins_ece(bins: BinSums, z: float) -> tuple[float, float]:
 
 def debiased_ece(w: Floats, d: Floats, v: Floats, half: float) -> tuple[float, float]:
     """Σ w|d| less what noise of variance v adds to it, and its lower limit; `half` allows for the noise of Σ w|d|."""
-    value = 2.0 * float(np.sum(w * np.abs(d))) - float(np.sum(w * folded_mean(d, v)))
-    unsure = float(np.sum((w * np.sqrt(v))[np.abs(d) < 2.0 * np.sqrt(v)]))
+    value = 2.0 * sum_of(w * np.abs(d)) - sum_of(w * folded_mean(d, v))
+    unsure = sum_of((w * np.sqrt(v))[np.abs(d) < 2.0 * np.sqrt(v)])
     return max(value, 0.0), max(value - 0.47 * unsure - half, 0.0)
 
 
@@ -192,10 +192,10 @@ def _highest_ece(bins: BinSums, half: float) -> float:
     convex in d), so that E Σ w|d| ≥ S f(x/S), S = Σ w√v and f(c) = E|N(c, 1)|. Only bins with events enough for a normal
     law count as noisy.
     """
-    reached = float(np.sum(bins.weight * np.abs(bins.gap))) + half
+    reached = sum_of(bins.weight * np.abs(bins.gap)) + half
     scatter = bins.q - bins.n * bins.gap**2  # Σ(e - d)²
     sd = np.sqrt(np.where(scatter >= ENOUGH, scatter / np.maximum(bins.n - 1.0, 1.0), 0.0) / bins.n)
-    noise = float(np.sum(bins.weight * sd))
+    noise = sum_of(bins.weight * sd)
     if noise <= TINY:
         return reached
 
@@ -209,45 +209,57 @@ def _highest_ece(bins: BinSums, half: float) -> float:
 def _ece_error(bins: BinSums) -> float:
     """Standard error of Σ w|d|."""
     w, d = bins.weight, bins.gap
-    between = float(np.sum(w * d**2)) - float(np.sum(w * np.abs(d))) ** 2
-    return sqrt(float(np.sum(w**2 * bins.variance / bins.n)) + max(between, 0.0) / bins.total)
+    between = sum_of(w * d**2) - sum_of(w * np.abs(d)) ** 2
+    return sqrt(sum_of(w**2 * bins.variance / bins.n) + max(between, 0.0) / bins.total)
 
 
-def mean_gap_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate:
+def linear_intervals(
+    sketches: Sequence[Sketch], level: float, *, whole: bool = True
+) -> Iterator[tuple[Estimate, Estimate | None, Estimate | None]]:
+    """Of each sketch the mean gap, the slope and, of the `whole`, the Brier score."""
+    kinds = (_mean_gap, _slope, _brier) if whole else (_mean_gap, _slope)
+    designs = [Design.of(s) for s in sketches]
+    found = iter(solved(kind(s, d, level) for s, d in zip(sketches, designs, strict=True) for kind in kinds))
+    for gap in found:
+        assert gap is not None
+        yield gap, next(found), next(found) if whole else None
+
+
+def _mean_gap(sketch: Sketch, design: Design, level: float) -> Search[Estimate]:
     """Mean q less the base rate."""
     n = sketch.n
-    gap = -float(np.sum(sketch.sum_e)) / n
+    gap = -sum_of(sketch.sum_e) / n
     if n < 2:
         return Estimate(gap)
-    variance = max((float(np.sum(sketch.sum_ee)) - n * gap**2) / (n - 1), 0.0)
-    low, high = tilted.gap_interval(design or Design.of(sketch), gap, variance, confidence_level)
+    variance = max((sum_of(sketch.sum_ee) - n * gap**2) / (n - 1), 0.0)
+    low, high = yield from tilted.gap_interval(design, gap, variance, level)
     return Estimate(gap, max(low, -1.0), min(high, 1.0))
 
 
-def brier_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate:
+def _brier(sketch: Sketch, design: Design, level: float) -> Search[Estimate]:
     """The Brier score; fourth powers to second order inside a cell."""
     n = sketch.n
-    value = float(np.sum(sketch.sum_ee)) / n
+    value = sum_of(sketch.sum_ee) / n
     if n < 2:
         return Estimate(value)
     fourth = 0.0
     for label, side in enumerate(sketch.sides):
         size = np.where(sketch.upper == bool(label), side.mean, 1.0 - side.mean)  # |y - q|
         square = size * size
-        fourth += float(np.sum(square * (side.n * square + 6.0 * side.spread)))
+        fourth += sum_of(square * (side.n * square + 6.0 * side.spread))
     variance = max((fourth - n * value**2) / (n - 1), 0.0)
-    low, high = tilted.brier_interval(design or Design.of(sketch), value, variance, confidence_level)
+    low, high = yield from tilted.brier_interval(design, value, variance, level)
     return Estimate(value, max(low, 0.0), min(high, 1.0))
 
 
-def slope_interval(sketch: Sketch, confidence_level: float, design: Design | None = None) -> Estimate | None:
+def _slope(sketch: Sketch, design: Design, level: float) -> Search[Estimate | None]:
     """The slope of y on q; None if q or y does not vary."""
     found = calibration_slope(sketch)
     if found is None:
         return None
     slope, se = found
-    moved = tilted.shifted(design or Design.of(sketch), sketch.n_positive / sketch.n)
-    return Estimate(slope, *tilted.slope_interval(moved, slope, sketch.n * se**2, confidence_level))
+    base = sketch.n_positive / sketch.n
+    return Estimate(slope, *(yield from tilted.slope_interval(design, base, slope, sketch.n * se**2, level)))
 
 
 def normal_quantile(p: float) -> float:

@@ -7,7 +7,8 @@ ones) the limit laws are wrong, and the p-values are those of simulated labels, 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import pi, sqrt, tan
+from functools import reduce
+from math import atan2, cos, pi, sin, sqrt, tan
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from howsure._result import Record
 from howsure.calibration.estimation.estimate import BinSums, Ladder
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, sum_of
 
 TINY = 1e-100  # a variance below this is none: its powers would underflow
 FINER = 0.1  # share of the excess-error test's level that goes to finer bins
@@ -50,7 +51,7 @@ def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[
         spiegelhalter = _spiegelhalter(vector[1], matrix[1, 1])
         tests = (*tests, excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
     found: tuple[float, ...] | None = None
-    if _information(sketch) < SIMULATED_BELOW:
+    if _information(sketch, matrix) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
 
         found = simulated_p_values(sketch, r.levels[0], whole=whole)
@@ -66,7 +67,7 @@ def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[
 
 def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
     """The parts as one test; see `combined_p_value`."""
-    p = float(combined_p_value(*(np.array(t.p_value) for t in parts)))
+    p = float(combined_p_value(*(np.array([t.p_value]) for t in parts))[0])
     tangent = tan(pi * min(p, 0.5))  # its inverse is the mean of cot(πp)
     return PerfectionTest("combined", 1.0 / tangent if tangent > TINY else None, p)
 
@@ -78,32 +79,40 @@ def combined_p_value(*p: Floats) -> Floats:
     """
     with np.errstate(divide="ignore", over="ignore"):
         mean = sum(1.0 / np.tan(np.pi * np.minimum(x, 0.5)) for x in p) / len(p)
-    least = np.min(p, axis=0)
+    least = reduce(np.minimum, p)
     return np.where(least < 0.5, np.arctan2(1.0, mean) / np.pi, least)
 
 
-def _information(sketch: Sketch) -> float:
+def _information(sketch: Sketch, matrix: Floats) -> float:
     """The rows' worth of q(1-q) behind the score test, as few as its most influential rows make it.
 
     A row adds h = xᵀM⁻¹x to the statistic, x = (1, 1-2q). If all h were equal, rank²/Σ q(1-q)h² would be Σ q(1-q).
     """
-    x = np.stack([np.ones_like(sketch.mean_q), 1.0 - 2.0 * sketch.mean_q])
-    v = sketch.size * sketch.mean_q * (1.0 - sketch.mean_q)
-    matrix = (v * x) @ x.T
     inverse, rank = pseudo_inverse(matrix)
-    squares = float(np.sum(v * np.sum(x * (inverse @ x), axis=0) ** 2))
+    (a, b), (_, d) = inverse.tolist()
+    slope = 1.0 - 2.0 * sketch.mean_q
+    squares = sum_of(sketch.size * sketch.mean_q * (1.0 - sketch.mean_q) * (a + slope * (2.0 * b + d * slope)) ** 2)
     return rank**2 / squares if squares > 0.0 else 0.0
 
 
 def _steps(sketch: Sketch) -> float:
     """How many steps of one size would make up the path of Σe: (Σv)²/Σv², v the variance at each value of q."""
     v = sketch.size * sketch.mean_q * (1.0 - sketch.mean_q)
-    return float(np.sum(v)) ** 2 / max(float(np.sum(v**2)), TINY)
+    return sum_of(v) ** 2 / max(sum_of(v**2), TINY)
+
+
+def _eigen(matrix: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues and vectors of a symmetric matrix of two rows: LAPACK takes many times as long to be called."""
+    (a, b), (_, d) = matrix.tolist()
+    angle = 0.5 * atan2(2.0 * b, a - d)
+    x, y = cos(angle), sin(angle)
+    twice = 2.0 * b * x * y
+    return np.array([a * x * x + twice + d * y * y, a * y * y - twice + d * x * x]), np.array([[x, -y], [y, x]])
 
 
 def pseudo_inverse(matrix: Floats) -> tuple[Floats, int]:
     """The inverse of a covariance where it is not singular, and its rank."""
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = _eigen(matrix)
     used = values > max(float(values.max()) * 1e-10, TINY)
     kept = vectors[:, used]
     return kept / values[used] @ kept.T, int(used.sum())
@@ -121,14 +130,12 @@ def _excess_error(r: Ladder) -> PerfectionTest:
 def excess_error(bins: BinSums) -> PerfectionTest:
     """T against its law under H0: variance 2 Σ n/(n-1) (m/N)², third moment 8 Σ (m/N)³, m = mean q(1-q)."""
     share = bins.null_variance / bins.total
-    variance = float(2.0 * np.sum(bins.n / np.maximum(bins.n - 1.0, 1.0) * share**2))
+    variance = 2.0 * sum_of(bins.n / np.maximum(bins.n - 1.0, 1.0) * share**2)
     t = bins.squared_error
     if variance < TINY:
         return refuted_if("excess error", t > sqrt(TINY))
     statistic = t / sqrt(variance)
-    return PerfectionTest(
-        "excess error", statistic, pearson3_tail(statistic, float(8.0 * np.sum(share**3)) / variance**1.5)
-    )
+    return PerfectionTest("excess error", statistic, pearson3_tail(statistic, 8.0 * sum_of(share**3) / variance**1.5))
 
 
 def refuted_if(name: str, wrong: bool) -> PerfectionTest:
@@ -146,7 +153,7 @@ def pearson3_tail(x: float, skew: float) -> float:
 
 def _scores(sketch: Sketch) -> tuple[Floats, Floats]:
     """(Σe, Σe(1-2q)), and its covariance under H0."""
-    vector = np.array([float(np.sum(sketch.sum_e)), _slope_score(sketch)])
+    vector = np.array([sum_of(sketch.sum_e), _slope_score(sketch)])
     covariance = sketch.total(lambda q: (1 - 2 * q) * q * (1 - q), lambda q: 12 * q - 6)
     variances = (
         sketch.total(lambda q: q * (1 - q), lambda q: np.full_like(q, -2.0)),
@@ -166,12 +173,12 @@ def _score(vector: Floats, matrix: Floats) -> PerfectionTest:
 
 def quadratic_form(vector: Floats, matrix: Floats) -> tuple[float, int, bool]:
     """vᵀ M⁺ v, the rank of M, and whether v points where M, a covariance that may be singular, allows nothing."""
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = _eigen(matrix)
     largest = max(float(values.max()), 0.0)
     used = values > max(largest * 1e-10, TINY)
     along = vectors.T @ vector
     impossible = bool(np.any(along[~used] ** 2 > max(1e-8 * largest, sqrt(TINY))))
-    return float(np.sum(along[used] ** 2 / values[used])), int(used.sum()), impossible
+    return sum_of(along[used] ** 2 / values[used]), int(used.sum()), impossible
 
 
 def _slope_score(sketch: Sketch) -> float:
@@ -180,7 +187,7 @@ def _slope_score(sketch: Sketch) -> float:
     for label, side in enumerate(sketch.sides):
         toward = np.where(sketch.upper, -1.0, 1.0) * (1.0 - 2.0 * side.mean)  # 1 - 2q
         error = np.where(sketch.upper, side.mean - (1 - label), label - side.mean)
-        total += float(np.sum(side.n * error * toward + 2.0 * side.spread))
+        total += sum_of(side.n * error * toward + 2.0 * side.spread)
     return total
 
 

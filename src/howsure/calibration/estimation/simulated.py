@@ -4,7 +4,7 @@ Cells are pooled into lots of nearly one q, whose number of ones is binomial und
 order of q, so the same sketch always gives the same p-values.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from math import exp
 
 import numpy as np
@@ -13,7 +13,7 @@ from howsure.calibration.estimation.estimate import BinSums, estimation_bins
 from howsure.calibration.estimation.perfection import combined_p_value, pseudo_inverse
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, sum_of
 
 SEED = 20150917
 LOTS = 32
@@ -32,7 +32,8 @@ def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> 
     starts = _lots(sketch, bins)
     n = np.add.reduceat(sketch.size, starts)
     q = np.clip(np.add.reduceat(sketch.sum_q, starts) / n, 0.0, 1.0)
-    x = np.stack([np.ones_like(q), 1.0 - 2.0 * q])
+    x = np.ones((2, len(q)))
+    x[1] -= 2.0 * q
     inverse, rank = pseudo_inverse((n * q * (1.0 - q) * x) @ x.T)
     if rank == 0:
         return None
@@ -45,48 +46,66 @@ def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> 
     expected = sums @ (n * q)
     near = 1e-13 * (1.0 + expected[0])  # rounding
     expected[2] = -pairs[bin_of] @ (n * q * q)
+    tables = _tables(n, q)
     for simulations in (FEW, min(max(DRAWS // len(n), 2 * FEW), MANY)):
-        ones = _drawn(observed, n, q, simulations)
+        ones = _drawn(observed, tables, simulations)
         total = sums @ ones - expected[:, None]
         excess = pairs @ total[3:] ** 2 - total[2]
-        p_excess, p_score = _tails(excess, near), _tails(np.sum(inverse @ total[:2] * total[:2], axis=0))
-        p = _tail(-combined_p_value(p_excess, p_score))
+        score = (inverse @ total[:2] * total[:2]).sum(axis=0)
+        p, p_excess, p_score_observed = _combined(excess, score, near)
         if p > CLEAR:
             break
-    p_score_observed = float(p_score[0])
     if p_score_observed * (simulations + 1) <= REACH:
         seen = total[:2, 0]
         p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, float(seen @ inverse @ seen)))
-        p = min(p, float(combined_p_value(p_excess[0], np.array(p_score_observed))))
+        p = min(p, float(combined_p_value(np.array(p_excess), np.array(p_score_observed))))
     if not whole:
         return (p,)
     return (
         p,
-        float(p_excess[0]),
+        p_excess,
         p_score_observed,
         _tail(np.abs(total[1]), near),
         *_path_p_values(ones - (n * q)[:, None]),
     )
 
 
-def _drawn(observed: Ints, n: Ints, q: Floats, simulations: int) -> Floats:
-    """Numbers of ones, a row for each lot: those observed, then Binomial(n, q), where uniform numbers fall in a table of the law."""
+def _combined(excess: Floats, score: Floats, near: float) -> tuple[float, float, float]:
+    """The first one's p-values by rank among all: combined, of `excess` and of `score`.
+
+    A combined p-value is never below the lesser of its two, so that only who has one as low as the first is looked at.
+    """
+    ordered = np.sort(excess), np.sort(score)
+    first = _tails(excess[:1], ordered[0], near), _tails(score[:1], ordered[1])
+    seen = combined_p_value(*first)
+    rank = int(len(excess) * (1.0 - 1.01 * float(seen[0]))) - 1  # of a p-value as low as that; with room for rounding
+    least = max(rank, 0)
+    among = np.flatnonzero((excess >= ordered[0][least]) | (score >= ordered[1][least]))
+    p = combined_p_value(_tails(excess[among], ordered[0], near), _tails(score[among], ordered[1]))
+    return float(np.count_nonzero(p <= seen * (1.0 + 1e-9)) / len(excess)), float(first[0][0]), float(first[1][0])
+
+
+Tables = tuple[Floats, Floats]  # of each lot the least number of ones, and P(at most that), P(at most one more), …
+
+
+def _tables(n: Ints, q: Floats) -> Tables:
+    """The laws Binomial(n, q), a column each, filled up with 2."""
     mean = n * q
     far = 6.5 * np.sqrt(mean * (1.0 - q)) + 14.0  # by Bernstein's inequality less than 1e-9 lies beyond
     low, high = np.maximum(np.floor(mean - far), 0.0), np.minimum(np.ceil(mean + far), n)
-    sizes = (high - low).astype(np.int64)
-    lot = np.repeat(np.arange(len(n)), sizes)
-    place = np.arange(len(lot)) - (np.cumsum(sizes) - sizes)[lot]
-    k = low[lot] + place  # the last one is what is left
-    law = special.betainc(n[lot] - k, k + 1.0, 1.0 - q[lot])  # P(at most k)
-    uniform = _uniform(len(n), simulations)
-    reached = law <= uniform.max(axis=1)[lot]
-    table = np.full((int(place[reached].max(initial=-1)) + 1, len(n)), 2.0)
-    table[place[reached], lot[reached]] = law[reached]
+    k = low + np.arange(int((high - low).max()))[:, None]  # the last one is what is left
+    return low, special.betainc(n - k, k + 1.0, 1.0 - q, out=np.full(k.shape, 2.0), where=k < high)
+
+
+def _drawn(observed: Ints, tables: Tables, simulations: int) -> Floats:
+    """Numbers of ones, a row for each lot: those observed, then draws, where uniform numbers fall in the table of the law."""
+    low, table = tables
+    uniform = _uniform(len(low), simulations)
+    table = table[: int(np.count_nonzero((table <= _largest(len(low), simulations)).any(axis=1)))]
     made = np.zeros(uniform.shape, np.uint8 if len(table) < 256 else np.int64)
     for step in table:  # a table has a few steps: comparing with each is faster than searching it
         made += (uniform >= step[:, None]).view(np.uint8)
-    ones = np.empty((len(n), 1 + simulations))
+    ones = np.empty((len(low), 1 + simulations))
     ones[:, 0] = observed
     np.add(low[:, None], made, out=ones[:, 1:])
     return ones
@@ -96,6 +115,13 @@ def _uniform(rows: int, columns: int) -> Floats:
     """The first random numbers of the seed."""
     first = _stream() if rows * columns <= DRAWS else np.random.default_rng(SEED).random(rows * columns)
     return first[: rows * columns].reshape(rows, columns)
+
+
+@lru_cache(256)
+def _largest(rows: int, columns: int) -> Floats:
+    """Of each row of these."""
+    made: Floats = _uniform(rows, columns).max(axis=1)
+    return made
 
 
 @cache
@@ -130,15 +156,17 @@ def _lots(sketch: Sketch, bins: BinSums) -> Ints:
     """First cell of each lot: every cell, or about `LOTS` runs of cells that part no bin."""
     if len(sketch.size) <= LOTS:
         return np.arange(len(sketch.size))
-    return np.union1d(estimation_bins(sketch, LOTS).starts, bins.starts)
+    begins = np.zeros(len(sketch.size), np.bool_)
+    begins[estimation_bins(sketch, LOTS).starts] = begins[bins.starts] = True
+    return np.flatnonzero(begins)
 
 
-def _tails(x: Floats, near: float = 0.0) -> Floats:
-    """For each value the share of all that are as large; differences at rounding level count as 0."""
-    order = np.argsort(x)
-    ordered = x[order]
+def _tails(x: Floats, ordered: Floats, near: float = 0.0) -> Floats:
+    """For each value the share of `ordered` ones that are as large; differences at rounding level count as 0."""
+    order = np.argsort(x)  # looking up values in order is faster
     made = np.empty(len(x))
-    made[order] = 1.0 - np.searchsorted(ordered, ordered - (1e-9 * np.abs(ordered) + near), side="left") / len(x)
+    x = x[order]
+    made[order] = 1.0 - np.searchsorted(ordered, x - (1e-9 * np.abs(x) + near), side="left") / len(ordered)
     return made
 
 
@@ -154,7 +182,7 @@ def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
     n, q, a, start = n[random], q[random], a[random], start[random]
 
     def slope(t: float) -> float:
-        return float(np.sum(n * a * (special.expit(start + t * a) - q)))
+        return sum_of(n * a * (special.expit(start + t * a) - q))
 
     low, high = 0.0, 1.0
     while slope(high) < reached and high < 1e6:
@@ -163,4 +191,4 @@ def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < reached else (low, middle)
     log_mean = np.logaddexp(np.log1p(-q), np.log(q) + low * a) - low * a * q
-    return exp(min(float(np.sum(n * log_mean)) - low * reached, 0.0))
+    return exp(min(sum_of(n * log_mean) - low * reached, 0.0))

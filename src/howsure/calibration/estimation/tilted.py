@@ -7,21 +7,24 @@ make the observed value a surprise. The truths are q itself, tilted by one numbe
 
 so that variance and skew of the mean at x are known even when no event was seen. Derivation and coverage:
 docs/evidence/theory.md.
+
+An interval is a `Search`: it asks for one law after another, and `solved` computes those that many searches ask for together. Sums
+over the rows of each are the same, to the bit, whatever else is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from functools import cache
 from math import sqrt
+from typing import TypeVar
 
 import numpy as np
 
 from howsure.calibration.estimation.estimate import estimation_bins
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints, sum_of
 
 MOST_CELLS = 256
 LEAST_ODDS = 1e-12  # q = 0 and q = 1 count as these odds: what cannot happen could not be tilted
@@ -57,53 +60,123 @@ class Design:
         return Design(sketch.n, n / n.sum(), q, squares, np.where(upper, -logit, logit))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Law:
-    """Mean, variance and third central moment of a row's contribution, under one truth."""
+    """Mean, variance and third central moment of a row's contribution under one truth, and how fast t raises the mean."""
 
     mean: float
     variance: float
     third: float
+    rate: float
 
 
-def gap_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The rows of a mean of f0 + c y. `cells` are logit q, what t tilts along, and what y = 1 adds to the three of `base`."""
+
+    cells: Floats
+    base: tuple[float, ...]  # moments about `value`, linear in p: of rows with y = 0 throughout
+    value: float
+
+    @staticmethod
+    def sums(cells: Floats, p: Floats, starts: Ints, _sizes: Ints) -> Floats:
+        """The moments that y = 1 adds and the rate, for rows of many."""
+        made = np.empty((4, len(p)))
+        np.multiply(cells[2:], p, out=made[:3])
+        made[3] = cells[2] * cells[1] * (p - p * p)
+        return np.add.reduceat(made, starts, axis=1)
+
+    def law(self, mean: float, second: float, third: float, rate: float) -> Law:
+        """From the sums over its rows."""
+        mean, second, third = mean + self.base[0], second + self.base[1], third + self.base[2]
+        return Law(self.value + mean, max(second - mean**2, 0.0), third - 3.0 * mean * second + 2.0 * mean**3, rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """The rows of a slope, which each contribute s r, s = x/mean x² and r the distance from the line.
+
+    `cells` are logit q, what t tilts along, w, x, w s, w s² and w s³.
+    """
+
+    cells: Floats
+
+    @staticmethod
+    def sums(cells: Floats, p: Floats, starts: Ints, sizes: Ints) -> Floats:
+        """What `Law` consists of, for rows of many."""
+        _, along, w, x, w1, w2, w3 = cells
+        v = p - p * p
+        mean, slope, rate = np.add.reduceat(np.array([w * p, w1 * p, w1 * along * v]), starts, axis=1)
+        off = p - (np.repeat(mean, sizes) + np.repeat(slope, sizes) * x)  # from the line
+        square = off * off
+        of_line = np.array([w2 * (v + square), w3 * (v * (1.0 - 2.0 * p + 3.0 * off) + square * off)])
+        return np.array([slope, *np.add.reduceat(of_line, starts, axis=1), rate])
+
+    law = staticmethod(Law)
+
+
+T = TypeVar("T")
+Search = Generator[tuple[Mean | Slope, float], Law, T]  # asks for the law of such rows at t
+
+
+def solved(searches: Iterable[Search[T]]) -> list[T]:
+    """What each search finds; all go on side by side."""
+    going = list(searches)
+    found: dict[int, T] = {}
+    answers: dict[int, Law | None] = dict.fromkeys(range(len(going)))
+    while answers:
+        asked: dict[type[Mean] | type[Slope], list[tuple[int, Mean | Slope, float]]] = {Mean: [], Slope: []}
+        for i, law in answers.items():
+            try:
+                rows, t = going[i].send(law)  # type: ignore[arg-type]  # None starts it
+                asked[type(rows)].append((i, rows, t))
+            except StopIteration as done:
+                found[i] = done.value
+        answers = {}
+        for kind, some in asked.items():
+            if some:
+                cells = np.concatenate([rows.cells for _, rows, _ in some], axis=1)
+                sizes = np.array([rows.cells.shape[1] for _, rows, _ in some])
+                against = cells[0] + np.repeat([t for *_, t in some], sizes) * cells[1]
+                with np.errstate(over="ignore"):
+                    p = 1.0 / (1.0 + np.exp(-against))  # several at once, which `special.expit` does not do
+                sums = kind.sums(cells, p, np.cumsum(sizes) - sizes, sizes)
+                answers |= {i: rows.law(*of) for (i, rows, _), of in zip(some, sums.T.tolist(), strict=True)}
+    return [found[i] for i in range(len(going))]
+
+
+def gap_interval(design: Design, value: float, variance: float, level: float) -> Search[tuple[float, float]]:
     """Of mean q less mean y, given the variance of q - y over the rows."""
-    low, high = _mean_interval(design, -design.q, np.ones(len(design.q)), -value, variance, level)
+    low, high = yield from _mean_interval(design, -design.q, np.ones(len(design.q)), -value, variance, level)
     return -high, -low
 
 
-def brier_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
+def brier_interval(design: Design, value: float, variance: float, level: float) -> Search[tuple[float, float]]:
     """Of the mean of (y - q)² = q² + y(1 - 2q), given its variance over the rows."""
-    return _mean_interval(design, design.qq, 1.0 - 2.0 * design.q, value, variance, level)
+    return (yield from _mean_interval(design, design.qq, 1.0 - 2.0 * design.q, value, variance, level))
 
 
 def _mean_interval(
     design: Design, f0: Floats, c: Floats, value: float, variance: float, level: float
-) -> tuple[float, float]:
+) -> Search[tuple[float, float]]:
     step = float(np.abs(c).max())
     if step == 0.0:  # all q are 1/2: the score does not depend on the labels
         return value, value
-    along, zero = c / step, f0 - value
-    one = zero + c
-    # Moments about `value`, linear in p: of rows with y = 0 throughout, and what y = 1 adds.
-    powers = design.weight * np.stack([zero, zero**2, zero**3])
-    base, more = powers.sum(axis=1), design.weight * np.stack([one, one**2, one**3]) - powers
-
-    def law(t: float) -> Law:
-        mean, second, third = (base + more @ _expit(design.logit + t * along)).tolist()
-        return Law(value + mean, max(second - mean**2, 0.0), third - 3.0 * mean * second + 2.0 * mean**3)
-
-    def rate(t: float) -> float:
-        return float(more[0] * along @ _variance(design.logit + t * along))
-
-    return _inverted(law, rate, design.n, step, value, variance, level)
+    zero = f0 - value
+    either = np.array([zero, zero + c])  # what a row contributes with y = 0, and with y = 1
+    powers = [design.weight * either]
+    powers += [powers[0] * either, powers[0] * either**2]
+    cells = np.array([design.logit, c / step, *(one - none for none, one in powers)])
+    rows = Mean(cells, tuple(sum_of(none) for none, _ in powers), value)
+    return (yield from _inverted(rows, design.n, step, value, variance, level))
 
 
-def slope_interval(design: Design, value: float, variance: float, level: float) -> tuple[float, float]:
+def slope_interval(
+    design: Design, base: float, value: float, variance: float, level: float
+) -> Search[tuple[float, float]]:
     """Of the slope of y on q, given N times the variance of the estimate. The tilt is along q - mean q.
 
-    A row contributes x r/mean x², x = q - mean q and r its distance from the line. q is shifted first until it has as many
-    events as were seen.
+    All odds are multiplied first until the mean probability is `base`, strictly between 0 and 1, that of the labels seen.
     """
     w = design.weight
     x = design.q - float(w @ design.q)
@@ -111,51 +184,46 @@ def slope_interval(design: Design, value: float, variance: float, level: float) 
     furthest = float(np.abs(x).max())
     if spread <= 0.0:
         return value, value
-    scaled, along = x / spread, x / furthest
-
-    w2, w3 = w * scaled**2, w * scaled**3
-
-    def law(t: float) -> Law:
-        p = _expit(design.logit + t * along)
-        wp = w * p
-        slope = float(wp @ scaled)
-        off = p - (float(wp.sum()) + slope * x)  # from the line
-        v, square = p - p * p, off * off
-        return Law(slope, float(w2 @ (v + square)), float(w3 @ (v * (1.0 - 2.0 * p + 3.0 * off) + square * off)))
-
-    def rate(t: float) -> float:
-        return float(w * scaled * along @ _variance(design.logit + t * along))
-
-    return _inverted(law, rate, design.n, furthest / spread, value, variance, level)
+    shifted = Mean(np.array([design.logit, np.ones(len(w)), w, w, w]), (0.0, 0.0, 0.0), 0.0)
+    move = yield from _crossing(shifted, lambda law: law.mean - base, 0.0, {})
+    scaled = x / spread
+    once, twice = w * scaled, w * scaled**2
+    rows = Slope(np.array([design.logit + move, x / furthest, w, x, once, twice, twice * scaled]))
+    return (yield from _inverted(rows, design.n, furthest / spread, value, variance, level))
 
 
-def shifted(design: Design, base: float) -> Design:
-    """The same rows with all odds multiplied until their mean probability is `base`, strictly between 0 and 1."""
-    rate = float(design.weight @ _variance(design.logit))
-    move = beyond(lambda t: float(design.weight @ _expit(design.logit + t)) - base, 0.0, rate)
-    return Design(design.n, design.weight, design.q, design.qq, design.logit + move)
+def _crossing(
+    rows: Mean | Slope, f: Callable[[Law], float], start: float, known: dict[float, Law], near: float = 0.0
+) -> Search[float]:
+    """Where f of the law at t crosses 0, as `beyond` has it; laws asked for become `known`."""
+    if start not in known:
+        known[start] = yield rows, start
+    steps = _beyond(start, known[start].rate, near)
+    try:
+        t = next(steps)
+        while True:
+            if t not in known:
+                known[t] = yield rows, t
+            t = steps.send(f(known[t]))
+    except StopIteration as done:
+        return float(done.value)
 
 
 def _inverted(
-    made: Callable[[float], Law],
-    rate: Callable[[float], float],
-    n: int,
-    step: float,
-    value: float,
-    variance: float,
-    level: float,
-) -> tuple[float, float]:
-    """The means of the truths at the edge of those that do not make `value` a surprise; `rate` is how fast the mean rises."""
-    law = cache(made)
+    rows: Mean | Slope, n: int, step: float, value: float, variance: float, level: float
+) -> Search[tuple[float, float]]:
+    """The means of the truths at the edge of those that do not make `value` a surprise."""
+    known: dict[float, Law] = {}
     # All labels alike are reached at infinity only.
-    best = beyond(lambda t: law(t).mean - value, 0.0, rate(0.0), near=1e-12 * step)
-    fitted, rising = law(best), rate(best)
+    best = yield from _crossing(rows, lambda law: law.mean - value, 0.0, known, 1e-12 * step)
+    if best not in known:
+        known[best] = yield rows, best
+    fitted = known[best]
     # How much larger the sample's variance is than the law's; few events are no reason to doubt the law.
     unit = n / step**2
     ratio = (variance * unit + TRUST) / (fitted.variance * unit + TRUST)
 
-    def quantile(t: float, p: float) -> float:
-        at = law(t)
+    def quantile(at: Law, p: float) -> float:
         spread = sqrt(max(at.variance * ratio, 0.0) / n)
         if spread <= 1e-12 * step:
             return at.mean
@@ -164,11 +232,14 @@ def _inverted(
 
     tail = 0.5 - level / 2.0
     shift = MIDDLE * step / n
-    lowest = beyond(lambda t: quantile(t, 1.0 - tail) - (value - shift), best, rising)
-    highest = beyond(lambda t: quantile(t, tail) - (value + shift), best, rising)
+    limits = []
     # Where even p = 0 or 1 throughout is no surprise, the rest is chance in q.
-    low = law(lowest).mean - max(quantile(lowest, 1.0 - tail) - value, 0.0)
-    high = law(highest).mean + max(value - quantile(highest, tail), 0.0)
+    for p, seen, side in ((1.0 - tail, value - shift, -1.0), (tail, value + shift, 1.0)):
+        t = yield from _crossing(rows, lambda law, p=p, seen=seen: quantile(law, p) - seen, best, known)  # type: ignore[misc]
+        if t not in known:
+            known[t] = yield rows, t
+        limits.append(known[t].mean + side * max(side * (value - quantile(known[t], p)), 0.0))
+    low, high = limits
     # Rows with other q may be unseen: half of the largest step that one label makes is always allowed for.
     unseen = UNSEEN * step / n
     return value + min(low - fitted.mean, -unseen), value + max(high - fitted.mean, unseen)
@@ -183,12 +254,28 @@ def pearson3_quantile(p: float, skew: float) -> float:
     return float(0.5 * skew * (upper - shape))
 
 
+Steps = Generator[float, float, float]  # asks for f at one place after another
+
+
+def _done(f: Callable[[float], float], steps: Steps) -> float:
+    try:
+        x = next(steps)
+        while True:
+            x = steps.send(f(x))
+    except StopIteration as done:
+        return float(done.value)
+
+
 def between(f: Callable[[float], float], low: float, below: float, high: float, above: float) -> float:
     """Where an increasing f crosses 0 between `low` and `high`, where it is `below` ≤ 0 and `above` ≥ 0: a secant between both ends.
 
     The end that stays put is taken for nearer than it is (Anderson & Björck 1973), so that both ends move in; where four
     steps have not halved what is between them, the middle is next.
     """
+    return _done(f, _between(low, below, high, above))
+
+
+def _between(low: float, below: float, high: float, above: float) -> Steps:
     last, wide, side = low, high - low, 0
     room = 1e-16 * wide
     for step in range(200):
@@ -199,7 +286,8 @@ def between(f: Callable[[float], float], low: float, below: float, high: float, 
             middle = 0.5 * (low + high)
         if abs(middle - last) <= SETTLED * abs(middle) + room:
             break
-        at, last = f(middle), middle
+        last = middle
+        at = yield middle
         if at == 0.0:
             break
         if at < 0.0:
@@ -218,29 +306,23 @@ def _nearer(at: float, before: float) -> float:
 
 def beyond(f: Callable[[float], float], start: float, rate: float, near: float = 0.0) -> float:
     """The crossing, or where f comes as `near` as that, on whichever side of `start`; `rate` is about how fast f rises there."""
+    return _done(f, _beyond(start, rate, near))
+
+
+def _beyond(start: float, rate: float, near: float) -> Steps:
     low = high = start
-    below = above = f(start)
+    below = above = yield start
     step = min(max(1.1 * abs(below) / rate, 1e-6), 2.0) if rate > 0.0 else 1.0
     while below > near or above < -near:
         if step > FURTHEST:
             return high if above < 0.0 else low
         if below > near:
             high, above, low = low, below, low - step
-            below = f(low)
+            below = yield low
         else:
             low, below, high = high, above, high + step
-            above = f(high)
+            above = yield high
         step *= 2.0
     if below > 0.0:
         return low
-    return high if above < 0.0 else between(f, low, below, high, above)
-
-
-def _expit(x: Floats) -> Floats:
-    made: Floats = special.expit(x)
-    return made
-
-
-def _variance(log_odds: Floats) -> Floats:
-    p = _expit(log_odds)
-    return p - p * p
+    return high if above < 0.0 else (yield from _between(low, below, high, above))

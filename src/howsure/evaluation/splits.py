@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._result import Result, drawn_by
@@ -122,9 +121,7 @@ def split_rows(n: int, share: Floats, rng: np.random.Generator, strata: Ints | N
     if strata is not None:
         order = order[np.argsort(strata[order], kind="stable")]
         order = np.roll(order, int(rng.integers(n)))  # a stratum of one row may fall to any part
-    made = np.empty(n, np.int64)
-    made[order] = dealt(n, share)
-    return made
+    return dealt(n, share)[np.argsort(order)]
 
 
 def split_groups(groups: Ints, names: Sequence[str], share: Floats, seed: int, strata: Ints | None = None) -> Ints:
@@ -138,10 +135,14 @@ def split_groups(groups: Ints, names: Sequence[str], share: Floats, seed: int, s
     if strata is not None:
         k = int(strata.max()) + 1
         counts = np.bincount(groups * k + strata, minlength=n_groups * k).reshape(n_groups, k).astype(np.float64)
-    keys = _hashes(names, seed)
+    key = seed.to_bytes(16, "little")
+    hashes = (hashlib.blake2b(n.encode(errors="surrogatepass"), digest_size=8, key=key).digest() for n in names)
+    keys = np.frombuffer(b"".join(hashes), "<u8").astype(np.uint64)
     best: tuple[float, Ints] | None = None
     for attempt in range(SHUFFLES):
-        order = np.argsort(_mixed(keys, attempt), kind="stable")
+        with np.errstate(over="ignore"):  # another shuffle from the same hashes (a round of splitmix64)
+            shuffled = mixed(keys + np.uint64((attempt * 0x9E3779B97F4A7C15) % 2**64))
+        order = np.argsort(shuffled, kind="stable")
         ends = np.cumsum(size[order]) / size.sum()
         middle = ends - size[order] / (2.0 * size.sum())
         parts = np.empty(n_groups, np.int64)
@@ -176,20 +177,6 @@ def _badness(parts: Ints, size: Floats, counts: Floats | None, share: Floats) ->
         wanted = np.outer(share, counts.sum(axis=0))
         off += float(np.sum((made - wanted) ** 2 / np.maximum(wanted, 0.5))) / float(size.sum())
     return 1e6 * empty + off
-
-
-def _hashes(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
-    key = seed.to_bytes(16, "little")
-    digests = b"".join(
-        hashlib.blake2b(n.encode(errors="surrogatepass"), digest_size=8, key=key).digest() for n in names
-    )
-    return np.frombuffer(digests, "<u8").astype(np.uint64)
-
-
-def _mixed(keys: NDArray[np.uint64], attempt: int) -> NDArray[np.uint64]:
-    """Another shuffle from the same hashes (a round of splitmix64)."""
-    with np.errstate(over="ignore"):
-        return mixed(keys + np.uint64((attempt * 0x9E3779B97F4A7C15) % 2**64))
 
 
 def split_dates(date: Ints, share: Floats) -> Ints:

@@ -119,7 +119,6 @@ def ranked(
     value = np.asarray(values, np.float64)
     order = np.argsort(-value, kind="stable")
     names, value, u = tuple(names[i] for i in order), value[order], u[:, order]
-    k = len(names)
     covariance = u.T @ (count[:, None] * u)
     own = np.diag(covariance)
     variance = own[:, None] + own[None, :] - 2.0 * covariance
@@ -128,22 +127,15 @@ def ranked(
     high = value[:, None] - value[None, :] + _reach(u, count, variance, c, bound)
     ahead = high.T < 0.0  # j less i at most: i is surely above j
     alpha = 1.0 - confidence_level
-    each = tuple(
-        Rank(
-            names[i],
-            float(value[i]),
-            1 + int(ahead[:, i].sum()),
-            k - int(ahead[i].sum()),
-            tuple(names[j] for j in np.flatnonzero(ahead[i])),
-        )
-        for i in range(k)
-    )
-    pairs = []
-    for i, j in combinations(range(k), 2):
+    each, pairs = [], []
+    for i, name in enumerate(names):
+        below = tuple(names[j] for j in np.flatnonzero(ahead[i]))
+        each.append(Rank(name, float(value[i]), 1 + int(ahead[:, i].sum()), len(names) - len(below), below))
+    for i, j in combinations(range(len(names)), 2):
         d, spread = float(value[i] - value[j]), sqrt(float(variance[i, j]) * n)
         limits = max(-float(high[j, i]), -bound), min(float(high[i, j]), bound)
         pairs.append(RankedPair(names[i], names[j], d, *limits, Power(d, spread, spread, alpha)))
-    return Ranks(each, tuple(pairs), c, n)
+    return Ranks(tuple(each), tuple(pairs), c, n)
 
 
 def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confidence_level: float) -> float:
@@ -181,8 +173,7 @@ def _reach(u: Floats, count: Ints, variance: Floats, c: float, bound: float) -> 
     third = own[:, None] - own[None, :] - 3.0 * (mixed - mixed.T) + (v**1.5 if np.isfinite(bound) else 0.0)
     skew = np.maximum(np.divide(third, spread, out=np.zeros_like(third), where=spread > 0.0), 0.0)
     a = (2.0 * c**2 + 1.0) / 6.0 * skew
-    reach: Floats = a + np.sqrt(a**2 + c**2 * spread)
-    return reach
+    return np.asarray(a + np.sqrt(a**2 + c**2 * spread))
 
 
 def _one_more(u: Floats, count: Ints) -> float:

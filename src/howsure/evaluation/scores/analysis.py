@@ -1,11 +1,11 @@
 """From label numbers to a `Score`."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.scores import metrics
 from howsure.evaluation.scores.result import Averages, Baseline, ClassScore, Confusion, Score
@@ -26,12 +26,9 @@ def score_labels(
 ) -> Score:
     """Score a column of label numbers; `groups` number what is dependent."""
     (cell_gold, cell_pred), count = distinct([gold, pred], len(labels))
-    spreading = None if groups is None else partial(_at_once, label_units(gold, (pred,), len(labels), groups))
+    units = None if groups is None else label_units(gold, (pred,), len(labels), groups)
+    spreading = None if units is None else lambda look: look(units)
     return score_cells(cell_gold, cell_pred, count, labels, spreading, confidence_level, beta)
-
-
-def _at_once(units: Units, look: metrics.SpreadLook) -> metrics.Spread:
-    return look(units)
 
 
 def score_cells(
@@ -86,10 +83,7 @@ def macro_f1(units: Units, confidence_level: float) -> Estimate:
     """The macro F1 of one system's units."""
     t = units.totals()
     look = _look(t, 1.0)
-    names = tuple(map(str, range(len(t.gold))))
-    made = _tables(
-        look, look(units), units.clustered, t, names, np.flatnonzero(metrics.present(t)), confidence_level, 1.0
-    )
+    made = _tables(look, look(units), units.clustered, t, (), np.zeros(0, np.int64), confidence_level, 1.0)
     averages: Averages = made["macro"]
     return averages.f
 
@@ -161,8 +155,7 @@ def f_rows(t: Totals, beta: float) -> Floats:
 
 def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Baseline, ...]:
     """Always the commonest class; classes at random as often as they occur; and all alike."""
-    n, k = float(gold.sum()), len(labels)
-    share = gold / n
+    share, there = gold / float(gold.sum()), gold > 0
 
     def scored(said: Floats, name: str) -> Baseline:
         hit = share * said
@@ -170,22 +163,20 @@ def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Base
         return Baseline(name, float(hit.sum()), metrics.macro(metrics.f_measure(t, beta), t).value)
 
     commonest = int(np.argmax(gold))
-    there = gold > 0
     return (
-        scored((np.arange(k) == commonest).astype(np.float64), f"always {labels[commonest]!r}"),
+        scored(np.eye(1, len(labels), commonest)[0], f"always {labels[commonest]!r}"),
         scored(share, "random, as often as in gold"),
         scored(there / there.sum(), "random, each class alike"),
     )
 
 
 def _label_notes(labels: tuple[str, ...], t: Totals) -> tuple[str, ...]:
-    notes = []
-    n_labels = int(metrics.present(t).sum())
+    notes, here = [], metrics.present(t)
     for which, said in ((t.gold == 0, "predicted but never in gold"), (t.pred == 0, "in gold but never predicted")):
-        names = [labels[i] for i in np.flatnonzero(which & metrics.present(t))]
+        names = [labels[i] for i in np.flatnonzero(which & here)]
         if names:
-            shown = ", ".join(repr(x) for x in names[:5]) + (", …" if len(names) > 5 else "")
-            notes.append(f"{len(names)} of the {n_labels} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}.")
+            are = f"{len(names)} of the {here.sum()} labels {'is' if len(names) == 1 else 'are'}"
+            notes.append(f"{are} {said}: {_validate.some(names)}.")
     if int((t.gold > 0).sum()) == 1:
         notes.append("Gold has a single class: accuracy is its recall, and nothing is learnt about the others.")
     return tuple(notes)

@@ -204,6 +204,11 @@ class _Moved:
         return _Moved(value, units, u, share, sum(m.n for m in each), sum(m.by_runs for m in each) / many**2)
 
     @property
+    def spread(self) -> float:
+        """The variance of the first mean."""
+        return float(self.u[:, 0] @ self.u[:, 0])
+
+    @property
     def degrees(self) -> float:
         """Degrees of freedom; 0 where there is one unit."""
         return Balance.of(self.share).degrees if self.share.max() < 1.0 else 0.0
@@ -239,9 +244,11 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
         averages = number == len(a.parts)
         names, on = tuple(a.models[m] for m in part.models), f"{part.name}: models" if part.name else "Models"
         if part.shared is not None:
-            ranks[part.name] = _ranks(part.shared, names, confidence_level, a.bounded)
-            if part.shared.n < part.n_items:
-                notes.append(f"{on} are ranked on the {part.shared.n:,} of {part.n_items:,} items that all have.")
+            s = part.shared
+            of = s.value, s.u, np.ones(len(s.unit), np.int64), s.degrees, s.n
+            ranks[part.name] = ranked(names, *of, confidence_level, 1.0 if a.bounded else inf)
+            if s.n < part.n_items:
+                notes.append(f"{on} are ranked on the {s.n:,} of {part.n_items:,} items that all have.")
         elif len(names) > 1:
             notes.append(f"{on} are not ranked: they do not share two independent items.")
         places = ranks[part.name].by_name if part.name in ranks else {}
@@ -250,16 +257,15 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
             name, times = a.models[m], cells.times[which]
             plain = binary and a.groups is None and bool((times == 1.0).all())
             if averages:
-                s = _averaged(own, found[m], confidence_level, a.bounded)
+                x = _averaged(own, found[m], confidence_level, a.bounded)
             else:
-                s = _scored(own, confidence_level, plain, a.bounded)
-                found.setdefault(m, []).append(s)
-            needed = None
-            if s.spread > 0.0 and s.value.low is not None:
-                needed = ceil(own.n * s.spread * (s.quantile / half_width) ** 2)
-            runs = None
+                x = _scored(own, confidence_level, plain, a.bounded)
+                found.setdefault(m, []).append(x)
+            needed = runs = None
+            if x.spread > 0.0 and x.value.low is not None:
+                needed = ceil(own.n * x.spread * (x.quantile / half_width) ** 2)
             if (times > 1.0).any():
-                share = min(own.by_runs / s.spread, 1.0) if s.spread > 0.0 else 0.0
+                share = min(own.by_runs / x.spread, 1.0) if x.spread > 0.0 else 0.0
                 runs = Runs(float(times.mean()), share, None if averages else _alike(a, cells, which))
                 if runs.p_value is not None and runs.p_value < UNLIKE:
                     where = f" on {part.name}" if part.name else ""
@@ -268,7 +274,7 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
                         "is not in the interval."
                     )
             place = places[name].places if places else ""
-            made.append(ModelScore(part.name, name, len(times), int(times.sum()), s.value, needed, runs, place))
+            made.append(ModelScore(part.name, name, len(times), int(times.sum()), x.value, needed, runs, place))
         made.sort(key=lambda s: (-s.value.value, s.model))
         scores = [*made, *scores] if averages else [*scores, *made]
     about["n_groups"] = None if a.groups is None else len(np.unique(a.groups))
@@ -325,7 +331,7 @@ class _Score:
 
 def _scored(own: _Moved, level: float, plain: bool, bounded: bool) -> _Score:
     """One model on one part; `plain`: answers are right or wrong and independent, for which the interval is Wilson's."""
-    value, spread, degrees, p = float(own.value[0]), float(own.u[:, 0] @ own.u[:, 0]), own.degrees, 0.5 + level / 2
+    value, spread, degrees, p = float(own.value[0]), own.spread, own.degrees, 0.5 + level / 2
     if plain:
         spread, z = value * (1.0 - value) / own.n, normal_quantile(p)
         return _Score(wilson(value, spread, float(own.n), z), z, spread)
@@ -339,17 +345,12 @@ def _scored(own: _Moved, level: float, plain: bool, bounded: bool) -> _Score:
 
 def _averaged(own: _Moved, parts: list[_Score], level: float, bounded: bool) -> _Score:
     """One model on the average of all parts: a part that is all right by luck adds nothing to the variance, but has limits."""
-    value, spread, units = float(own.value[0]), float(own.u[:, 0] @ own.u[:, 0]), round(own.degrees) + 1
-    if not bounded or units < 2 or any(s.value.low is None for s in parts):
+    units, classes = round(own.degrees) + 1, [s.value for s in parts]
+    if not bounded or units < 2 or any(c.low is None for c in classes):
         return _scored(own, level, False, bounded)
     variances = np.array([s.spread for s in parts])
-    made = macro_interval(value, spread, [s.value for s in parts], variances, units, True, level)
-    return _Score(made, student_quantile(0.5 + level / 2, units - 1), spread)
-
-
-def _ranks(on: _Moved, names: tuple[str, ...], level: float, bounded: bool) -> Ranks:
-    ones = np.ones(len(on.unit), np.int64)
-    return ranked(names, on.value, on.u, ones, on.degrees, on.n, level, 1.0 if bounded else inf)
+    made = macro_interval(float(own.value[0]), own.spread, classes, variances, units, True, level)
+    return _Score(made, student_quantile(0.5 + level / 2, units - 1), own.spread)
 
 
 def _alike(a: Answers, cells: _Cells, of: Ints) -> float | None:

@@ -146,11 +146,7 @@ def class_intervals(
     if clustered and n_units < 2:
         return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]
     p = 0.5 + confidence_level / 2
-    z = (
-        np.asarray(special.stdtrit(np.maximum(rows - 1.0, 1.0), p))
-        if clustered
-        else np.full(len(rows), normal_quantile(p))
-    )
+    z = special.stdtrit(np.maximum(rows - 1.0, 1.0), p) if clustered else [normal_quantile(p)] * len(rows)
     return [
         wilson(float(v), float(s), float(r), float(q)) if d else None
         for v, s, r, q, d in zip(m.value, variances, rows, z, m.defined, strict=True)

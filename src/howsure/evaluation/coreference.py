@@ -93,8 +93,7 @@ def _lea(n: Floats, size: Floats, other: Floats) -> float:
     """Σ |k| × share of k's links found; an entity of one mention has one link, to itself."""
     single = size == 1
     found = choose2(n).sum(axis=1) / np.where(single, 1.0, choose2(size))
-    alone = (n[:, other == 1] > 0).any(axis=1)
-    return float((size * np.where(single, alone, found)).sum())
+    return float((size * np.where(single, (n[:, other == 1] > 0).any(axis=1), found)).sum())
 
 
 def _once(pairs: Pairs) -> dict[Hashable, Hashable]:
@@ -214,8 +213,9 @@ def scores_of_parts(
     made = []
     for m, name in enumerate(METRICS):
         ends = [[None if x is None else float(x[m, c]) for x in limits] for c in range(3)]
-        *parted, f = (Estimate(float(v), *e) for v, e in zip(values[m], ends, strict=True))
-        made.append(CoreferenceScore(name, *((None, None) if name == "conll" else parted), f))
+        parts_of = [Estimate(float(v), *e) for v, e in zip(values[m], ends, strict=True)]
+        recall, precision = (None, None) if name == "conll" else parts_of[:2]
+        made.append(CoreferenceScore(name, recall, precision, parts_of[2]))
     return CoreferenceScores(tuple(made), n, n_key, n_response, confidence_level, samples if n > 1 else 0, parts)
 
 

@@ -98,7 +98,8 @@ def mean_share(values: Floats, groups: Ints | None, confidence_level: float) -> 
 
 def _per_group(influence: Floats, groups: Ints | None) -> Floats:
     """Sums over each group that is there."""
-    return influence if groups is None else np.bincount(np.unique(groups, return_inverse=True)[1], influence)
+    codes = np.arange(len(influence)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    return np.bincount(codes, influence).astype(np.float64)
 
 
 # Agreement of any number of annotators: observed, by chance, Fleiss' κ and Krippendorff's α, with intervals.
@@ -232,7 +233,8 @@ def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coe
     if metric != "nominal" and p.values is None:
         return Coefficient(name, None, n=p.n, reason="the labels have no order: name it with `order='low,…,high'`")
     if len(np.unique(p.label)) < 2:
-        return Coefficient(name, None, None, None, *[1.0 if metric == "nominal" else None] * 2, p.n, ONE_LABEL)
+        agreed = 1.0 if metric == "nominal" else None
+        return Coefficient(name, None, None, None, agreed, agreed, p.n, ONE_LABEL)
     observed, expected, _ = _alpha(p, metric)
     value = 1.0 - observed / expected
     if observed < NONE_OBSERVED:

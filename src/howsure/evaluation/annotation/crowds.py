@@ -62,8 +62,7 @@ class DawidSkene:
     @property
     def accuracy(self) -> Floats:
         """Of each annotator: P(label given is the true one), by the model."""
-        diagonal = np.diagonal(self.confusion, axis1=1, axis2=2)
-        return np.asarray(diagonal @ self.prior)
+        return np.asarray(np.diagonal(self.confusion, axis1=1, axis2=2) @ self.prior)
 
     @property
     def informativeness(self) -> Floats:
@@ -79,11 +78,9 @@ class DawidSkene:
 
 def majority_vote(ratings: Ratings) -> MajorityVote:
     """The commonest label of each item."""
-    votes = np.asarray(ratings.counts.todense())
+    votes = ratings.counts.toarray()
     leading = votes == votes.max(axis=1, keepdims=True)
-    overall = votes.sum(axis=0)
-    rank = np.empty(len(overall))
-    rank[np.argsort(-overall, kind="stable")] = np.arange(len(overall), 0, -1)
+    rank = votes.shape[1] - np.argsort(np.argsort(-votes.sum(axis=0), kind="stable"))
     number = leading.sum(axis=1)
     return MajorityVote((leading * rank).argmax(axis=1), number > 1, leading / number[:, None])
 
@@ -115,7 +112,7 @@ def dawid_skene(
     where = ratings.item, ratings.annotator * k + ratings.label
     answers = csr_array((np.ones(ratings.n_labels), where), shape=(ratings.n_items, n_annotators * k))
     turned = csr_array(answers.T)
-    votes = np.asarray(ratings.counts.todense())
+    votes = ratings.counts.toarray()
     posterior = votes / votes.sum(axis=1, keepdims=True)
     extra = max(smoothing / k, 1e-12)  # logs of nothing at all would be infinite
     converged, iteration = False, 0
@@ -136,9 +133,8 @@ def dawid_skene(
             progress(iteration, max_iterations)
     posterior, log_sum = normalised(log_joint)
     objective = float(log_sum.sum()) + extra * float(log_answered.sum() + np.log(prior).sum())
-    return DawidSkene(
-        posterior, prior, np.ascontiguousarray(answered.transpose(0, 2, 1)), log_joint, objective, iteration, converged
-    )
+    confusion = np.ascontiguousarray(answered.transpose(0, 2, 1))
+    return DawidSkene(posterior, prior, confusion, log_joint, objective, iteration, converged)
 
 
 def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.Generator) -> Floats:
@@ -176,8 +172,7 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
 
 def _drawn(p: Floats, rng: np.random.Generator) -> Ints:
     """A column for each row of probabilities."""
-    made: Ints = np.sum(rng.random((len(p), 1)) > np.cumsum(p, axis=1)[:, :-1], axis=1)
-    return made
+    return np.sum(rng.random((len(p), 1)) > np.cumsum(p, axis=1)[:, :-1], axis=1)
 
 
 def normalised(log_joint: Floats) -> tuple[Floats, Floats]:

@@ -119,8 +119,7 @@ def rating_pairs(ratings: Ratings) -> tuple[Ints, Ints]:
     position = np.arange(len(ratings.item))
     later = ends - position - 1
     first = np.repeat(position, later)
-    begins = np.cumsum(later) - later
-    second = first + 1 + np.arange(len(first)) - np.repeat(begins, later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     return first, second
 
 
@@ -190,8 +189,8 @@ def _chunk(
         for i, (begin, end) in enumerate(parts):
             ends = (float(plain[i]), float(by_chance[i])), (float(observed[i]), float(expected[i]))
             added = _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i]
-            moved = influence[begin:end], own_groups[i], added
-            column.append(_coefficient(name, *ends, *moved, level, labels[int(x[begin])]))
+            part, label = influence[begin:end], labels[int(x[begin])]
+            column.append(_coefficient(name, *ends, part, own_groups[i], added, level, label))
         columns.append(column)
     return list(zip(*columns, strict=True))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -32,11 +33,7 @@ class Ratings:
     left_out: Mapping[str, int] = field(default_factory=dict)  # reason: rows
     source: str = "arrays"
 
-    def __repr__(self) -> str:
-        return (
-            f"Ratings({len(self.label):,} labels of {len(self.items):,} items by {len(self.annotators):,} annotators, "
-            f"{len(self.labels)} classes)"
-        )
+    __repr__ = shown_as("{#label:,} labels of {#items:,} items by {#annotators:,} annotators, {#labels} classes")
 
     @property
     def n_labels(self) -> int:
@@ -130,4 +127,4 @@ def made_ratings(
         reasons["the same annotator had labelled the item before (the first label counts)"] = int(again.sum())
     true = None if gold is None else np.where(gold < 0, -1, moved[np.maximum(gold, 0)])
     people = tuple(items), tuple(annotators), names, values, true, groups, reasons, source
-    return Ratings(*(column[~again] for column in (item, annotator, label)), *people)
+    return Ratings(item[~again], annotator[~again], label[~again], *people)

@@ -120,8 +120,10 @@ class Agreement(Result):
         crowd, r, m = self.crowd, self.ratings, self.crowd.model
         place = {name: i for i, name in enumerate(r.annotators)}
         surest = m.posterior[np.arange(len(r.items)), m.label]
-        columns = (crowd.majority.label, crowd.majority.tied, m.label, surest)
+        names = np.array(r.labels, object)
+        columns = names[crowd.majority.label], crowd.majority.tied, names[m.label], surest
         rows = zip(r.items, *(column.tolist() for column in columns), strict=True)
+        keys = ("item", "majority", "tied", "label", "probability")
         return {
             "prior": dict(zip(r.labels, m.prior.tolist(), strict=True)),
             "iterations": m.iterations,
@@ -133,10 +135,7 @@ class Agreement(Result):
             "labels_needed": crowd.needed.to_dict(),
             "labels_needed_without_rejected": None if crowd.needed_without is None else crowd.needed_without.to_dict(),
             "gold": None if crowd.gold is None else crowd.gold.to_dict(),
-            "items": [
-                {"item": i, "majority": r.labels[v], "tied": t, "label": r.labels[d], "probability": p}
-                for i, v, t, d, p in rows
-            ],
+            "items": [dict(zip(keys, row, strict=True)) for row in rows],
         }
 
     def table(self) -> list[dict[str, Any]]:
@@ -182,10 +181,8 @@ def _crowd(c: Crowd) -> list[str]:
         g, p, sure = c.gold, c.gold.difference.p_value, ""
         if p is not None:
             sure = f" ({'a' if p < 0.05 else 'no'} clear difference, p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
-        said.append(
-            f"Against gold, Dawid-Skene is right on {_percent(g.dawid_skene.value)} of {g.n:,} items, majority vote on "
-            f"{_percent(g.majority.value)}{sure}."
-        )
+        right = f"Dawid-Skene is right on {_percent(g.dawid_skene.value)} of {g.n:,} items"
+        said.append(f"Against gold, {right}, majority vote on {_percent(g.majority.value)}{sure}.")
     if c.rejected:
         number = len(c.rejected)
         said.append(f"{number:,} annotator{' is' if number == 1 else 's are'} hardly better than chance.")

@@ -148,17 +148,15 @@ def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confi
     scale = 1.0 / np.sqrt(variance[i, j])
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one symmetric root: rounding moves it little
-    rng = np.random.default_rng(
-        20150917
-    )  # the quantile is a number, not a result of chance: the same for the same data
+    # The quantile is a number, not a result of chance: the same for the same data.
+    rng = np.random.default_rng(20150917)
     size = max(MOST_HELD // len(i), 1)
-    largest = []
-    for first in range(0, DRAWS, size):
-        m = min(size, DRAWS - first)
-        z = rng.standard_normal((m, len(covariance))) @ root
-        student = np.sqrt(degrees / rng.chisquare(degrees, m))
-        largest.append(student * np.max(np.abs(z[:, i] - z[:, j]) * scale, axis=1))
-    return float(np.quantile(np.concatenate(largest), confidence_level))
+    largest = np.empty(DRAWS)
+    for block in np.split(largest, range(size, DRAWS, size)):
+        z = rng.standard_normal((len(block), len(covariance))) @ root
+        student = np.sqrt(degrees / rng.chisquare(degrees, len(block)))
+        block[:] = student * np.max(np.abs(z[:, i] - z[:, j]) * scale, axis=1)
+    return float(np.quantile(largest, confidence_level))
 
 
 def _reach(u: Floats, count: Ints, variance: Floats, c: float, bound: float) -> Floats:

@@ -92,20 +92,15 @@ class Contest(Result):
     @property
     def verdict(self) -> str:
         """Who is better and how surely; with probabilities, whether the best one's can be believed."""
-        said = [_sentence(self, self.duels[0]) if len(self.systems) == 2 else _ranking(self)]
-        if self.calibration is not None:
-            said.append(_probabilities(self))
-        if self.left_out:
-            said.append(left_out_text(self.left_out))
-        return " ".join(said)
+        said = _sentence(self, self.duels[0]) if len(self.systems) == 2 else _ranking(self)
+        known = "" if self.calibration is None else _probabilities(self)
+        return " ".join(filter(None, (said, known, left_out_text(self.left_out) if self.left_out else "")))
 
     @property
     def regressions(self) -> tuple[Regression, ...]:
         """Each later system against the first: is it shown to be worse?"""
-        first = self.systems[0].name
-        return tuple(
-            Regression(d.b, d.a, {self.metric_name: d.difference.estimate}) for d in self.duels if d.a == first
-        )
+        later = [d for d in self.duels if d.a == self.systems[0].name]
+        return tuple(Regression(d.b, d.a, {self.metric_name: d.difference.estimate}) for d in later)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""
@@ -117,10 +112,11 @@ class Contest(Result):
     def table(self) -> list[dict[str, Any]]:
         """One row a system."""
         places = {} if self.ranks is None else {r.name: {"place": r.places} for r in self.ranks.each}
-        return [
-            {"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} | places.get(s.name, {})
-            for s in self.systems
-        ]
+        rows = []
+        for s in self.systems:
+            row = {"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value}
+            rows.append(row | places.get(s.name, {}))
+        return rows
 
     figure = drawn_by("howsure.plots.labels.contest_figure")
     to_text = drawn_by("howsure.report.text.labels.contest_text")
@@ -133,20 +129,16 @@ def _sentence(c: Contest, d: Duel) -> str:
     points = f"{100 * abs(d.difference.value):.1f} points of {c.metric_name}"
     p = d.tests[0].p_value
     if p < alpha:
-        return f"{better} is better than {worse} by {points}{_limits(c, d)} (p {p_words(p)})."
+        limits, sign = "", 100 if d.difference.value > 0 else -100
+        if d.difference.low is not None and d.difference.high is not None:
+            low, high = sorted((sign * d.difference.low + 0.0, sign * d.difference.high + 0.0))
+            limits = f", {100 * c.confidence_level:g}% interval {low:.1f} to {high:.1f}"
+        return f"{better} is better than {worse} by {points}{limits} (p {p_words(p)})."
     if d.difference.value == 0.0:
         return f"{d.a} and {d.b} have the same {c.metric_name}."
     needed = d.power.rows_needed()
     more = f" If it is real, about {needed:,} rows would show it (power 80%)." if needed and needed > c.n else ""
     return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_words(p)}).{more}"
-
-
-def _limits(c: Contest, d: Duel) -> str:
-    if d.difference.low is None or d.difference.high is None:
-        return ""
-    sign = 100 if d.difference.value > 0 else -100
-    low, high = sorted((sign * d.difference.low + 0.0, sign * d.difference.high + 0.0))
-    return f", {100 * c.confidence_level:g}% interval {low:.1f} to {high:.1f}"
 
 
 def _ranking(c: Contest) -> str:

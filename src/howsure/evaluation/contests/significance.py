@@ -64,8 +64,7 @@ def sign_flips(d: Ints, count: Ints) -> tuple[Test, Test] | None:
         log_ways = special.gammaln(m + 1.0) - special.gammaln(k + 1.0) - special.gammaln(m - k + 1.0)
         law = _convolved(law, np.exp(log_ways - m * np.log(2.0)), v)
     first = (reach + total) // 2  # S >= total
-    beyond = float(law[first:].sum())
-    exact = min(2.0 * beyond, 1.0)
+    exact = min(2.0 * float(law[first:].sum()), 1.0)
     return Test(names[0], exact), Test(names[1], exact - float(law[first]))
 
 

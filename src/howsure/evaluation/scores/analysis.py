@@ -1,5 +1,6 @@
 """From label numbers to a `Score`."""
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -84,18 +85,15 @@ def macro_f1(units: Units, confidence_level: float) -> Estimate:
     t = units.totals()
     look = _look(t, 1.0)
     made = _tables(look, look(units), units.clustered, t, (), np.zeros(0, np.int64), confidence_level, 1.0)
-    averages: Averages = made["macro"]
-    return averages.f
+    return made["macro"].f
 
 
 def _look(t: Totals, beta: float) -> metrics.SpreadLook:
     """Accuracy, then macro, micro and weighted averages of precision, recall and F; and those of each class."""
     each = (metrics.precision(t), metrics.recall(t), metrics.f_measure(t, beta))
     pooled = [metrics.micro(t, kind, beta) for kind in ("precision", "recall", "f")]
-    return metrics.SpreadLook(
-        (metrics.accuracy(t), *(metrics.macro(m, t) for m in each), *pooled, *(metrics.weighted(m, t) for m in each)),
-        each,
-    )
+    means = (metrics.macro(m, t) for m in each), pooled, (metrics.weighted(m, t) for m in each)
+    return metrics.SpreadLook((metrics.accuracy(t), *chain(*means)), each)
 
 
 def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
@@ -120,25 +118,19 @@ def _tables(
 ) -> dict[str, Any]:
     n, factor = spread.n_units, metrics.correction(spread.n_units, clustered)
     shares = spread.with_class if clustered else np.stack([t.pred, t.gold, f_rows(t, beta)])
-    columns = [
-        metrics.class_intervals(m, factor * spread.classes[i], shares[i], n, clustered, level)
-        for i, m in enumerate(look.classes)
-    ]
-    classes = tuple(
-        ClassScore(labels[i], int(t.gold[i]), int(t.pred[i]), int(t.hit[i]), *(c[i] for c in columns)) for i in used
-    )
+    own = zip(look.classes, factor * spread.classes, shares, strict=True)
+    columns = [metrics.class_intervals(m, v, share, n, clustered, level) for m, v, share in own]
+    counts = np.stack([t.gold, t.pred, t.hit], axis=1).astype(int).tolist()
+    classes = tuple(ClassScore(labels[i], *counts[i], *(c[i] for c in columns)) for i in used)
     total, rows = t.pooled, float(t.gold.sum())
     pooled = [float(x[0]) for x in (total.pred, total.gold, f_rows(total, beta))]
     sizes = [rows, *[rows] * 3, *pooled, *[rows] * 3]
-    made = [
-        metrics.interval(a.value, factor * float(v), n, clustered, level, size)
-        for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
-    ]
+    whole = [(a.value, factor * float(v)) for a, v in zip(look.averages, spread.averages, strict=True)]
+    made = [metrics.interval(*e, n, clustered, level, size) for e, size in zip(whole, sizes, strict=True)]
     here = np.flatnonzero(metrics.present(t))
-    for i in range(3):
-        value, variance = look.averages[1 + i].value, factor * float(spread.averages[1 + i])
-        own = [columns[i][c] for c in here], factor * spread.classes[i][here]
-        made[1 + i] = metrics.macro_interval(value, variance, *own, n, clustered, level)
+    for i, column in enumerate(columns):
+        each = [column[c] for c in here], factor * spread.classes[i][here]
+        made[1 + i] = metrics.macro_interval(*whole[1 + i], *each, n, clustered, level)
     averages = {"macro": Averages(*made[1:4]), "micro": Averages(*made[4:7]), "weighted": Averages(*made[7:])}
     return {"accuracy": made[0], "classes": classes, **averages}
 

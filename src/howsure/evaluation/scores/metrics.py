@@ -5,7 +5,7 @@ A metric is a function of the totals; its gradient turns every unit into its inf
 n* = θ(1-θ)/Var θ: for accuracy, precision and recall of independent rows exactly Wilson's. Formulas: docs/evidence/theory.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -104,8 +104,7 @@ def accuracy(t: Totals) -> Average:
 
 def influence(m: Average, units: Units, system: int = 0) -> Floats:
     """How each unit moves the metric."""
-    moved: Floats = units.hit[system] @ m.d_hit + units.gold @ m.d_gold + units.pred[system] @ m.d_pred
-    return moved
+    return units.hit[system] @ m.d_hit + units.gold @ m.d_gold + units.pred[system] @ m.d_pred
 
 
 def variance(u: Floats, units: Units) -> float:
@@ -156,7 +155,7 @@ def class_intervals(
 def macro_interval(
     value: float,
     variance: float,
-    classes: list[Estimate | None],
+    classes: Sequence[Estimate | None],
     variances: Floats,
     n_units: int,
     clustered: bool,

@@ -156,9 +156,8 @@ class Score(Result):
         """One row a class, then the averages."""
         means = {"macro": self.macro, "micro": self.micro, "weighted": self.weighted}
         rows = [(c.label, c.gold, c) for c in self.classes] + [(name, None, a) for name, a in means.items()]
-        return [
-            {"": name, "gold": n, "precision": x.precision, "recall": x.recall, self.f_name: x.f} for name, n, x in rows
-        ]
+        names = ("", "gold", "precision", "recall", self.f_name)
+        return [dict(zip(names, (name, n, x.precision, x.recall, x.f), strict=True)) for name, n, x in rows]
 
     figure = drawn_by("howsure.plots.labels.score_figure")
     to_text = drawn_by("howsure.report.text.labels.score_text")

@@ -23,13 +23,14 @@ HELD_OUT_PLAYS = {"merchant": "dev", "macbeth": "test", "othello": "test"}
 
 def corpus_findings(used: set[str], limit: int | None, work: Work) -> tuple[list[Finding], list[Table]]:
     """What needs corpora; "not tested" where one is not there."""
-    findings: list[Finding] = []
-    tables: list[Table] = []
-    for name, claim, wanted, make in (
+    plans = (
         ("restaurant transcript", "course/restaurant", {"berp"}, _restaurant),
         ("newswire by order", "course/newswire", {"conll2000", "reuters"}, _newswire),
         ("who wrote it", "course/who-wrote-it", {"brown", "shakespeare"}, _who_wrote_it),
-    ):
+    )
+    findings: list[Finding] = []
+    tables: list[Table] = []
+    for name, claim, wanted, make in plans:
         if wanted <= used:
             work(name)
             finding, table = make(limit)
@@ -43,9 +44,8 @@ def corpus_findings(used: set[str], limit: int | None, work: Work) -> tuple[list
 
 def restaurant_counts() -> tuple[Any, Any, int]:
     """Bigram counts of the eight words, their unigram counts, and the vocabulary's size, by `howsure.lm`."""
-    model = lm.train(
-        restaurant_utterances(corpus_path("berp", "transcript.txt")), order=2, smoothing="mle", units="words"
-    ).model
+    utterances = restaurant_utterances(corpus_path("berp", "transcript.txt"))
+    model = lm.train(utterances, order=2, smoothing="mle", units="words").model
     numbers = model.vocabulary.numbers(notes.WORDS).tolist()
     trie = model.trie
     pairs = [[trie.node([a, b]) for b in numbers] for a in numbers]
@@ -75,11 +75,9 @@ def _restaurant(limit: int | None) -> tuple[Finding, Table]:
 def newswire(limit: int | None) -> list[str]:
     """Sentences of Reuters' stories in order of time, in lower case with punctuation apart."""
     stories = sorted(reuters_texts(corpus_path("reuters")), key=lambda s: (str(s.date), s.id))
-    made = []
+    made: list[str] = []
     for story in stories[:limit]:
-        for sentence in re.split(r"(?<=[.!?])\s+", story.text):
-            if text := marks_apart(sentence):
-                made.append(text)
+        made += filter(None, map(marks_apart, re.split(r"(?<=[.!?])\s+", story.text)))
     return made
 
 
@@ -101,12 +99,9 @@ def _newswire(limit: int | None) -> tuple[Finding, Table]:
             rows.append((name, f"{words:,}", smoothing, *(f"{e.perplexity:.0f}" for e in found)))
             by_corpus[f"{name}, {smoothing}"] = [e.perplexity for e in found]
     ours = by_corpus["Reuters 1987, katz"]
-    table = Table(
-        "newswire",
-        f"Perplexity by order, the {VOCABULARY:,} most frequent words, the last tenth for testing",
-        ("corpus", "words trained on", "smoothing", "unigrams", "bigrams", "trigrams"),
-        tuple(rows),
-    )
+    caption = f"Perplexity by order, the {VOCABULARY:,} most frequent words, the last tenth for testing"
+    columns = ("corpus", "words trained on", "smoothing", "unigrams", "bigrams", "trigrams")
+    table = Table("newswire", caption, columns, tuple(rows))
     falls = all(p[0] > p[1] > p[2] for name, p in by_corpus.items() if name.startswith("Reuters"))
     return finding_on("course/newswire", "differs" if falls else "undecided", ours=ours), table
 
@@ -119,15 +114,11 @@ def passages(limit: int | None) -> dict[str, tuple[list[str], list[str], list[st
     made: dict[str, tuple[list[str], list[str], list[str]]] = {p: ([], [], []) for p in ("train", "dev", "test")}
     texts, _, plays = speeches(corpus_path("shakespeare"))
     fiction, files = brown_sentences(corpus_path("brown"), "c[k-r][0-9][0-9]")
-    rows = [
-        (HELD_OUT_PLAYS.get(p, "train"), marks_apart(t), "shakespeare", p) for t, p in zip(texts, plays, strict=True)
-    ]
     parts = {8: "dev", 9: "test"}
-    rows += [
-        (parts.get(f % 10, "train"), marks_apart(t), "other", f"brown {f}") for t, f in zip(fiction, files, strict=True)
-    ]
+    rows = [(HELD_OUT_PLAYS.get(p, "train"), t, "shakespeare", p) for t, p in zip(texts, plays, strict=True)]
+    rows += [(parts.get(f % 10, "train"), t, "other", f"brown {f}") for t, f in zip(fiction, files, strict=True)]
     for part, text, author, work in rows[:: 1 if limit is None else 20]:
-        for column, value in zip(made[part], (text, author, work), strict=True):
+        for column, value in zip(made[part], (marks_apart(text), author, work), strict=True):
             column.append(value)
     return made
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from howsure.corpora.plain import chunked_sentences
 from howsure.corpora.reading import corpus_path
 from howsure.data import table
 from howsure.experiments.findings import Finding, finding_on, held, untested
@@ -70,11 +71,13 @@ def model_findings(settings: dict[str, Any], work: Work) -> tuple[list[Finding],
     """Findings, tables, and the corpora used besides, in words."""
     bigrams, tables = _restaurant()
     used = set(settings["data"].split("+")) - {""}
-    found = [bigrams, _unigram(), _good_turing(), _entropies(), _sentence(), _digits()]
+    found = [bigrams, _unigram(), _good_turing(), *_entropies()]
     if "conll2000" in used:
         work("perplexity by order")
-    by_order = _by_order(settings["sentences"]) if "conll2000" in used else None
-    found.append(_orders(by_order))
+        found.append(_orders(settings["sentences"]))
+    else:
+        why = "The corpus conll2000/ is not below HOWSURE_DATA; docs/studies/lm-study.md has the numbers."
+        found.append(untested("course/orders", why))
     from howsure.experiments.course.corpora import corpus_findings
 
     more, more_tables = corpus_findings(used, settings["sentences"], work)
@@ -131,15 +134,11 @@ def _restaurant() -> tuple[Finding, list[Table]]:
     columns = ("table", "cells that agree", "notes: i want", "ours")
     table = Table("bigrams", "Bigram tables of the restaurant corpus", columns, tuple(rows))
     off = "; ".join(f"{a} {b}: {text} for {value:.4g}" for a, b, text, value in wrong)
-    shown = (f"{made['mle'][0, 1]:.2f}", f"{made['laplace'][0, 1]:.2f}", f"{made['adjusted'][0, 1]:.0f}")
-    finding = finding_on(
-        "course/bigrams",
-        held(shown == ("0.33", "0.21", "527"), "corrected"),
-        {"right": cells - len(wrong), "cells": cells, "adjusted": made["adjusted"][0, 1]},
-        misprinted=f"; {len(wrong)} are misprinted in the last digit ({off})" if wrong else "",
-        ours=[f"{made[k][0, 1]:.4f}".lstrip("0") for k in ("mle", "laplace")],
-    )
-    return finding, [table]
+    misprinted = f"; {len(wrong)} are misprinted in the last digit ({off})" if wrong else ""
+    mle, laplace, adjusted = (made[k][0, 1] for k in ("mle", "laplace", "adjusted"))
+    verdict = held((f"{mle:.2f}", f"{laplace:.2f}", f"{adjusted:.0f}") == ("0.33", "0.21", "527"), "corrected")
+    of = {"right": cells - len(wrong), "cells": cells, "adjusted": adjusted, "misprinted": misprinted}
+    return finding_on("course/bigrams", verdict, of, ours=[f"{x:.4f}".lstrip("0") for x in (mle, laplace)]), [table]
 
 
 def story_words() -> list[list[str]]:
@@ -164,10 +163,8 @@ def good_turing_masses(counts: Ints) -> tuple[float, float, float]:
     c* = (c+1) N_{c+1}/N_c gives the types seen c times (c+1) N_{c+1}/N together, so with N₁/N for the unseen all sums to 1.
     """
     n = float(counts.sum())
-    most = int(counts.max())
-    of = np.bincount(counts, minlength=most + 2).astype(float)
-    c = np.arange(1, most + 1)
-    unseen = of[1] / n
+    of = np.append(np.bincount(counts), 0.0)
+    unseen, c = of[1] / n, np.arange(1, len(of) - 1)
     return unseen + float(((c + 1) * of[2:]).sum()) / n, unseen + float(of[2:].sum()) / n, unseen
 
 
@@ -184,45 +181,24 @@ def _good_turing() -> Finding:
     return finding_on("course/good-turing", "corrected", masses | sizes)
 
 
-def _entropies() -> Finding:
-    """Four pets (§4.3)."""
+def _entropies() -> list[Finding]:
+    """Four pets (§4.3), seven words with their number of bits (figure 2), a hundred digits, ninety-one of them 0 (§4.5)."""
     even, sure = entropy([0.25] * 4), entropy([0.97, 0.01, 0.01, 0.01])
-    verdict = held(even == 2.0 and f"{sure:.5f}" == "0.24194", "corrected")
-    return finding_on("course/entropies", verdict, even=even, sure=sure)
-
-
-def _sentence() -> Finding:
-    """Seven words with their number of bits (figure 2)."""
-    bits = -float(np.mean(SENTENCE))
-    verdict, perplexity = held(round(bits) == 6, "corrected"), perplexity_of(list(SENTENCE))
-    return finding_on("course/sentence", verdict, bits=bits, perplexity=perplexity)
-
-
-def _digits() -> Finding:
-    """A hundred digits, ninety-one of them 0 (§4.5)."""
+    pets = held(even == 2.0 and f"{sure:.5f}" == "0.24194", "corrected")
+    made = [finding_on("course/entropies", pets, even=even, sure=sure)]
+    bits, perplexity = -float(np.mean(SENTENCE)), perplexity_of(list(SENTENCE))
+    made.append(finding_on("course/sentence", held(round(bits) == 6, "corrected"), bits=bits, perplexity=perplexity))
     digits = " ".join(["0"] * 91 + [str(d) for d in range(1, 10)])
     model = lm.train([digits], order=1, smoothing="mle", sentences=False).model
     skewed = perplexity_of(model.log_probs(model.ids([digits]))[0] / math.log(2))
     even = perplexity_of(np.log2([0.1] * 10))
     verdict = held(f"{skewed:.2f}" == "1.65" and abs(even - 10) < 1e-9, "corrected")
-    return finding_on("course/digits", verdict, even=even, skewed=skewed)
+    return [*made, finding_on("course/digits", verdict, even=even, skewed=skewed)]
 
 
-def _by_order(limit: int | None) -> list[Any]:
+def _orders(limit: int | None) -> Finding:
     """Perplexities of orders 1 to 3 on every tenth sentence of the Wall Street Journal, trained on the others."""
-    text = "\n\n".join(
-        corpus_path("conll2000", f"{part}.txt").read_text(encoding="utf-8") for part in ("train", "test")
-    )
-    blocks = [b.strip().split("\n") for b in text.split("\n\n") if b.strip()][:limit]
-    sentences = [" ".join(line.split()[0] for line in block).lower() for block in blocks]
+    sentences = chunked_sentences(corpus_path("conll2000"))[:limit]
     train, test = [s for i, s in enumerate(sentences) if i % 10 != 9], sentences[9::10]
-    return [lm.perplexity(lm.train(train, order=n, min_count=2), test) for n in (1, 2, 3)]
-
-
-def _orders(by_order: list[Any] | None) -> Finding:
-    if by_order is None:
-        why = "The corpus conll2000/ is not below HOWSURE_DATA; docs/studies/lm-study.md has the numbers."
-        return untested("course/orders", why)
-    ours = [e.perplexity for e in by_order]
-    falls = ours[0] > ours[1] > ours[2]
-    return finding_on("course/orders", held(falls), ours=ours)
+    ours = [lm.perplexity(lm.train(train, order=n, min_count=2), test).perplexity for n in (1, 2, 3)]
+    return finding_on("course/orders", held(ours[0] > ours[1] > ours[2]), ours=ours)

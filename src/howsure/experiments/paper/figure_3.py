@@ -58,7 +58,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             interval = f"[{alg.low:.4f}, {alg.high:.4f}]"
             rows.append((kind, name, shown(c.error), raw, interval, f"{high.value:+.3f}", side(high), leaning(c)))
         found[kind] = made, p
-        tables.append(_renamed(tagging.taggers_table(made), kind))
+        t = tagging.taggers_table(made)
+        tables.append(Table(f"taggers-{KINDS.index(kind)}", f"{t.caption}: {kind}", t.columns, t.rows))
         if kind == PAPER:
             tried = shop.tried(features, n, settings["l2"])
             tables.append(tagging.tried_table(tried, features, n, "all tags"))
@@ -81,10 +82,6 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
 PSEUDOCOUNT = 1.0  # the paper's
 PAPER, TUNED, CLASSES = "pseudocount 1", "pseudocount by dev", "with word classes"
 KINDS = (PAPER, TUNED, CLASSES)
-
-
-def _renamed(t: Table, kind: str) -> Table:
-    return Table(f"taggers-{KINDS.index(kind)}", f"{t.caption}: {kind}", t.columns, t.rows)
 
 
 def lower(found: dict[str, tuple[tagging.Contest, Pooled]]) -> Finding:
@@ -111,13 +108,9 @@ def underconfident(made: tagging.Contest, hmms: Sequence[tagging.Tried]) -> Find
     """The HMM's curve, at the paper's pseudocount and at others."""
     its = next(t for t in hmms if t.setting == PSEUDOCOUNT)
     best, near = max(hmms, key=lambda t: t.on_dev), tagging.near_best(hmms)
-    more: dict[str, Any] = {
-        "tried": len(hmms),
-        "n_near": len(near),
-        "sides": " or ".join(sorted({t.side for t in near})),
-    }
+    more = {"tried": len(hmms), "n_near": len(near), "sides": " or ".join(sorted({t.side for t in near}))}
     verdict = judged(its.height.low, its.height.high)
-    return finding_on("figure-3/underconfident", verdict, its=its, best=best, **more, **_confidence(made, "HMM"))
+    return finding_on("figure-3/underconfident", verdict, more, its=its, best=best, **_confidence(made, "HMM"))
 
 
 def overconfident(made: tagging.Contest, tried: Sequence[tagging.Tried]) -> Finding:

@@ -28,11 +28,8 @@ TAGS = {"thesis-wsj": "NN", "thesis-tweets": "V"}
 
 def settings(quick: bool) -> dict[str, Any]:
     """What is tried on dev; the thesis's bins of √n rows."""
-    full = {
-        "sentences": None,
-        "iterations": 100,
-        "l2": {"basic": [0.1, 0.3, 0.03, 0.01, 0.003], "advanced": [0.1, 0.3, 0.03]},
-    }
+    l2 = {"basic": [0.1, 0.3, 0.03, 0.01, 0.003], "advanced": [0.1, 0.3, 0.03]}
+    full = {"sentences": None, "iterations": 100, "l2": l2}
     small = {"sentences": [250, 100, 200], "iterations": 20, "l2": {"basic": [0.1], "advanced": [0.1]}}
     return {"quick": quick, **(small if quick else full)}
 

@@ -27,9 +27,9 @@ def explorer_page(
 ) -> bytes:
     """One page. `documents` are kept in it, by row; a served page asks for them instead."""
     settings, version = manifest["settings"], manifest.get("version", "?")
-    verbs = [str(v) for v in settings["verbs"]]
+    verbs = f"“{settings['verbs'][0]}”" if len(settings["verbs"]) == 1 else f"{len(settings['verbs'])} verbs"
     citation = (
-        f"Events of {len(manifest['actors'])} actors as agents of {_listed(verbs)} in {corpus} ({manifest['n_documents']:,} documents, "
+        f"Events of {len(manifest['actors'])} actors as agents of {verbs} in {corpus} ({manifest['n_documents']:,} documents, "
         f"fingerprint {manifest['fingerprint'][:12]}), counted with howsure {version} (rules {settings['rules']}, coreference "
         f"{_name(settings['coref'], 'shipped model')}, {settings['samples']} samples, seed {settings['seed']}); method of Nguyen & O'Connor (EMNLP 2015)."
     )
@@ -49,15 +49,11 @@ def explorer_page(
         verdict=verdict,
         alone=alone,
         corpus=corpus,
-        verbs=_listed(verbs),
+        verbs=verbs,
         labelled=labelled,
         reported=reported,
         settings=_settings(manifest),
     )
-
-
-def _listed(verbs: Sequence[str]) -> str:
-    return f"“{verbs[0]}”" if len(verbs) == 1 else f"{len(verbs)} verbs"
 
 
 def _name(path: str | None, otherwise: str = "shipped") -> str:
@@ -86,17 +82,11 @@ def _settings(manifest: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _calibration(labelled: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Share of yes against the mean probability, by range of probability; larger where more documents were read."""
-    points = [
-        {"q": s["mean_q"], "y": s["share_yes"], "n": s["labelled"], "actor": m["name"]}
-        for m in labelled
-        for s in m["strata"]
-    ]
-    at = {
-        "x": share("q", "probability"),
-        "y": share("y", "share of yes"),
-        "size": number("n", legend=None, scale={"range": [40, 240]}),
-        "tooltip": hover(("actor",), ("q",), ("y",), ("n",)),
-    }
+    names = {"q": "mean_q", "y": "share_yes", "n": "labelled"}
+    points = [{k: s[v] for k, v in names.items()} | {"actor": m["name"]} for m in labelled for s in m["strata"]]
+    at: dict[str, Any] = {"x": share("q", "probability"), "y": share("y", "share of yes")}
+    at["size"] = number("n", legend=None, scale={"range": [40, 240]})
+    at["tooltip"] = hover(("actor",), ("q",), ("y",), ("n",))
     dots = layer(points, "point", at, filled=True, color=BLUE, opacity=0.9)
     line = diagonal("q", "y", scale={"domain": [0, 1]})
     return {"$schema": SCHEMA, "width": "container", "height": 240, "layer": [line, dots]}

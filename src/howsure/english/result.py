@@ -68,12 +68,8 @@ class ParsedTexts(Result):
             return f"<p><b>{escape(self.verdict)}</b></p>"
         part = next(first.sentences())
         names = [n for n in COLUMNS if n == "word" or n in first.columns]
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{n}</th>"
-            + "".join(f"<td>{escape(v)}</td>" for v in first.column(n)[part])
-            + "</tr>"
-            for n in names
-        )
+        cells = {n: "".join(f"<td>{escape(v)}</td>" for v in first.column(n)[part]) for n in names}
+        rows = "".join(f"<tr><th style='text-align:left'>{n}</th>{row}</tr>" for n, row in cells.items())
         return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
 
     def table(self) -> list[dict[str, Any]]:

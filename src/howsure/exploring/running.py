@@ -144,7 +144,8 @@ class Place:
         if n == 1:
             return Here(lambda block: write_block(self.folder, self.work, *block))
         setup = {"folder": str(self.folder), "work": self.work.to_dict()}
-        return Pool("howsure.exploring.running:block_writer", setup, n, packed=_packed_block, lost=LOST)
+        entry = "howsure.exploring.running:block_writer"
+        return Pool(entry, setup, n, packed=lambda block: [block[0], [packed(t) for t in block[1]]], lost=LOST)
 
 
 def check_engine(engine: Engine, jobs: int | None) -> bool:
@@ -164,14 +165,10 @@ def write_block(folder: Path, work: Question, name: str, texts: list[DatedText])
     return block.seconds
 
 
-def block_writer(setup: dict[str, Any]) -> Callable[[dict[str, Any]], Seconds]:
+def block_writer(setup: dict[str, Any]) -> Callable[[tuple[str, list[dict[str, Any]]]], Seconds]:
     """What a worker process does with a block."""
     folder, work = Path(setup["folder"]), Question.from_dict(setup["work"])
-    return lambda task: write_block(folder, work, task["name"], [unpacked(t) for t in task["texts"]])
-
-
-def _packed_block(block: tuple[str, list[DatedText]]) -> dict[str, Any]:
-    return {"name": block[0], "texts": [packed(t) for t in block[1]]}
+    return lambda task: write_block(folder, work, task[0], [unpacked(t) for t in task[1]])
 
 
 def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress | None) -> dict[str, float]:
@@ -181,9 +178,8 @@ def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress |
     runner = place.runner(len(missing))
     spent: dict[str, float] = {"parsing": 0.0, "resolving": 0.0, "asking": 0.0}
     flying: dict[Future[Seconds], int] = {}
-    done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
-
-    kept = done
+    kept = done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
+    tell = progress or (lambda done, total: None)
 
     def landed(until: int) -> int:
         count = 0
@@ -195,19 +191,15 @@ def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress |
         return count
 
     try:
-        if progress is not None:
-            progress(done, found.n)
+        tell(done, found.n)
         for i, block in enumerate(blocks(corpus)):
-            if i not in missing:
-                continue
-            flying[runner.submit((found.parts[i], block))] = len(block)
-            done += landed(runner.in_flight)
-            if progress is not None:
-                progress(done, found.n)
+            if i in missing:
+                flying[runner.submit((found.parts[i], block))] = len(block)
+                done += landed(runner.in_flight)
+                tell(done, found.n)
         runner.flush()
         done += landed(0)
-        if progress is not None:
-            progress(done, found.n)
+        tell(done, found.n)
     finally:
         runner.close()
     return spent | {"total": time.perf_counter() - began, "documents": float(done - kept)}

@@ -7,7 +7,7 @@ there they are joined, in order, and removed. Format: docs/guides/explore.md.
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,24 +70,22 @@ def write_part(folder: Path, name: str, rows: Rows) -> None:
     write_part_files(folder, name, part_files(rows))
 
 
-def part_files(rows: Rows) -> dict[str, bytes]:
-    """The tables of one block as the bytes of their files, to be written elsewhere."""
-    made = {}
+def part_files(rows: Rows) -> Iterator[tuple[str, bytes]]:
+    """The tables of one block as the bytes of their files, by name."""
     for table in SCHEMAS:
         file = pa.BufferOutputStream()
         pq.write_table(pa.Table.from_pylist(rows.get(table, []), SCHEMAS[table]), file, **HOW)
-        made[table] = file.getvalue().to_pybytes()
-    return made
+        yield table, file.getvalue().to_pybytes()
 
 
-def write_part_files(folder: Path, name: str, tables: Mapping[str, bytes]) -> None:
+def write_part_files(folder: Path, name: str, tables: Iterable[tuple[str, bytes]]) -> None:
     """A part from the bytes of its files, whole or not at all: it appears under its name when it is full."""
     parts = folder / "parts"
     try:
         parts.mkdir(parents=True, exist_ok=True)
         with whole_folder(parts / name) as made:
-            for table in SCHEMAS:
-                (made / f"{table}.parquet").write_bytes(tables[table])
+            for table, content in tables:
+                (made / f"{table}.parquet").write_bytes(content)
     except OSError as error:
         if (parts / name).is_dir():  # another process was first: its part is the same
             return

@@ -60,7 +60,7 @@ class Blocks:
         work = Question.from_dict(json.loads(self.work))
         _check_same(self, work.model, work.coref)
         block = block_rows([unpacked(t) for t in json.loads(zlib.decompress(texts))], work)
-        return {"seconds": json.dumps(block.seconds), **part_files(block.rows)}
+        return {"seconds": json.dumps(block.seconds), **dict(part_files(block.rows))}
 
 
 @cache
@@ -129,7 +129,7 @@ class OnSpark:
             if answer["error"] is not None:
                 made.set_exception(InputError(answer["error"]))
             else:
-                write_part_files(self.folder, answer["name"], {table: answer[table] for table in SCHEMAS})
+                write_part_files(self.folder, answer["name"], ((table, answer[table]) for table in SCHEMAS))
                 made.set_result({str(k): float(v) for k, v in json.loads(answer["seconds"]).items()})
 
     def close(self) -> None:

@@ -49,9 +49,8 @@ def methods(made: Exploration) -> str:
     lost = {"n_undated": "without a date", "n_failed": "that could not be read"}
     left = [f"{m[k]:,} {what}" for k, what in lost.items() if m[k]]
     coref = {"none": "without coreference", "simple": "with exact matches of names as coreference"}.get(str(s["coref"]))
-    drawn = (
-        f"drawing {s['samples']:,} coreference clusterings of each document from a mention-ranking model's posterior"
-    )
+    clusterings = f"{s['samples']:,} coreference clusterings of each document"
+    drawn = f"drawing {clusterings} from a mention-ranking model's posterior"
     tempered = f" (temperature {s['temperature']:g})" if s["temperature"] != 1.0 and coref is None else ""
     return (
         f"We analysed {m['n_documents']:,} documents{from_to}"

@@ -205,16 +205,14 @@ def _spaced(document: Document) -> str:
 
 def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
     """File → (date, title) from a CSV file with the columns file and date, and perhaps title."""
-    path = Path(metadata)
-    if not path.is_file():
+    if not Path(metadata).is_file():
         raise InputError(f"`metadata=`: there is no file {metadata}.")
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(metadata, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or [])
-            for needed in ("file", "date"):
-                if needed not in header:
-                    raise InputError(f"{metadata} has no column `{needed}`.{_validate.nearest(needed, header)}")
+            for needed in (n for n in ("file", "date") if n not in header):
+                raise InputError(f"{metadata} has no column `{needed}`.{_validate.nearest(needed, header)}")
             return {row["file"]: (row["date"], row.get("title") or "") for row in reader}
     except UnicodeDecodeError:
         raise InputError(f"{metadata} is not UTF-8 text; save it as UTF-8.") from None

@@ -54,9 +54,7 @@ def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexi
             "verbs": list(work.verbs),
             "rules": work.rules,
             **({"patients": True} if work.patients else {}),
-            "samples": work.samples,
-            "seed": work.seed,
-            "temperature": work.temperature,
+            **{k: getattr(work, k) for k in ("samples", "seed", "temperature")},
             "model": model,
             "coref": coref_version(work.coref),
             "every": every,
@@ -79,26 +77,21 @@ def finished_results(folder: Path, manifest: dict[str, Any], again: bool) -> Exp
     """The results that are there already, if they are these; an error if they are others; None if there is work."""
     kept = read_manifest(folder)
     if kept is None:
-        others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-        if others:
-            raise InputError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the results.")
+        for other in (p.name for p in folder.iterdir() if not p.name.startswith(".")):
+            raise InputError(f"{folder} is not empty (it holds {other}); choose a new folder for the results.")
     elif again:
         shutil.rmtree(folder / "parts", ignore_errors=True)
     else:
+        instead = "choose another `out=`, or run it again from the start with `again=True`."
         if kept.get("version") != manifest["version"]:
-            raise InputError(
-                f"{folder} holds results of howsure {kept.get('version')}, and this is {manifest['version']}: "
-                "choose another `out=`, or run it again from the start with `again=True`."
-            )
+            versions = f"howsure {kept.get('version')}, and this is {manifest['version']}"
+            raise InputError(f"{folder} holds results of {versions}: {instead}")
         old, new = dict(kept["settings"]), dict(manifest["settings"])
         if kept.get("complete"):
             old["every"] = new["every"]  # periods are made from the tables
-        differ = [k for k in new if old.get(k) != new[k]]
-        if differ:
-            raise InputError(
-                f"{folder} holds a run with other settings ({differ[0]}: {old.get(differ[0])}, not {new[differ[0]]}): "
-                "choose another `out=`, or run it again from the start with `again=True`."
-            )
+        for k in (k for k in new if old.get(k) != new[k]):
+            what = f"{k}: {old.get(k)}, not {new[k]}"
+            raise InputError(f"{folder} holds a run with other settings ({what}): {instead}")
         if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
             now = {k: v for k, v in kept.items() if k != "shown"} | {"settings": old}
             now |= {"shown": manifest["shown"]} if "shown" in manifest else {}

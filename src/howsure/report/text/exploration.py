@@ -64,12 +64,11 @@ def _layer_text(found: Exploration) -> str:
         )
     if len(layer.totals) > len(listed):
         lines.append(f"… {len(layer.totals) - len(listed)} more (--json lists all)")
-    where = (
-        "coreference, what a document says given its probability, weights of the layer, shifts of actors and periods"
-    )
+    said = "what a document says given its probability"
+    where = f"coreference, {said}, weights of the layer, shifts of actors and periods."
     pairs = [f"{a} → {b} {n:,}" for a, b, n in found.directed()[:6]]
     directed = [filled(f"Who to whom, documents: {', '.join(pairs)}.")] if pairs else []
-    return "\n".join([*lines, filled(f"Shares of the variance: {where}."), *directed])
+    return "\n".join([*lines, filled("Shares of the variance: " + where), *directed])
 
 
 def _funnel_text(found: Exploration) -> str:

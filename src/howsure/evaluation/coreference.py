@@ -5,6 +5,7 @@ the sum of its documents and a bootstrap only weighs rows. n[k, r] is the number
 response entity r share, |k| and |r| their sizes.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,14 +32,12 @@ def document_parts(key: Pairs, response: Pairs) -> Floats:
     Mentions without a twin on the other side stay in their entities and are shared with nobody.
     """
     gold, system = _once(key), _once(response)
-    k_names = {e: i for i, e in enumerate(dict.fromkeys(gold.values()))}
-    r_names = {e: i for i, e in enumerate(dict.fromkeys(system.values()))}
-    n = np.zeros((len(k_names), len(r_names)))
-    for mention, entity in gold.items():
-        if mention in system:
-            n[k_names[entity], r_names[system[mention]]] += 1
-    k_size = np.bincount([k_names[e] for e in gold.values()], minlength=len(k_names)).astype(np.float64)
-    r_size = np.bincount([r_names[e] for e in system.values()], minlength=len(r_names)).astype(np.float64)
+    k_sizes, r_sizes = Counter(gold.values()), Counter(system.values())
+    row, column = ({e: i for i, e in enumerate(sizes)} for sizes in (k_sizes, r_sizes))
+    n = np.zeros((len(row), len(column)))
+    for mention in gold.keys() & system.keys():
+        n[row[gold[mention]], column[system[mention]]] += 1
+    k_size, r_size = (np.array(list(sizes.values()), np.float64) for sizes in (k_sizes, r_sizes))
     return contingency_parts(n, k_size, r_size)
 
 

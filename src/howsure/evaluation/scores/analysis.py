@@ -90,8 +90,9 @@ def macro_f1(units: Units, confidence_level: float) -> Estimate:
 
 def _look(t: Totals, beta: float) -> metrics.SpreadLook:
     """Accuracy, then macro, micro and weighted averages of precision, recall and F; and those of each class."""
-    each = (metrics.precision(t), metrics.recall(t), metrics.f_measure(t, beta))
-    pooled = [metrics.micro(t, kind, beta) for kind in ("precision", "recall", "f")]
+    kinds = ("precision", "recall", "f")
+    each = tuple(metrics.per_class(t, kind, beta) for kind in kinds)
+    pooled = [metrics.micro(t, kind, beta) for kind in kinds]
     means = (metrics.macro(m, t) for m in each), pooled, (metrics.weighted(m, t) for m in each)
     return metrics.SpreadLook((metrics.accuracy(t), *chain(*means)), each)
 

@@ -44,22 +44,15 @@ class Average:
     d_pred: Floats
 
 
-def precision(t: Totals) -> PerClass:
-    """hit / pred."""
-    return _ratio(t, 1.0, 0.0, 1.0)
-
-
-def recall(t: Totals) -> PerClass:
-    """hit / gold."""
-    return _ratio(t, 1.0, 1.0, 0.0)
-
-
 def f_measure(t: Totals, beta: float = 1.0) -> PerClass:
     """(1 + β²) hit / (β² gold + pred)."""
-    return _ratio(t, 1.0 + beta * beta, beta * beta, 1.0)
+    return per_class(t, "f", beta)
 
 
-def _ratio(t: Totals, top: float, gold: float, pred: float) -> PerClass:
+def per_class(t: Totals, kind: str, beta: float = 1.0) -> PerClass:
+    """Precision, hit / pred; recall, hit / gold; or F."""
+    b = beta * beta
+    top, gold, pred = {"precision": (1.0, 0.0, 1.0), "recall": (1.0, 1.0, 0.0), "f": (1.0 + b, b, 1.0)}[kind]
     below = gold * t.gold + pred * t.pred
     defined = below > 0.0
     safe = np.where(defined, below, 1.0)
@@ -91,8 +84,7 @@ def weighted(m: PerClass, t: Totals) -> Average:
 
 def micro(t: Totals, kind: str, beta: float = 1.0) -> Average:
     """The metric of all classes' decisions pooled into one table."""
-    pooled = t.pooled
-    made = {"precision": precision, "recall": recall}.get(kind, lambda p: f_measure(p, beta))(pooled)
+    made = per_class(t.pooled, kind, beta)
     one = np.ones(len(t.gold))
     return Average(float(made.value[0]), one * made.d_hit, one * made.d_gold, one * made.d_pred)
 
@@ -236,7 +228,7 @@ class SpreadLook:
     """Sees the `Spread` of units, given the metrics."""
 
     averages: tuple[Average, ...]
-    classes: tuple[PerClass, PerClass, PerClass]
+    classes: tuple[PerClass, ...]  # precision, recall and F
 
     def __call__(self, units: Units) -> Spread:
         hit, gold, pred, count = units.hit[0], units.gold, units.pred[0], units.count.astype(np.float64)

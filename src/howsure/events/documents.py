@@ -118,9 +118,8 @@ class Resolved:
 
     def __post_init__(self) -> None:
         if not len(self.starts) == len(self.ends) >= len(self.posterior):
-            raise InputError(
-                f'document "{self.document.name}": {len(self.starts)} mentions, but a posterior of {len(self.posterior)}.'
-            )
+            sizes = f"{len(self.starts)} mentions, but a posterior of {len(self.posterior)}"
+            raise InputError(f'document "{self.document.name}": {sizes}.')
 
 
 @dataclass(frozen=True, slots=True)

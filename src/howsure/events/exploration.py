@@ -123,12 +123,11 @@ class Exploration(Result):
         """The same with mean, sd and intervals of the event layer; 0 where no document of the period names the actor."""
         from howsure.events.reported import NOTHING
 
-        bands = {name: b for name, _, b in self.reported(every).periods.get(self.code(actor), [])}
-        return [
-            replace(count, mean=b.mean, sd=b.sd, intervals=b.intervals)
-            for count in self.timeline(actor, every)
-            for b in [bands.get(count.period, NOTHING)]
-        ]
+        bands, made = {name: b for name, _, b in self.reported(every).periods.get(self.code(actor), [])}, []
+        for count in self.timeline(actor, every):
+            b = bands.get(count.period, NOTHING)
+            made.append(replace(count, mean=b.mean, sd=b.sd, intervals=b.intervals))
+        return made
 
     def compare(self, a: str, b: str, every: str | None = None) -> list[PeriodComparison]:
         """Two actors, period by period: P(n_A > n_B)."""
@@ -202,9 +201,8 @@ class Exploration(Result):
         n, settings = self.manifest["n_documents"], self.manifest["settings"]
         verbs, role = settings["verbs"], "patients" if settings.get("patients") else "agents"
         what = f'{role} of "{verbs[0]}"' if len(verbs) == 1 else f"{role} of {len(verbs)} verbs"
-        left = [
-            f"{self.manifest[f'n_{kind}']:,} {kind}" for kind in ("undated", "failed") if self.manifest[f"n_{kind}"]
-        ]
+        lost = {kind: self.manifest[f"n_{kind}"] for kind in ("undated", "failed")}
+        left = [f"{n_lost:,} {kind}" for kind, n_lost in lost.items() if n_lost]
         extra = f" ({', '.join(left)})" if left else ""
         totals = [t for t in self.totals() if self.speaks_of(t[0])]
         if not totals:

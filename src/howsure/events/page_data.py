@@ -29,9 +29,8 @@ def overview(found: Exploration, actors: Sequence[str] = ()) -> dict[str, Any]:
     wanted = [found.code(a) for a in actors] or list(dict.fromkeys([*first, *(c for c, _ in found.totals())]))
     wanted += [] if actors else sorted(set(found.hits) - set(wanted))
     number = {code: i for i, code in enumerate(wanted)}
-    rows = [
-        r for r in read_table(found.folder, "events", ["id", "actor", "probability", "best"]) if r["actor"] in number
-    ]
+    rows = read_table(found.folder, "events", ["id", "actor", "probability", "best"])
+    rows = [r for r in rows if r["actor"] in number]
     here = {r["id"] for r in rows}
     documents: dict[str, list[Any]] = {"row": [], "id": [], "day": [], "title": []}
     days = Counter[int]()

@@ -96,10 +96,10 @@ def _counts(r: Reproduction) -> tuple[object, ...]:
 
 
 def _section(r: Reproduction, image: Callable[[str], str], tables: bool) -> list[str]:
-    rows = [
-        (i, _text(f"{f.claim} ({f.source})"), _text(f.paper or "–"), _text(f.ours or "–"), f"**{f.verdict}**")
-        for i, f in enumerate(r.findings, 1)
-    ]
+    rows = []
+    for i, f in enumerate(r.findings, 1):
+        said = (_text(x) for x in (f"{f.claim} ({f.source})", f.paper or "–", f.ours or "–"))
+        rows.append((i, *said, f"**{f.verdict}**"))
     quick = " A small version, to see that it runs; its numbers mean little." if r.settings.get("quick") else ""
     made = [
         f'<a id="{r.name}"></a>\n\n## {r.name}: {_text(r.title)}',

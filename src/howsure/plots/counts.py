@@ -76,18 +76,17 @@ def overall_layers(c: Counts) -> list[Spec]:
 def stratum_layers(c: Counts) -> list[Spec]:
     """Each stratum's share of positive labels against its mean probability."""
     q, p = "mean probability", "share of positives"
-    records = [
-        {q: s.mean_prob, p: s.share.value, "low": s.share.low, "high": s.share.high}
-        | {"items": s.n_items, "labels": s.n_labels}
-        for s in c.strata
-    ]
+    records = []
+    for s in c.strata:
+        limits = {q: s.mean_prob, p: s.share.value, "low": s.share.low, "high": s.share.high}
+        records.append(limits | {"items": s.n_items, "labels": s.n_labels})
     per_cent: Spec = {"axis": {"format": "~%"}}
     x, y = number(q, **per_cent), number(p, "share of positive labels", **per_cent)
     tooltip = hover(*((f, "", ".2%") for f in (q, p, "low", "high")), ("items", "", ","), ("labels", "", ","))
-    limits = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     return [
         diagonal(q, p),
-        layer(records, "rule", limits, color=BLUE, strokeWidth=2, opacity=0.6),
+        layer(records, "rule", band, color=BLUE, strokeWidth=2, opacity=0.6),
         points(records, {"x": x, "y": y, "tooltip": tooltip}, 70, color=BLUE),
     ]
 

@@ -171,12 +171,9 @@ def confusion_layers(a: howsure.Agreement) -> list[Spec]:
     counts, weighted = (csr_array((v, (item, label)), shape=(len(r.items), len(r.labels))) for v in columns)
     met = np.asarray((weighted.T @ counts).todense()) - np.diag(np.bincount(label, weight, len(r.labels)))
     share = met / np.maximum(met.sum(axis=1, keepdims=True), 1e-300)
-    records = [
-        {"one": one, "other": other, "share": float(share[i, j])}
-        for i, one in enumerate(r.labels)
-        for j, other in enumerate(r.labels)
-        if met[i].sum() > 0
-    ]
+    records = []
+    for i, j in product(np.flatnonzero(met.sum(axis=1) > 0).tolist(), range(len(r.labels))):
+        records.append({"one": r.labels[i], "other": r.labels[j], "share": float(share[i, j])})
     plain = {"type": "nominal", "sort": None}
     at: Spec = {
         "x": {"field": "other", "title": "another annotator", "axis": {"labelAngle": -40}, **plain},

@@ -5,6 +5,7 @@ Every pair of ratings of one item is a row (pair of annotators, label, label); r
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -166,9 +167,7 @@ def _chunk(
         plans += [(KAPPAS["linear"], distance, False), (KAPPAS["quadratic"], distance**2, False)]
     parts = list(pairwise(bounds.tolist()))
     own_groups = [None if groups is None else groups[begin:end] for begin, end in parts]
-    unit = np.array(
-        [agreement.items_per_group(end - begin, g) for (begin, end), g in zip(parts, own_groups, strict=True)]
-    )
+    unit = np.array([agreement.items_per_group(int(n), g) for n, g in zip(size, own_groups, strict=True)])
     extra = unit * (agreement.AGREEING + agreement.DISAGREEING)
     total = size + extra
     for name, delta, pooled in plans:
@@ -187,10 +186,10 @@ def _chunk(
         influence /= total[pair]
         column = []
         for i, (begin, end) in enumerate(parts):
-            ends = (float(plain[i]), float(by_chance[i])), (float(observed[i]), float(expected[i]))
             added = _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i]
-            part, label = influence[begin:end], labels[int(x[begin])]
-            column.append(_coefficient(name, *ends, part, own_groups[i], added, level, label))
+            more = float(observed[i]), float(expected[i]), influence[begin:end], own_groups[i], added
+            both = float(plain[i]), float(by_chance[i])
+            column.append(_coefficient(name, both, more, level, labels[int(x[begin])]))
         columns.append(column)
     return list(zip(*columns, strict=True))
 
@@ -210,17 +209,10 @@ def _added(observed: float, expected: float, own: Floats, apart: float) -> Float
 
 
 def _coefficient(
-    name: str,
-    plain: tuple[float, float],
-    more: tuple[float, float],
-    influence: Floats,
-    groups: Ints | None,
-    added: Floats,
-    level: float,
-    label: str,
+    name: str, plain: tuple[float, float], more: tuple[Any, ...], level: float, label: str
 ) -> agreement.Coefficient:
-    """From D_o and D_e, plain and with the items added that the limits are computed with."""
-    n, (observed, expected) = len(influence), plain
+    """From D_o and D_e; `more` is what the limits are computed from: both with items added, influences, groups, those added."""
+    n, groups, (observed, expected) = len(more[2]), more[3], plain
     if expected < agreement.NONE_OBSERVED:
         reason = f"both used only the label {label!r}: all agreement is by chance"
         return agreement.Coefficient(name, None, None, None, 1.0, 1.0, n, reason)
@@ -228,7 +220,7 @@ def _coefficient(
     if observed < agreement.NONE_OBSERVED:
         low, high = agreement.limits_of_perfect(n, groups, expected, level)
     else:
-        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, influence, groups, added, level))
+        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, level))
     why = None
     if low is None:
         why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"

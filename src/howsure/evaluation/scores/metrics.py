@@ -207,8 +207,6 @@ def share_of_groups(part: Floats, whole: Floats, groups: Ints, confidence_level:
 # The totals come first; from them follow every metric and its gradient. Then each unit, on its own, says how it moves each
 # metric. Nothing is kept but the sums, three numbers a class and one an average.
 
-PRECISION, RECALL, F = range(3)
-
 
 @dataclass(frozen=True)
 class Spread(Sums):

@@ -29,10 +29,9 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     y, answers = made.answers(TAG)
     rules: dict[str, int | str] = {f"width {w:g}": f"width:{round(1 / w)}" for w in settings["widths"]}
     rules[f"{settings['bin_size']:,} rows each"] = settings["bin_size"]
-    binned = {
-        model: {name: calibrated(y, q, made.sentence, rule) for name, rule in rules.items()}
-        for model, q in answers.items()
-    }
+    binned = {}
+    for model, q in answers.items():
+        binned[model] = {name: calibrated(y, q, made.sentence, rule) for name, rule in rules.items()}
     curves, title = binned["CRF"], f"Is this token {TAG}? The CRF's probabilities in three kinds of bins"
     named = {f"({letter}) {n}": c for letter, (n, c) in zip("bcd", curves.items(), strict=False)}
     said = {n: f"{len(c.bins)} bins, widest interval {widest(c):.2f}" for n, c in named.items()}

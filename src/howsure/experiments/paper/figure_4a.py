@@ -40,7 +40,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     title = "Calibration error on each tag, the commonest first, and averages"
     drawn = error_dots(asking_both.error_records(answers, means, MODELS), title=title, models=MODELS)
     return {
-        "findings": findings(answers, means, *counted_both, len(made.tags), hmms),
+        "findings": findings(answers, means, counted_both, len(made.tags), hmms),
         "figures": (Figure("4a", f"{title}.", drawn),),
         "tables": (*tables, pseudocount_table(hmms, "is it NN?")),
         "notes": notes_on("figure-4a", least=settings["least"]),
@@ -99,14 +99,10 @@ def shown_difference(a: Average) -> str:
 
 
 def findings(
-    answers: tuple[Answered, ...],
-    means: list[Average],
-    count: Count,
-    with_classes: Count,
-    n_tags: int,
-    hmms: Sequence[Tried],
+    answers: tuple[Answered, ...], means: list[Average], counts: tuple[Count, Count], n_tags: int, hmms: Sequence[Tried]
 ) -> tuple[Finding, ...]:
     """The paper's claims on single tags."""
+    count, with_classes = counts
     made = [finding_on("figure-4a/most", most_verdict(count), count=count, more=with_classes, n_tags=n_tags)]
     for noun in (a for a in answers if a.name == "NN"):  # whether it hangs on the HMM's pseudocount too
         said = {

@@ -320,10 +320,10 @@ def paper_text(c: howsure.PaperCalibration) -> str:
     if c.tied_rows:
         numbers = _paper_numbers(c.ties_shared, "with shared ties", "the same")
         parts.append(f"Each row with the mean label of its ties (not the paper's; in any order):\n{aligned(numbers)}")
-    lines = [
-        f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {r['low']:.4f} – {r['high']:.4f}  {r['side'] or ''}".rstrip()
-        for r in c.bins.to_dict()
-    ]
+    lines = []
+    for r in c.bins.to_dict():
+        ends = f"{r['low']:.4f} – {r['high']:.4f}  {r['side'] or ''}".rstrip()
+        lines.append(f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {ends}")
     head = "Bins: q̂ the mean probability, p̂ how often it came true"
     columns = f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"
     table = "\n".join([head, columns, *shortened(lines, MOST_BINS)])

@@ -14,6 +14,7 @@ from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
 
 Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested", "extended"]
+Values = dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,7 @@ class _Words(Formatter):
 
 
 def finding_on(
-    claim: str,
-    verdict: Verdict,
-    values: dict[str, Any] | None = None,
-    /,
-    *,
-    numbers: dict[str, float | int] | None = None,
-    **more: Any,
+    claim: str, verdict: Verdict, values: Values = None, /, *, numbers: Values = None, **more: Any
 ) -> Finding:
     """The finding on a claim of data/claims.toml: its words are filled in with the values, and some of these kept as numbers."""
     filled_in = {**(values or {}), **more}

@@ -23,17 +23,8 @@ class LabelServer(LoopbackServer):
     def __init__(self, answers: Answers, question: str, port: int) -> None:
         self.answers, self.token, self.lock = answers, secrets.token_urlsafe(24), Lock()
         self.skipped: list[str] = []
-        self.page = render(
-            "label.html",
-            {},
-            scripts=["label.js"],
-            styles=["label.css"],
-            connect="'self'",
-            question=question,
-            annotator=answers.annotator,
-            file=answers.path.name,
-            token=self.token,
-        )
+        shown = {"question": question, "annotator": answers.annotator, "file": answers.path.name, "token": self.token}
+        self.page = render("label.html", {}, scripts=["label.js"], styles=["label.css"], connect="'self'", **shown)
         super().__init__(_Handler, port)
 
     def state(self) -> dict[str, Any]:

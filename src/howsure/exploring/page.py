@@ -38,7 +38,7 @@ def whole_page(found: Exploration, actors: Sequence[str] = ()) -> bytes:
         mine = [c for c in chains if c["actor"] in wanted]
         documents.append((row, document_view(document, mine)))
         snippets[row] = snippets_of(document, mine)
-    return explorer_page(**heading(found), overview=seen, documents=documents, snippets=snippets)
+    return explorer_page(heading(found), seen, documents=documents, snippets=snippets)
 
 
 def heading(found: Exploration) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class ExplorerServer(LoopbackServer):
     def __init__(self, found: Exploration, port: int) -> None:
         overviewed = overview(found)
         self.rows = frozenset(overviewed["documents"]["row"])
-        self.page = explorer_page(**heading(found), overview=overviewed, served=True)
+        self.page = explorer_page(heading(found), overviewed, served=True)
         self.documents = ResultDocuments(found.folder)
         super().__init__(_Handler, port)
 

@@ -10,7 +10,7 @@ import numpy as np
 from howsure._result import Record, shown_as
 from howsure.evaluation.annotation import agreement as beyond_chance
 from howsure.evaluation.annotation.agreement import AGREEING, DISAGREEING, NONE_OBSERVED
-from howsure.evaluation.annotation.crowds import DawidSkene, normalised
+from howsure.evaluation.annotation.crowds import DawidSkene, drawn, normalised
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
 
@@ -52,7 +52,7 @@ def judged_annotators(
     chance. An annotator who gave one label only has skill 0 whatever the items; its upper limit is that of never
     answering otherwise on the items that the others call otherwise, 1 - (α/2)^(1/m).
     """
-    shared = np.flatnonzero(ratings.per_item[ratings.item] > 1)
+    shared = ratings.per_item[ratings.item] > 1
     item, annotator, label = (v[shared] for v in (ratings.item, ratings.annotator, ratings.label))
     own = np.log(fitted.confusion[annotator, :, label])
     others, _ = normalised(fitted.log_joint[item] - own)
@@ -150,7 +150,7 @@ def labels_needed(
     """
     k = len(fitted.prior)
     size = max(min(20_000, HELD // k), 1000)
-    true = _drawn(np.broadcast_to(np.cumsum(fitted.prior)[:, None], (k, size)), rng)
+    true = drawn(np.broadcast_to(np.cumsum(fitted.prior)[:, None], (k, size)), rng)
     # Labels come first in these arrays: sums and maxima of few labels are then taken along the items.
     edges = np.cumsum(fitted.confusion, axis=2).transpose(2, 0, 1).reshape(k, -1)
     log_confusion = np.log(np.maximum(fitted.confusion, 1e-300)).transpose(1, 0, 2).reshape(k, -1)
@@ -160,18 +160,13 @@ def labels_needed(
     error = 0.0
     for _ in range(most):
         who = rng.choice(len(chances), size, p=chances)
-        label = _drawn(edges.take(who * k + true, axis=1), rng)
+        label = drawn(edges.take(who * k + true, axis=1), rng)
         log_joint += log_confusion.take(who * k + label, axis=1)
         surest = 1.0 / np.exp(log_joint - log_joint.max(axis=0)).sum(axis=0)
         certainty.append(float(surest.mean()))
         error = max(error, float(surest.std()) / sqrt(size))
     reached = next((i + 1 for i, c in enumerate(certainty) if c >= target), None)
     return LabelsNeeded(target, reached, tuple(certainty), error)
-
-
-def _drawn(edges: Floats, rng: np.random.Generator) -> Ints:
-    """One number from each column of cumulated probabilities."""
-    return np.asarray(np.sum(rng.random(edges.shape[1]) * edges[-1] >= edges[:-1], axis=0))
 
 
 def crowd_shares(labels_each: Ints, left_out: Sequence[bool] | None = None) -> Floats:

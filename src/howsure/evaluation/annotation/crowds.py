@@ -150,17 +150,19 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
     first = np.flatnonzero(np.diff(ratings.item, prepend=-1))
     cell = ratings.annotator * k + ratings.label
     before = 2.0 / k + np.eye(k)
-    true, share, total = _drawn(fitted.posterior, rng), HARD[0] / sum(HARD), np.zeros((n_items, k))
+    true, share, total = drawn(np.cumsum(fitted.posterior.T, axis=0), rng), HARD[0] / sum(HARD), np.zeros((n_items, k))
     known = np.ones(ratings.n_labels, bool)  # answers that are no guesses
     for sweep in range(WARM_UP + SWEEPS):
         counts = np.bincount((cell * k + true[ratings.item])[known], minlength=n_annotators * k * k)
-        drawn = rng.standard_gamma(counts.reshape(n_annotators, k, k) + before)  # annotator, label, true label
+        weight = rng.standard_gamma(counts.reshape(n_annotators, k, k) + before)  # annotator, label, true label
         prior = rng.standard_gamma(np.bincount(true, minlength=k) + 1.0)
-        given = (drawn / drawn.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[cell]  # P(answer | true label)
+        given = (weight / weight.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[
+            cell
+        ]  # P(answer | true label)
         easy = np.log1p(-share) + np.add.reduceat(np.log(given), first)
         hard = np.log(share) + np.add.reduceat(np.log(KNOWN * given + (1.0 - KNOWN) / k), first)
         posterior, _ = normalised(np.concatenate([np.log(prior) + easy, np.log(prior) + hard], axis=1))
-        both = _drawn(posterior, rng)
+        both = drawn(np.cumsum(posterior.T, axis=0), rng)
         true, is_hard = both % k, both >= k
         share = rng.beta(HARD[0] + is_hard.sum(), HARD[1] + n_items - is_hard.sum())
         likely = KNOWN * given[np.arange(len(given)), true[ratings.item]]
@@ -170,9 +172,9 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
     return total / SWEEPS
 
 
-def _drawn(p: Floats, rng: np.random.Generator) -> Ints:
-    """A column for each row of probabilities."""
-    return np.sum(rng.random((len(p), 1)) > np.cumsum(p, axis=1)[:, :-1], axis=1)
+def drawn(edges: Floats, rng: np.random.Generator) -> Ints:
+    """One number from each column of cumulated probabilities."""
+    return np.asarray(np.sum(rng.random(edges.shape[1]) * edges[-1] >= edges[:-1], axis=0))
 
 
 def normalised(log_joint: Floats) -> tuple[Floats, Floats]:

@@ -103,14 +103,7 @@ class Ranks(Record):
 
 
 def ranked(
-    names: tuple[str, ...],
-    values: Any,
-    u: Floats,
-    count: Ints,
-    degrees: float,
-    n: int,
-    confidence_level: float,
-    bound: float = 1.0,
+    names: tuple[str, ...], values: Any, u: Floats, count: Ints, degrees: float, n: int, level: float, bound: float = 1
 ) -> Ranks:
     """Ranks of systems from the influences of independent units, (T, k), each counted `count` times; of `n` items in all.
 
@@ -123,10 +116,9 @@ def ranked(
     own = np.diag(covariance)
     variance = own[:, None] + own[None, :] - 2.0 * covariance
     variance[variance < ROUNDING * variance.max(initial=0.0)] = 0.0
-    c = largest_quantile(covariance, variance, degrees, confidence_level)
+    c = largest_quantile(covariance, variance, degrees, level)
     high = value[:, None] - value[None, :] + _reach(u, count, variance, c, bound)
     ahead = high.T < 0.0  # j less i at most: i is surely above j
-    alpha = 1.0 - confidence_level
     each, pairs = [], []
     for i, name in enumerate(names):
         below = tuple(names[j] for j in np.flatnonzero(ahead[i]))
@@ -134,7 +126,7 @@ def ranked(
     for i, j in combinations(range(len(names)), 2):
         d, spread = float(value[i] - value[j]), sqrt(float(variance[i, j]) * n)
         limits = max(-float(high[j, i]), -bound), min(float(high[i, j]), bound)
-        pairs.append(RankedPair(names[i], names[j], d, *limits, Power(d, spread, spread, alpha)))
+        pairs.append(RankedPair(names[i], names[j], d, *limits, Power(d, spread, spread, 1.0 - level)))
     return Ranks(tuple(each), tuple(pairs), c, n)
 
 

@@ -28,13 +28,14 @@ from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_tempera
 from howsure.plots.panels import pair_panels
 from howsure.verbs.check import check
 
+Documents = list[Document]
 CLOSE = 0.003  # what a figure of 300 dots can show
 MENTIONS = {"predicted": "found mentions", "gold": "gold mentions"}
 # What is trained on, what a temperature is fitted on, and what is asked about: on OntoNotes as the paper, on GUM by its splits.
 PARTS = {"conll-2011": ("train", "test", "dev"), "gum": ("train", "dev", "test")}
 
 
-def documents(corpus: str, part: str, limit: int | None = None) -> list[Document]:
+def documents(corpus: str, part: str, limit: int | None = None) -> Documents:
     """Documents with gold mentions and parses: GUM's own, or those of the English pipeline where the corpus has none."""
     if corpus == "gum":
         return gum_documents(part)[:limit]
@@ -46,13 +47,7 @@ def documents(corpus: str, part: str, limit: int | None = None) -> list[Document
 
 
 def fitted(
-    work: Work,
-    settings: dict[str, Any],
-    train: list[Document],
-    tune: list[Document],
-    *,
-    mentions: str,
-    costs: bool = False,
+    work: Work, settings: dict[str, Any], train: Documents, tune: Documents, *, mentions: str, costs: bool = False
 ) -> CorefModel:
     """A model with the temperature that was fitted on `tune`; kept for other experiments and runs."""
     key = {k: settings[k] for k in ("data", "data_fingerprint", "limit", "epochs")}

@@ -123,8 +123,8 @@ def distribution_layers(curves: dict[str, howsure.Calibration]) -> list[Spec]:
     records = []
     for name, c in curves.items():
         rows = (c.positives.histogram + c.negatives.histogram).tolist()
-        ends = zip([i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)], [*rows, rows[-1]], strict=True)
-        records += [{"model": name, "from": start, "rows": n} for start, n in ends]
+        steps = enumerate([*rows, rows[-1]])
+        records += [{"model": name, "from": i / HISTOGRAM_BINS, "rows": n} for i, n in steps]
     encoding = {
         "x": share("from", X["title"]),
         "y": number("rows", ROWS, scale={"type": "sqrt"}, axis=COUNTS),

@@ -220,7 +220,7 @@ def _coefficient(
     if observed < agreement.NONE_OBSERVED:
         low, high = agreement.limits_of_perfect(n, groups, expected, level)
     else:
-        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, level))
+        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, confidence_level=level))
     why = None
     if low is None:
         why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"

@@ -77,9 +77,8 @@ class CrossValidation(Result):
     @property
     def verdict(self) -> str:
         """Accuracy with both intervals, the baseline, the ceiling, and whether the probabilities are right."""
-        g, against = self.gain, "no clear difference"
-        if g.low is not None and g.high is not None and not g.low <= 0 <= g.high:
-            against = f"{'better' if g.value > 0 else 'worse'} by {abs(g.value):.3f} [{g.low:+.3f}, {g.high:+.3f}]"
+        g, way = self.gain, self.gain.estimate.side(0.0, "worse", "better")
+        against = f"{way} by {abs(g.value):.3f} [{g.low:+.3f}, {g.high:+.3f}]" if way else "no clear difference"
         said = [
             f"Accuracy {_shown(self.accuracy)}, the average over {len(self.folds)} folds of {self.score.n:,} {self.what}; the interval "
             f"allows for the training data that folds share.",

@@ -40,8 +40,7 @@ class Coefficient(Record):
     def __repr__(self) -> str:
         if self.value is None:
             return f"{self.name}: – ({self.reason})"
-        limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
-        return f"{self.name} {self.value:.4f}{limits}"
+        return f"{self.name} {Estimate(self.value, self.low, self.high)!r}"
 
 
 def limits_of_ratio(

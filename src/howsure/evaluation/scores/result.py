@@ -124,8 +124,8 @@ class Score(Result):
         """How good, against what, and where it fails."""
         name, head = (f"span {self.f_name}", self.micro.f) if self.spans else ("accuracy", self.accuracy)
         level = f"{100 * self.confidence_level:g}% interval"
-        limits = "" if head.low is None else f" ({level} {_share(head.low)} to {_share(head.high)})"
-        said = [f"{_share(head.value)} {name}{limits}, macro {self.f_name} {_share(self.macro.f.value)}."]
+        limits = "" if head.low is None else f" ({level} {head.low:.3f} to {head.high:.3f})"
+        said = [f"{head.value:.3f} {name}{limits}, macro {self.f_name} {self.macro.f.value:.3f}."]
         if self.baselines:
             said.append(_against(self))
         if self.ceiling is not None:
@@ -133,7 +133,7 @@ class Score(Result):
         known = [(c.f.value, c) for c in self.classes if c.f is not None and c.gold > 0]
         if len(known) > 2:
             value, low = min(known, key=lambda k: k[0])
-            said.append(f"Weakest on {low.label!r} ({self.f_name} {_share(value)} of {low.gold:,}).")
+            said.append(f"Weakest on {low.label!r} ({self.f_name} {value:.3f} of {low.gold:,}).")
         if self.left_out:
             said.append(left_out_text(self.left_out))
         return " ".join(said)
@@ -173,22 +173,14 @@ def left_out_text(left_out: tuple[tuple[str, int], ...]) -> str:
 
 def _against(s: Score) -> str:
     majority = s.baselines[0]
-    how = "Not clearly better"
-    if s.accuracy.low is not None and s.accuracy.low > majority.accuracy:
-        how = "Better"
-    elif s.accuracy.high is not None and s.accuracy.high < majority.accuracy:
-        how = "Worse"
-    return f"{how} than no look at the items: {majority.name} would get {_share(majority.accuracy)}."
+    how = s.accuracy.side(majority.accuracy, "Worse", "Better") or "Not clearly better"
+    return f"{how} than no look at the items: {majority.name} would get {majority.accuracy:.3f}."
 
 
 def _below(head: Estimate, top: Estimate, name: str) -> str:
-    second = f"a second annotator's {name} is {_share(top.value)}"
+    second = f"a second annotator's {name} is {top.value:.3f}"
     if head.low is None or top.high is None or top.low is None or head.high is None:
         return f"For comparison, {second}."
     if head.high < top.low:
         return f"There is room: {second}."
     return f"{'Above' if head.low > top.high else 'Not clearly below'} the ceiling: {second}."
-
-
-def _share(x: float | None) -> str:
-    return "–" if x is None else f"{x:.3f}"

@@ -95,7 +95,7 @@ def lower(found: dict[str, tuple[tagging.Contest, Pooled]]) -> Finding:
         for kind, (_, o) in found.items()
         if kind != PAPER
     )
-    return finding_on("figure-3/lower", judged(d.low, d.high), hmm=hmm, crf=crf, d=d, accuracy=accuracy, others=others)
+    return finding_on("figure-3/lower", judged(d), hmm=hmm, crf=crf, d=d, accuracy=accuracy, others=others)
 
 
 def _confidence(made: tagging.Contest, model: str) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def underconfident(made: tagging.Contest, hmms: Sequence[tagging.Tried]) -> Find
     its = next(t for t in hmms if t.setting == PSEUDOCOUNT)
     best, near = max(hmms, key=lambda t: t.on_dev), tagging.near_best(hmms)
     more = {"tried": len(hmms), "n_near": len(near), "sides": " or ".join(sorted({t.side for t in near}))}
-    verdict = judged(its.height.low, its.height.high)
+    verdict = judged(its.height)
     return finding_on("figure-3/underconfident", verdict, more, its=its, best=best, **_confidence(made, "HMM"))
 
 
@@ -117,7 +117,7 @@ def overconfident(made: tagging.Contest, tried: Sequence[tagging.Tried]) -> Find
     """The CRF's curve, and whether it hangs on a tagging.regulariser that accuracy hardly tells from others."""
     best, near = max(tried, key=lambda t: t.on_dev), tagging.near_best(tried)
     by = "; ".join(f"l2 = {t.setting:g} {t.height.value:+.3f}" for t in near) + "."
-    verdict = judged(best.height.low, best.height.high, above=False)
+    verdict = judged(best.height, above=False)
     if len({t.height.value > 0 for t in near}) > 1:
         verdict, by = "undecided", by[:-1] + ": the side hangs on the tuning."
     return finding_on("figure-3/overconfident", verdict, best=best, by=by, **_confidence(made, "CRF"))

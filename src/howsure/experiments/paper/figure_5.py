@@ -214,7 +214,7 @@ def overconfident(rows: list[Row]) -> Finding:
     """Where q is a third or more."""
     gap, gold = (_of(rows, mentions, "no temperature").gap for mentions in MENTIONS)
     low, high = gap.low or 0.0, gap.high or 0.0
-    verdict = judged(low, high)
+    verdict = judged(gap)
     say = {
         "confirmed": "Too high, as in the paper.",
         "differs": "Too low, the other way round.",

@@ -22,6 +22,7 @@ from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Table
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
+from howsure.report.text.layout import limits
 
 NEAR = 0.25  # from one half
 SURE = 0.95
@@ -194,8 +195,7 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     shares = [0.0 if r.wrong is None else r.wrong.value for r in asked.values()]
     told = []
     for (name, r), s in zip(asked.items(), shares, strict=True):
-        limits = f" [{r.wrong.low:.0%}, {r.wrong.high:.0%}]" if r.wrong is not None and r.wrong.low is not None else ""
-        told.append(f"{name} {s:.0%} of {r.n}{limits}")
+        told.append(f"{name} {s:.0%} of {r.n} {limits(r.wrong, '.0%')}".rstrip())
     near, than_yes, than_no = "more often than on either side.", _above(middle, yes), _above(middle, no)
     if not (than_yes and than_no):
         near = (

@@ -149,5 +149,5 @@ def findings(
         of |= {"accuracy": [accuracies[n] for n in names]}
         numbers = {n: 0.0 if c.error is None else c.error.value for n, c in zip(names, (a, b), strict=True)}
         numbers["difference of squares"] = d.value
-        made.append(finding_on(claim, judged(d.low, d.high), of, numbers=numbers))
+        made.append(finding_on(claim, judged(d), of, numbers=numbers))
     return tuple(made)

@@ -101,7 +101,7 @@ def _basic(calibrations: Calibrations, pair: Pair, claim: str, tried: Sequence[t
     numbers = {HMM: v[HMM], BASIC: v[BASIC], "difference of squares": d.value}
     if v[BASIC]:
         numbers["ratio"] = v[HMM] / v[BASIC]
-    verdict: Verdict = "undecided" if hangs else judged(d.low, d.high)
+    verdict: Verdict = "undecided" if hangs else judged(d)
     return finding_on(claim, verdict, numbers=numbers, hmm=hmm, basic=basic, d=d, hangs=hangs)
 
 
@@ -119,7 +119,7 @@ def wsj_findings(
     return (
         finding_on("thesis/slip", "corrected", numbers={"0.035 / 0.019": 0.035 / 0.019}),
         _basic(of, pairs[HMM, BASIC], "thesis/basic-wsj", tried),
-        finding_on("thesis/sharper", judged(wider.low, wider.high), wider=wider, spread=spread, of=of),
+        finding_on("thesis/sharper", judged(wider), wider=wider, spread=spread, of=of),
         finding_on("thesis/best", good, right=right, advanced=advanced, d=d, from_hmm=from_hmm, errors=errors),
     )
 
@@ -134,6 +134,6 @@ def tweet_findings(
     good = held(abs(right.value - 0.87) < 0.015 and errors[ADVANCED] < 0.05)
     return (
         _basic(of, pairs[HMM, BASIC], "thesis/basic-tweets", tried),
-        finding_on("thesis/half", judged(d.low, d.high), basic=of[BASIC], advanced=advanced, d=d, errors=errors),
+        finding_on("thesis/half", judged(d), basic=of[BASIC], advanced=advanced, d=d, errors=errors),
         finding_on("thesis/reliable", good, right=right, advanced=advanced, p=p, errors=errors),
     )

@@ -282,13 +282,10 @@ def continuous_text(c: howsure.ContinuousCalibration) -> str:
 def _coverage(c: howsure.ContinuousCalibration) -> str:
     lines = ["Central intervals:", f"  {'should hold':>11} {'hold':>9}  {c.confidence_level:.0%} interval"]
     for k in c.coverage:
-        mark = ""
-        if k.observed.low is not None and k.observed.high is not None:
-            mark = "too few" if k.observed.high < k.nominal else "too many" if k.observed.low > k.nominal else ""
-        lines.append(
-            f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%"
-            f"  {(k.observed.low or 0.0) * 100:.2f}% – {(k.observed.high or 1.0) * 100:.2f}%  {mark}".rstrip()
-        )
+        mark = k.observed.side(k.nominal, "too few", "too many") or ""
+        ends = f"{(k.observed.low or 0.0) * 100:.2f}% – {(k.observed.high or 1.0) * 100:.2f}%"
+        row = f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%  {ends}  {mark}"
+        lines.append(row.rstrip())
     return "\n".join(lines)
 
 

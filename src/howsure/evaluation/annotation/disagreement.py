@@ -5,7 +5,6 @@ Every pair of ratings of one item is a row (pair of annotators, label, label); r
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ KAPPAS = {"cohen": "Cohen's κ", "linear": "Cohen's κ, linear weights", "quadra
 SCOTT = "Scott's π"
 MOST_ROWS = 50_000_000
 CHUNK = 4_000_000  # pairs of annotators times labels held at once
+More = tuple[float, float, Floats, Ints | None, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +208,7 @@ def _added(observed: float, expected: float, own: Floats, apart: float) -> Float
     return np.append(np.sqrt(agreement.AGREEING / len(own)) * agreeing, np.sqrt(agreement.DISAGREEING) * disagreeing)
 
 
-def _coefficient(
-    name: str, plain: tuple[float, float], more: tuple[Any, ...], level: float, label: str
-) -> agreement.Coefficient:
+def _coefficient(name: str, plain: tuple[float, float], more: More, level: float, label: str) -> agreement.Coefficient:
     """From D_o and D_e; `more` is what the limits are computed from: both with items added, influences, groups, those added."""
     n, groups, (observed, expected) = len(more[2]), more[3], plain
     if expected < agreement.NONE_OBSERVED:
@@ -220,7 +218,7 @@ def _coefficient(
     if observed < agreement.NONE_OBSERVED:
         low, high = agreement.limits_of_perfect(n, groups, expected, level)
     else:
-        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, confidence_level=level))
+        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, level))
     why = None
     if low is None:
         why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"

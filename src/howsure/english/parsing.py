@@ -145,10 +145,8 @@ def parse(
         keeper = ParseCache(cache_folder(None if cache is True else cache), version)
     n_jobs = cores() if jobs is None else _validate.count(jobs, "jobs")
     known = ready.known if ready is not None else known_words(name)
-    tell = progress or (lambda done, total: None)
-    return _Stream(ready, name, 1 if ready is not None else n_jobs, keeper, known, probabilities, tell, total).run(
-        given
-    )
+    about = keeper, known, probabilities, progress or (lambda done, total: None), total
+    return _Stream(ready, name, 1 if ready is not None else n_jobs, *about).run(given)
 
 
 @dataclass(slots=True)
@@ -182,7 +180,7 @@ class _Stream:
     tell: Callable[[int, int | None], None]
     total: int | None
     pending: deque[_Pending] = field(default_factory=deque)
-    open: _Batch = field(default_factory=lambda: _Batch())
+    open: _Batch = field(default_factory=_Batch)
     waiting: list[_Batch] = field(default_factory=list)  # full, and nobody chosen yet to do them
     in_flight: deque[_Batch] = field(default_factory=deque)
     runner: Here | Pool | None = None

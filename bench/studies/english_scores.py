@@ -82,7 +82,7 @@ def lemma_score(ready: Model, gold: list, lemmas: list[str], how: str) -> float:
 
     docs = (Doc(ready.nlp.vocab, words=list(s.cased(how))) for s in gold)
     tagger = ready.nlp.select_pipes(enable=["tok2vec", "tagger"])
-    found = [ready.lemmas.lemma(t.text, t.tag_) for doc in ready.nlp.pipe(docs, batch_size=256) for t in doc]
+    found = [ready.lemma(t.text, t.tag_) for doc in ready.nlp.pipe(docs, batch_size=256) for t in doc]
     tagger.restore()
     fold = (lambda w: w) if how == "as is" else str.lower
     pairs = [(a, b) for a, b in zip(found, lemmas, strict=True) if b != "_"]

@@ -75,7 +75,7 @@ def test_what_is_exported_is_what_was_trained(training, small, tmp_path, capsys)
     with np.load(tmp_path / "run" / "best.npz") as best:
         for key, value in weights(ready.nlp).items():
             assert np.array_equal(value, best[key].astype(np.float16).astype(np.float32))
-    assert ready.lemmas.lemma("DOGS", "NNS") == "dog"
+    assert ready.lemma("DOGS", "NNS") == "dog"
     assert "snow" in ready.known
     doc = ready.nlp("cats hear fish .")
     assert [t.tag_ for t in doc] == ["NNS", "VBP", "NN", "."]

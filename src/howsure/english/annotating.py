@@ -11,7 +11,6 @@ from howsure.english.shipped import Model
 from howsure.english.tokens import Tokens, misc_entry, tokens
 
 COLUMNS = ("lemma", "upos", "xpos", "features", "relation")
-MOST_REMEMBERED = 200_000
 
 Parsed = dict[str, Any]  # plain lists, so that it travels between processes as JSON
 
@@ -21,17 +20,12 @@ def annotated(model: Model, texts: Iterable[str], probabilities: bool = False) -
     from spacy.tokens import Doc
 
     cut = [tokens(model.tokenise, text) for text in texts]
-    docs = (
-        Doc(
-            model.nlp.vocab,
-            words=t.words,
-            spaces=[bool(space) for space in t.after],
-            sent_starts=[True if new else None for new in t.new_paragraphs()],
-        )
-        for t in cut
-        if t.words
-    )
-    done = _piped(model, docs, 64, probabilities)
+
+    def doc(t: Tokens) -> Any:
+        spaces, starts = [bool(space) for space in t.after], [True if new else None for new in t.new_paragraphs()]
+        return Doc(model.nlp.vocab, words=t.words, spaces=spaces, sent_starts=starts)
+
+    done = _piped(model, (doc(t) for t in cut if t.words), 64, probabilities)
     for t in cut:
         yield _parsed(model, t, *next(done)) if t.words else {"words": [], "after": [], "before": t.before}
 
@@ -59,8 +53,8 @@ def _parsed(model: Model, t: Tokens, doc: Any, sure: Probabilities) -> Parsed:
     for number, (name, kind) in enumerate((("upos", "POS"), ("xpos", "TAG"), ("features", "MORPH")), 3):
         if doc.has_annotation(kind):
             found[name] = _strings(doc, table[:, number])
-    if model.lemmas is not None and "xpos" in found:
-        found["lemma"] = _lemmas(model, t.words, found["xpos"])
+    if model.lemma is not None and "xpos" in found:
+        found["lemma"] = [model.lemma(w, tag) or w for w, tag in zip(t.words, found["xpos"], strict=True)]
     elif doc.has_annotation("LEMMA"):
         found["lemma"] = _strings(doc, table[:, 6])
     found["starts"] = np.flatnonzero(starts).tolist()
@@ -74,38 +68,15 @@ def _strings(doc: Any, column: np.ndarray) -> list[str]:
     return [names[i] for i in inverse.tolist()]
 
 
-_REMEMBERED: dict[tuple[int, str, str], str] = {}
-
-
-def _lemmas(model: Model, words: list[str], tags: list[str]) -> list[str]:
-    """Lemmas, each looked up once: most words of a text are repetitions."""
-    if len(_REMEMBERED) > MOST_REMEMBERED:
-        _REMEMBERED.clear()
-    made = []
-    which, lemmas = id(model.lemmas), model.lemmas
-    for word, tag in zip(words, tags, strict=True):
-        lemma = _REMEMBERED.get((which, word, tag))
-        if lemma is None and lemmas is not None:
-            lemma = _REMEMBERED[which, word, tag] = lemmas.lemma(word, tag)
-        made.append(lemma or word)
-    return made
-
-
 def _one_root(heads: np.ndarray, relation: np.ndarray, sentence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Trees: one root a sentence, no head outside it. Further roots hang on the first, as parataxis."""
-    own = np.arange(len(heads))
-    roots = (heads == own) | (sentence[heads] != sentence)
-    heads = np.where(roots, -1, heads)
+    roots = (heads == np.arange(len(heads))) | (sentence[heads] != sentence)
     at = np.flatnonzero(roots)
-    _, first = np.unique(sentence[at], return_index=True)
-    main = np.zeros(len(heads), dtype=np.int64)
-    main[at[first]] = 1
-    anchor = np.full(int(sentence[-1]) + 1, -1)
-    anchor[sentence[at[first]]] = at[first]
-    extra = roots & (main == 0)
-    heads[extra] = anchor[sentence[extra]]
-    relation[extra & np.isin(relation, ("ROOT", "root"))] = "parataxis"
-    relation[main == 1] = "root"
+    _, first, number = np.unique(sentence[at], return_index=True, return_inverse=True)
+    main = at[first]
+    heads[at] = main[number]
+    relation[roots & np.isin(relation, ("ROOT", "root"))] = "parataxis"
+    heads[main], relation[main] = -1, "root"
     return heads, relation
 
 

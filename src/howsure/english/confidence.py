@@ -31,7 +31,8 @@ def with_probabilities(
     """Documents through the pipeline, each with the probabilities of its tags and arcs, calibrated by `curves`."""
     from howsure.kernels.special import expit
 
-    for batch in _batches(docs, size):
+    stream = iter(docs)
+    while batch := list(islice(stream, size)):
         with nlp.select_pipes(disable=["parser"]):
             done = list(nlp.pipe(batch, batch_size=size))
         found = {kind: tag_probabilities(nlp.get_pipe(name), done) for kind, name in KINDS.items() if name != "parser"}
@@ -57,12 +58,6 @@ def design_of(p: np.ndarray) -> np.ndarray:
     """What a curve weighs: ln p, -ln(1 - p) and 1; the probability is expit of the weighted sum."""
     p = np.clip(p, 1e-9, 1.0 - 1e-9)
     return np.column_stack([np.log(p), -np.log1p(-p), np.ones(len(p))])
-
-
-def _batches(docs: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    stream = iter(docs)
-    while batch := list(islice(stream, size)):
-        yield batch
 
 
 def tag_probabilities(component: Any, docs: list[Any]) -> list[np.ndarray]:
@@ -115,9 +110,8 @@ def parse_with_probabilities(parser: Any, docs: list[Any]) -> list[np.ndarray]:
             free[k][b] *= 1.0 - r_any
         live = [(k, state) for k, state in live if not state.is_final()]
     parser.set_annotations(docs, states)
-    return [
-        np.array([f if a is None else a for f, a in zip(*both, strict=True)]) for both in zip(free, found, strict=True)
-    ]
+    both = zip(free, found, strict=True)
+    return [np.array([f if a is None else a for f, a in zip(*of, strict=True)]) for of in both]
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

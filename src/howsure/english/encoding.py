@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.kernels.cells import Ints
-
 Units = NDArray[np.float32]
 
 MOST_REMEMBERED = 100_000  # words, of 450 bytes each
@@ -27,9 +25,8 @@ class Encoder:
     def __init__(self, tok2vec: Any, vocab: Any) -> None:
         self.vocab, self.embed = vocab, tok2vec.get_ref("embed")
         nodes = [n for n in tok2vec.get_ref("encode").walk(order="dfs_pre") if n.name in ("maxout", "layernorm")]
-        self.layers = [
-            (*_planes(a), b.get_param("G"), b.get_param("b")) for a, b in zip(nodes[::2], nodes[1::2], strict=True)
-        ]
+        pairs = zip(nodes[::2], nodes[1::2], strict=True)
+        self.layers = [(*_planes(a), b.get_param("G"), b.get_param("b")) for a, b in pairs]
         self.width = int(tok2vec.get_dim("nO"))
         self.lock = Lock()
         self.row: dict[int, int] = {}
@@ -51,7 +48,7 @@ class Encoder:
         distinct, inverse = np.unique(np.concatenate(words), return_inverse=True)
         with self.lock:  # threads must not write to one row
             kept = self._kept(distinct)
-        return [kept[part] for part in np.split(inverse, _ends(words))]
+        return [kept[part] for part in np.split(inverse, np.cumsum([len(w) for w in words])[:-1])]
 
     def _kept(self, distinct: NDArray[np.uint64]) -> Units:
         """The embeddings of words, those that are new computed first."""
@@ -100,10 +97,6 @@ def _planes(maxout: Any) -> tuple[Units, Units]:
     weights, bias = maxout.get_param("W"), maxout.get_param("b")
     planes = weights.transpose(2, 1, 0).reshape(weights.shape[2], -1)
     return np.ascontiguousarray(planes), np.ascontiguousarray(bias.T).reshape(-1)
-
-
-def _ends(parts: Sequence[Any]) -> Ints:
-    return np.cumsum([len(p) for p in parts])[:-1]
 
 
 def encoder(tok2vec: Any, vocab: Any) -> Any:

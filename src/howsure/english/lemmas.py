@@ -75,8 +75,7 @@ class Lemmatiser:
         found = self.exact.get(tag, {}).get(word)
         if found is not None:
             return found
-        folded = word.lower()
-        found = self.folded.get(tag, {}).get(folded)
+        found = self.folded.get(tag, {}).get(word.lower())
         return found if found is not None else by_ending(self.endings.get(tag, {}), base_of(word, tag), self.known)
 
     def to_dict(self) -> dict[str, Any]:

@@ -87,12 +87,10 @@ def _restored(kept: Document) -> Document:
 
 def cache_folder(given: str | Path | None = None) -> Path:
     """The folder given, or HOWSURE_CACHE, or the user's cache folder."""
-    if given is not None:
-        folder = Path(given)
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"the cache {given} is not a folder.")
-        return folder
-    return user_cache("parses")
+    folder = user_cache("parses") if given is None else Path(given)
+    if given is not None and folder.exists() and not folder.is_dir():
+        raise InputError(f"the cache {given} is not a folder.")
+    return folder
 
 
 def parse(
@@ -147,8 +145,8 @@ def parse(
         keeper = ParseCache(cache_folder(None if cache is True else cache), version)
     n_jobs = cores() if jobs is None else _validate.count(jobs, "jobs")
     known = ready.known if ready is not None else known_words(name)
-    stream = _Stream(ready, name, 1 if ready is not None else n_jobs, keeper, known, probabilities)
-    return stream.run(given, progress, total)
+    about = keeper, known, probabilities, progress or (lambda done, total: None), total
+    return _Stream(ready, name, 1 if ready is not None else n_jobs, *about).run(given)
 
 
 @dataclass(slots=True)
@@ -171,36 +169,29 @@ class _Batch:
     result: Future[list[Parsed]] | None = None
 
 
+@dataclass(slots=True)
 class _Stream:
-    def __init__(
-        self,
-        ready: Model | None,
-        name: str | None,
-        jobs: int,
-        keeper: ParseCache | None,
-        known: Vocabulary | None,
-        probabilities: bool,
-    ) -> None:
-        self.ready, self.name, self.jobs, self.keeper, self.known = ready, name, jobs, keeper, known
-        self.probabilities = probabilities
-        self.pending: deque[_Pending] = deque()
-        self.open = _Batch()
-        self.waiting: list[_Batch] = []  # full, and nobody chosen yet to do them
-        self.in_flight: deque[_Batch] = deque()
-        self.runner: Here | Pool | None = None
-        self.progress: Progress | None = None
-        self.characters = 0
-        self.total: int | None = None
+    ready: Model | None
+    name: str | None
+    jobs: int
+    keeper: ParseCache | None
+    known: Vocabulary | None
+    probabilities: bool
+    tell: Callable[[int, int | None], None]
+    total: int | None
+    pending: deque[_Pending] = field(default_factory=deque)
+    open: _Batch = field(default_factory=_Batch)
+    waiting: list[_Batch] = field(default_factory=list)  # full, and nobody chosen yet to do them
+    in_flight: deque[_Batch] = field(default_factory=deque)
+    runner: Here | Pool | None = None
+    characters: int = 0
 
-    def run(self, texts: Iterable[Any], progress: Progress | None, total: int | None) -> Iterator[Document]:
-        self.progress, self.total = progress, total
+    def run(self, texts: Iterable[Any]) -> Iterator[Document]:
         try:
             for number, item in enumerate(texts, 1):
                 self._take(number, item)
                 yield from self._finished(wait=len(self.in_flight) > AHEAD * self.jobs)
-            if self.open.texts:
-                self._send(self.open)
-            self._start(few=True)
+            self._send(last=True)
             while self.pending:
                 yield from self._finished(wait=True)
         finally:
@@ -209,37 +200,30 @@ class _Stream:
 
     def _take(self, number: int, item: Any) -> None:
         made = _named(item, number)
-        if made.done is None:
-            found = self.keeper.get(made.text) if self.keeper is not None else None
-            if found is not None:
-                self._count(len(made.text))
-                made.done = found.with_(name=made.name, metadata=found.metadata | made.metadata)
-        if made.done is None:
-            for piece in pieces(made.text):
-                if self.open.texts and self.open.size + len(piece) > LONGEST_PIECE:
-                    self._send(self.open)
-                    self.open = _Batch()
-                made.parts.append((self.open, len(self.open.texts)))
-                self.open.texts.append(piece)
-                self.open.size += len(piece)
+        if made.done is None and self.keeper is not None and (found := self.keeper.get(made.text)) is not None:
+            self._count(len(made.text))
+            made.done = found.with_(name=made.name, metadata=found.metadata | made.metadata)
+        for piece in pieces(made.text) if made.done is None else ():
+            if self.open.texts and self.open.size + len(piece) > LONGEST_PIECE:
+                self._send()
+            made.parts.append((self.open, len(self.open.texts)))
+            self.open.texts.append(piece)
+            self.open.size += len(piece)
         self.pending.append(made)
 
-    def _send(self, batch: _Batch) -> None:
-        self.waiting.append(batch)
-        if self.runner is not None or len(self.waiting) > FEW_BATCHES:
-            self._start(few=False)
-
-    def _start(self, few: bool) -> None:
-        """Hands what waits to a pool, or does it here when it is little."""
-        if not self.waiting:
+    def _send(self, last: bool = False) -> None:
+        """Hands the open batch and what waits to a pool, or does it here when it is little."""
+        if self.open.texts:
+            self.waiting.append(self.open)
+            self.open = _Batch()
+        if not self.waiting or (self.runner is None and not last and len(self.waiting) <= FEW_BATCHES):
             return
         if self.runner is None:
-            if few or self.jobs == 1:
+            if last or self.jobs == 1:
                 ready = self.ready if self.ready is not None else load(self.name)
                 self.runner = Here(lambda texts: list(annotated(ready, texts, self.probabilities)))
             else:
-                setup = [self.name, self.probabilities]
-                entry = "howsure.english.parsing:annotator"
+                entry, setup = "howsure.english.parsing:annotator", [self.name, self.probabilities]
                 self.runner = Pool(entry, setup, self.jobs, packed=lambda texts: texts, lost=LOST)
         for batch in self.waiting:
             batch.result = self.runner.submit(batch.texts)
@@ -249,8 +233,7 @@ class _Stream:
 
     def _count(self, size: int, _: Any = None) -> None:
         self.characters += size
-        if self.progress is not None:
-            self.progress(self.characters, self.total)
+        self.tell(self.characters, self.total)
 
     def _finished(self, wait: bool) -> Iterator[Document]:
         """Documents at the head of the line that are ready; with `wait`, one at least is waited for."""
@@ -270,12 +253,9 @@ class _Stream:
         """A document from its stretches. What needs all of a document, such as coreference, belongs here."""
         parts = [batch.result.result()[at] for batch, at in made.parts if batch.result is not None]
         document = joined(made.name, parts, {})
-        if self.known is not None:
-            unknown = self.known.unknown_share(document.words)
-            if unknown is not None and unknown > MOST_UNKNOWN:
-                document.metadata["note"] = (
-                    f"{100 * unknown:.0f}% of the words are unknown to the model; is this English?"
-                )
+        unknown = None if self.known is None else self.known.unknown_share(document.words)
+        if unknown is not None and unknown > MOST_UNKNOWN:
+            document.metadata["note"] = f"{100 * unknown:.0f}% of the words are unknown to the model; is this English?"
         if self.keeper is not None:
             self.keeper.put(made.text, document)
         return document.with_(metadata=document.metadata | made.metadata)
@@ -291,9 +271,8 @@ def _named(item: Any, number: int) -> _Pending:
     elif isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item):
         made = _Pending(item[0], text=item[1])
     else:
-        raise InputError(
-            f"text {number} must be a string, a pair (name, text) or a Document; got {type(item).__name__}."
-        )
+        rule = "must be a string, a pair (name, text) or a Document"
+        raise InputError(f"text {number} {rule}; got {type(item).__name__}.")
     try:
         made.text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -40,19 +40,9 @@ class Shape:
         return cls(layers.count(3) - 1, 2 in layers)
 
 
-def prefix(word: str) -> str:
-    """The first three characters in lower case."""
-    return word[:3].lower()
-
-
-def suffix(word: str) -> str:
-    """The last three characters in lower case."""
-    return word[-3:].lower()
-
-
 @cache
 def language() -> type[Any]:
-    """English with prefixes and suffixes that ignore case."""
+    """English with prefixes and suffixes, of three characters, that ignore case."""
     from spacy.attrs import PREFIX, SUFFIX
     from spacy.lang.en import English
 
@@ -60,8 +50,8 @@ def language() -> type[Any]:
         class Defaults(English.Defaults):  # type: ignore[misc]
             lex_attr_getters: ClassVar[dict[int, Callable[[str], Any]]] = {
                 **English.Defaults.lex_attr_getters,
-                PREFIX: prefix,
-                SUFFIX: suffix,
+                PREFIX: lambda word: word[:3].lower(),
+                SUFFIX: lambda word: word[-3:].lower(),
             }
 
     return CaselessEnglish
@@ -71,14 +61,9 @@ def add_vectors(vocab: Any) -> Any:
     """The vocabulary with the word vectors that ship, looked up in lower case."""
     from spacy.vectors import Vectors
 
-    known = word_vectors()
-    vocab.vectors = Vectors(
-        strings=vocab.strings,
-        data=known.matrix,
-        keys=[vocab.strings.add(w) for w in known.words],
-        name="howsure",
-        attr="LOWER",
-    )
+    known, strings = word_vectors(), vocab.strings
+    keys = [strings.add(w) for w in known.words]
+    vocab.vectors = Vectors(strings=strings, data=known.matrix, keys=keys, name="howsure", attr="LOWER")
     return vocab
 
 
@@ -113,12 +98,9 @@ def blank_pipeline(
     shape = shape or Shape()
     settings = configuration(shape)
     if labels is not None:
-        settings["initialize"] = {
-            "components": {
-                name: {"labels": {"@readers": "spacy.read_labels.v1", "path": str(labels / f"{name}.json")}}
-                for name in LABELLED
-            }
-        }
+        paths = {name: str(labels / f"{name}.json") for name in LABELLED}
+        read = {n: {"labels": {"@readers": "spacy.read_labels.v1", "path": path}} for n, path in paths.items()}
+        settings["initialize"] = {"components": read}
     nlp = language().from_config(settings)
     if shape.vectors:
         add_vectors(nlp.vocab)

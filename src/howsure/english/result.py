@@ -68,12 +68,8 @@ class ParsedTexts(Result):
             return f"<p><b>{escape(self.verdict)}</b></p>"
         part = next(first.sentences())
         names = [n for n in COLUMNS if n == "word" or n in first.columns]
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{n}</th>"
-            + "".join(f"<td>{escape(v)}</td>" for v in first.column(n)[part])
-            + "</tr>"
-            for n in names
-        )
+        cells = {n: "".join(f"<td>{escape(v)}</td>" for v in first.column(n)[part]) for n in names}
+        rows = "".join(f"<tr><th style='text-align:left'>{n}</th>{row}</tr>" for n, row in cells.items())
         return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
 
     def table(self) -> list[dict[str, Any]]:
@@ -113,18 +109,14 @@ class ParseCount:
 
     @property
     def verdict(self) -> str:
-        counts = ((self.documents, "document"), (self.sentences, "sentence"), (self.words, "word"))
-        said = ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts)
+        counts = {"document": self.documents, "sentence": self.sentences, "word": self.words}
+        said = ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
         return said + (f"; {len(self.notes):,} with words mostly unknown to the model" if self.notes else "") + "."
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "n_documents": self.documents,
-            "n_sentences": self.sentences,
-            "n_words": self.words,
-            "notes": [{"document": name, "note": note} for name, note in self.notes],
-        }
+        counts = {f"n_{what}": getattr(self, what) for what in ("documents", "sentences", "words")}
+        notes = [{"document": name, "note": note} for name, note in self.notes]
+        return {"verdict": self.verdict, **counts, "notes": notes}
 
     def note_lines(self) -> list[str]:
         """The first notes, and how many documents have more."""

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ WEIGHTS, LEMMAS, CURVES = "weights.npz", "lemmas.json", "curves.json"
 VOCABULARY, VECTORS = "vocabulary", "vectors"  # arrays beside the weights: known words; a hash of the vectors' file
 OWN = "howsure-english"
 COREFERENCE = "coref.npz"
+MOST_REMEMBERED = 200_000  # lemmas
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Model:
     version: str
     tokenise: Any
     curves: np.ndarray | None = None
-    lemmas: Lemmatiser | None = None
+    lemma: Callable[[str, str], str] | None = None  # of a word and its tag
     known: Vocabulary | None = None
 
     __repr__ = shown_as("{version}")
@@ -121,4 +123,5 @@ def _own(folder: Path) -> Model:
     known = known_words(str(folder))
     assert known is not None
     lemmas = Lemmatiser.from_dict(json.loads((folder / LEMMAS).read_text(encoding="utf-8")), known)
-    return Model(nlp, version, remembering(tokenizer(nlp.vocab)), curves, lemmas, known)
+    lemma = lru_cache(MOST_REMEMBERED)(lemmas.lemma)  # most words of a text are repetitions
+    return Model(nlp, version, remembering(tokenizer(nlp.vocab)), curves, lemma, known)

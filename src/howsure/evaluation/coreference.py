@@ -5,6 +5,7 @@ the sum of its documents and a bootstrap only weighs rows. n[k, r] is the number
 response entity r share, |k| and |r| their sizes.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,15 +31,13 @@ def document_parts(key: Pairs, response: Pairs) -> Floats:
     A mention that is given twice counts once, where it is first named, as in the official scorer (version 8.01).
     Mentions without a twin on the other side stay in their entities and are shared with nobody.
     """
-    gold, system = dict(_once(key)), dict(_once(response))
-    k_names = {e: i for i, e in enumerate(dict.fromkeys(gold.values()))}
-    r_names = {e: i for i, e in enumerate(dict.fromkeys(system.values()))}
-    n = np.zeros((len(k_names), len(r_names)))
-    for mention, entity in gold.items():
-        if mention in system:
-            n[k_names[entity], r_names[system[mention]]] += 1
-    k_size = np.bincount([k_names[e] for e in gold.values()], minlength=len(k_names)).astype(np.float64)
-    r_size = np.bincount([r_names[e] for e in system.values()], minlength=len(r_names)).astype(np.float64)
+    gold, system = _once(key), _once(response)
+    k_sizes, r_sizes = Counter(gold.values()), Counter(system.values())
+    row, column = ({e: i for i, e in enumerate(sizes)} for sizes in (k_sizes, r_sizes))
+    n = np.zeros((len(row), len(column)))
+    for mention in gold.keys() & system.keys():
+        n[row[gold[mention]], column[system[mention]]] += 1
+    k_size, r_size = (np.array(list(sizes.values()), np.float64) for sizes in (k_sizes, r_sizes))
     return contingency_parts(n, k_size, r_size)
 
 
@@ -50,7 +49,7 @@ def contingency_parts(n: Floats, k_size: Floats, r_size: Floats) -> Floats:
     # Pairs of shared mentions that both sides keep apart.
     apart = choose2(shared) - choose2(n.sum(axis=1)).sum() - choose2(n.sum(axis=0)).sum() + both
     k_apart, r_apart = choose2(k_size.sum()) - k_links, choose2(r_size.sum()) - r_links
-    m, e = matched(n), matched(_dice(n, k_size, r_size))
+    m, e = matched(n), matched(2.0 * n / (k_size[:, None] + r_size))
     rows = {
         "muc": (*_muc(n, k_size), *_muc(n.T, r_size)),
         "b3": (_b3(n, k_size), k_size.sum(), _b3(n.T, r_size), r_size.sum()),
@@ -76,11 +75,7 @@ def _muc(n: Floats, size: Floats) -> tuple[float, float]:
 
 
 def _b3(n: Floats, size: Floats) -> float:
-    return float((n**2 / size[:, None]).sum()) if n.size else 0.0
-
-
-def _dice(n: Floats, k_size: Floats, r_size: Floats) -> Floats:
-    return np.asarray(2.0 * n / (k_size[:, None] + r_size[None, :])) if n.size else n
+    return float((n**2 / size[:, None]).sum())
 
 
 def matched(similarity: Floats) -> float:
@@ -95,13 +90,9 @@ def matched(similarity: Floats) -> float:
 
 def _lea(n: Floats, size: Floats, other: Floats) -> float:
     """Σ |k| × share of k's links found; an entity of one mention has one link, to itself."""
-    if not n.size:
-        return 0.0
-    links = choose2(size)
     single = size == 1
-    found = choose2(n).sum(axis=1) / np.where(single, 1.0, links)
-    alone = (n[:, other == 1] > 0).any(axis=1)
-    return float((size * np.where(single, alone, found)).sum())
+    found = choose2(n).sum(axis=1) / np.where(single, 1.0, choose2(size))
+    return float((size * np.where(single, (n[:, other == 1] > 0).any(axis=1), found)).sum())
 
 
 def _once(pairs: Pairs) -> dict[Hashable, Hashable]:
@@ -217,16 +208,14 @@ def scores_of_parts(
         drawn = metric_values(np.tensordot(draws, parts, axes=1))
         tail = (1.0 - confidence_level) / 2.0
         limits = tuple(np.quantile(drawn, [tail, 1.0 - tail], axis=0))
-    mentions = parts[:, RATIOS.index("mentions")].sum(axis=0)
+    _, n_key, _, n_response = parts[:, RATIOS.index("mentions")].sum(axis=0).astype(int).tolist()
     made = []
     for m, name in enumerate(METRICS):
         ends = [[None if x is None else float(x[m, c]) for x in limits] for c in range(3)]
-        recall, precision, f = (Estimate(float(v), *e) for v, e in zip(values[m], ends, strict=True))
-        is_average = name == "conll"
-        made.append(CoreferenceScore(name, None if is_average else recall, None if is_average else precision, f))
-    return CoreferenceScores(
-        tuple(made), n, int(mentions[1]), int(mentions[3]), confidence_level, samples if n > 1 else 0, parts
-    )
+        parts_of = [Estimate(float(v), *e) for v, e in zip(values[m], ends, strict=True)]
+        recall, precision = (None, None) if name == "conll" else parts_of[:2]
+        made.append(CoreferenceScore(name, recall, precision, parts_of[2]))
+    return CoreferenceScores(tuple(made), n, n_key, n_response, confidence_level, samples if n > 1 else 0, parts)
 
 
 def metric_values(totals: Floats) -> Floats:

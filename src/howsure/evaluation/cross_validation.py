@@ -77,10 +77,12 @@ class CrossValidation(Result):
     @property
     def verdict(self) -> str:
         """Accuracy with both intervals, the baseline, the ceiling, and whether the probabilities are right."""
+        g, way = self.gain, self.gain.estimate.side(0.0, "worse", "better")
+        against = f"{way} by {abs(g.value):.3f} [{g.low:+.3f}, {g.high:+.3f}]" if way else "no clear difference"
         said = [
             f"Accuracy {_shown(self.accuracy)}, the average over {len(self.folds)} folds of {self.score.n:,} {self.what}; the interval "
             f"allows for the training data that folds share.",
-            f"The baseline ({self.baseline_name}) has {self.baseline_accuracy:.3f}: {self._against_baseline}.",
+            f"The baseline ({self.baseline_name}) has {self.baseline_accuracy:.3f}: {against}.",
         ]
         plain = self.score.baselines[0]
         if self.what == "tokens":  # the baseline is not the commonest label already
@@ -92,19 +94,11 @@ class CrossValidation(Result):
         said.append(f"Of the predicted label's probability: {self.calibration.verdict}")
         return " ".join(said)
 
-    @property
-    def _against_baseline(self) -> str:
-        g = self.gain
-        if g.low is None or g.high is None or g.low <= 0 <= g.high:
-            return "no clear difference"
-        return f"{'better' if g.value > 0 else 'worse'} by {abs(g.value):.3f} [{g.low:+.3f}, {g.high:+.3f}]"
-
     def table(self) -> list[dict[str, Any]]:
         """One row a fold, then the average."""
-        rows = [f.to_dict() for f in self.folds]
         n = sum(f.tested_on for f in self.folds)
         last = {"fold": "average", "trained_on": None, "tested_on": n, "accuracy": self.accuracy.value}
-        return [*rows, last | {"baseline": self.baseline_accuracy}]
+        return [*(f.to_dict() for f in self.folds), last | {"baseline": self.baseline_accuracy}]
 
     layers = drawn_by("howsure.plots.labels.fold_layers")
     to_text = drawn_by("howsure.report.tables.verdict_and_table")

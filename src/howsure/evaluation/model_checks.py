@@ -162,9 +162,7 @@ class CorefCheck(Composite):
     @property
     def question(self) -> str:
         """What the first answer is about."""
-        return "Do these two mentions corefer?" + (
-            "" if self.links is None else " Pairs with probability 0.05 or more:"
-        )
+        return "Do these two mentions corefer?" + " Pairs with probability 0.05 or more:" * (self.links is not None)
 
     @property
     def beside(self) -> str:
@@ -244,21 +242,15 @@ class LanguageCalibration(Composite):
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        leaning = []  # frequency bands that are given too little or too much
+        for direction in ("too low", "too high"):
+            names = [s.name for s in self.all_words.slices if s.calibration.bias.direction == direction]
+            leaning += [f"{direction} for words " + ", ".join(names)] if names else []
         return (
             f"Of the predicted next word's probability: {self.top.verdict} It is the right word "
             f"{100 * self.accuracy:.1f}% of the time. Over the whole vocabulary, probabilities are "
-            f"{_lean(self)}."
+            f"{' and '.join(leaning) or 'neither clearly too high nor too low in any frequency band'}."
         )
 
     to_text = drawn_by("howsure.report.text.calibration.language_text")
     to_html = drawn_by("howsure.report.pages.language_page")
-
-
-def _lean(c: LanguageCalibration) -> str:
-    """Which frequency bands are given too little or too much."""
-    said = []
-    for direction in ("too low", "too high"):
-        names = [s.name for s in c.all_words.slices if s.calibration.bias.direction == direction]
-        if names:
-            said.append(f"{direction} for words " + ", ".join(names))
-    return " and ".join(said) or "neither clearly too high nor too low in any frequency band"

@@ -74,10 +74,8 @@ def predictive_statistic(name: str, categories: Sequence[Any], seen: Any, sample
     low, high = np.quantile(counts[1:], (0.025, 0.975), axis=0)
     expected = counts[1:].mean(axis=0)
     order = np.argsort(-np.abs(counts[0] - expected), kind="stable")[:MOST].tolist()
-    named = [
-        Category(str(categories[k]), int(counts[0, k]), expected[k].item(), low[k].item(), high[k].item())
-        for k in order
-    ]
+    of = np.stack([expected, low, high], axis=1).tolist()
+    named = [Category(str(categories[k]), int(counts[0, k]), *of[k]) for k in order]
     typical, far = np.quantile(distance[1:], (0.5, 0.95))
     return PredictiveStatistic(name, float(distance[0]), float(typical), float(far), p, n, tuple(named))
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure._result import Result, drawn_by
@@ -103,8 +102,7 @@ def quotas(n: int, share: Floats) -> Ints:
     """Whole numbers in proportion that sum to n: largest remainders."""
     exact = n * share
     made = np.floor(exact).astype(np.int64)
-    order = np.argsort(-(exact - made), kind="stable")
-    made[order[: n - int(made.sum())]] += 1
+    made[np.argsort(-(exact - made), kind="stable")[: n - int(made.sum())]] += 1
     return made
 
 
@@ -112,8 +110,7 @@ def dealt(n: int, share: Floats) -> Ints:
     """Parts of positions 0 … n-1: totals are the quotas, and every run of positions is in proportion to within two."""
     sizes = quotas(n, share)
     times = np.concatenate([(np.arange(s) + 0.5) / s for s in sizes if s] or [np.zeros(0)])
-    parts = np.repeat(np.arange(len(share)), sizes)
-    return parts[np.argsort(times, kind="stable")]
+    return np.repeat(np.arange(len(share)), sizes)[np.argsort(times, kind="stable")]
 
 
 def split_rows(n: int, share: Floats, rng: np.random.Generator, strata: Ints | None = None) -> Ints:
@@ -122,9 +119,7 @@ def split_rows(n: int, share: Floats, rng: np.random.Generator, strata: Ints | N
     if strata is not None:
         order = order[np.argsort(strata[order], kind="stable")]
         order = np.roll(order, int(rng.integers(n)))  # a stratum of one row may fall to any part
-    made = np.empty(n, np.int64)
-    made[order] = dealt(n, share)
-    return made
+    return dealt(n, share)[np.argsort(order)]
 
 
 def split_groups(groups: Ints, names: Sequence[str], share: Floats, seed: int, strata: Ints | None = None) -> Ints:
@@ -138,12 +133,15 @@ def split_groups(groups: Ints, names: Sequence[str], share: Floats, seed: int, s
     if strata is not None:
         k = int(strata.max()) + 1
         counts = np.bincount(groups * k + strata, minlength=n_groups * k).reshape(n_groups, k).astype(np.float64)
-    keys = _hashes(names, seed)
+    key = seed.to_bytes(16, "little")
+    hashes = (hashlib.blake2b(n.encode(errors="surrogatepass"), digest_size=8, key=key).digest() for n in names)
+    keys = np.frombuffer(b"".join(hashes), "<u8").astype(np.uint64)
     best: tuple[float, Ints] | None = None
     for attempt in range(SHUFFLES):
-        order = np.argsort(_mixed(keys, attempt), kind="stable")
-        ends = np.cumsum(size[order]) / size.sum()
-        middle = ends - size[order] / (2.0 * size.sum())
+        with np.errstate(over="ignore"):  # another shuffle from the same hashes (a round of splitmix64)
+            shuffled = mixed(keys + np.uint64((attempt * 0x9E3779B97F4A7C15) % 2**64))
+        order = np.argsort(shuffled, kind="stable")
+        middle = (np.cumsum(size[order]) / size.sum()) - size[order] / (2.0 * size.sum())
         parts = np.empty(n_groups, np.int64)
         parts[order] = np.searchsorted(cuts, middle, side="right")
         badness = _badness(parts, size, counts, share)
@@ -157,8 +155,7 @@ def _filled(parts: Ints, size: Floats, n_parts: int) -> Ints:
     """A part smaller than the groups may have got none: it gets the smallest of the part that has most groups."""
     held = np.bincount(parts, minlength=n_parts)
     for empty in np.flatnonzero(held == 0).tolist():
-        donor = int(held.argmax())
-        inside = np.flatnonzero(parts == donor)
+        inside = np.flatnonzero(parts == int(held.argmax()))
         parts[inside[size[inside].argmin()]] = empty
         held = np.bincount(parts, minlength=n_parts)
     return parts
@@ -176,20 +173,6 @@ def _badness(parts: Ints, size: Floats, counts: Floats | None, share: Floats) ->
         wanted = np.outer(share, counts.sum(axis=0))
         off += float(np.sum((made - wanted) ** 2 / np.maximum(wanted, 0.5))) / float(size.sum())
     return 1e6 * empty + off
-
-
-def _hashes(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
-    key = seed.to_bytes(16, "little")
-    digests = b"".join(
-        hashlib.blake2b(n.encode(errors="surrogatepass"), digest_size=8, key=key).digest() for n in names
-    )
-    return np.frombuffer(digests, "<u8").astype(np.uint64)
-
-
-def _mixed(keys: NDArray[np.uint64], attempt: int) -> NDArray[np.uint64]:
-    """Another shuffle from the same hashes (a round of splitmix64)."""
-    with np.errstate(over="ignore"):
-        return mixed(keys + np.uint64((attempt * 0x9E3779B97F4A7C15) % 2**64))
 
 
 def split_dates(date: Ints, share: Floats) -> Ints:
@@ -218,5 +201,4 @@ def without_straddling(part: Ints, groups: Ints, n_parts: int) -> Ints:
     n_groups = int(groups.max()) + 1
     counts = np.bincount(groups * n_parts + part, minlength=n_groups * n_parts).reshape(n_groups, n_parts)
     share = counts / np.maximum(counts.sum(axis=0), 1)
-    chosen = n_parts - 1 - share[:, ::-1].argmax(axis=1)
-    return np.where(part == chosen[groups], part, LEFT_OUT)
+    return np.where(part == (n_parts - 1 - share[:, ::-1].argmax(axis=1))[groups], part, LEFT_OUT)

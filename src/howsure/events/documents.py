@@ -102,11 +102,8 @@ def given_link(posterior: AntecedentPosterior, link: Link, taken: bool) -> Antec
     else:
         row[link.earlier] = 0.0
         left = row.sum() + new[link.later]
-        if left <= 0.0:
-            new[link.later] = 1.0
-        else:
-            row /= left
-            new[link.later] /= left
+        row /= left or 1.0
+        new[link.later] = new[link.later] / left if left else 1.0
     return AntecedentPosterior(dense, new, name=posterior.name)
 
 
@@ -121,9 +118,8 @@ class Resolved:
 
     def __post_init__(self) -> None:
         if not len(self.starts) == len(self.ends) >= len(self.posterior):
-            raise InputError(
-                f'document "{self.document.name}": {len(self.starts)} mentions, but a posterior of {len(self.posterior)}.'
-            )
+            sizes = f"{len(self.starts)} mentions, but a posterior of {len(self.posterior)}"
+            raise InputError(f'document "{self.document.name}": {sizes}.')
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +189,7 @@ class _Matter:
     high: Ints
     is_agent: NDArray[np.bool_]
     evidence: list[list[Evidence]]
-    agent: list[list[Agent]]
+    agent: dict[int, Agent]  # the first of each token
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,25 +281,19 @@ def document_events(
     matter = _that_matter(resolved, said.agents, said.evidence, len(lexicon.actors))
     roots = _roots(resolved.posterior, matter, n_samples, seed)
     actor, first = _agents_actors(roots, matter)
-    best_actor, best_first = _agents_actors(_best_roots(resolved.posterior, matter), matter)
+    best_actor, best_first = _agents_actors(_roots(resolved.posterior, matter, 0, seed), matter)
     joint = _described_jointly(resolved.document, said)
     counts = _counts(actor, first, joint, best_actor)
-    made = tuple(
-        ActorEvents(
-            c,
-            float(np.mean(k > 0)),
-            tuple((np.bincount(k) / n_samples).tolist()),
-            max(int(((best_actor == c) & best_first).sum()), int(c in joint)),
-        )
-        for c, k in counts.items()
-    )
-    pairs = []
+    made, pairs = [], []
+    for c, k in counts.items():
+        best = max(int(((best_actor == c) & best_first).sum()), int(c in joint))
+        made.append(ActorEvents(c, float(np.mean(k > 0)), tuple((np.bincount(k) / n_samples).tolist()), best))
     for a, b in ((a, b) for a in counts for b in counts if a < b):
         both = float(np.mean((counts[a] > 0) & (counts[b] > 0)))
         if both > 0.0:
             pairs.append((a, b, both))
     chains = _chains(resolved, matter, roots, actor, best_actor, n_samples, seed) if describe else ()
-    return DocumentEvents(made, tuple(pairs), chains, len(resolved.starts), len(said.agents))
+    return DocumentEvents(tuple(made), tuple(pairs), chains, len(resolved.starts), len(said.agents))
 
 
 def _counts(actor: Ints, first: NDArray[np.bool_], joint: set[int], best: Ints | None = None) -> dict[int, Ints]:
@@ -325,11 +315,9 @@ def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n
     by_token: dict[int, list[Evidence]] = {}
     for e in said:
         by_token.setdefault(e.token, []).append(e)
-    agent_at: dict[int, list[Agent]] = {}
-    for a in found:
-        agent_at.setdefault(a.token, []).append(a)
+    agent_at = {a.token: a for a in reversed(found)}
     wanted = np.flatnonzero(np.isin(heads, [*by_token, *agent_at])).tolist()
-    alone = [t for t in agent_at if t not in set(heads[wanted].tolist())]
+    alone = sorted(set(agent_at) - set(heads[wanted].tolist()))
     tokens = [int(heads[m]) for m in wanted] + alone
     matches = [by_token.get(t, []) for t in tokens]
     return _Matter(
@@ -340,26 +328,20 @@ def _that_matter(resolved: Resolved, found: list[Agent], said: list[Evidence], n
         np.array([max((e.actor for e in t), default=-1) for t in matches], dtype=np.int64),
         np.array([t in agent_at for t in tokens]),
         matches,
-        [agent_at.get(t, []) for t in tokens],
+        agent_at,
     )
 
 
 def _roots(posterior: AntecedentPosterior, matter: _Matter, n: int, seed: int) -> Ints:
-    """The entity of each mention that matters in each sample, shape (n, M); agents that are no mention have their own."""
-    own = np.arange(len(matter.mention)) + len(posterior)
-    inside = matter.mention >= 0
-    made = np.broadcast_to(own, (n, len(own))).copy()
+    """The entity of each mention that matters in each sample, shape (n, M); agents that are no mention have their own.
+
+    With no samples they are those of the one best clustering, (1, M).
+    """
+    own, inside = np.arange(len(matter.mention)) + len(posterior), matter.mention >= 0
+    made, asked = np.broadcast_to(own, (max(n, 1), len(own))).copy(), matter.mention[inside]
     if inside.any():
-        made[:, inside] = posterior.ask(matter.mention[inside], n, seed)
+        made[:, inside] = posterior.ask(asked, n, seed) if n else posterior.best()[asked]
     return made
-
-
-def _best_roots(posterior: AntecedentPosterior, matter: _Matter) -> Ints:
-    best = posterior.best()
-    own = np.arange(len(matter.mention)) + len(posterior)
-    inside = matter.mention >= 0
-    own[inside] = best[matter.mention[inside]]
-    return own[None, :]
 
 
 def _agents_actors(roots: Ints, matter: _Matter) -> tuple[Ints, NDArray[np.bool_]]:
@@ -388,8 +370,8 @@ def _chains(
     resolved: Resolved, matter: _Matter, roots: Ints, actor: Ints, best: Ints, n_samples: int, seed: int
 ) -> tuple[Chain, ...]:
     made = []
-    columns = np.flatnonzero(matter.is_agent).tolist()
-    for k, j in enumerate(columns):
+    spans = list(zip(resolved.starts.tolist(), resolved.ends.tolist(), strict=True))
+    for k, j in enumerate(np.flatnonzero(matter.is_agent).tolist()):
         for c in np.unique(actor[:, k][actor[:, k] >= 0]).tolist():
             is_event = actor[:, k] == c
             probability = float(is_event.mean())
@@ -402,40 +384,22 @@ def _chains(
                 if together > 0.0 and word is not None:
                     described.append((e, Described(matter.span[e], word.word, word.why, together)))
             described.sort(key=lambda d: (-d[1].together, d[1].mention))
-            others = set(
-                matter.mention[(matter.low <= matter.high) & ((matter.low != c) | (matter.high != c))].tolist()
-            )
-            links = _links(resolved, matter, j, described[0][0], others)
-            few = len(resolved.starts) <= LARGEST_CONDITIONED
+            others = (matter.low <= matter.high) & ((matter.low != c) | (matter.high != c))
+            first, last = matter.mention[[j, described[0][0]]].tolist()
+            avoid = set(matter.mention[others].tolist())
+            links = likeliest_chain(resolved.posterior, first, last, avoid) if min(first, last) >= 0 else ()
+            few = len(spans) <= LARGEST_CONDITIONED
             worth = links if few and probability >= LEAST_CONDITIONED else ()
-            uncertain, yes, no = _hangs_on(resolved.posterior, matter, worth, c, n_samples, seed)
-            spans = list(zip(resolved.starts.tolist(), resolved.ends.tolist(), strict=True))
-            a = matter.agent[j][0]
-            made.append(
-                Chain(
-                    c,
-                    probability,
-                    matter.span[j],
-                    a.verb,
-                    a.rule,
-                    tuple(d for _, d in described),
-                    tuple((spans[x.later], spans[x.earlier], x.probability) for x in links),
-                    uncertain,
-                    yes,
-                    no,
-                    bool(best[0, k] == c),
-                )
-            )
+            hangs_on = _hangs_on(resolved.posterior, matter, worth, c, n_samples, seed)
+            joined = tuple((spans[x.later], spans[x.earlier], x.probability) for x in links)
+            agent, words = matter.agent[int(matter.token[j])], tuple(d for _, d in described)
+            why = agent.verb, agent.rule, words, joined, *hangs_on
+            made.append(Chain(c, probability, matter.span[j], *why, bool(best[0, k] == c)))
     made.sort(key=lambda chain: (chain.actor, -chain.probability, chain.agent))
     likeliest: dict[tuple[int, int], Chain] = {}
     for chain in made:  # of mentions that nest around one head, the likeliest
         likeliest.setdefault((chain.actor, chain.verb), chain)
     return tuple(likeliest.values())
-
-
-def _links(resolved: Resolved, matter: _Matter, agent: int, described: int, avoid: set[int]) -> tuple[Link, ...]:
-    i, j = int(matter.mention[agent]), int(matter.mention[described])
-    return likeliest_chain(resolved.posterior, i, j, avoid) if i >= 0 and j >= 0 else ()
 
 
 def _hangs_on(

@@ -15,17 +15,9 @@ import numpy as np
 from howsure import _validate
 from howsure._result import PLOTS, Result, drawn_by, shown_as
 from howsure.errors import InputError
+from howsure.events import timeline as over_time
 from howsure.events.storage import read_manifest, read_table
-from howsure.events.timeline import (
-    Count,
-    Hit,
-    PeriodComparison,
-    check_period,
-    comparison,
-    difference_count,
-    document_count,
-    timeline,
-)
+from howsure.events.timeline import Count, Hit, PeriodComparison, check_period
 from howsure.kernels.cells import Floats
 from howsure.posteriors.answers import CountLaw
 
@@ -110,33 +102,32 @@ class Exploration(Result):
         found = [code for code, _ in self.totals()] or list(self.actor_names)
         raise InputError(f"the results have no actor `{actor}`.{_validate.nearest(actor, found)}")
 
+    def best(self, code: str) -> int:
+        """How many dated documents have an event of the actor by the one best clustering."""
+        return sum(h.best > 0 for h in self.hits[code] if h.date is not None)
+
     def total(self, actor: str) -> CountLaw:
         """The law of the number of documents with an event of the actor, over all dated documents."""
-        hits = self.hits.get(self.code(actor), [])
-        return document_count(np.array([h.probability for h in hits if h.date is not None]))
+        return _law(self.hits.get(self.code(actor), []))
 
     def totals(self) -> list[tuple[str, CountLaw]]:
         """Actors with any event, the most frequent first."""
-        made = [
-            (code, document_count(np.array([h.probability for h in hits if h.date is not None])))
-            for code, hits in self.hits.items()
-        ]
+        made = [(code, _law(hits)) for code, hits in self.hits.items()]
         return sorted((m for m in made if m[1].mean > 0), key=lambda m: (-m[1].mean, m[0]))
 
     def timeline(self, actor: str, every: str | None = None) -> list[Count]:
         """The actor's counts in every period."""
-        return timeline(self.hits.get(self.code(actor), []), self.days, check_period(every or self.every))
+        return over_time.timeline(self.hits.get(self.code(actor), []), self.days, check_period(every or self.every))
 
     def reported_timeline(self, actor: str, every: str | None = None) -> list[Count]:
         """The same with mean, sd and intervals of the event layer; 0 where no document of the period names the actor."""
         from howsure.events.reported import NOTHING
 
-        bands = {name: b for name, _, b in self.reported(every).periods.get(self.code(actor), [])}
-        return [
-            replace(count, mean=b.mean, sd=b.sd, intervals=b.intervals)
-            for count in self.timeline(actor, every)
-            for b in [bands.get(count.period, NOTHING)]
-        ]
+        bands, made = {name: b for name, _, b in self.reported(every).periods.get(self.code(actor), [])}, []
+        for count in self.timeline(actor, every):
+            b = bands.get(count.period, NOTHING)
+            made.append(replace(count, mean=b.mean, sd=b.sd, intervals=b.intervals))
+        return made
 
     def compare(self, a: str, b: str, every: str | None = None) -> list[PeriodComparison]:
         """Two actors, period by period: P(n_A > n_B)."""
@@ -144,18 +135,14 @@ class Exploration(Result):
         if codes[0] == codes[1]:
             raise InputError(f"two different actors are compared; both are {codes[0]}.")
         hits = [self.hits.get(code, []) for code in codes]
-        return comparison(hits[0], hits[1], self._both(*codes), self.days, check_period(every or self.every))
+        both, every = self._both(*codes), check_period(every or self.every)
+        return over_time.comparison(hits[0], hits[1], both, self.days, every)
 
     def compare_all(self, a: str, b: str) -> CountLaw:
         """The law of n_A - n_B over all dated documents."""
         codes = self.code(a), self.code(b)
-        p, q = ({h.document: h.probability for h in self.hits.get(c, []) if h.date is not None} for c in codes)
-        both = self._both(*codes)
-        names = sorted(p.keys() | q.keys())
-        joint = np.array([both.get(d, 0.0) for d in names])
-        only_a = np.array([p.get(d, 0.0) for d in names]) - joint
-        only_b = np.array([q.get(d, 0.0) for d in names]) - joint
-        return difference_count(np.maximum(only_a, 0.0), np.maximum(only_b, 0.0))
+        dated = [[h for h in self.hits.get(c, []) if h.date is not None] for c in codes]
+        return over_time.hits_difference(dated[0], dated[1], self._both(*codes))
 
     @cached_property
     def _reported(self) -> dict[str, Reported]:
@@ -211,23 +198,22 @@ class Exploration(Result):
     @property
     def verdict(self) -> str:
         """What was found, in words."""
-        n, failed, undated = (self.manifest[k] for k in ("n_documents", "n_failed", "n_undated"))
-        verbs = self.manifest["settings"]["verbs"]
-        what = f'agents of "{verbs[0]}"' if len(verbs) == 1 else f"agents of {len(verbs)} verbs"
-        left = [f"{undated:,} undated" if undated else "", f"{failed:,} failed" if failed else ""]
-        extra = f" ({', '.join(x for x in left if x)})" if any(left) else ""
+        n, settings = self.manifest["n_documents"], self.manifest["settings"]
+        verbs, role = settings["verbs"], "patients" if settings.get("patients") else "agents"
+        what = f'{role} of "{verbs[0]}"' if len(verbs) == 1 else f"{role} of {len(verbs)} verbs"
+        lost = {kind: self.manifest[f"n_{kind}"] for kind in ("undated", "failed")}
+        left = [f"{n_lost:,} {kind}" for kind, n_lost in lost.items() if n_lost]
+        extra = f" ({', '.join(left)})" if left else ""
         totals = [t for t in self.totals() if self.speaks_of(t[0])]
-        if self.manifest["settings"].get("patients"):
-            what = what.replace("agents", "patients")
         if not totals:
             dated = "a document with a date: " if self.hits and not self.shown else ""
             who = self._listed(" or ") if self.shown else "the actors"
             return f"No {what} among {who} in {dated}{n:,} documents{extra}."
-        code, law = totals[0]
+        (code, law), (among, most) = totals[0], self._among()
         low, high = law.interval(0.95)
         others = f", ahead of {len(totals) - 1} other actors" if len(totals) > 2 and not self.shown else ""
         return (
-            f"{n:,} document{'' if n == 1 else 's'}{extra}: {self._among()}{what} are {self._most()}of {self.name(code)}, in {law.mean:.1f} documents "
+            f"{n:,} document{'' if n == 1 else 's'}{extra}: {among}{what} are {most}of {self.name(code)}, in {law.mean:.1f} documents "
             f"(95% between {low} and {high}){others}."
         )
 
@@ -235,11 +221,10 @@ class Exploration(Result):
         names = [self.name(c) for c in self.shown]
         return last.join(filter(None, (", ".join(names[:-1]), names[-1])))
 
-    def _among(self) -> str:
-        return f"of {self._listed(' and ')}, " if len(self.shown) > 1 else ""
-
-    def _most(self) -> str:
-        return "" if len(self.shown) == 1 else "most often "
+    def _among(self) -> tuple[str, str]:
+        """Words of the actors spoken of, and of how the first stands to them."""
+        among = f"of {self._listed(' and ')}, " if len(self.shown) > 1 else ""
+        return among, "" if len(self.shown) == 1 else "most often "
 
     @property
     def reported_verdict(self) -> str:
@@ -248,12 +233,12 @@ class Exploration(Result):
         totals = {c: b for c, b in self.reported().totals.items() if self.speaks_of(c)}
         if not totals:
             return self.verdict
-        code, b = next(iter(totals.items()))
+        (code, b), (among, most) = next(iter(totals.items())), self._among()
         low, high = b.intervals[0.95]
         verbs = self.manifest["settings"]["verbs"]
         what = f'"{verbs[0]}"' if len(verbs) == 1 else f"one of {len(verbs)} verbs"
         return (
-            f"{n:,} document{'' if n == 1 else 's'}: {self._among()}{what} is {self._most()}reported as {done} {self.name(code)}, in {b.mean:.1f} documents "
+            f"{n:,} document{'' if n == 1 else 's'}: {among}{what} is {most}reported as {done} {self.name(code)}, in {b.mean:.1f} documents "
             f"(95% between {low} and {high})."
         )
 
@@ -298,18 +283,9 @@ class Exploration(Result):
             "manifest": self.manifest,
             "every": every or self.every,
             "totals": [
-                {
-                    "actor": c,
-                    "name": self.name(c),
-                    "mean": law.mean,
-                    "sd": law.sd,
-                    "low95": low,
-                    "high95": high,
-                    "best": best,
-                }
+                {"actor": c, "name": self.name(c), "mean": law.mean, "sd": law.sd}
+                | dict(zip(("low95", "high95"), law.interval(0.95), strict=True), best=self.best(c))
                 for c, law in totals
-                for low, high in [law.interval(0.95)]
-                for best in [sum(h.best > 0 for h in self.hits[c] if h.date is not None)]
             ],
             "layer": self.reported(every).to_dict(),
             "directed": [{"agent": a, "patient": b, "documents": n} for a, b, n in self.directed()[:50]],
@@ -318,14 +294,14 @@ class Exploration(Result):
         }
         if actors and len(chosen) == 2:
             law = self.compare_all(*chosen)
-            made["comparison"] = {
-                "a": chosen[0],
-                "b": chosen[1],
-                "p_more": law.above(0),
-                "p_fewer": float(1.0 - law.above(-1)),
-                "periods": [p.to_dict() for p in self.compare(chosen[0], chosen[1], every)],
-            }
+            found = {"p_more": law.above(0), "p_fewer": float(1.0 - law.above(-1))}
+            periods = [p.to_dict() for p in self.compare(chosen[0], chosen[1], every)]
+            made["comparison"] = dict(zip("ab", chosen, strict=True)) | found | {"periods": periods}
         return made
 
     to_text = drawn_by("howsure.report.text.exploration.exploration_text")
     figure = drawn_by("howsure.plots.timelines.exploration_figure")
+
+
+def _law(hits: Sequence[Hit]) -> CountLaw:
+    return over_time.document_count(np.array([h.probability for h in hits if h.date is not None]))

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
+from howsure._result import Sums
 from howsure.events.frame import FEATURES, WORDS
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.special import expit
@@ -77,8 +78,7 @@ def word_coordinates(*kinds: Sequence[Sequence[int]]) -> Floats:
     made = []
     for rows in kinds:
         ends = np.cumsum([0, *(len(r) for r in rows)])
-        size = np.maximum(np.diff(ends), 1)
-        values = np.repeat(1 / np.sqrt(size), np.diff(ends))
+        values = np.repeat(1 / np.sqrt(np.maximum(np.diff(ends), 1)), np.diff(ends))
         bins = np.fromiter((b for r in rows for b in r), np.int64, int(ends[-1]))
         table = csr_matrix((values, bins, ends), shape=(len(rows), WORDS))
         _, axes = np.linalg.eigh((table.T @ table).toarray())
@@ -164,7 +164,7 @@ PARTS = ("coreference", "outcomes", "layer", "effects")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Sums):
     """Draws of a count of documents, of one actor in one period; cells of an actor can be added up.
 
     Given the coefficients and shifts of a draw the count is expected to be `expected`, given the features' weights alone
@@ -178,9 +178,6 @@ class Cell:
     coreference: float = 0.0
     outcomes: float = 0.0
 
-    def __add__(self, other: Cell) -> Cell:
-        return Cell(*(getattr(self, f) + getattr(other, f) for f in self.__slots__))
-
     def band(self) -> Band:
         """Summary numbers."""
         ends = [(1 + side * level) / 2 for level in LEVELS for side in (-1, 1)]
@@ -188,13 +185,9 @@ class Cell:
         weights, shifted = float(np.var(self.by_weights)), float(np.var(self.expected))
         said = min(self.coreference, self.outcomes), max(self.outcomes - self.coreference, 0.0)
         parts = (*said, min(weights, shifted), max(shifted - weights, 0.0))
-        total = sum(parts) or 1.0
-        return Band(
-            float(self.drawn.mean()),
-            float(self.drawn.std()),
-            dict(zip(LEVELS, zip(q[::2], q[1::2], strict=True), strict=True)),
-            {k: v / total for k, v in zip(PARTS, parts, strict=True)},
-        )
+        shares = {k: v / (sum(parts) or 1.0) for k, v in zip(PARTS, parts, strict=True)}
+        intervals = dict(zip(LEVELS, zip(q[::2], q[1::2], strict=True), strict=True))
+        return Band(float(self.drawn.mean()), float(self.drawn.std()), intervals, shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +243,7 @@ def cell_draws(
             free, t = at[np.isnan(label[at])], int(period[at[0]])
             shift = own + shifts.get(t, 0.0) + rng.normal(0.0, layer.prior.cell, n_draws)
             p = np.asarray(expit(x[free] @ coefficients.T + shift))
-            made[actor, t] = Cell(
-                (rng.random(p.shape) < p).sum(axis=0) + np.nansum(label[at]),
-                p.sum(axis=0),
-                expit(x[free] @ of_layer.T).sum(axis=0),
-                float(doubt[free].sum()),
-                float(np.mean(np.sum(p * (1 - p), axis=0))),
-            )
+            drawn = (rng.random(p.shape) < p).sum(axis=0) + np.nansum(label[at])
+            variances = float(doubt[free].sum()), float(np.mean(np.sum(p * (1 - p), axis=0)))
+            made[actor, t] = Cell(drawn, p.sum(axis=0), expit(x[free] @ of_layer.T).sum(axis=0), *variances)
     return made

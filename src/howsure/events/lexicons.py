@@ -52,9 +52,8 @@ class Lexicon:
     name: str
     actors: tuple[Actor, ...]
     paths: tuple[Path, ...] = field(default=(), repr=False, compare=False)  # the files it was read from
-    shared: tuple[tuple[str, str, str], ...] = field(
-        default=(), repr=False, compare=False
-    )  # word, its actor, who claims it too
+    # A word, its actor, who claims it too.
+    shared: tuple[tuple[str, str, str], ...] = field(default=(), repr=False, compare=False)
     _table: _Table = field(init=False, repr=False, compare=False)
     _seats: _Table = field(init=False, repr=False, compare=False)
 
@@ -67,10 +66,9 @@ class Lexicon:
     def number(self, code: str) -> int:
         """An actor's number, by its code or, failing that, its name; case does not matter."""
         wanted = code.strip().lower()
-        for kind in ("code", "name"):
-            for i, actor in enumerate(self.actors):
-                if str(getattr(actor, kind)).lower() == wanted:
-                    return i
+        for names in ([a.code.lower() for a in self.actors], [a.name.lower() for a in self.actors]):
+            if wanted in names:
+                return names.index(wanted)
         raise InputError(f"there is no actor `{code}`.{_validate.nearest(code, [a.code for a in self.actors])}")
 
     def only(self, codes: Sequence[str]) -> Lexicon:
@@ -78,21 +76,13 @@ class Lexicon:
         kept = sorted({self.number(c) for c in codes})
         return Lexicon(self.name, tuple(self.actors[i] for i in kept), self.paths, self.shared)
 
-    def find(self, words: Sequence[str], upos: Sequence[str] | None = None) -> Found:
-        """Where actors' words stand among the tokens of a text, longest match first.
+    def find(self, words: Sequence[str], upos: Sequence[str] | None = None, *, seats: bool = False) -> Found:
+        """Where actors' words (or seats) stand among the tokens of a text, longest match first.
 
         A word that the lexicon writes with a capital needs one in the text ("Turkey", not "turkey"), unless the whole
         text has none. One written in capitals ("US") needs capitals, and is not found in a pronoun.
         """
-        return self._found(self._table, words, upos)
-
-    def find_seats(self, words: Sequence[str], upos: Sequence[str] | None = None) -> Found:
-        """Where actors' seats stand, likewise."""
-        return self._found(self._seats, words, upos)
-
-    @staticmethod
-    def _found(table: _Table, words: Sequence[str], upos: Sequence[str] | None) -> Found:
-        n = len(words)
+        n, table = len(words), self._seats if seats else self._table
         actor, first = np.full(n, -1, np.int64), np.arange(n)
         places = [i for i, w in enumerate(map(str.lower, words)) if w in table]
         caseless, done = bool(places) and not any(w != w.lower() for w in words), 0
@@ -110,10 +100,9 @@ class Lexicon:
 
 def _phrases(words: Iterable[tuple[str, ...]]) -> _Table:
     table: _Table = {}
-    for number, own in enumerate(words):
-        for word in own:
-            for parts in _spellings(word):
-                table.setdefault(parts[0].lower(), []).append((parts, number))
+    for number, word in ((number, word) for number, own in enumerate(words) for word in own):
+        for parts in _spellings(word):
+            table.setdefault(parts[0].lower(), []).append((parts, number))
     for phrases in table.values():
         phrases.sort(key=lambda p: -len(p[0]))
     return table
@@ -172,9 +161,8 @@ def actors(name: str | Sequence[str]) -> Lexicon:
                 shared.append((word, owner[word], actor.code))
         words, seats = (tuple(w for w in own if owner[w] == actor.code) for own in (actor.words, actor.seats))
         old = made.get(actor.code, Actor(actor.code, actor.name, ()))
-        made[actor.code] = Actor(
-            actor.code, old.name, tuple(dict.fromkeys(old.words + words)), tuple(dict.fromkeys(old.seats + seats))
-        )
+        both = (tuple(dict.fromkeys(own)) for own in (old.words + words, old.seats + seats))
+        made[actor.code] = Actor(actor.code, old.name, *both)
     kept = tuple(a for a in made.values() if a.words or a.seats)
     paths = tuple(path for p in parts for path in p.paths)
     return Lexicon("+".join(p.name for p in parts), kept, paths, tuple(shared))
@@ -186,16 +174,14 @@ def _one_lexicon(name: str) -> Lexicon:
     owner: dict[str, str] = {}
     for line, row in _rows(path, COLUMNS):
         code = row["code"].strip()
-        words = tuple(w.strip() for w in row["words"].split(";") if w.strip())
+        words, seats = (tuple(filter(None, map(str.strip, (row.get(k) or "").split(";")))) for k in ("words", "seats"))
         if not code or not words:
-            what = "code" if not code else "words"
-            raise InputError(f"{path}, line {line}: the actor has no {what}.")
+            raise InputError(f"{path}, line {line}: the actor has no {'words' if code else 'code'}.")
         if code in found:
             raise InputError(f"{path}, line {line}: the code {code} has been used before; codes are unique.")
         for word in words:
             if owner.setdefault(word, code) != code:
                 raise InputError(f'{path}, line {line}: "{word}" belongs to {owner[word]} already.')
-        seats = tuple(w.strip() for w in (row.get("seats") or "").split(";") if w.strip())
         found[code] = Actor(code, row["name"].strip() or code, tuple(dict.fromkeys(words)), seats)
     if not found:
         raise InputError(f"{path} holds no actors.")
@@ -204,14 +190,10 @@ def _one_lexicon(name: str) -> Lexicon:
 
 def verbs(given: str | Sequence[str]) -> tuple[str, ...]:
     """Lemmas of verbs: "attack", "attack,bomb", a list, a lexicon of the package or a CSV file with a column lemma."""
-    if isinstance(given, str):
-        if given.endswith(".csv") or given in shipped_names(("lemma",)):
-            path = _lexicon_path(given, ("lemma",), "`verbs=`")
-            lemmas = [row["lemma"] for _, row in _rows(path, ("lemma",))]
-        else:
-            lemmas = given.split(",")
-    else:
-        lemmas = list(given)
+    lemmas = given.split(",") if isinstance(given, str) else given
+    if isinstance(given, str) and (given.endswith(".csv") or given in shipped_names(("lemma",))):
+        path = _lexicon_path(given, ("lemma",), "`verbs=`")
+        lemmas = [row["lemma"] for _, row in _rows(path, ("lemma",))]
     made = tuple(sorted({v.strip().lower() for v in lemmas if v.strip()}))
     if not made:
         raise InputError("`verbs=` names no verb.")
@@ -244,12 +226,9 @@ def lemma_hints(of: Sequence[str]) -> dict[str, str]:
     known = event_words()
     irregular = {f: v for v, words in known.items() for f in words[2]}
     made = {}
-    for word in of:
-        if word in known:
-            continue
-        endings = [
-            word[: -len(e)] + add for e in ("ing", "ed", "es", "s", "d") if word.endswith(e) for add in ("", "e")
-        ]
+    for word in (w for w in of if w not in known):
+        stems = [word.removesuffix(e) for e in ("ing", "ed", "es", "s", "d") if word.endswith(e)]
+        endings = [stem + add for stem in stems for add in ("", "e")]
         doubled = [s[:-1] for s in endings if len(s) > 3 and s[-1] == s[-2]]
         lemma = irregular.get(word) or next((s for s in (*endings, *doubled) if s in known), None)
         if lemma:
@@ -258,14 +237,12 @@ def lemma_hints(of: Sequence[str]) -> dict[str, str]:
 
 
 def _lexicon_path(name: str, columns: Sequence[str], option: str) -> Path:
-    path = Path(name)
-    known = shipped_names(columns)
+    path, known = Path(name), shipped_names(columns)
     if name in known:  # whatever is called so in this folder
         return shipped(name)
     if path.suffix == "" and not path.exists():
-        raise InputError(
-            f"{option}: there is no lexicon `{name}` (or give a CSV file).{_validate.nearest(name, known)}"
-        )
+        there = _validate.nearest(name, known)
+        raise InputError(f"{option}: there is no lexicon `{name}` (or give a CSV file).{there}")
     if not path.is_file():
         raise InputError(f"{option}: there is no file {name}.")
     return path

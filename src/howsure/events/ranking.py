@@ -65,23 +65,17 @@ def ranked_documents(
     """Documents with events, the most probable first, or the nearest to one half."""
     wanted = None if actor is None else found.code(actor)
     rows = [r for r in read_table(found.folder, "events") if wanted is None or r["actor"] == wanted]
-
-    def order(row: dict[str, Any]) -> tuple[float, str, str]:
-        p = row["probability"]
-        return (abs(p - 0.5) if uncertain else -p), row["id"], row["actor"]
-
-    rows = sorted(rows, key=order)[:limit]
-    keys = {(r["id"], r["actor"]) for r in rows}
-    names = {r["id"] for r in rows}
-    documents = {d["id"]: d for d in read_table(found.folder, "documents") if d["id"] in names}
-    chains: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    away = [abs(r["probability"] - 0.5) if uncertain else -r["probability"] for r in rows]
+    order = sorted(range(len(rows)), key=lambda i: (away[i], rows[i]["id"], rows[i]["actor"]))
+    rows = [rows[i] for i in order[:limit]]
+    chains: dict[tuple[str, str], list[dict[str, Any]]] = {(r["id"], r["actor"]): [] for r in rows}
     for c in read_table(found.folder, "chains"):
-        if (c["id"], c["actor"]) in keys:
-            chains.setdefault((c["id"], c["actor"]), []).append(c)
+        chains.get((c["id"], c["actor"]), []).append(c)
+    documents = {d["id"]: d for d in read_table(found.folder, "documents") if d["id"] in {i for i, _ in chains}}
     made = []
     for r in rows:
         document = documents[r["id"]]
-        own = tuple(_chain(document, c) for c in chains.get((r["id"], r["actor"]), []))
+        own = tuple(_chain(document, c) for c in chains[r["id"], r["actor"]])
         title = document["title"] or ""
         made.append(RankedDocument(r["id"], r["date"], title, r["actor"], r["probability"], r["best"], own))
     return made
@@ -89,12 +83,12 @@ def ranked_documents(
 
 def _chain(document: dict[str, Any], chain: dict[str, Any]) -> RankedChain:
     def span(start: int, end: int) -> str:
-        return " ".join(document["text"][document["token_starts"][start] : document["token_ends"][end - 1]].split())
+        return said_between(document, start, end)
 
-    described = [
-        f'"{span(d["start"], d["end"])}" ({_how(d["why"], span(d["word"], d["word"] + 1))}, together {d["together"]:.2f})'
-        for d in chain["described"]
-    ]
+    described = []
+    for d in chain["described"]:
+        how = "its head" if d["why"] == "head" else f'{d["why"]} "{span(d["word"], d["word"] + 1)}"'
+        described.append(f'"{span(d["start"], d["end"])}" ({how}, together {d["together"]:.2f})')
     links = [
         f'"{span(k["later_start"], k["later_end"])}" → "{span(k["earlier_start"], k["earlier_end"])}" {k["probability"]:.2f}'
         for k in chain["links"]
@@ -103,11 +97,17 @@ def _chain(document: dict[str, Any], chain: dict[str, Any]) -> RankedChain:
     if chain["uncertain"] is not None:
         with_, without = chain["with_link"], chain["without_link"]
         hangs_on = f"{links[chain['uncertain']]}: with it {with_:.2f}, without {without:.2f}"
-    starts = document["sentence_starts"]
-    first = max(s for s in starts if s <= chain["verb"])
-    end = min([s for s in starts if s > chain["verb"]], default=len(document["token_starts"]))
-    return RankedChain(chain["probability"], chain["why"], span(first, end), tuple(described), tuple(links), hangs_on)
+    sentence = span(*sentence_at(document, chain["verb"]))
+    return RankedChain(chain["probability"], chain["why"], sentence, tuple(described), tuple(links), hangs_on)
 
 
-def _how(why: str, word: str) -> str:
-    return "its head" if why == "head" else f'{why} "{word}"'
+def said_between(document: dict[str, Any], start: int, end: int) -> str:
+    """The text of some tokens of a document, a blank for each white space."""
+    return " ".join(document["text"][document["token_starts"][start] : document["token_ends"][end - 1]].split())
+
+
+def sentence_at(document: dict[str, Any], token: int) -> tuple[int, int]:
+    """The first token of a token's sentence, and the one after the last."""
+    starts = document["sentence_starts"] or [0]
+    after = (s for s in starts if s > token)
+    return max((s for s in starts if s <= token), default=0), min(after, default=len(document["token_starts"]))

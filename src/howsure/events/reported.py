@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -13,18 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from howsure.events import layer as event_layer
 from howsure.events.frame import FEATURES
-from howsure.events.layer import (
-    LEVELS,
-    PARTS,
-    Band,
-    Layer,
-    Pairs,
-    cell_draws,
-    fitted_layer,
-    shipped_prior,
-    word_coordinates,
-)
+from howsure.events.layer import LEVELS, PARTS, Band, Layer, Pairs, fitted_layer, shipped_prior
 from howsure.events.lexicons import alike, lemma_hints, nouns
 from howsure.events.storage import read_table
 from howsure.events.timeline import all_periods, period_name, period_start
@@ -35,6 +27,7 @@ if TYPE_CHECKING:
 
 FEW = 20  # labels; with fewer, calibration is not checked
 SHOWN = 3  # sentences at each loss
+SIDES = ("low", "high")
 
 
 def labels_of(code: str) -> str:
@@ -50,13 +43,11 @@ def label_files(folder: Path, code: str) -> list[Path]:
 
 def read_labels(folder: Path, codes: Sequence[str]) -> dict[tuple[str, str], bool]:
     """(document, actor) → the label that most people gave."""
-    votes: dict[tuple[str, str], int] = {}
-    for code in codes:
-        for path in label_files(folder, code):
-            with open(path, encoding="utf-8", newline="") as file:
-                for row in csv.DictReader(file):
-                    key = (row["id"], code)
-                    votes[key] = votes.get(key, 0) + (1 if row["label"] == "1" else -1)
+    votes = Counter[tuple[str, str]]()
+    for code, path in ((c, path) for c in codes for path in label_files(folder, c)):
+        with open(path, encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                votes[row["id"], code] += 1 if row["label"] == "1" else -1
     return {k: v > 0 for k, v in votes.items() if v}
 
 
@@ -111,9 +102,7 @@ NOTHING = Band(0.0, 0.0, dict.fromkeys(LEVELS, (0, 0)), dict.fromkeys(PARTS, 0.0
 
 def band_dict(b: Band) -> dict[str, float]:
     """A band's numbers by name."""
-    ends = {
-        f"{side}{level:.0%}"[:-1]: v[i] for level, v in b.intervals.items() for i, side in enumerate(("low", "high"))
-    }
+    ends = {f"{side}{round(100 * level)}": v[i] for level, v in b.intervals.items() for i, side in enumerate(SIDES)}
     return {"mean": b.mean, "sd": b.sd, **ends, **{f"part_{k}": v for k, v in b.parts.items()}}
 
 
@@ -121,7 +110,7 @@ def frame_words(folder: Path) -> Floats:
     """Coordinates of the words of all dated rows of the frame."""
     table = pq.read_table(folder / "frame.parquet", columns=["date", "words", "document_words"])
     table = table.filter(table["date"].is_valid())
-    return word_coordinates(table["words"].to_pylist(), table["document_words"].to_pylist())
+    return event_layer.word_coordinates(table["words"].to_pylist(), table["document_words"].to_pylist())
 
 
 def reported(found: Exploration, every: str) -> Reported:
@@ -132,7 +121,6 @@ def reported(found: Exploration, every: str) -> Reported:
     features = np.array(table["features"].to_pylist(), np.float64).reshape(len(ids), len(FEATURES))
     codes = sorted(set(actors))
     labels = read_labels(found.folder, list(found.actor_names))
-    number = {c: i for i, c in enumerate(codes)}
     starts = all_periods(found.days, every)
     place = {d: i for i, d in enumerate(starts)}
     rows = {key: i for i, key in enumerate(zip(ids, actors, strict=True))}
@@ -140,16 +128,15 @@ def reported(found: Exploration, every: str) -> Reported:
     for key, yes in labels.items():
         if key in rows:
             known[rows[key]] = float(yes)
-    words = np.zeros((len(ids), 0))
-    if (~np.isnan(known)).any():
-        words = found.words
+    given = np.flatnonzero(~np.isnan(known))
+    words = found.words if len(given) else np.zeros((len(ids), 0))
+    number = {c: i for i, c in enumerate(codes)}
     actor = np.array([number[a] for a in actors], np.int64)
     period = np.array([place[period_start(d, every)] for d in days], np.int64)
     pairs = Pairs(features, actor, period, words)
-    given = np.flatnonzero(~np.isnan(known))
     layer = fitted_layer(shipped_prior(), pairs.some(given), known[given])
     seed = int(found.manifest["settings"]["seed"])
-    drawn = cell_draws(layer, pairs, known, dict(enumerate(codes)), seed=seed)
+    drawn = event_layer.cell_draws(layer, pairs, known, dict(enumerate(codes)), seed=seed)
     periods: dict[str, list[tuple[str, int, Band]]] = {}
     totals: dict[str, Band] = {}
     for c, code in enumerate(codes):
@@ -159,10 +146,8 @@ def reported(found: Exploration, every: str) -> Reported:
         totals[code] = reduce(add, [cell for _, _, cell in own]).band()
     probability = np.where(np.isnan(known), layer.probability(pairs), known)
     checked = _calibration(pairs, known, given, ids) if len(given) >= FEW else None
-    order = sorted(codes, key=lambda c: (-totals[c].mean, c))
-    return Reported(
-        layer, ids, actors, probability, len(labels) - len(given), periods, {c: totals[c] for c in order}, checked
-    )
+    totals = dict(sorted(totals.items(), key=lambda t: (-t[1].mean, t[0])))
+    return Reported(layer, ids, actors, probability, len(labels) - len(given), periods, totals, checked)
 
 
 def prior_probabilities(found: Exploration, code: str) -> Floats:
@@ -184,9 +169,8 @@ def _calibration(pairs: Pairs, known: Floats, given: Any, ids: Sequence[str]) ->
     gap = p - known[given]
     sums = np.bincount(document, gap - gap.mean())
     half = 1.96 * float(np.sqrt(np.sum(sums**2) * len(names) / max(len(names) - 1, 1))) / len(given)
-    mean = float(gap.mean())
-    observed = float(known[given].mean())
-    return {"n": len(given), "mean": float(p.mean()), "observed": observed, "low": mean - half, "high": mean + half}
+    means = {"mean": float(p.mean()), "observed": float(known[given].mean())}
+    return {"n": len(given), **means, "low": float(gap.mean()) - half, "high": float(gap.mean()) + half}
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +211,8 @@ def funnel(found: Exploration) -> tuple[list[Step], list[str]]:
     wanted = {i for _, _, lost, _ in steps for i in sorted(lost)[:SHOWN]}
     texts = {}
     if wanted:
-        rows = pq.read_table(
-            found.folder / "documents.parquet", columns=["id", "text"], filters=[("id", "in", sorted(wanted))]
-        )
+        only = [("id", "in", sorted(wanted))]
+        rows = pq.read_table(found.folder / "documents.parquet", columns=["id", "text"], filters=only)
         texts = dict(zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
     def sentence(i: str, why: str) -> str:
@@ -237,9 +220,9 @@ def funnel(found: Exploration) -> tuple[list[Step], list[str]]:
         said = " ".join(texts[i][start:end].split())
         return f"{said} [{reasons.replace(';', ', ')}]" if reasons and "not said" in why else said
 
-    made = [
-        Step(n, len(ids), why, tuple(sentence(i, why) for i in sorted(lost)[:SHOWN])) for n, ids, lost, why in steps
-    ]
+    made = []
+    for name, ids, lost, why in steps:
+        made.append(Step(name, len(ids), why, tuple(sentence(i, why) for i in sorted(lost)[:SHOWN])))
     return made, _to_try(found, len(documents), len(events), len(named), len(both), len(agents))
 
 

@@ -316,7 +316,7 @@ def descriptions(document: Document, lexicon: Lexicon) -> list[Evidence]:
     government where it is itself the word, not a place ("in Baghdad").
     """
     heads, relation, lemma, upos = parse_columns(document)
-    where, seats = lexicon.find(document.words, upos), lexicon.find_seats(document.words, upos)
+    where, seats = lexicon.find(document.words, upos), lexicon.find(document.words, upos, seats=True)
     named = np.flatnonzero((where.actor >= 0) | (seats.actor >= 0)).tolist()
     if not named:
         return []

@@ -89,55 +89,45 @@ def rule_set(name: str) -> tuple[AgentRule, ...]:
 
 def agents(document: Document, verbs: Collection[str], rules: tuple[AgentRule, ...] = RULES["paper"]) -> list[Agent]:
     """The agents of the listed verbs, in order of the text; each token and verb once."""
-    heads, relation, lemma, upos = parse_columns(document)
+    _, relation, lemma, upos = parse_columns(document)
     found: dict[tuple[int, int], Agent] = {}
     if set(verbs).isdisjoint(map(str.lower, set(lemma))):
         return []  # most documents: decided without a search
+    children = document.children()
     for v in (i for i, word in enumerate(lemma) if upos[i] == "VERB" and word.lower() in verbs):
-        children = np.flatnonzero(heads == v).tolist()
-        passive = any(relation[c] in ("nsubj:pass", "aux:pass", "csubj:pass") for c in children)
-        participle = document.columns.get("xpos", ("",) * len(document))[v] == "VBN" and not _finite(children, relation)
+        own = [relation[c] for c in children[v]]
+        passive = not {"nsubj:pass", "aux:pass", "csubj:pass"}.isdisjoint(own)
+        # A form in -ed without auxiliary and subject ("the town attacked by …") is passive.
+        bare = _xpos(document, v) == "VBN" and not any(r.startswith(("aux", "nsubj")) for r in own)
         for rule in rules:
-            if rule.passive is not None and rule.passive != (passive or (participle and rule.passive)):
-                continue
-            for token in _reached(document, v, children, rule, heads, relation):
-                found.setdefault((token, v), Agent(token, v, rule.name))
+            if rule.passive is None or rule.passive == (passive or (bare and rule.passive)):
+                for token in _reached(document, v, children, rule):
+                    found.setdefault((token, v), Agent(token, v, rule.name))
     return [found[key] for key in sorted(found)]
 
 
-def _reached(
-    document: Document, v: int, children: list[int], rule: AgentRule, heads: Ints, relation: tuple[str, ...]
-) -> list[int]:
-    start = v
+def _xpos(document: Document, v: int) -> str:
+    return document.columns["xpos"][v] if "xpos" in document.columns else ""
+
+
+def _reached(document: Document, v: int, children: list[list[int]], rule: AgentRule) -> list[int]:
+    heads, relation, lemma, _ = parse_columns(document)
+    start = int(heads[v]) if rule.up else v
     if rule.up:
-        if relation[v] not in rule.up or heads[v] < 0:
+        subjects = [c for c in children[v] if relation[c].startswith(SUBJECTS)]
+        pronoun = any(relation[c] == "nsubj" and document.words[c].lower() in RELATIVE for c in subjects)
+        spelt_out = bool(subjects) or any(relation[c] == "aux:pass" for c in children[v])
+        climbs = pronoun if rule.relative else not spelt_out
+        if relation[v] not in rule.up or start < 0 or not climbs:
             return []
-        own = [c for c in children if relation[c].startswith(SUBJECTS)]
-        if rule.relative:
-            if not any(relation[c] == "nsubj" and document.words[c].lower() in RELATIVE for c in own):
-                return []
-        elif own or any(relation[c] == "aux:pass" for c in children):
+        if rule.participle and _xpos(document, v) not in ("", "VBG"):
             return []
-        if rule.participle and document.columns.get("xpos", ("VBG",) * len(document))[v] != "VBG":
-            return []
-        start = int(heads[v])
-        children = np.flatnonzero(heads == start).tolist()
     if not rule.down:
         return [start]
-    reached = [c for c in children if relation[c] in rule.down]
-    if rule.marker:
-        lemma = document.columns["lemma"]
-        reached = [
-            c
-            for c in reached
-            if any(relation[k] == "case" and lemma[k].lower() == rule.marker for k in np.flatnonzero(heads == c))
-        ]
-    return reached
-
-
-def _finite(children: list[int], relation: tuple[str, ...]) -> bool:
-    """Whether a form in -ed has an auxiliary or a subject: a bare one ("the town attacked by …") is passive."""
-    return any(relation[c].startswith(("aux", "nsubj")) for c in children)
+    reached = [c for c in children[start] if relation[c] in rule.down]
+    if not rule.marker:
+        return reached
+    return [c for c in reached if any(relation[k] == "case" and lemma[k].lower() == rule.marker for k in children[c])]
 
 
 def evidence(document: Document, lexicon: Lexicon) -> list[Evidence]:

@@ -7,7 +7,7 @@ there they are joined, in order, and removed. Format: docs/guides/explore.md.
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +35,16 @@ def _fields(types: str) -> list[tuple[str, pa.DataType]]:
     return [(name, _TYPES[kind.strip()]) for kind, names in kinds for name in names.split()]
 
 
+DOCUMENTS = """string: id; date: date; string: title undated failure; int: n_tokens n_mentions n_agents n_events event_start
+    event_end; string: text; ints: token_starts token_ends sentence_starts"""
+FRAME = """string: id; date: date; string: actor; floats: features; ints: words document_words; string: reasons done_by;
+    int: start end"""
 _DESCRIBED = pa.struct(_fields("int: start end word; string: why; float: together"))
 _LINK = pa.struct(_fields("int: later_start later_end earlier_start earlier_end; float: probability"))
 SCHEMAS: dict[str, pa.Schema] = {
-    "documents": pa.schema(
-        _fields(
-            "string: id; date: date; string: title undated failure; int: n_tokens n_mentions n_agents n_events event_start event_end; "
-            "string: text; "
-            "ints: token_starts token_ends sentence_starts"
-        )
-    ),
+    "documents": pa.schema(_fields(DOCUMENTS)),
     "events": pa.schema(_fields("string: id; date: date; string: actor; float: probability; floats: law; int: best")),
-    "frame": pa.schema(
-        _fields(
-            "string: id; date: date; string: actor; floats: features; ints: words document_words; string: reasons done_by; int: start end"
-        )
-    ),
+    "frame": pa.schema(_fields(FRAME)),
     "pairs": pa.schema(_fields("string: id a b; float: both")),
     "chains": pa.schema(
         [
@@ -62,6 +56,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     ),
 }
 HOW: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+GROUP = 1_000  # rows
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -72,45 +67,25 @@ def part_name(number: int, digest: str) -> str:
 
 def write_part(folder: Path, name: str, rows: Rows) -> None:
     """The tables of one block, whole or not at all."""
-
-    def fill(beside: Path) -> None:
-        for table in SCHEMAS:
-            _write_table(rows, table, beside / f"{table}.parquet")
-
-    _write_whole(folder, name, fill)
+    write_part_files(folder, name, part_files(rows))
 
 
-def part_files(rows: Rows) -> dict[str, bytes]:
-    """The tables of one block as the bytes of their files, to be written elsewhere."""
-    made = {}
+def part_files(rows: Rows) -> Iterator[tuple[str, bytes]]:
+    """The tables of one block as the bytes of their files, by name."""
     for table in SCHEMAS:
         file = pa.BufferOutputStream()
-        _write_table(rows, table, file)
-        made[table] = file.getvalue().to_pybytes()
-    return made
+        pq.write_table(pa.Table.from_pylist(rows.get(table, []), SCHEMAS[table]), file, **HOW)
+        yield table, file.getvalue().to_pybytes()
 
 
-def write_part_files(folder: Path, name: str, tables: Mapping[str, bytes]) -> None:
-    """A part from the bytes of its files, whole or not at all."""
-
-    def fill(beside: Path) -> None:
-        for table in SCHEMAS:
-            (beside / f"{table}.parquet").write_bytes(tables[table])
-
-    _write_whole(folder, name, fill)
-
-
-def _write_table(rows: Rows, table: str, where: Any) -> None:
-    pq.write_table(pa.Table.from_pylist(rows.get(table, []), SCHEMAS[table]), where, **HOW)
-
-
-def _write_whole(folder: Path, name: str, fill: Callable[[Path], None]) -> None:
-    """A part that appears under its name when it is full."""
+def write_part_files(folder: Path, name: str, tables: Iterable[tuple[str, bytes]]) -> None:
+    """A part from the bytes of its files, whole or not at all: it appears under its name when it is full."""
     parts = folder / "parts"
     try:
         parts.mkdir(parents=True, exist_ok=True)
         with whole_folder(parts / name) as made:
-            fill(made)
+            for table, content in tables:
+                (made / f"{table}.parquet").write_bytes(content)
     except OSError as error:
         if (parts / name).is_dir():  # another process was first: its part is the same
             return
@@ -126,8 +101,7 @@ def read_part(folder: Path, name: str, table: str, columns: Sequence[str] | None
     """A table of a part. A part that is damaged is removed, so that the same command does its block again."""
     part = folder / "parts" / name
     try:
-        file = pq.ParquetFile(part / f"{table}.parquet", page_checksum_verification=True)
-        with file:
+        with pq.ParquetFile(part / f"{table}.parquet", page_checksum_verification=True) as file:
             found = file.read(columns=None if columns is None else list(columns))
         if columns is None and found.schema != SCHEMAS[table]:
             raise OSError("other columns")
@@ -153,19 +127,15 @@ def join_parts(folder: Path, names: Sequence[str], manifest: dict[str, Any]) -> 
     shutil.rmtree(folder / "parts", ignore_errors=True)
 
 
-def _grouped(folder: Path, names: Sequence[str], table: str, rows: int = 1_000) -> Iterator[pa.Table]:
-    """The parts' rows in tables of a fixed number of rows, whatever the parts' sizes."""
-    kept: list[pa.Table] = []
-    size = 0
+def _grouped(folder: Path, names: Sequence[str], table: str) -> Iterator[pa.Table]:
+    """The parts' rows in tables of `GROUP` rows, whatever the parts' sizes."""
+    kept = SCHEMAS[table].empty_table()
     for name in names:
-        part = read_part(folder, name, table)
-        kept.append(part)
-        size += len(part)
-        while size >= rows:
-            whole = pa.concat_tables(kept)
-            yield whole.slice(0, rows).combine_chunks()
-            kept, size = [whole.slice(rows)], size - rows
-    yield pa.concat_tables(kept).combine_chunks() if kept else SCHEMAS[table].empty_table()
+        kept = pa.concat_tables([kept, read_part(folder, name, table)])
+        while len(kept) >= GROUP:
+            yield kept.slice(0, GROUP).combine_chunks()
+            kept = kept.slice(GROUP)
+    yield kept.combine_chunks()
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
@@ -197,9 +167,8 @@ def read_table(folder: str | Path, table: str, columns: Sequence[str] | None = N
     """The rows of one of the tables."""
     path = Path(folder) / f"{table}.parquet"
     try:
-        rows: list[dict[str, Any]] = pq.read_table(
-            path, columns=list(columns) if columns else None, page_checksum_verification=True
-        ).to_pylist()
+        named = list(columns) if columns else None
+        rows: list[dict[str, Any]] = pq.read_table(path, columns=named, page_checksum_verification=True).to_pylist()
     except FileNotFoundError:
         raise InputError(f"the results in {folder} are not complete: there is no {path.name}.") from None
     except (OSError, pa.ArrowException) as error:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from howsure.kernels.poisson_binomial import poisson_binomial
 from howsure.posteriors.answers import CountLaw
 
 PERIODS = ("day", "week", "month", "quarter", "year")
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
 MOST = 20_000
 LEVELS = (0.5, 0.8, 0.95)
 NORMAL = 1.96  # the paper's m ± 1.96 s
@@ -36,23 +36,17 @@ def period_start(day: date, every: str) -> date:
     >>> period_start(date(1999, 5, 17), "quarter")
     datetime.date(1999, 4, 1)
     """
-    if every == "day":
-        return day
-    if every == "week":
-        return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
-    if every == "month":
-        return day.replace(day=1)
-    if every == "quarter":
-        return date(day.year, 3 * ((day.month - 1) // 3) + 1, 1)
-    return date(day.year, 1, 1)
+    if every in ("day", "week"):
+        return day - timedelta(days=min(day.weekday(), day.toordinal() - 1)) if every == "week" else day
+    months = MONTHS[every]
+    return date(day.year, (day.month - 1) // months * months + 1, 1)
 
 
 def next_start(start: date, every: str) -> date:
     """The first day of the period that follows."""
     if every in ("day", "week"):
         return start + timedelta(days=1 if every == "day" else 7)
-    months = {"month": 1, "quarter": 3, "year": 12}[every]
-    year, month = divmod(12 * start.year + start.month - 1 + months, 12)
+    year, month = divmod(12 * start.year + start.month - 1 + MONTHS[every], 12)
     return date(year, month + 1, 1)
 
 
@@ -94,8 +88,11 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(Record):
     """Summary numbers of the distribution of a count in one period; `n_documents` is how many documents the period has."""
+
+    SHOWN = """period start documents=n_documents mean sd *bands best more_than_before entities_mean entities_sd
+        entities_low95 entities_high95 entities_best"""
 
     period: str
     start: date
@@ -108,36 +105,20 @@ class Count:
     more_than_before: float | None
     entities_mean: float
     entities_sd: float
-    entities_interval: tuple[int, int]
+    entities_low95: int
+    entities_high95: int
     entities_best: int
 
     def __repr__(self) -> str:
         low, high = self.intervals[0.95]
         return f"Count({self.period}: {self.mean:.2f} documents, 95% between {low} and {high}, one-best {self.best})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Numbers by name, flat: what the CSV file and the page hold."""
-        made: dict[str, Any] = {
-            "period": self.period,
-            "start": self.start.isoformat(),
-            "documents": self.n_documents,
-            "mean": self.mean,
-            "sd": self.sd,
-        }
-        for level, (low, high) in self.intervals.items():
-            made |= {f"low{100 * level:.0f}": low, f"high{100 * level:.0f}": high}
-        low95, high95 = self.entities_interval
-        return made | {
-            "normal_low": self.normal[0],
-            "normal_high": self.normal[1],
-            "best": self.best,
-            "more_than_before": self.more_than_before,
-            "entities_mean": self.entities_mean,
-            "entities_sd": self.entities_sd,
-            "entities_low95": low95,
-            "entities_high95": high95,
-            "entities_best": self.entities_best,
-        }
+    @property
+    def bands(self) -> dict[str, float]:
+        """The ends of the intervals by name, then those of the paper's m ± 1.96 s."""
+        ends = {f"{100 * level:.0f}": limits for level, limits in self.intervals.items()}
+        made = {f"{side}{level}": v for level, e in ends.items() for side, v in zip(("low", "high"), e, strict=True)}
+        return made | dict(zip(("normal_low", "normal_high"), self.normal, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,22 +132,13 @@ class PeriodComparison(Record):
     more: float
     fewer: float
     difference: float
-    interval: tuple[int, int]
+    low95: int  # of the difference
+    high95: int
 
     @property
     def equal(self) -> float:
         """P(as many)."""
         return max(0.0, 1.0 - self.more - self.fewer)
-
-    @property
-    def low95(self) -> int:
-        """Lower limit of the difference's 95% interval."""
-        return self.interval[0]
-
-    @property
-    def high95(self) -> int:
-        """Upper limit of the difference's 95% interval."""
-        return self.interval[1]
 
 
 def timeline(hits: Sequence[Hit], days: Sequence[date], every: str) -> list[Count]:
@@ -180,23 +152,12 @@ def timeline(hits: Sequence[Hit], days: Sequence[date], every: str) -> list[Coun
         here = of.get(start, [])
         law = document_count(np.array([h.probability for h in here]))
         entities = entity_count([h.law for h in here])
-        made.append(
-            Count(
-                period_name(start, every),
-                start,
-                sizes.get(start, 0),
-                law.mean,
-                law.sd,
-                {level: law.interval(level) for level in LEVELS},
-                (law.mean - NORMAL * law.sd, law.mean + NORMAL * law.sd),
-                sum(h.best > 0 for h in here),
-                None if before is None else more_than(law, before),
-                entities.mean,
-                entities.sd,
-                entities.interval(0.95),
-                sum(h.best for h in here),
-            )
-        )
+        intervals = {level: law.interval(level) for level in LEVELS}
+        normal = law.mean - NORMAL * law.sd, law.mean + NORMAL * law.sd
+        more = None if before is None else more_than(law, before)
+        of_law = law.mean, law.sd, intervals, normal, sum(h.best > 0 for h in here), more
+        of_entities = entities.mean, entities.sd, *entities.interval(0.95), sum(h.best for h in here)
+        made.append(Count(period_name(start, every), start, sizes.get(start, 0), *of_law, *of_entities))
         before = law
     return made
 
@@ -208,25 +169,18 @@ def comparison(
     of_a, of_b = _by_period(a, every), _by_period(b, every)
     made = []
     for start in all_periods(days, every):
-        p = {h.document: h.probability for h in of_a.get(start, [])}
-        q = {h.document: h.probability for h in of_b.get(start, [])}
-        names = sorted(p.keys() | q.keys())
-        joint = np.array([both.get(d, 0.0) for d in names])
-        only_a = np.maximum(np.array([p.get(d, 0.0) for d in names]) - joint, 0.0)
-        only_b = np.maximum(np.array([q.get(d, 0.0) for d in names]) - joint, 0.0)
-        law = difference_count(only_a, only_b)
-        n = len(names)
-        made.append(
-            PeriodComparison(
-                period_name(start, every),
-                start,
-                law.above(0),
-                float(law.probabilities[:n].sum()),
-                law.mean,
-                law.interval(0.95),
-            )
-        )
+        law = hits_difference(of_a.get(start, []), of_b.get(start, []), both)
+        numbers = law.above(0), float(law.probabilities[: -law.least].sum()), law.mean, *law.interval(0.95)
+        made.append(PeriodComparison(period_name(start, every), start, *numbers))
     return made
+
+
+def hits_difference(a: Sequence[Hit], b: Sequence[Hit], both: Mapping[str, float]) -> CountLaw:
+    """The law of n_A - n_B over the documents of two actors."""
+    p, q = ({h.document: h.probability for h in hits} for hits in (a, b))
+    names = sorted(p.keys() | q.keys())
+    only = (np.array([of.get(d, 0.0) - both.get(d, 0.0) for d in names]) for of in (p, q))
+    return difference_count(*(np.maximum(v, 0.0) for v in only))
 
 
 def _by_period(hits: Sequence[Hit], every: str) -> dict[date, list[Hit]]:

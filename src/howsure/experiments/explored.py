@@ -57,9 +57,8 @@ def explored(
     source = _source(settings)
     folder = None
     if work.folder is not None:
-        identity = json.dumps(
-            [__version__, settings["data"], settings["data_fingerprint"], settings["limit"], options], sort_keys=True
-        )
+        of = [settings[k] for k in ("data", "data_fingerprint", "limit")]
+        identity = json.dumps([__version__, *of, options], sort_keys=True)
         folder = work.folder / f"explore-{question}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
     def say(done: float, total: float | None, _: str = "") -> None:
@@ -91,10 +90,8 @@ def gold_pairs(question: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]
     for incident in muc_keys(corpus_path("muc", "keys"))[1]:
         if not {k.strip() for k in incident.type.split("/")} & set(KINDS[question]):
             continue
-        for names in incident.organisations:
-            found = {
-                lexicon.actors[a].code for n in names for a in lexicon.find(re.findall(r"[\w.'-]+", n)).actor if a >= 0
-            }
+        for name in (n for names in incident.organisations for n in names):
+            found = (lexicon.actors[a].code for a in lexicon.find(re.findall(r"[\w.'-]+", name)).actor if a >= 0)
             (optional if incident.optional else required).update((incident.document, code) for code in found)
     return required, optional - required
 

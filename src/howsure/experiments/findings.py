@@ -9,11 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from howsure._result import plain, shown_as
+from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.paper import PaperBins
 from howsure.calibration.result import Calibration
+from howsure.report.text.layout import limits
 
 Verdict = Literal["confirmed", "corrected", "differs", "undecided", "not tested", "extended"]
+Values = dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,7 @@ class _Words(Formatter):
 
 
 def finding_on(
-    claim: str,
-    verdict: Verdict,
-    values: dict[str, Any] | None = None,
-    /,
-    *,
-    numbers: dict[str, float | int] | None = None,
-    **more: Any,
+    claim: str, verdict: Verdict, values: Values = None, /, *, numbers: Values = None, **more: Any
 ) -> Finding:
     """The finding on a claim of data/claims.toml: its words are filled in with the values, and some of these kept as numbers."""
     filled_in = {**(values or {}), **more}
@@ -86,11 +83,11 @@ def untested(claim: str, why: str) -> Finding:
     return Finding(row["claim"], row["source"], "not tested", why, {}, row["paper"], "–")
 
 
-def judged(low: float | None, high: float | None, *, above: bool = True) -> Verdict:
+def judged(e: Estimate | Difference, *, above: bool = True) -> Verdict:
     """Of a claim that a difference is above 0 (or below): what its interval says."""
-    if low is None or high is None or low <= 0 <= high:
+    if e.low is None or e.high is None or e.low <= 0 <= e.high:
         return "undecided"
-    return "confirmed" if (low > 0) == above else "differs"
+    return "confirmed" if (e.low > 0) == above else "differs"
 
 
 def held(holds: bool | np.bool_, otherwise: Verdict = "differs") -> Verdict:
@@ -121,9 +118,7 @@ def height(bins: PaperBins, low: float = 0.0, high: float = 1.0) -> Estimate:
 
 def side(e: Estimate, above: str = "underconfident", below: str = "overconfident") -> str:
     """A curve's height in the words of the paper's §3.3; of confidence less accuracy the words are the other way round."""
-    if e.low is None or e.high is None or e.low <= 0 <= e.high:
-        return "neither over- nor underconfident"
-    return above if e.value > 0 else below
+    return e.side(0.0, below, above) or "neither over- nor underconfident"
 
 
 def shown(e: Estimate | None, digits: int = 4) -> str:
@@ -132,10 +127,7 @@ def shown(e: Estimate | None, digits: int = 4) -> str:
     >>> shown(Estimate(0.12345, 0.1, 0.2), 3)
     '0.123 [0.100, 0.200]'
     """
-    if e is None:
-        return "–"
-    limits = "" if e.low is None or e.high is None else f" [{e.low:.{digits}f}, {e.high:.{digits}f}]"
-    return f"{e.value:.{digits}f}{limits}"
+    return "–" if e is None else f"{e.value:.{digits}f} {limits(e, f'.{digits}f')}".rstrip()
 
 
 def leaning(c: Calibration) -> str:

@@ -8,6 +8,7 @@ do not overlap.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from math import sqrt
 from typing import Any
 
@@ -153,12 +154,8 @@ class Count:
 def counted(answers: tuple[Answered, ...]) -> Count:
     """The answers in numbers."""
     ours, paper = [(a.better, a.significant) for a in answers], [(a.paper_better, a.paper_significant) for a in answers]
-    counts = (
-        sum(model == m and (sure or not only) for m, sure in by)
-        for by in (ours, paper)
-        for only in (False, True)
-        for model in (0, 1)
-    )
+    kinds = product((ours, paper), (False, True), (0, 1))
+    counts = (sum(model == m and (sure or not only) for m, sure in by) for by, only, model in kinds)
     return Count(len(answers), *counts)
 
 
@@ -182,8 +179,6 @@ def error_records(answers: tuple[Answered, ...], means: list[Average], models: t
             limits = {"low": short(e.low or 0.0), "high": short(e.value if e.high is None else e.high)}
             made.append({"question": a.name, "model": m, "error": short(e.value), **limits})
     for v in means:
-        made += [
-            {"question": f"mean of {v.most}", "model": m, "error": short(e)}
-            for m, e in zip(models, v.errors, strict=True)
-        ]
+        shown = zip(models, v.errors, strict=True)
+        made += [{"question": f"mean of {v.most}", "model": m, "error": short(e)} for m, e in shown]
     return made

@@ -57,23 +57,11 @@ def corpus_title(name: str) -> str:
     return " and ".join(CORPORA[c].title for c in name.split("+")) if name else "no corpus"
 
 
-def missing(experiment: str, wanted: Sequence[str]) -> InputError:
-    """One line: what the experiment would need, and where that is to be had."""
-    where = os.environ.get("HOWSURE_DATA")
-    folders = [w for w in wanted if w]
-    named = " or ".join(" and ".join(f"{c}/" for c in w.split("+")) for w in folders)
-    offered = [CORPORA[c] for w in folders for c in w.split("+")]
-    easy = next((c for c in offered if c.public), offered[0])
-    place = f"not below HOWSURE_DATA ({where})" if where else "HOWSURE_DATA names no folder"
-    return InputError(f"{experiment} needs {named}, {place}: {easy.folder}/ is {easy.title} ({easy.source}).")
-
-
 def fingerprint(name: str) -> str:
     """Changes when a file of the corpora comes, goes or has another size: a result of other data is not used again."""
     seen = hashlib.sha256()
     for folder in (c for c in name.split("+") if c):
-        path = CORPORA[folder].path
-        if path is not None:
+        if (path := CORPORA[folder].path) is not None:
             for file in sorted(f for f in path.rglob("*") if f.is_file()):
                 seen.update(f"{folder}/{file.relative_to(path)} {file.stat().st_size}\n".encode())
     return seen.hexdigest()[:16] if name else ""
@@ -144,8 +132,16 @@ class Experiment:
         return chosen(self.corpora) if self.corpora else ""
 
     def missing(self) -> InputError | None:
-        """What keeps it from being done, if anything does."""
-        return missing(self.name, self.corpora) if self.data is None else None
+        """What keeps it from being done, if anything does: what it needs, and where that is to be had, in one line."""
+        if self.data is not None:
+            return None
+        where = os.environ.get("HOWSURE_DATA")
+        folders = [w for w in self.corpora if w]
+        named = " or ".join(" and ".join(f"{c}/" for c in w.split("+")) for w in folders)
+        offered = [CORPORA[c] for w in folders for c in w.split("+")]
+        easy = next((c for c in offered if c.public), offered[0])
+        place = f"not below HOWSURE_DATA ({where})" if where else "HOWSURE_DATA names no folder"
+        return InputError(f"{self.name} needs {named}, {place}: {easy.folder}/ is {easy.title} ({easy.source}).")
 
     @property
     def kept(self) -> bool:
@@ -166,8 +162,8 @@ class Experiment:
     def run(self, settings: dict[str, Any], rng: np.random.Generator, work: Work) -> Reproduction:
         """Do it."""
         parts = import_module(self.module).run(settings, rng, work)
-        on = {"data": corpus_title(settings["data"])} if self.corpora else {"data": "synthetic data"}
-        return Reproduction(self.name, self.title, self.shows, settings, **{**on, **parts})
+        on = corpus_title(settings["data"]) if self.corpora else "synthetic data"
+        return Reproduction(self.name, self.title, self.shows, settings, **{"data": on, **parts})
 
 
 def _experiment(name: str, title: str, shows: str, module: str, corpora: str, figures: str) -> Experiment:

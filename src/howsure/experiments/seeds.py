@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from operator import le
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -98,10 +99,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             outputs[command] = Unavailable("--quick runs few commands") if skipped else output(command, folder, results)
     filled = [fill(i, outputs.get(i.command, "")) for i in ITEMS]
     columns = ("#", "section", "what", "command", "its number", "ours", "")
-    tables = tuple(
-        Table(f"seeds-{key}", title, columns, tuple(f.row for f in filled if f.item.source == key))
-        for key, title in SOURCES.items()
-    )
+    rows = {key: tuple(f.row for f in filled if f.item.source == key) for key in SOURCES}
+    tables = tuple(Table(f"seeds-{key}", title, columns, rows[key]) for key, title in SOURCES.items())
     found = {"findings": (_finding(filled),), "tables": tables, "notes": notes_on("seeds")}
     return {**found, "data": "the data that each command names"}
 
@@ -111,16 +110,10 @@ def _finding(filled: Sequence[Filled]) -> Finding:
     counts = {s: said.count(s) for s in (*STATES, *LACKING) if s in said}
     produced = sum(n for s, n in counts.items() if s not in LACKING)
     gaps = [str(f.item.number) for f in filled if f.state in LACKING]
-    return Finding(
-        "Which items of the sources does a command produce?",
-        "all sources",
-        "extended",
-        f"{produced} of {len(filled)} rows: " + ", ".join(f"{n} {s}" for s, n in counts.items()) + "."
-        + (f" Without a number: {', '.join(gaps)}." if gaps else ""),
-        dict(counts),
-        f"{len(filled)} items",
-        f"{produced} produced",
-    )  # fmt: skip
+    listed = ", ".join(f"{n} {s}" for s, n in counts.items())
+    told = f"{produced} of {len(filled)} rows: {listed}." + (f" Without a number: {', '.join(gaps)}." if gaps else "")
+    claim, ours = "Which items of the sources does a command produce?", f"{produced} produced"
+    return Finding(claim, "all sources", "extended", told, dict(counts), f"{len(filled)} items", ours)
 
 
 class Unavailable(Exception):
@@ -159,10 +152,8 @@ def fill(item: Item, said: str | Unavailable | InputError) -> Filled:
     """The row with our number, and how that stands to the source's."""
     if not item.command:
         return Filled(item, item.expected, "–", "not done")
-    if isinstance(said, Unavailable):
-        return Filled(item, item.expected, str(said), "not run")
-    if isinstance(said, InputError):
-        return Filled(item, item.expected, str(said), "failed")
+    if isinstance(said, Exception):
+        return Filled(item, item.expected, str(said), "not run" if isinstance(said, Unavailable) else "failed")
     try:
         if WITHIN.fullmatch(item.take):
             found = at(json.loads(said), item.take)
@@ -213,12 +204,7 @@ def state(expected: str, ours: str) -> str:
     """
     if not ONLY_NUMBERS.fullmatch(expected):
         return "beside"
-    wanted, found = NUMBER.findall(expected), NUMBER.findall(ours)
-    alike = len(found) >= len(wanted) and all(_same(w, f) for w, f in zip(wanted, found, strict=False))
-    return "same" if alike else "not the same"
-
-
-def _same(wanted: str, found: str) -> bool:
-    digits = len(wanted.strip("%").partition(".")[2])
-    values = [float(x.strip("%").replace(",", "")) for x in (wanted, found)]
-    return abs(values[0] - values[1]) <= 0.5000001 * 10.0**-digits
+    wanted, found = ([x.strip("%").replace(",", "") for x in NUMBER.findall(said)] for said in (expected, ours))
+    near = [0.5000001 * 10.0 ** -len(w.partition(".")[2]) for w in wanted]
+    off = [abs(float(w) - float(f)) for w, f in zip(wanted, found, strict=False)]
+    return "same" if len(off) == len(wanted) and all(map(le, off, near)) else "not the same"

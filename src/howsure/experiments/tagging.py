@@ -6,6 +6,7 @@ the HMM sees, trained on as many sentences as give the HMM's accuracy, its regul
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -56,7 +57,7 @@ class Text:
 
     def take(self, chosen: Ints) -> Text:
         """The sentences of these numbers."""
-        token = np.concatenate([np.arange(self.starts[s], self.starts[s + 1]) for s in chosen.tolist()]).tolist()
+        token = np.concatenate([np.arange(*self.starts[s : s + 2]) for s in chosen.tolist()]).tolist()
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[chosen])])
         return Text([self.words[t] for t in token], starts, [self.tags[t] for t in token])
 
@@ -73,12 +74,8 @@ def splits(data: str, sentences: Sequence[int] | None) -> tuple[Text, Text, Text
 @lru_cache(maxsize=2)
 def _whole(data: str, folder: str, seen: str) -> tuple[Text, ...]:
     """Read once for the experiments of a run; folder and fingerprint are there to know other files by."""
-    return tuple(_text(documents) for documents in _documents(data))
-
-
-def _text(documents: list[Document]) -> Text:
-    words, starts, _ = sentences_of(documents)
-    return Text(words, starts, [t for d in documents for t in d.column("tag")])
+    read = _documents(data)
+    return tuple(Text(*sentences_of(d)[:2], [t for each in d for t in each.column("tag")]) for d in read)
 
 
 def _documents(data: str) -> list[list[Document]]:
@@ -124,7 +121,6 @@ class Contest:
     gold: Ints = field(repr=False)
     sentence: Ints = field(repr=False)
     sides: tuple[Side, ...]
-    n_train: int
 
     @property
     def n_sentences(self) -> int:
@@ -144,10 +140,8 @@ class Contest:
 
 def contest(train: Text, test: Text, taggers: dict[str, tuple[Hmm | Crf, str]]) -> Contest:
     """Taggers, each with a word on how it was trained, side by side."""
-    names, counts = np.unique([*test.tags, *train.tags], return_counts=True)
-    in_test = dict(zip(*np.unique(test.tags, return_counts=True), strict=True))
-    order = sorted(range(len(names)), key=lambda i: (-in_test.get(names[i], 0), -counts[i], names[i]))
-    tags = tuple(str(names[i]) for i in order)
+    in_test, everywhere = Counter(test.tags), Counter([*test.tags, *train.tags])
+    tags = tuple(sorted(everywhere, key=lambda t: (-in_test[t], -everywhere[t], t)))
     place = {t: i for i, t in enumerate(tags)}
     gold = np.array([place[t] for t in test.tags], np.int64)
     sides = []
@@ -158,7 +152,7 @@ def contest(train: Text, test: Text, taggers: dict[str, tuple[Hmm | Crf, str]]) 
         right = (posterior.mbr_tags() == posterior.codes(test.tags)).astype(np.float64)
         means = [mean_difference(v, posterior.sentence, CONFIDENCE_LEVEL) for v in (right, q.max(axis=1) - right)]
         sides.append(Side(name, said, posterior, q, means[0].estimate, means[1].estimate))
-    return Contest(tags, gold, sides[0].posterior.sentence, tuple(sides), train.n_sentences)
+    return Contest(tags, gold, sides[0].posterior.sentence, tuple(sides))
 
 
 class Workshop:
@@ -188,10 +182,9 @@ class Workshop:
         key |= {"features": features, "n": n, "l2": l2}
 
         def make() -> Crf:
-            text = self.train.spread(n)
-            return CrfTrainer(text.words, text.starts, text.tags, features).fit(
-                l2=l2, max_iterations=s["iterations"], progress=lambda i, *_: self.work(f"{said}, iteration {i}")
-            )
+            text, tell = self.train.spread(n), lambda i, *_: self.work(f"{said}, iteration {i}")
+            trainer = CrfTrainer(text.words, text.starts, text.tags, features)
+            return trainer.fit(l2=l2, max_iterations=s["iterations"], progress=tell)
 
         return self.work.kept(f"crf-{s['data']}-{features.replace(',', '-')}-{n}", key, make, Crf.save, Crf.load)
 
@@ -263,12 +256,11 @@ def shop_and_contest(
     hmm = shop.hmm(rare=int(classes), pseudocounts=pseudocounts)
     features = "word,class" if classes else "basic"
     crf, n = shop.matched_crf(features, hmm, settings["l2"][:3] if classes else settings["l2"])
-    said = {
-        "HMM": (hmm, f"pseudocount {hmm.settings['pseudocount']:g}, {shop.train.n_sentences:,} sentences"),
-        "CRF": (crf, f"l2 = {crf.settings['l2']:g}, {n:,} sentences"),
-    }
+    by_gradient = f"l2 = {crf.settings['l2']:g}, {n:,} sentences"
+    by_counts = f"pseudocount {hmm.settings['pseudocount']:g}, {shop.train.n_sentences:,} sentences"
+    said: dict[str, tuple[Hmm | Crf, str]] = {"HMM": (hmm, by_counts), "CRF": (crf, by_gradient)}
     work("posteriors on the test text")
-    return contest(shop.train, shop.test, said), shop, features, n  # type: ignore[arg-type]
+    return contest(shop.train, shop.test, said), shop, features, n
 
 
 def taggers_table(made: Contest) -> Table:
@@ -312,20 +304,20 @@ def near_best(tried: Sequence[Tried]) -> list[Tried]:
     return [t for t in tried if t.on_dev >= best - NEAR]
 
 
-TRIED = ("accuracy on dev", "on test [95%]", "confidence less accuracy [95%]", "RMS error [95%]", "Alg. 1")
+FIRST = ("accuracy on dev", "on test [95%]", "confidence less accuracy [95%]", "RMS error [95%]", "Alg. 1")
+TRIED = (*FIRST, "curve's mean height", "by §3.3")
 
 
 def tried_table(tried: tuple[Tried, ...], features: str, n: int, asked: str) -> Table:
     """A row for each regulariser."""
     caption = f"The CRF ({features}, {n:,} sentences) by regulariser: {asked}"
-    columns = ("l2", *TRIED, "curve's mean height", "by §3.3")
-    return Table(f"l2-{features.replace(',', '-')}", caption, columns, tuple(t.row for t in tried))
+    return Table(f"l2-{features.replace(',', '-')}", caption, ("l2", *TRIED), tuple(t.row for t in tried))
 
 
 def pseudocount_table(tried: Sequence[Tried], asked: str) -> Table:
     """A row for each pseudocount of the HMM."""
-    columns = ("pseudocount", *TRIED, "curve's mean height", "by §3.3")
-    return Table("pseudocounts", f"The HMM (words) by pseudocount: {asked}", columns, tuple(t.row for t in tried))
+    caption = f"The HMM (words) by pseudocount: {asked}"
+    return Table("pseudocounts", caption, ("pseudocount", *TRIED), tuple(t.row for t in tried))
 
 
 def said_of(tried: tuple[Tried, ...]) -> tuple[str, list[float]]:
@@ -344,9 +336,7 @@ def regulariser(tried: tuple[Tried, ...]) -> Finding:
     said, errors = said_of(tried)
     more = "The choice changes calibration little."
     if max(errors) > 2 * min(errors):
-        more = (
-            "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a matter of how it was "
-            "tuned as much as of its kind."
-        )
+        more = "Accuracy hardly sees the regulariser and calibration does: how over- or underconfident a CRF is, is a matter "
+        more += "of how it was tuned as much as of its kind."
     numbers = {"least": min(errors), "largest": max(errors), "n": len(errors), "within": 100 * NEAR}
     return finding_on("tagging/regulariser", "extended", numbers, said=said, more=more)

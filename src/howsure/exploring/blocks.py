@@ -4,7 +4,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from functools import cache
 from importlib.resources import files
@@ -30,6 +30,8 @@ from howsure.posteriors.antecedents import AntecedentPosterior
 # Of a document, its mentions and a number: the posterior over that many first mentions.
 Linker = Callable[[Document, Sequence[Mention], int], AntecedentPosterior]
 Seconds = dict[str, float]  # CPU time by stage
+Answer = tuple[DocumentEvents, Asked, list[Pair]]
+DESCRIBED = ("start", "end", "word", "why", "together")
 LINK = ("later_start", "later_end", "earlier_start", "earlier_end", "probability")
 LOADING = 1.0  # seconds of resolving one block that make compiled kernels worth loading
 BASELINES: dict[str, Linker] = {
@@ -118,7 +120,7 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
     link, lexicon, rules = linker(work.coref), _lexicon(work), rule_set(work.rules)
     for given, document in zip(texts, parsed, strict=True):
         failure = document if isinstance(document, str) else given.failure
-        answer: tuple[DocumentEvents, Asked, list[Pair]] | None = None
+        answer: Answer | None = None
         if isinstance(document, Document) and not failure:
             try:
                 known = asked(document, lexicon, work.verbs, rules, work.patients)
@@ -137,7 +139,7 @@ def block_rows(texts: Sequence[DatedText], work: Question) -> Block:
         if isinstance(document, Document):
             row["n_tokens"] = len(document)
             if answer is not None:
-                row |= add_answer(rows, given, document, *answer, [a.code for a in lexicon.actors])
+                row |= add_answer(rows, given, document, answer, [a.code for a in lexicon.actors])
         rows["documents"].append(row)
     asking = time.process_time() - began - parsing - resolving
     if resolving > LOADING and "numba" not in sys.modules:
@@ -204,24 +206,14 @@ def _reason(error: Exception) -> str:
 
 def packed(text: DatedText) -> dict[str, Any]:
     """A text as plain data, for JSON."""
-    document = text.document
-    return {
-        "id": text.id,
-        "text": text.text,
-        "date": None if text.date is None else text.date.isoformat(),
-        "title": text.title,
-        "undated": text.undated,
-        "failure": text.failure,
-        "document": None
-        if document is None
-        else {
-            "words": document.words,
-            "starts": document.starts.tolist(),
-            "columns": document.columns,
-            "heads": None if document.heads is None else document.heads.tolist(),
-            "mentions": None if document.mentions is None else [[m.start, m.end, m.entity] for m in document.mentions],
-        },
-    }
+    d, made = text.document, {f.name: getattr(text, f.name) for f in fields(text)}
+    made |= {"date": None if text.date is None else text.date.isoformat(), "document": None}
+    if d is not None:
+        heads = None if d.heads is None else d.heads.tolist()
+        mentions = None if d.mentions is None else [[m.start, m.end, m.entity] for m in d.mentions]
+        made["document"] = {"words": d.words, "starts": d.starts.tolist(), "columns": d.columns}
+        made["document"] |= {"heads": heads, "mentions": mentions}
+    return made
 
 
 def unpacked(given: dict[str, Any]) -> DatedText:
@@ -236,28 +228,20 @@ def unpacked(given: dict[str, Any]) -> DatedText:
         mentions=None if d["mentions"] is None else tuple(Mention(*m) for m in d["mentions"]),
     )
     day = None if given["date"] is None else date.fromisoformat(given["date"])
-    return DatedText(
-        given["id"], given["text"], day, given["title"], given["undated"], given["failure"], document=document
-    )
+    return DatedText(**{**given, "date": day, "document": document})
 
 
 def add_answer(
-    rows: Rows,
-    given: DatedText,
-    document: Document,
-    found: DocumentEvents,
-    known: Asked,
-    pairs: Sequence[Pair],
-    codes: Sequence[str],
+    rows: Rows, given: DatedText, document: Document, answer: Answer, codes: Sequence[str]
 ) -> dict[str, Any]:
     """Adds a document's events, pairs of actors, chains and frame to the tables; returns what its own row says of them."""
+    found, known, pairs = answer
     made: dict[str, Any] = {"n_agents": found.n_agents, "n_events": len(known.mentions)}
     made["n_mentions"] = None if found.n_mentions < 0 else found.n_mentions
     own = {"id": given.id, "date": given.date}
-    rows["events"] += [
-        own | {"actor": codes[e.actor], "probability": e.probability, "law": list(e.law), "best": e.best}
-        for e in found.actors
-    ]
+    for e in found.actors:
+        row = {"actor": codes[e.actor], "probability": e.probability, "law": list(e.law), "best": e.best}
+        rows["events"].append(own | row)
     rows["pairs"] += [{"id": given.id, "a": codes[a], "b": codes[b], "both": p} for a, b, p in found.pairs]
     rows["chains"] += [{"id": given.id, "actor": codes[c.actor], **_chain_row(document, c)} for c in found.chains]
     if not (found.actors or pairs or known.mentions):
@@ -282,23 +266,14 @@ def add_answer(
 def _chain_row(document: Document, c: Chain) -> dict[str, Any]:
     agent = " ".join(document.words[c.agent[0] : c.agent[1]])
     says = SAYS | {r.name: r.says for name in ("paper", "wide") for r in rule_set(name)}
-    return {
-        "probability": c.probability,
+    kept = ("probability", "verb", "rule", "uncertain", "with_link", "without_link", "best")
+    return {name: getattr(c, name) for name in kept} | {
         "agent_start": c.agent[0],
         "agent_end": c.agent[1],
-        "verb": c.verb,
         "lemma": document.columns["lemma"][c.verb].lower(),
-        "rule": c.rule,
         "why": f'"{agent}" {says[c.rule]} "{document.words[c.verb]}"',
-        "described": [
-            {"start": d.mention[0], "end": d.mention[1], "word": d.word, "why": d.why, "together": d.together}
-            for d in c.described
-        ],
+        "described": [dict(zip(DESCRIBED, (*d.mention, d.word, d.why, d.together), strict=True)) for d in c.described],
         "links": [dict(zip(LINK, (*later, *earlier, p), strict=True)) for later, earlier, p in c.links],
-        "uncertain": c.uncertain,
-        "with_link": c.with_link,
-        "without_link": c.without_link,
-        "best": c.best,
     }
 
 
@@ -307,11 +282,7 @@ def _offsets(document: Document, text: str) -> tuple[list[int], list[int]]:
     starts, ends, at = [], [], 0
     for word in document.words:
         found = text.find(word, at, at + 200 + len(word))
-        if found < 0:
-            starts.append(at)
-            ends.append(at)
-            continue
-        at = found + len(word)
-        starts.append(found)
+        starts.append(at if found < 0 else found)
+        at = at if found < 0 else found + len(word)
         ends.append(at)
     return starts, ends

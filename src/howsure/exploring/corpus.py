@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,10 +70,8 @@ class DocumentColumns:
         """Which column holds the text, the date and, where there are such columns, the id and the title."""
         from howsure.engines.columns import guessed_column, text_column
 
-        names = {"text": text_column(table, self.text)}
-        names["date"] = (
-            table.column(self.date).name if self.date else guessed_column(table, DATE_NAMES, "date", "`date=`", ()).name
-        )
+        date = table.column(self.date) if self.date else guessed_column(table, DATE_NAMES, "date", "`date=`", ())
+        names = {"text": text_column(table, self.text), "date": date.name}
         for role, wanted, guesses in (("id", self.id, ID_NAMES), ("title", self.title, TITLE_NAMES)):
             found = wanted and table.column(wanted).name
             found = found or next((c.name for c in table.columns if c.name.lower().replace("_", "") in guesses), None)
@@ -82,8 +82,7 @@ class DocumentColumns:
 
 def stories() -> Corpus:
     """The stories that ship with the package, with their parses: events and countries are made up."""
-    path = Path(str(files("howsure.data") / "stories.conllu"))
-    return Corpus("stories", lambda: _conllu([path]))
+    return Corpus("stories", lambda: _conllu(Path(str(files("howsure.data") / "stories.conllu"))))
 
 
 def open_corpus(
@@ -110,17 +109,15 @@ def open_corpus(
         raise InputError("`metadata=` goes with a folder of text files.")
     if kind != "table" and columns != DocumentColumns():
         raise InputError("`text=`, `date=`, `id=`, `title=` and `where=` name columns of a table; this is no table.")
-    if kind == "reuters":
-        return Corpus("reuters", lambda: reuters_texts(path))
-    if kind == "muc":
-        return Corpus("muc", lambda: muc_texts(path))
-    if kind == "nitf":
-        return Corpus(path.name, lambda: nitf_texts(path))
-    if kind == "conllu":
-        paths = [path] if path.is_file() else sorted(path.rglob("*.conllu"))
-        return Corpus(path.stem, lambda: _conllu(paths))
-    if kind == "table":
-        return Corpus(path.stem, lambda: _table(str(source), columns))
+    readers: dict[str, tuple[str, Callable[[], Iterator[DatedText]]]] = {
+        "reuters": (kind, lambda: reuters_texts(path)),
+        "muc": (kind, lambda: muc_texts(path)),
+        "nitf": (path.name, lambda: nitf_texts(path)),
+        "conllu": (path.stem, lambda: _conllu(path)),
+        "table": (path.stem, lambda: _table(str(source), columns)),
+    }
+    if kind in readers:
+        return Corpus(*readers[kind])
     try:
         "".encode(encoding)
     except LookupError:
@@ -141,15 +138,9 @@ def _kind(path: Path) -> str:
         endings = {p.suffix.lower() for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")}
         if not endings:
             raise InputError(f"the folder {str(path)!r} holds no files.")
-        for ending, kind in (
-            (".sgm", "reuters"),
-            (".xhtml", "muc"),
-            (".conllu", "conllu"),
-            (".xml", "nitf"),
-            (".tgz", "nitf"),
-        ):
-            if ending in endings:
-                return kind
+        kinds = {".sgm": "reuters", ".xhtml": "muc", ".conllu": "conllu", ".xml": "nitf", ".tgz": "nitf"}
+        for ending in (e for e in kinds if e in endings):
+            return kinds[ending]
         tables = {".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather"}
         return "table" if endings <= tables else "text"
     if path.suffix.lower() in (".sgm", ".conllu"):
@@ -161,8 +152,8 @@ def _kind(path: Path) -> str:
     return "table"
 
 
-def _conllu(paths: list[Path]) -> Iterator[DatedText]:
-    for path in paths:
+def _conllu(source: Path) -> Iterator[DatedText]:
+    for path in [source] if source.is_file() else sorted(source.rglob("*.conllu")):
         for document in conllu_documents(numbered_lines(path), str(path), path.stem):
             given = next((document.metadata[k] for k in PARSED_DATES if document.metadata.get(k)), None)
             day, undated = date_or_reason(given)
@@ -174,16 +165,13 @@ def _conllu(paths: list[Path]) -> Iterator[DatedText]:
                     document = universal(document)
                 except InputError as error:
                     failure = str(error).removeprefix(f'document "{document.name}": ')
-            text = _spaced(document)
-            yield DatedText(
-                document.name, text, day, document.metadata.get("title", ""), undated, failure, document=document
-            )
+            about = day, document.metadata.get("title", ""), undated, failure
+            yield DatedText(document.name, _spaced(document), *about, document=document)
 
 
 def with_parses(corpus: Corpus, path: Path) -> Corpus:
     """The corpus with the parses of a CoNLL-U file or folder, found by id; a document without one has failed."""
-    paths = [path] if path.is_file() else sorted(path.rglob("*.conllu"))
-    parsed = {t.id: t for t in _conllu(paths)}
+    parsed = {t.id: t for t in _conllu(path)}
     if not parsed:
         raise InputError(f"`parses=`: there are no parses in {path}.")
 
@@ -217,16 +205,14 @@ def _spaced(document: Document) -> str:
 
 def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:
     """File → (date, title) from a CSV file with the columns file and date, and perhaps title."""
-    path = Path(metadata)
-    if not path.is_file():
+    if not Path(metadata).is_file():
         raise InputError(f"`metadata=`: there is no file {metadata}.")
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(metadata, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or [])
-            for needed in ("file", "date"):
-                if needed not in header:
-                    raise InputError(f"{metadata} has no column `{needed}`.{_validate.nearest(needed, header)}")
+            for needed in (n for n in ("file", "date") if n not in header):
+                raise InputError(f"{metadata} has no column `{needed}`.{_validate.nearest(needed, header)}")
             return {row["file"]: (row["date"], row.get("title") or "") for row in reader}
     except UnicodeDecodeError:
         raise InputError(f"{metadata} is not UTF-8 text; save it as UTF-8.") from None
@@ -238,11 +224,10 @@ def _table(source: Any, columns: DocumentColumns) -> Iterator[DatedText]:
     with Table(source) as table:
         names = columns.found(table)
         expressions = [f"CAST({quoted(n)} AS VARCHAR)" for n in names.values()]
-        number = 0
-        for batch in table.batches(expressions, where=columns.where):
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number += 1
-                yield document_of_row(dict(zip(names, row, strict=True)), f"row-{number}")
+        batches = table.batches(expressions, where=columns.where)
+        rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
+        for number, row in enumerate(rows, 1):
+            yield document_of_row(dict(zip(names, row, strict=True)), f"row-{number}")
 
 
 def document_of_row(values: Mapping[str, str | None], otherwise: str) -> DatedText:
@@ -261,7 +246,7 @@ class Census:
     parts: list[str] = field(default_factory=list)
     days: list[date] = field(default_factory=list)
     n: int = 0
-    undated: dict[str, int] = field(default_factory=dict)
+    undated: Counter[str] = field(default_factory=Counter)
     future: int = 0
     html: int = 0
     parsed: int = 0
@@ -276,16 +261,15 @@ def census(corpus: Corpus) -> Census:
             if t.id in seen:
                 raise InputError(f"two documents have the id {t.id!r}; ids are unique. Name another column with `id=`.")
             seen.add(t.id)
-            digest.update(
-                f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0".encode("utf-8", "replace")
-            )
+            said = f"{t.id}\0{t.date}\0{t.title}\0{t.undated}\0{t.failure}\0{t.text}\0"
+            digest.update(said.encode("utf-8", "replace"))
             if t.document is not None and t.document.heads is not None:
                 digest.update(t.document.heads.tobytes())
             made.n += 1
             made.html += t.was_html
             made.parsed += t.document is not None
             if t.date is None:
-                made.undated[_undated_kind(t.undated)] = made.undated.get(_undated_kind(t.undated), 0) + 1
+                made.undated[_undated_kind(t.undated)] += 1
             else:
                 made.days.append(t.date)
                 made.future += t.date > today
@@ -304,11 +288,6 @@ def _undated_kind(reason: str) -> str:
 
 def blocks(corpus: Corpus) -> Iterator[list[DatedText]]:
     """The documents in order, 32 at a time."""
-    block: list[DatedText] = []
-    for t in corpus:
-        block.append(t)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    if block:
+    documents = iter(corpus)
+    while block := list(islice(documents, BLOCK)):
         yield block

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from threading import Lock
 from typing import Any
 
-from howsure.counting.answers import Answers, Item
+from howsure.counting.answers import Answers
 from howsure.exploring.loopback import LoopbackHandler, LoopbackServer, Refused, as_json
 from howsure.report.page import render
 
@@ -23,32 +23,19 @@ class LabelServer(LoopbackServer):
     def __init__(self, answers: Answers, question: str, port: int) -> None:
         self.answers, self.token, self.lock = answers, secrets.token_urlsafe(24), Lock()
         self.skipped: list[str] = []
-        self.page = render(
-            "label.html",
-            {},
-            scripts=["label.js"],
-            styles=["label.css"],
-            connect="'self'",
-            question=question,
-            annotator=answers.annotator,
-            file=answers.path.name,
-            token=self.token,
-        )
+        shown = {"question": question, "annotator": answers.annotator, "file": answers.path.name, "token": self.token}
+        self.page = render("label.html", {}, scripts=["label.js"], styles=["label.css"], connect="'self'", **shown)
         super().__init__(_Handler, port)
 
     def state(self) -> dict[str, Any]:
         """What is to be shown now."""
         left = self.answers.left()
         open_ = [item for item in left if item.key not in self.skipped]
-        done, total = len(self.answers), len(self.answers.items)
-        yes = sum(y for k, y in self.answers.given.items())
-        return {
-            "done": done,
-            "total": total,
-            "yes": yes,
-            "skipped": len(left) - len(open_),
-            "item": None if not open_ else _shown(open_[0]),
-        }
+        made: dict[str, Any] = {"done": len(self.answers), "total": len(self.answers.items)}
+        made |= {"yes": sum(self.answers.given.values()), "skipped": len(left) - len(open_), "item": None}
+        for item in open_[:1]:
+            made["item"] = {"key": item.key, "text": item.text, "fields": [list(pair) for pair in item.fields]}
+        return made
 
     def act(self, what: str, key: str) -> dict[str, Any]:
         """Answer, skip or undo; gives what is to be shown then."""
@@ -70,10 +57,6 @@ class LabelServer(LoopbackServer):
             return self.state()
 
 
-def _shown(item: Item) -> dict[str, Any]:
-    return {"key": item.key, "text": item.text, "fields": [list(pair) for pair in item.fields]}
-
-
 class _Handler(LoopbackHandler):
     server: LabelServer
 
@@ -88,9 +71,8 @@ class _Handler(LoopbackHandler):
         size = self.headers.get("Content-Length", "")
         if not size.isascii() or not size.isdigit() or int(size) > MOST_BYTES:
             self.close_connection = True
-            raise Refused(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request is too long, or does not say how long it is."
-            )
+            too_long = "The request is too long, or does not say how long it is."
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_long)
         body = self.rfile.read(int(size))
         if not secrets.compare_digest(self.headers.get("X-Token", "").encode(), self.server.token.encode()):
             raise Refused(HTTPStatus.FORBIDDEN, "Open the page again: it does not belong to this server.")

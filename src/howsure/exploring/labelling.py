@@ -66,14 +66,8 @@ class Documents:
         y = np.array([labels.get(i, False) for i in self.ids], np.uint8)
         pi = np.array([inclusion.get(i, np.nan) for i in self.ids])
         tally = tally_of(self.q, y, labelled, np.zeros(len(self.q), np.int64), ((),), pi)
-        return counts_of(
-            tally,
-            Layout(),
-            design="known inclusion probabilities",
-            level=0.95,
-            rng=np.random.default_rng(0),
-            source=f"documents, {self.found.name(self.actor)}",
-        )
+        design, source = "known inclusion probabilities", f"documents, {self.found.name(self.actor)}"
+        return counts_of(tally, Layout(), design=design, level=0.95, rng=np.random.default_rng(0), source=source)
 
 
 def answers_file(found: Exploration, actor: str, seed: int) -> Path:
@@ -87,30 +81,15 @@ def labelled_actors(found: Exploration) -> list[dict[str, Any]]:
     for code in found.reported().totals:
         for path in label_files(Path(found.folder), code):
             documents = Documents(found, code)
-            every = [Item(i, "") for i in documents.ids]
-            answers = Answers(path, KEY, every)
+            answers = Answers(path, KEY, [Item(i, "") for i in documents.ids])
             labels = answers.settled()
             if not labels:
                 continue
             counts = documents.counts(labels, answers.inclusions())
-            strata = [
-                {
-                    "from": s.from_prob,
-                    "to": s.to_prob,
-                    "documents": s.n_items,
-                    "labelled": s.n_labels,
-                    "mean_q": s.mean_prob,
-                    "share_yes": s.share.value,
-                }
-                for s in counts.strata
-            ]
-            made.append(
-                {
-                    "name": found.name(code),
-                    "n_labelled": counts.n_labels,
-                    "n_documents": counts.n_items,
-                    "verdict": counts.verdict,
-                    "strata": strata,
-                }
-            )
+            strata = []
+            for s in counts.strata:
+                span = {"from": s.from_prob, "to": s.to_prob, "documents": s.n_items, "labelled": s.n_labels}
+                strata.append(span | {"mean_q": s.mean_prob, "share_yes": s.share.value})
+            about = {"name": found.name(code), "verdict": counts.verdict, "strata": strata}
+            made.append(about | {"n_labelled": counts.n_labels, "n_documents": counts.n_items})
     return made

@@ -44,9 +44,8 @@ class LoopbackServer(HTTPServer):
         try:
             super().__init__((ADDRESS, port), handler)
         except OSError as error:
-            raise InputError(
-                f"cannot listen on {ADDRESS}:{port}: {error.strerror or error}. Try another `port=`."
-            ) from None
+            why = error.strerror or error
+            raise InputError(f"cannot listen on {ADDRESS}:{port}: {why}. Try another `port=`.") from None
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._open.add(request)

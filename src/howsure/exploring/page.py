@@ -1,6 +1,7 @@
 """The explorer page, as one file with all its documents or from a small server on this machine."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def whole_page(found: Exploration, actors: Sequence[str] = ()) -> bytes:
         mine = [c for c in chains if c["actor"] in wanted]
         documents.append((row, document_view(document, mine)))
         snippets[row] = snippets_of(document, mine)
-    return explorer_page(**heading(found), overview=seen, documents=documents, snippets=snippets)
+    return explorer_page(heading(found), seen, documents=documents, snippets=snippets)
 
 
 def heading(found: Exploration) -> dict[str, Any]:
@@ -64,14 +65,11 @@ def snippets_of(document: dict[str, Any], chains: Sequence[dict[str, Any]]) -> d
 
 
 def _documents(found: Exploration, rows: Sequence[int]) -> Iterator[tuple[int, dict[str, Any], list[dict[str, Any]]]]:
-    documents = ResultDocuments(found.folder)
-    try:
+    with closing(ResultDocuments(found.folder)) as documents:
         for first in range(0, len(rows), TOGETHER):
             some = rows[first : first + TOGETHER]
             read = documents.page(some)
             yield from ((row, *read[row]) for row in some)
-    finally:
-        documents.close()
 
 
 MOST_ROWS = 500  # documents in one answer
@@ -83,7 +81,7 @@ class ExplorerServer(LoopbackServer):
     def __init__(self, found: Exploration, port: int) -> None:
         overviewed = overview(found)
         self.rows = frozenset(overviewed["documents"]["row"])
-        self.page = explorer_page(**heading(found), overview=overviewed, served=True)
+        self.page = explorer_page(heading(found), overviewed, served=True)
         self.documents = ResultDocuments(found.folder)
         super().__init__(_Handler, port)
 
@@ -101,9 +99,8 @@ class _Handler(LoopbackHandler):
         if asked.path == "/":
             return "text/html; charset=utf-8", self.server.page
         if asked.path == "/documents":
-            return as_json(
-                {row: {"snippets": snippets_of(*d)} for row, d in self._read(values.get("rows", "")).items()}
-            )
+            read = self._read(values.get("rows", ""))
+            return as_json({row: {"snippets": snippets_of(*d)} for row, d in read.items()})
         if asked.path == "/document":
             for document, chains in self._read(values.get("row", "")).values():
                 return as_json(document_view(document, chains))

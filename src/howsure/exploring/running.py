@@ -54,9 +54,7 @@ def new_manifest(corpus: Corpus, found: Census, work: Question, every: str, lexi
             "verbs": list(work.verbs),
             "rules": work.rules,
             **({"patients": True} if work.patients else {}),
-            "samples": work.samples,
-            "seed": work.seed,
-            "temperature": work.temperature,
+            **{k: getattr(work, k) for k in ("samples", "seed", "temperature")},
             "model": model,
             "coref": coref_version(work.coref),
             "every": every,
@@ -79,26 +77,21 @@ def finished_results(folder: Path, manifest: dict[str, Any], again: bool) -> Exp
     """The results that are there already, if they are these; an error if they are others; None if there is work."""
     kept = read_manifest(folder)
     if kept is None:
-        others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-        if others:
-            raise InputError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the results.")
+        for other in (p.name for p in folder.iterdir() if not p.name.startswith(".")):
+            raise InputError(f"{folder} is not empty (it holds {other}); choose a new folder for the results.")
     elif again:
         shutil.rmtree(folder / "parts", ignore_errors=True)
     else:
+        instead = "choose another `out=`, or run it again from the start with `again=True`."
         if kept.get("version") != manifest["version"]:
-            raise InputError(
-                f"{folder} holds results of howsure {kept.get('version')}, and this is {manifest['version']}: "
-                "choose another `out=`, or run it again from the start with `again=True`."
-            )
+            versions = f"howsure {kept.get('version')}, and this is {manifest['version']}"
+            raise InputError(f"{folder} holds results of {versions}: {instead}")
         old, new = dict(kept["settings"]), dict(manifest["settings"])
         if kept.get("complete"):
             old["every"] = new["every"]  # periods are made from the tables
-        differ = [k for k in new if old.get(k) != new[k]]
-        if differ:
-            raise InputError(
-                f"{folder} holds a run with other settings ({differ[0]}: {old.get(differ[0])}, not {new[differ[0]]}): "
-                "choose another `out=`, or run it again from the start with `again=True`."
-            )
+        for k in (k for k in new if old.get(k) != new[k]):
+            what = f"{k}: {old.get(k)}, not {new[k]}"
+            raise InputError(f"{folder} holds a run with other settings ({what}): {instead}")
         if kept.get("complete") and kept["fingerprint"] == manifest["fingerprint"]:
             now = {k: v for k, v in kept.items() if k != "shown"} | {"settings": old}
             now |= {"shown": manifest["shown"]} if "shown" in manifest else {}
@@ -144,7 +137,8 @@ class Place:
         if n == 1:
             return Here(lambda block: write_block(self.folder, self.work, *block))
         setup = {"folder": str(self.folder), "work": self.work.to_dict()}
-        return Pool("howsure.exploring.running:block_writer", setup, n, packed=_packed_block, lost=LOST)
+        entry = "howsure.exploring.running:block_writer"
+        return Pool(entry, setup, n, packed=lambda block: [block[0], [packed(t) for t in block[1]]], lost=LOST)
 
 
 def check_engine(engine: Engine, jobs: int | None) -> bool:
@@ -164,14 +158,10 @@ def write_block(folder: Path, work: Question, name: str, texts: list[DatedText])
     return block.seconds
 
 
-def block_writer(setup: dict[str, Any]) -> Callable[[dict[str, Any]], Seconds]:
+def block_writer(setup: dict[str, Any]) -> Callable[[tuple[str, list[dict[str, Any]]]], Seconds]:
     """What a worker process does with a block."""
     folder, work = Path(setup["folder"]), Question.from_dict(setup["work"])
-    return lambda task: write_block(folder, work, task["name"], [unpacked(t) for t in task["texts"]])
-
-
-def _packed_block(block: tuple[str, list[DatedText]]) -> dict[str, Any]:
-    return {"name": block[0], "texts": [packed(t) for t in block[1]]}
+    return lambda task: write_block(folder, work, task[0], [unpacked(t) for t in task[1]])
 
 
 def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress | None) -> dict[str, float]:
@@ -181,9 +171,8 @@ def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress |
     runner = place.runner(len(missing))
     spent: dict[str, float] = {"parsing": 0.0, "resolving": 0.0, "asking": 0.0}
     flying: dict[Future[Seconds], int] = {}
-    done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
-
-    kept = done
+    kept = done = found.n - sum(min(BLOCK, found.n - BLOCK * i) for i in missing)
+    tell = progress or (lambda done, total: None)
 
     def landed(until: int) -> int:
         count = 0
@@ -195,19 +184,15 @@ def run_blocks(place: Place, corpus: Corpus, found: Census, progress: Progress |
         return count
 
     try:
-        if progress is not None:
-            progress(done, found.n)
+        tell(done, found.n)
         for i, block in enumerate(blocks(corpus)):
-            if i not in missing:
-                continue
-            flying[runner.submit((found.parts[i], block))] = len(block)
-            done += landed(runner.in_flight)
-            if progress is not None:
-                progress(done, found.n)
+            if i in missing:
+                flying[runner.submit((found.parts[i], block))] = len(block)
+                done += landed(runner.in_flight)
+                tell(done, found.n)
         runner.flush()
         done += landed(0)
-        if progress is not None:
-            progress(done, found.n)
+        tell(done, found.n)
     finally:
         runner.close()
     return spent | {"total": time.perf_counter() - began, "documents": float(done - kept)}

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,15 +53,14 @@ class Blocks:
                 except HowsureError as error:  # returned, not raised: another attempt would end the same
                     answer["error"] = str(error)
                 types = [pa.string()] * 3 + [pa.binary()] * len(SCHEMAS)
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([value], kind) for value, kind in zip(answer.values(), types, strict=True)], list(answer)
-                )
+                columns = [pa.array([value], kind) for value, kind in zip(answer.values(), types, strict=True)]
+                yield pa.RecordBatch.from_arrays(columns, list(answer))
 
     def _answer(self, texts: bytes) -> dict[str, Any]:
         work = Question.from_dict(json.loads(self.work))
         _check_same(self, work.model, work.coref)
         block = block_rows([unpacked(t) for t in json.loads(zlib.decompress(texts))], work)
-        return {"seconds": json.dumps(block.seconds), **part_files(block.rows)}
+        return {"seconds": json.dumps(block.seconds), **dict(part_files(block.rows))}
 
 
 @cache
@@ -88,12 +88,8 @@ class OnSpark:
     ) -> None:
         self.folder = folder
         settings = manifest["settings"]
-        self.task = Blocks(
-            json.dumps(_absolute(work).to_dict()),
-            manifest["version"],
-            settings["model"] if parses else None,
-            settings["coref"],
-        )
+        of = manifest["version"], settings["model"] if parses else None, settings["coref"]
+        self.task = Blocks(json.dumps(_absolute(work).to_dict()), *of)
         self.ending = ExitStack()
         self.spark = self.ending.enter_context(session(master))
         self.jobs = self.ending.enter_context(Jobs(self.spark, WAVES))
@@ -133,7 +129,7 @@ class OnSpark:
             if answer["error"] is not None:
                 made.set_exception(InputError(answer["error"]))
             else:
-                write_part_files(self.folder, answer["name"], {table: answer[table] for table in SCHEMAS})
+                write_part_files(self.folder, answer["name"], ((table, answer[table]) for table in SCHEMAS))
                 made.set_result({str(k): float(v) for k, v in json.loads(answer["seconds"]).items()})
 
     def close(self) -> None:
@@ -187,9 +183,8 @@ def spark_corpus(spark: SparkSession, address: str, columns: DocumentColumns) ->
                 table.name = address
                 list(table.batches(["1"], columns.where))
             frame = kept_rows(frame, columns.where)
-        strings = [
-            frame["`" + name.replace("`", "``") + "`"].cast("string").alias(role) for role, name in names.items()
-        ]
+        quoted = {role: "`" + name.replace("`", "``") + "`" for role, name in names.items()}
+        strings = [frame[name].cast("string").alias(role) for role, name in quoted.items()]
         return frame.select(*strings).orderBy("id", "date", "text"), list(names)
 
     with Jobs(spark) as jobs:
@@ -200,13 +195,7 @@ def spark_corpus(spark: SparkSession, address: str, columns: DocumentColumns) ->
 def _documents(spark: SparkSession, frame: DataFrame, roles: list[str]) -> Iterator[DatedText]:
     with Jobs(spark) as jobs:
         rows: Iterator[Any] = jobs.result(partial(frame.toLocalIterator, True))
-        number = 0
-        while some := jobs.result(partial(_some, rows)):
+        number = count(1)
+        while some := jobs.result(lambda: list(islice(rows, PREFETCH))):
             for row in some:
-                number += 1
-                yield document_of_row(dict(zip(roles, row, strict=True)), f"row-{number}")
-
-
-def _some(rows: Iterator[Any]) -> list[Any]:
-    """The next rows, fewer at the end."""
-    return [row for _, row in zip(range(PREFETCH), rows, strict=False)]
+                yield document_of_row(dict(zip(roles, row, strict=True)), f"row-{next(number)}")

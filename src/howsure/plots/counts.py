@@ -1,8 +1,8 @@
 """Counts over periods and groups, and calibration by stratum, as Vega-Lite specifications."""
 
 from howsure.counting.result import CellCount, Counts
-from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, diagonal, hover, layer, number, points
-from howsure.plots.vega import intervals, titled
+from howsure.plots.marks import BLUE, ORANGE, Spec, coloured, diagonal, hover, layer, number, points
+from howsure.plots.vega import intervals, titled, zero_at
 
 GREEN = "#009e73"
 SERIES = {"labels and model": BLUE, "labels only": GREEN, "sum of probabilities": ORANGE}
@@ -11,13 +11,10 @@ MOST_DRAWN = 60
 
 def _records(cells: list[CellCount]) -> list[Spec]:
     made = []
-    for c in cells:
-        if not c.n_items or c.share is None:
-            continue
+    for c in (c for c in cells if c.n_items and c.share is not None):
         about = {"name": c.name, "items": c.n_items, "labels": c.n_labels}
-        made.append({**about, "kind": "labels and model", **c.share.to_dict()})
-        if c.labels_only is not None:
-            made.append({**about, "kind": "labels only", **c.labels_only.to_dict()})
+        for kind, e in zip(SERIES, (c.share, c.labels_only), strict=False):
+            made += [] if e is None else [{**about, "kind": kind, **e.to_dict()}]
         made.append({**about, "kind": "sum of probabilities", "value": c.raw / c.n_items})
     return made
 
@@ -31,8 +28,8 @@ NAMES: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, 
 
 def series_layers(c: Counts, group: str = "") -> list[Spec]:
     """Shares in time: the corrected one with its band, the labels' alone with theirs, and the model's."""
-    records = _records([x for x in c.cells if x.period and x.group == group])
-    order = [x.period for x in c.cells if x.period and x.group == group]
+    cells = [x for x in c.cells if x.period and x.group == group]
+    records, order = _records(cells), [x.period for x in cells]
     for r in records:
         r["period"] = r["name"].split(",")[0] if group else r["name"]
     x = {"field": "period", "type": "ordinal", "sort": order, "title": None, "axis": {"labelOverlap": True}}
@@ -79,29 +76,27 @@ def overall_layers(c: Counts) -> list[Spec]:
 def stratum_layers(c: Counts) -> list[Spec]:
     """Each stratum's share of positive labels against its mean probability."""
     q, p = "mean probability", "share of positives"
-    records = [
-        {q: s.mean_prob, p: s.share.value, "low": s.share.low, "high": s.share.high}
-        | {"items": s.n_items, "labels": s.n_labels}
-        for s in c.strata
-    ]
+    records = []
+    for s in c.strata:
+        limits = {q: s.mean_prob, p: s.share.value, "low": s.share.low, "high": s.share.high}
+        records.append(limits | {"items": s.n_items, "labels": s.n_labels})
     per_cent: Spec = {"axis": {"format": "~%"}}
     x, y = number(q, **per_cent), number(p, "share of positive labels", **per_cent)
     tooltip = hover(*((f, "", ".2%") for f in (q, p, "low", "high")), ("items", "", ","), ("labels", "", ","))
-    limits = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     return [
         diagonal(q, p),
-        layer(records, "rule", limits, color=BLUE, strokeWidth=2, opacity=0.6),
+        layer(records, "rule", band, color=BLUE, strokeWidth=2, opacity=0.6),
         points(records, {"x": x, "y": y, "tooltip": tooltip}, 70, color=BLUE),
     ]
 
 
 def next_label_layers(c: Counts) -> list[Spec]:
     """Where the next label would bring most."""
-    records = [
-        {"stratum": f"{s.from_prob:.2g} to {s.to_prob:.2g}", "value": s.next_label}
-        | {"labels": s.n_labels, "items": s.n_items}
-        for s in c.strata
-    ]
+    records = []
+    for s in c.strata:
+        about = {"stratum": f"{s.from_prob:.2g} to {s.to_prob:.2g}", "value": s.next_label}
+        records.append(about | {"labels": s.n_labels, "items": s.n_items})
     encoding = {
         "y": {"field": "stratum", "type": "nominal", "sort": None, "title": "probability"},
         "x": number("value", "worth of the next label (best: 1)"),
@@ -118,8 +113,7 @@ def coefficient_layers(c: Counts) -> list[Spec]:
     tooltip = hover(("name",), *((f, "", "+.2%") for f in ("value", "low", "high", "raw")))
     at = {"y": NAMES, "x": {"field": "raw", **x}, "tooltip": tooltip}
     raw = layer(records, "point", at, shape="diamond", color=ORANGE, filled=True, size=60)
-    zero = layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3])
-    return [zero, *intervals(records, NAMES, x, tooltip), raw]
+    return [zero_at(x), *intervals(records, NAMES, x, tooltip), raw]
 
 
 def height_of(cells: list[CellCount]) -> int:

@@ -14,13 +14,8 @@ from howsure.plots.vega import interval_height, interval_layers, mark_at, pictur
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from howsure.calibration.abstaining.result import Abstention
-    from howsure.calibration.by_source import SourceCalibrations
-    from howsure.calibration.comparing.result import Comparison
-    from howsure.calibration.forecasts.result import ContinuousCalibration
+    import howsure
     from howsure.calibration.multiclass import RiskCoverage
-    from howsure.calibration.paper import PaperCalibration
-    from howsure.calibration.result import Calibration
 
 X, Y = share("mean_prob", "predicted probability"), share("mean_true", "observed frequency")
 ROWS = "rows (√ scale)"
@@ -28,7 +23,7 @@ COUNTS: Spec = {"labelExpr": "format(abs(datum.value), '~s')", "tickCount": 5, "
 LIMITS = {"y": number("low"), "y2": {"field": "high"}}
 
 
-def curve_layers(c: Calibration) -> list[Spec]:
+def curve_layers(c: howsure.Calibration) -> list[Spec]:
     """Observed frequency against probability: diagonal, consistency band, intervals, bins with details on hover."""
     bins = c.to_dict()["bins"]
     level = f"{100 * c.confidence_level:g}%"
@@ -53,7 +48,7 @@ def curve_layers(c: Calibration) -> list[Spec]:
     ]
 
 
-def histogram_layers(c: Calibration) -> list[Spec]:
+def histogram_layers(c: howsure.Calibration) -> list[Spec]:
     """How q is distributed: what came true above the line, what did not below it.
 
     The scale is that of square roots, so that rare probabilities are seen beside common ones.
@@ -73,7 +68,7 @@ def histogram_layers(c: Calibration) -> list[Spec]:
         "color": coloured("label", ["came true", "did not"], [BLUE, ORANGE], title=None, legend=legend),
         "tooltip": hover(("label", "label"), ("from", "q from", ".2f"), ("to", "to", ".2f"), ("rows", "rows", ",")),
     }
-    return [layer(records, "bar", encoding, binSpacing=1), mark_at("y", 0)]
+    return [layer(records, "bar", encoding, binSpacing=1), mark_at(0)]
 
 
 def risk_layers(r: RiskCoverage) -> list[Spec]:
@@ -86,7 +81,7 @@ def risk_layers(r: RiskCoverage) -> list[Spec]:
     return [layer(r.to_dict()["curve"], "line", encoding, color=BLUE, point={"size": 18, "color": BLUE})]
 
 
-def abstention_layers(a: Abstention) -> list[Spec]:
+def abstention_layers(a: howsure.Abstention) -> list[Spec]:
     """The share of wrong answers by that of answers given, the risk allowed, and the threshold chosen."""
     shown = [{**point, "wrong": 1.0 - point["accuracy"]} for point in a.risk_coverage.curve]
     at = {"x": share("coverage", "share of answers given, surest first"), "y": number("wrong", "share of them wrong")}
@@ -101,12 +96,12 @@ def abstention_layers(a: Abstention) -> list[Spec]:
     return layers
 
 
-def source_layers(s: SourceCalibrations) -> list[Spec]:
+def source_layers(s: howsure.SourceCalibrations) -> list[Spec]:
     """The curves of all sources of confidence."""
     return overlaid_layers(dict(s.sources))
 
 
-def overlaid_layers(curves: dict[str, Calibration]) -> list[Spec]:
+def overlaid_layers(curves: dict[str, howsure.Calibration]) -> list[Spec]:
     """Several models' curves in one picture, distinguished by colour and shape."""
     records = [{**b, "model": name} for name, c in curves.items() for b in c.bins.to_dict()]
     legend = {"orient": "top", "symbolLimit": 50, "symbolOpacity": 1}
@@ -123,13 +118,13 @@ def overlaid_layers(curves: dict[str, Calibration]) -> list[Spec]:
     ]
 
 
-def distribution_layers(curves: dict[str, Calibration]) -> list[Spec]:
+def distribution_layers(curves: dict[str, howsure.Calibration]) -> list[Spec]:
     """How many rows each model gives which probability."""
     records = []
     for name, c in curves.items():
         rows = (c.positives.histogram + c.negatives.histogram).tolist()
-        ends = zip([i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)], [*rows, rows[-1]], strict=True)
-        records += [{"model": name, "from": start, "rows": n} for start, n in ends]
+        steps = enumerate([*rows, rows[-1]])
+        records += [{"model": name, "from": i / HISTOGRAM_BINS, "rows": n} for i, n in steps]
     encoding = {
         "x": share("from", X["title"]),
         "y": number("rows", ROWS, scale={"type": "sqrt"}, axis=COUNTS),
@@ -142,24 +137,20 @@ def distribution_layers(curves: dict[str, Calibration]) -> list[Spec]:
 LOSSES = {"error_squared": "squared calibration error", "brier": "Brier score", "log_loss": "log loss"}
 
 
-def difference_charts(c: Comparison) -> dict[str, list[Spec]]:
+def difference_charts(c: howsure.Comparison) -> dict[str, list[Spec]]:
     """Of each loss, by how much the first model of each pair is better, with its interval; none that is infinite."""
     made = {}
     for field, name in LOSSES.items():
-        found = [(p, getattr(p, field)) for p in c.pairs]
-        records = [
-            {"name": f"{p.a} against {p.b}", **d.estimate.to_dict()}
-            for p, d in found
-            if d is not None and d.low is not None
-        ]
+        found = {f"{p.a} against {p.b}": getattr(p, field) for p in c.pairs}
+        known = {n: d for n, d in found.items() if d is not None and d.low is not None}
+        records = [{"name": n, **d.estimate.to_dict()} for n, d in known.items()]
+        title = f"difference of {name}, {100 * c.confidence_level:g}% interval"
         if records:
-            made[field] = interval_layers(
-                records, f"difference of {name}, {100 * c.confidence_level:g}% interval", zero=True
-            )
+            made[field] = interval_layers(records, title, zero=True)
     return made
 
 
-def comparison_figure(c: Comparison) -> Spec:
+def comparison_figure(c: howsure.Comparison) -> Spec:
     """Several models' curves, their distributions and differences, of fixed size: for files."""
     curves = c.by_model
     parts = [(400, overlaid_layers(curves)), (80, distribution_layers(curves))]
@@ -168,7 +159,7 @@ def comparison_figure(c: Comparison) -> Spec:
     return picture("Differences: positive favours the first" if c.pairs else None, vconcat=drawn)
 
 
-def figure(c: Calibration) -> Spec:
+def figure(c: howsure.Calibration) -> Spec:
     """Curve above histogram, of fixed size: for files."""
     error = "" if c.error is None else f"RMS calibration error {c.error!r}, n = {c.n:,}"
     parts = [
@@ -178,7 +169,7 @@ def figure(c: Calibration) -> Spec:
     return picture(error, resolve={"legend": {"color": "independent"}}, vconcat=parts)
 
 
-def paper_layers(c: PaperCalibration) -> list[Spec]:
+def paper_layers(c: howsure.PaperCalibration) -> list[Spec]:
     """The points of Algorithm 1 with p̂ ± 1.96 se and the diagonal, as in the paper's figures."""
     scale = {"domain": [0, 1], "clamp": True}
     x = number("mean_prob", "prediction strength", scale=scale)
@@ -195,7 +186,7 @@ def paper_layers(c: PaperCalibration) -> list[Spec]:
     ]
 
 
-def paper_figure(c: PaperCalibration) -> Spec:
+def paper_figure(c: howsure.PaperCalibration) -> Spec:
     """The curve as in the paper's figures, of fixed size: for files."""
     i = c.to_the_letter.interval
     said = f"CalibErr {c.to_the_letter.calib_err:.4f} [{i.low:.4f}, {i.high:.4f}], β = {c.bin_size:,}, N = {c.n:,}"
@@ -205,7 +196,7 @@ def paper_figure(c: PaperCalibration) -> Spec:
 PIT = "PIT: where y falls in its forecast"
 
 
-def pit_histogram_layers(c: ContinuousCalibration) -> list[Spec]:
+def pit_histogram_layers(c: howsure.ContinuousCalibration) -> list[Spec]:
     """Bars of density 1 where calibrated, over the range a calibrated forecast's bars stay in."""
     records = [r | {"off": not r["low"] <= r["density"] <= r["high"]} for r in c.histogram.to_dict()]
     across = {"x": share("from_pit", PIT, bin={"binned": True}), "x2": {"field": "to_pit"}}
@@ -218,11 +209,11 @@ def pit_histogram_layers(c: ContinuousCalibration) -> list[Spec]:
     return [
         layer(records, "bar", bars, binSpacing=1, opacity=0.75),
         layer(records, "rect", {**across, **LIMITS}, color=GREY, opacity=0.3),
-        mark_at("y", 1),
+        mark_at(1),
     ]
 
 
-def ecdf_difference_layers(c: ContinuousCalibration) -> list[Spec]:
+def ecdf_difference_layers(c: howsure.ContinuousCalibration) -> list[Spec]:
     """The share of PIT values below each point less the point; outside the grey band somewhere: not calibrated."""
     ends = [{"pit": end, "difference": 0.0, "low": 0.0, "high": 0.0} for end in (0.0, 1.0)]
     records = [ends[0], *c.ecdf.to_dict(), ends[1]]
@@ -232,13 +223,13 @@ def ecdf_difference_layers(c: ContinuousCalibration) -> list[Spec]:
     tooltip = hover(("pit", "PIT", ".4g"), *((field, title, "+.4f") for field, title in differences.items()))
     return [
         layer(records, "area", {**at, "y": number("low", title), "y2": {"field": "high"}}, color=GREY, opacity=0.25),
-        mark_at("y", 0),
+        mark_at(0),
         layer(records, "line", at, color=BLUE, strokeWidth=1.6),
         points(records, {**at, "tooltip": tooltip}, 40, color=BLUE, opacity=0),
     ]
 
 
-def pit_figure(c: ContinuousCalibration) -> Spec:
+def pit_figure(c: howsure.ContinuousCalibration) -> Spec:
     """Histogram above ECDF difference, of fixed size: for files."""
     parts = [
         {"width": 420, "height": 180, "layer": pit_histogram_layers(c)},
@@ -258,7 +249,7 @@ def axes_of(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return pyplot.subplots(figsize=size)[1]
 
 
-def draw_curve(c: Calibration, ax: Axes | None = None) -> Axes:
+def draw_curve(c: howsure.Calibration, ax: Axes | None = None) -> Axes:
     """Observed frequency against probability, with intervals and the consistency band. Never calls `show`."""
     ax = axes_of(ax, (5, 5))
     b = c.bins
@@ -280,7 +271,7 @@ def draw_curve(c: Calibration, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_pit(c: ContinuousCalibration, ax: Axes | None = None) -> Axes:
+def draw_pit(c: howsure.ContinuousCalibration, ax: Axes | None = None) -> Axes:
     """Share of PIT values below each point less the point, with the simultaneous band. Never calls `show`."""
     ax = axes_of(ax, (6, 4))
     e = c.ecdf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,9 @@ from howsure.plots.marks import BLUE, GREY, ORANGE, Spec, coloured, hover, layer
 from howsure.plots.vega import MOST_DRAWN, VALUES, interval_height, interval_layers, intervals, picture
 
 if TYPE_CHECKING:
-    from howsure.evaluation.annotation.result import Agreement
-    from howsure.evaluation.contests.result import Contest
+    import howsure
     from howsure.evaluation.cross_validation import CrossValidation
-    from howsure.evaluation.scores.benchmark import Benchmark
-    from howsure.evaluation.scores.result import Confusion, Score
+    from howsure.evaluation.scores.result import Confusion
 
 WITH_NUMBERS = 15  # labels up to which each cell shows its count
 
@@ -25,12 +24,10 @@ def matrix_layers(c: Confusion) -> list[Spec]:
     chosen = np.sort(np.argsort(-size, kind="stable")[:MOST_DRAWN])
     labels = [c.labels[i] for i in chosen]
     whole = np.maximum(c.counts.sum(axis=1), 1)
-    records = [
-        {"gold": c.labels[g], "predicted": c.labels[p], "rows": int(rows), "share": float(rows / whole[g])}
-        for g in chosen
-        for p in chosen
-        for rows in (c.counts[g, p],)
-    ]
+    records = []
+    for g, p in product(chosen.tolist(), repeat=2):
+        cell = {"gold": c.labels[g], "predicted": c.labels[p], "rows": int(c.counts[g, p])}
+        records.append(cell | {"share": cell["rows"] / int(whole[g])})
     axis = {"labelLimit": 110, "labelAngle": -40 if len(labels) > 4 or max(map(len, labels)) > 9 else 0}
     named = {"type": "nominal", "sort": labels}
     at: Spec = {
@@ -48,35 +45,31 @@ def matrix_layers(c: Confusion) -> list[Spec]:
     return layers
 
 
-def class_layers(s: Score) -> list[Spec]:
+def class_layers(s: howsure.Score) -> list[Spec]:
     """F of every class with its interval, worst last; the commonest only, if there are many."""
     kept = sorted((c for c in s.classes if c.f is not None), key=lambda c: -(c.gold + c.predicted))[:MOST_DRAWN]
-    records = [
-        {"label": c.label, "gold": c.gold, **c.f.to_dict()} for c in sorted(kept, key=lambda c: -float(c.f or 0)) if c.f
-    ]
+    kept.sort(key=lambda c: -float(c.f or 0))
+    records = [{"label": c.label, "gold": c.gold, **c.f.to_dict()} for c in kept if c.f]
     y = {"field": "label", "type": "nominal", "sort": [r["label"] for r in records], "title": None}
     title = f"{s.f_name}, {100 * s.confidence_level:g}% interval"
     x = {"type": "quantitative", "title": title, "scale": {"domain": [0, 1]}}
     return intervals(records, y, x, hover(("label",), ("gold", "", ","), *VALUES))
 
 
-def score_figure(s: Score) -> Spec:
+def score_figure(s: howsure.Score) -> Spec:
     """The matrix, or the types of spans, of fixed size: for files."""
     if s.confusion is not None:
         side = 60 + 28 * min(len(s.confusion.labels), MOST_DRAWN)
-        layers, height = matrix_layers(s.confusion), side
-    else:
-        side, layers, height = 380, class_layers(s), 40 + 22 * min(len(s.classes), MOST_DRAWN)
-    return picture(width=side, height=height, layer=layers)
+        return picture(width=side, height=side, layer=matrix_layers(s.confusion))
+    return picture(width=380, height=40 + 22 * min(len(s.classes), MOST_DRAWN), layer=class_layers(s))
 
 
 def fold_layers(c: CrossValidation) -> list[Spec]:
     """Accuracy and baseline of each fold; the average's interval as a band."""
-    records = [
-        {"fold": str(f.fold), "accuracy": value, "of": name}
-        for f in c.folds
-        for name, value in ((c.method, f.accuracy), ("baseline", f.baseline))
-    ]
+    records = []
+    for f in c.folds:
+        for name, value in ((c.method, f.accuracy), ("baseline", f.baseline)):
+            records.append({"fold": str(f.fold), "accuracy": value, "of": name})
     y = {"type": "quantitative", "scale": {"zero": False}, "title": "accuracy"}
     limits = {"y": {"field": "low", **y}, "y2": {"field": "high"}}
     at = {
@@ -88,16 +81,19 @@ def fold_layers(c: CrossValidation) -> list[Spec]:
     return [band, points(records, at, 60)]
 
 
-def contest_figure(c: Contest) -> Spec:
+def contest_figure(c: howsure.Contest) -> Spec:
     """The systems above their differences, of fixed size: for files."""
     drawn = [{"width": 380, "height": height, "layer": layers} for height, layers in contest_charts(c).values()]
     return picture(vconcat=drawn)
 
 
-def contest_charts(c: Contest) -> dict[str, tuple[int, list[Spec]]]:
+def contest_charts(c: howsure.Contest) -> dict[str, tuple[int, list[Spec]]]:
     """The systems and their differences: height and layers of each."""
     level = f"{100 * c.confidence_level:g}% interval"
-    systems, duels = system_intervals(c), duel_intervals(c)
+    ordered = sorted(c.systems, key=lambda s: -s.value.value)[:MOST_DRAWN]
+    systems = [{"name": s.name, **s.value.to_dict()} for s in ordered]
+    clearest = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DRAWN]
+    duels = [{"name": f"{d.a} against {d.b}", **d.difference.estimate.to_dict()} for d in clearest]
     difference = interval_layers(duels, f"difference of {c.metric_name}, {level}", zero=True)
     return {
         "systems": (interval_height(systems), interval_layers(systems, f"{c.metric_name}, {level}")),
@@ -105,24 +101,14 @@ def contest_charts(c: Contest) -> dict[str, tuple[int, list[Spec]]]:
     }
 
 
-def system_intervals(c: Contest) -> list[Spec]:
-    order = sorted(c.systems, key=lambda s: -s.value.value)[:MOST_DRAWN]
-    return [{"name": s.name, **s.value.to_dict()} for s in order]
-
-
-def duel_intervals(c: Contest) -> list[Spec]:
-    order = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DRAWN]
-    return [{"name": f"{d.a} against {d.b}", **d.difference.estimate.to_dict()} for d in order]
-
-
-def benchmark_layers(b: Benchmark) -> list[Spec]:
+def benchmark_layers(b: howsure.Benchmark) -> list[Spec]:
     """Each model on the average of all parts, or on the only one."""
     shown = [s for s in b.scores if s.part == b.scores[0].part][:MOST_DRAWN]
     records = [{"name": s.model, **_limited(s.value.value, s.value.low, s.value.high)} for s in shown]
     return interval_layers(records, f"{b.metric}, {100 * b.confidence_level:g}% interval")
 
 
-def coefficient_layers(a: Agreement) -> list[Spec]:
+def coefficient_layers(a: howsure.Agreement) -> list[Spec]:
     """Each coefficient as a point with its interval; 0 is chance, 1 perfect."""
     named: list[tuple[str, Any]] = [] if a.observed is None else [("raw agreement", a.observed)]
     named += [(c.name, c) for c in a.shown_coefficients if c.value is not None]
@@ -132,12 +118,12 @@ def coefficient_layers(a: Agreement) -> list[Spec]:
     return _intervals(records, y, "agreement (of the coefficients 0 is chance; 1 is perfect)", [lowest, 1.0], BLUE)
 
 
-def agreement_figure(a: Agreement) -> Spec:
+def agreement_figure(a: howsure.Agreement) -> Spec:
     """The coefficients, of fixed size: for files."""
     return picture(width=420, height=130, layer=coefficient_layers(a))
 
 
-def annotator_layers(a: Agreement, most: int) -> list[Spec]:
+def annotator_layers(a: howsure.Agreement, most: int) -> list[Spec]:
     """Skill of each annotator with its interval, those to reject in another colour."""
     assert a.crowd is not None
     records = [
@@ -173,26 +159,21 @@ def _intervals(records: list[Spec], y: Spec, title: str, domain: list[float], co
     ]
 
 
-def confusion_layers(a: Agreement) -> list[Spec]:
+def confusion_layers(a: howsure.Agreement) -> list[Spec]:
     """How often two labels meet on an item: of the ratings beside a label, the share of each."""
-    r = a.ratings
-    item, label, count = r.cells
-    size = r.per_item[item].astype(np.float64)
-    kept = size > 1
     from scipy.sparse import csr_array
 
-    shape = (len(r.items), len(r.labels))
-    counts = csr_array((count[kept].astype(float), (item[kept], label[kept])), shape=shape)
-    weighted = csr_array((count[kept] / (size[kept] - 1.0), (item[kept], label[kept])), shape=shape)
-    met = np.asarray((weighted.T @ counts).todense())
-    met -= np.diag(np.bincount(label[kept], count[kept] / (size[kept] - 1.0), len(r.labels)))
+    r = a.ratings
+    kept = r.per_item[r.cells[0]] > 1
+    item, label, count = (v[kept] for v in r.cells)
+    weight = count / (r.per_item[item] - 1.0)
+    columns = count.astype(float), weight
+    counts, weighted = (csr_array((v, (item, label)), shape=(len(r.items), len(r.labels))) for v in columns)
+    met = np.asarray((weighted.T @ counts).todense()) - np.diag(np.bincount(label, weight, len(r.labels)))
     share = met / np.maximum(met.sum(axis=1, keepdims=True), 1e-300)
-    records = [
-        {"one": one, "other": other, "share": float(share[i, j])}
-        for i, one in enumerate(r.labels)
-        for j, other in enumerate(r.labels)
-        if met[i].sum() > 0
-    ]
+    records = []
+    for i, j in product(np.flatnonzero(met.sum(axis=1) > 0).tolist(), range(len(r.labels))):
+        records.append({"one": r.labels[i], "other": r.labels[j], "share": float(share[i, j])})
     plain = {"type": "nominal", "sort": None}
     at: Spec = {
         "x": {"field": "other", "title": "another annotator", "axis": {"labelAngle": -40}, **plain},

@@ -31,19 +31,20 @@ def curve_panels(
 
     def panel(name: str, c: Calibration) -> Spec:
         words = said[name] if said else "" if c.error is None else f"RMS error {c.error!r}"
-        head = {"text": name, "fontSize": 12, "anchor": "start"}
-        head |= {"subtitle": words, "subtitleFontSize": 11, "subtitleColor": "#555"}
-        curve = {"title": head, "width": SIDE, "height": SIDE, "layer": _bare(curve_layers(c))}
+        curve = square(name, words, _bare(curve_layers(c)))
         if distribution_of is not None:
             return curve
         return {"vconcat": [curve, {"width": SIDE, "height": 50, "layer": _histogram(c)}]}
 
+    def square(name: str, words: str, layers: list[Spec]) -> Spec:
+        head = {"text": name, "fontSize": 12, "anchor": "start"}
+        head |= {"subtitle": words, "subtitleFontSize": 11, "subtitleColor": "#555"}
+        return {"title": head, "width": SIDE, "height": SIDE, "layer": layers}
+
     panels = [panel(name, c) for name, c in curves.items()]
     if distribution_of is not None:
         first = next(iter(curves.values()))
-        head = {"text": distribution_of, "fontSize": 12, "anchor": "start", "subtitle": f"{first.n:,} rows"}
-        head |= {"subtitleFontSize": 11, "subtitleColor": "#555"}
-        panels.insert(0, {"title": head, "width": SIDE, "height": SIDE, "layer": _histogram(first)})
+        panels.insert(0, square(distribution_of, f"{first.n:,} rows", _histogram(first)))
     laid_out = {"columns": 3 if len(panels) % 3 == 0 else 2, "spacing": 28, "concat": panels}
     return {**titled(title), "resolve": {"legend": {"color": "independent"}}, **laid_out}
 
@@ -51,10 +52,9 @@ def curve_panels(
 def _histogram(c: Calibration) -> list[Spec]:
     """The distribution by label, its legend out of the way of a panel's name."""
     layers = _bare(histogram_layers(c))
-    for each in layers[:1]:
-        e = each["encoding"]
-        e["color"] = {**e["color"], "legend": {"orient": "bottom", "offset": 4}}
-        e["y"] = {**e["y"], "axis": {**e["y"]["axis"], "tickCount": 4}}
+    e = layers[0]["encoding"]
+    e["color"] = {**e["color"], "legend": {"orient": "bottom", "offset": 4}}
+    e["y"] = {**e["y"], "axis": {**e["y"]["axis"], "tickCount": 4}}
     return layers
 
 

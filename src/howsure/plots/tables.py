@@ -42,7 +42,8 @@ def table_points(result: Result) -> tuple[str, list[Point]]:
     if not rows:
         raise InputError(f"this {type(result).__name__} is empty: there is nothing to draw.")
     if not numeric:
-        return "rows", _counted([Counter(str(r[n]) for r in rows) for n in names])
+        fewest = min((Counter(str(r[n]) for r in rows) for n in names), key=len)
+        return "rows", [Point(name, n, n, n) for name, n in fewest.most_common(MOST_ROWS)]
     wanted = [n for n in numeric if n == result.DRAWN]
     chosen = (wanted or limited or [n for n in numeric if n in ("value", "share")] or numeric)[0]
     made = []
@@ -54,11 +55,6 @@ def table_points(result: Result) -> tuple[str, list[Point]]:
             ends = [x if _is_number(x) else value for x in (low, high)]
             made.append(Point(words or f"{i + 1}", *map(float, (value, *ends))))
     return ("" if chosen == "value" else chosen), made[:MOST_ROWS]
-
-
-def _counted(columns: list[Counter[str]]) -> list[Point]:
-    """How many rows have each value, of the column with the fewest."""
-    return [Point(name, n, n, n) for name, n in min(columns, key=len).most_common(MOST_ROWS)]
 
 
 def _is_number(value: Any) -> bool:

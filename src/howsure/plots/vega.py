@@ -29,9 +29,9 @@ def chart(layers: list[Spec], height: int, described: str) -> Spec:
     return {"$schema": SCHEMA, "width": "container", "height": height, "description": described, "layer": layers}
 
 
-def mark_at(axis: str, value: float) -> Spec:
+def mark_at(value: float) -> Spec:
     """A dashed line across the picture."""
-    return layer([{}], "rule", {axis: {"datum": value}}, color=GREY, strokeDash=[4, 3])
+    return layer([{}], "rule", {"y": {"datum": value}}, color=GREY, strokeDash=[4, 3])
 
 
 def intervals(records: list[Spec], y: Spec, x: Spec, tooltip: list[Spec], size: int = 60) -> list[Spec]:
@@ -50,8 +50,13 @@ def interval_layers(records: list[Spec], title: str, *, zero: bool = False) -> l
     x = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
     layers = intervals(records, y, x, hover(("name",), *VALUES), size=70)
     if zero:
-        layers.insert(0, layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3]))
+        layers.insert(0, zero_at(x))
     return layers
+
+
+def zero_at(x: Spec) -> Spec:
+    """A dashed line at 0 of a channel."""
+    return layer([{"at": 0}], "rule", {"x": {"field": "at", **x}}, color=GREY, strokeDash=[4, 3])
 
 
 def interval_height(rows: Any) -> int:

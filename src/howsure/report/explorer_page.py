@@ -13,51 +13,29 @@ SCRIPTS = ("explorer_counts.js", "explorer_document.js", "explorer.js")
 
 
 def explorer_page(
-    *,
+    about: dict[str, Any],
     overview: dict[str, Any],
-    manifest: dict[str, Any],
-    verdict: str,
-    alone: str,
-    corpus: str,
-    labelled: Sequence[dict[str, Any]] = (),
-    reported: dict[str, Any] | None = None,
+    *,
     documents: Iterable[tuple[int, dict[str, Any]]] = (),
     snippets: dict[int, dict[str, str]] | None = None,
     served: bool = False,
 ) -> bytes:
-    """One page. `documents` are kept in it, by row; a served page asks for them instead."""
+    """One page. `about` is what it says of the results; `documents` are kept in it, by row; a served page asks for them."""
+    manifest, labelled = about["manifest"], about["labelled"]
     settings, version = manifest["settings"], manifest.get("version", "?")
-    verbs = [str(v) for v in settings["verbs"]]
+    verbs = f"“{settings['verbs'][0]}”" if len(settings["verbs"]) == 1 else f"{len(settings['verbs'])} verbs"
     citation = (
-        f"Events of {len(manifest['actors'])} actors as agents of {_listed(verbs)} in {corpus} ({manifest['n_documents']:,} documents, "
+        f"Events of {len(manifest['actors'])} actors as agents of {verbs} in {about['corpus']} ({manifest['n_documents']:,} documents, "
         f"fingerprint {manifest['fingerprint'][:12]}), counted with howsure {version} (rules {settings['rules']}, coreference "
         f"{_name(settings['coref'], 'shipped model')}, {settings['samples']} samples, seed {settings['seed']}); method of Nguyen & O'Connor (EMNLP 2015)."
     )
     data = overview | {"served": served, "snippets": snippets or {}, "citation": citation}
     charts = {"calibration": _calibration(labelled)} if labelled else {}
-    return render(
-        "explorer.html",
-        charts,
-        scripts=SCRIPTS,
-        styles=("explorer.css",),
-        connect="'self'" if served else "'none'",
-        data=embedded(data),
-        specifications=embedded(explorer_charts()),
-        documents=((row, embedded(d)) for row, d in documents),
-        any=bool(overview["actors"]),
-        manifest=manifest,
-        verdict=verdict,
-        alone=alone,
-        corpus=corpus,
-        verbs=_listed(verbs),
-        labelled=labelled,
-        reported=reported,
-        settings=_settings(manifest),
-    )
-
-
-def _listed(verbs: Sequence[str]) -> str:
-    return f"“{verbs[0]}”" if len(verbs) == 1 else f"{len(verbs)} verbs"
+    shown = about | {"verbs": verbs, "settings": _settings(manifest), "any": bool(overview["actors"])}
+    shown |= {"data": embedded(data), "specifications": embedded(explorer_charts())}
+    shown |= {"documents": ((row, embedded(d)) for row, d in documents)}
+    connect = "'self'" if served else "'none'"
+    return render("explorer.html", charts, scripts=SCRIPTS, styles=("explorer.css",), connect=connect, **shown)
 
 
 def _name(path: str | None, otherwise: str = "shipped") -> str:
@@ -86,17 +64,11 @@ def _settings(manifest: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _calibration(labelled: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Share of yes against the mean probability, by range of probability; larger where more documents were read."""
-    points = [
-        {"q": s["mean_q"], "y": s["share_yes"], "n": s["labelled"], "actor": m["name"]}
-        for m in labelled
-        for s in m["strata"]
-    ]
-    at = {
-        "x": share("q", "probability"),
-        "y": share("y", "share of yes"),
-        "size": number("n", legend=None, scale={"range": [40, 240]}),
-        "tooltip": hover(("actor",), ("q",), ("y",), ("n",)),
-    }
+    names = {"q": "mean_q", "y": "share_yes", "n": "labelled"}
+    points = [{k: s[v] for k, v in names.items()} | {"actor": m["name"]} for m in labelled for s in m["strata"]]
+    at: dict[str, Any] = {"x": share("q", "probability"), "y": share("y", "share of yes")}
+    at["size"] = number("n", legend=None, scale={"range": [40, 240]})
+    at["tooltip"] = hover(("actor",), ("q",), ("y",), ("n",))
     dots = layer(points, "point", at, filled=True, color=BLUE, opacity=0.9)
     line = diagonal("q", "y", scale={"domain": [0, 1]})
     return {"$schema": SCHEMA, "width": "container", "height": 240, "layer": [line, dots]}

@@ -8,46 +8,29 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from howsure.counting.result import Counts, percent
-from howsure.plots import counts, labels
-from howsure.plots.curves import (
-    LOSSES,
-    curve_layers,
-    difference_charts,
-    distribution_layers,
-    ecdf_difference_layers,
-    histogram_layers,
-    overlaid_layers,
-    paper_layers,
-    pit_histogram_layers,
-    risk_layers,
-)
+from howsure.plots import counts, curves, labels
 from howsure.plots.vega import MOST_DRAWN, chart, interval_height
 from howsure.report.page import render
 from howsure.report.tables import html
 
 if TYPE_CHECKING:
-    from howsure.calibration.abstaining.result import Abstention
-    from howsure.calibration.comparing.result import Comparison
-    from howsure.calibration.forecasts.result import ContinuousCalibration
-    from howsure.calibration.multiclass import MulticlassCalibration
-    from howsure.calibration.paper import PaperCalibration
-    from howsure.calibration.result import Calibration
-    from howsure.evaluation.annotation.result import Agreement
-    from howsure.evaluation.contests.result import Contest
+    import howsure
     from howsure.evaluation.model_checks import CorefCheck, LanguageCalibration, TaggerCheck
-    from howsure.evaluation.scores.result import Score
 
 
-def _curve_page(template: str, c: Calibration, curve: str, histogram: str, source: str, /, **shown: Any) -> bytes:
+def _curve_page(
+    template: str, c: howsure.Calibration, curve: str, histogram: str, source: str, /, **shown: Any
+) -> bytes:
     """A template on the calibration of one column, with these descriptions of its two charts, and `m`'s risk if given."""
-    charts = {"curve": chart(curve_layers(c), 420, curve), "histogram": chart(histogram_layers(c), 150, histogram)}
+    charts = {"curve": chart(curves.curve_layers(c), 420, curve)}
+    charts["histogram"] = chart(curves.histogram_layers(c), 150, histogram)
     if "what" in shown:
         of_what = f"Accuracy against the share of {shown.pop('what')} answered"
-        charts["risk"] = chart(risk_layers(shown["m"].risk_coverage), 220, of_what)
+        charts["risk"] = chart(curves.risk_layers(shown["m"].risk_coverage), 220, of_what)
     return render(template, charts, source=source, **{"c": c, "verdict": "", **shown})
 
 
-def calibration_page(c: Calibration, verdict: str = "") -> bytes:
+def calibration_page(c: howsure.Calibration, verdict: str = "") -> bytes:
     """Everything about one calibration on one page, under the verdict of what it is part of."""
     curve = "Calibration curve: observed frequency against predicted probability"
     histogram = "Distribution of predicted probabilities by label"
@@ -68,7 +51,7 @@ def table_page(result: Any) -> bytes:
     return render("table.html", charts, r=result, table=table)
 
 
-def abstention_page(a: Abstention) -> bytes:
+def abstention_page(a: howsure.Abstention) -> bytes:
     """The rule, the risk-coverage curve, what it rests on, cut-offs and costs."""
     charts = {"picture": chart(a.layers(), 340, "Share of wrong answers by the share of answers given")}
     tables = {
@@ -88,14 +71,14 @@ def abstention_page(a: Abstention) -> bytes:
     return render("abstention.html", charts, r=a, tables=shown)
 
 
-def paper_page(c: PaperCalibration) -> bytes:
+def paper_page(c: howsure.PaperCalibration) -> bytes:
     """A calibration as the paper computes and draws it."""
     described = "Calibration curve: empirical frequency against prediction strength"
-    charts = {"curve": chart(paper_layers(c), 420, described)}
+    charts = {"curve": chart(curves.paper_layers(c), 420, described)}
     return render("paper.html", charts, c=c, source=c.source or "data")
 
 
-def classes_page(m: MulticlassCalibration, verdict: str = "") -> bytes:
+def classes_page(m: howsure.MulticlassCalibration, verdict: str = "") -> bytes:
     """Many classes on one page: the predicted class's calibration, each class's, and what abstaining would gain."""
     # The page of one column, with the classes as its slices.
     shown = replace(m.top, by="class", slices=m.per_class)
@@ -113,9 +96,8 @@ def tagger_page(t: TaggerCheck) -> bytes:
     m, c = t.classes, t.classes.top
     facts = {"log loss of the gold sequence, per token": f"{t.log_loss:.4f}", "sentences": f"{t.n_sentences:,}"}
     tables = {name: slices for name, slices in (("pair", t.per_pair), ("span", t.per_span)) if slices}
-    more: dict[str, Any] = {"c": replace(c, by="tag", slices=m.per_class), "tables": tables, "facts": facts}
-    more["verdict"] = t.verdict
-    return _curve_page("tagger.html", c, *_predicted("tag"), t.source, m=m, what="tokens", **more)
+    shown = {"c": replace(c, by="tag", slices=m.per_class), "tables": tables, "facts": facts, "verdict": t.verdict}
+    return _curve_page("tagger.html", c, *_predicted("tag"), t.source, m=m, what="tokens", **shown)
 
 
 def coref_page(k: CorefCheck) -> bytes:
@@ -125,31 +107,27 @@ def coref_page(k: CorefCheck) -> bytes:
     return _curve_page("coref.html", k.lead, curve, histogram, k.source or "data", k=k)
 
 
-def comparison_page(c: Comparison) -> bytes:
+def comparison_page(c: howsure.Comparison) -> bytes:
     """Everything about one comparison on one page."""
-    curves = c.by_model
-    drawn = difference_charts(c)
-    charts = {
-        "curve": chart(overlaid_layers(curves), 420, "Calibration curves of the models compared"),
-        "distribution": chart(distribution_layers(curves), 110, "How many rows each model gives which probability"),
-        **{
-            name: chart(layers, interval_height(c.pairs), f"Difference of {LOSSES[name]}")
-            for name, layers in drawn.items()
-        },
-    }
-    return render("comparison.html", charts, c=c, models=curves, drawn={n: LOSSES[n] for n in drawn})
+    shown, many = c.by_model, "How many rows each model gives which probability"
+    charts = {"curve": chart(curves.overlaid_layers(shown), 420, "Calibration curves of the models compared")}
+    charts["distribution"] = chart(curves.distribution_layers(shown), 110, many)
+    drawn = {}
+    for name, layers in curves.difference_charts(c).items():
+        drawn[name] = curves.LOSSES[name]
+        charts[name] = chart(layers, interval_height(c.pairs), f"Difference of {drawn[name]}")
+    return render("comparison.html", charts, c=c, models=shown, drawn=drawn)
 
 
-def continuous_page(c: ContinuousCalibration) -> bytes:
+def continuous_page(c: howsure.ContinuousCalibration) -> bytes:
     """Everything about one set of predictive distributions on one page."""
-    charts = {
-        "pit": chart(pit_histogram_layers(c), 220, "Histogram of PIT values: flat when calibrated"),
-        "ecdf": chart(ecdf_difference_layers(c), 240, "ECDF of PIT values less the diagonal, with a simultaneous band"),
-    }
+    charts = {"pit": chart(curves.pit_histogram_layers(c), 220, "Histogram of PIT values: flat when calibrated")}
+    band = "ECDF of PIT values less the diagonal, with a simultaneous band"
+    charts["ecdf"] = chart(curves.ecdf_difference_layers(c), 240, band)
     return render("continuous.html", charts, c=c, source=c.source or "data")
 
 
-def score_page(s: Score) -> bytes:
+def score_page(s: howsure.Score) -> bytes:
     """Everything about one score on one page."""
     drawn = min(len(s.classes), MOST_DRAWN)
     charts = {"classes": chart(labels.class_layers(s), 40 + 22 * drawn, f"{s.f_name} of every class with its interval")}
@@ -159,16 +137,15 @@ def score_page(s: Score) -> bytes:
     return render("score.html", charts, s=s, cut=len(s.classes) > MOST_DRAWN, most=MOST_DRAWN)
 
 
-def contest_page(c: Contest) -> bytes:
+def contest_page(c: howsure.Contest) -> bytes:
     """Everything about one contest on one page."""
     described = {"systems": "The systems", "duels": "Differences between the systems"}
     drawn = labels.contest_charts(c)
     charts = {name: chart(layers, height, described[name]) for name, (height, layers) in drawn.items()}
-    curves = {}
-    if c.calibration is not None:
-        curves = c.calibration.by_model
-        charts["curve"] = chart(overlaid_layers(curves), 420, "Calibration curves of the systems compared")
-    return render("contest.html", charts, c=c, models=curves)
+    models = {} if c.calibration is None else c.calibration.by_model
+    if models:
+        charts["curve"] = chart(curves.overlaid_layers(models), 420, "Calibration curves of the systems compared")
+    return render("contest.html", charts, c=c, models=models)
 
 
 MOST_PAIRS = 500
@@ -176,15 +153,12 @@ MOST_ANNOTATORS = 60  # annotators
 MOST_LABELS = 25  # of a confusion that is drawn
 
 
-def agreement_page(a: Agreement) -> bytes:
+def agreement_page(a: howsure.Agreement) -> bytes:
     """Everything about one set of labels on one page."""
-    charts: dict[str, dict[str, Any]] = {
-        "coefficients": chart(labels.coefficient_layers(a), 150, "Agreement coefficients")
-    }
-    if 2 < len(a.ratings.labels) <= MOST_LABELS and a.confused:
-        charts["confusion"] = chart(
-            labels.confusion_layers(a), 26 * len(a.ratings.labels) + 40, "Labels given to the same item"
-        )
+    charts = {"coefficients": chart(labels.coefficient_layers(a), 150, "Agreement coefficients")}
+    n = len(a.ratings.labels)
+    if 2 < n <= MOST_LABELS and a.confused:
+        charts["confusion"] = chart(labels.confusion_layers(a), 26 * n + 40, "Labels given to the same item")
     if a.crowd is not None:
         shown = min(len(a.crowd.annotators), MOST_ANNOTATORS)
         charts["annotators"] = chart(labels.annotator_layers(a, shown), 16 * shown + 40, "Skill of the annotators")
@@ -216,14 +190,8 @@ def counts_page(c: Counts) -> bytes:
     if c.coefficients:
         height = 30 + 26 * len(c.coefficients)
         charts["coefficients"] = chart(counts.coefficient_layers(c), height, "Coefficients of the regression")
-    shown: dict[str, Any] = {
-        "periods": periods,
-        "groups": groups,
-        "both": both,
-        "group_names": names,
-        "percent": percent,
-    }
-    return render("counts.html", charts, c=c, saved=_random_labels(c), **shown)
+    shown: dict[str, Any] = {"periods": periods, "groups": groups, "both": both, "group_names": names}
+    return render("counts.html", charts, c=c, saved=_random_labels(c), percent=percent, **shown)
 
 
 def _random_labels(c: Counts) -> int | None:

@@ -26,7 +26,8 @@ def markdown(rows: Rows, level: float) -> str:
 def latex(rows: Rows, level: float) -> str:
     """A table in LaTeX (booktabs); a first row called "all" is set apart from what follows."""
     head, body, numeric = _cells(rows, level, "--", "[{}--{}]")
-    lines = [_row(cells, numeric) for cells in body]
+    rows_of = ([c.replace(",", "{,}") if n else _escaped(c) for c, n in zip(b, numeric, strict=True)] for b in body)
+    lines = [" & ".join(cells) + r" \\" for cells in rows_of]
     if len(lines) > 1 and body[0][0] == "all":
         lines.insert(1, r"\midrule")
     columns = "".join("r" if right else "l" for right in numeric)
@@ -67,11 +68,10 @@ def html(rows: Rows, level: float) -> str:
 
 def _cells(rows: Rows, level: float, none: str, limits: str) -> tuple[list[str], list[list[str]], list[bool]]:
     """Heads, cells as text, and which columns hold numbers."""
-    names = list(rows[0]) if rows else []
     head: list[str] = []
     numeric: list[bool] = []
     columns: list[list[str]] = []
-    for name in names:
+    for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
         estimates = any(hasattr(v, "low") for v in values)
         head.append(name)
@@ -99,11 +99,6 @@ def _shown(value: Any, none: str) -> str:
     return str(value)
 
 
-def _row(cells: list[str], numeric: list[bool]) -> str:
-    shown = (c.replace(",", "{,}") if right else _escaped(c) for c, right in zip(cells, numeric, strict=True))
-    return " & ".join(shown) + r" \\"
-
-
 def _escaped(text: str) -> str:
     return "".join(_SPECIAL.get(ch, ch) for ch in text if ch.isprintable())
 
@@ -111,11 +106,9 @@ def _escaped(text: str) -> str:
 def snippet(result: Result) -> str:
     """Verdict, headline numbers and the picture; the main table where there is no picture."""
     said = f"<p><b>{escape(result.verdict)}</b></p>"
-    numbers = result.headline()
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in numbers.items()
-    )
-    said += f"<table>{cells}</table>" if numbers else ""
+    row = "<tr><th style='text-align:left'>{}</th><td>{}</td></tr>".format
+    cells = "".join(row(escape(k), escape(v)) for k, v in result.headline().items())
+    said += f"<table>{cells}</table>" if cells else ""
     if type(result).figure is Result.figure and not hasattr(result, "layers"):
         return said + html(result.table(), result.level)
     return said + result.as_file(".svg").decode()

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import howsure
 from howsure.experiments.course import models as notes
-from howsure.experiments.course.corpora import passages, restaurant_counts
-from howsure.experiments.course.models import bigram_tables, good_turing_masses
+from howsure.experiments.course.models import bigram_tables, good_turing_masses, passages, restaurant_counts
 from howsure.experiments.course.tables import exact_bootstrap
 from howsure.experiments.findings import CLAIMS
 

@@ -17,6 +17,7 @@ from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.evaluation.annotation.ratings import Ratings
+from howsure.evaluation.scores.metrics import wilson
 from howsure.kernels.cells import Floats, Ints
 
 NONE_OBSERVED = 1e-12  # less disagreement than this is none
@@ -39,8 +40,7 @@ class Coefficient(Record):
     def __repr__(self) -> str:
         if self.value is None:
             return f"{self.name}: – ({self.reason})"
-        limits = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
-        return f"{self.name} {self.value:.4f}{limits}"
+        return f"{self.name} {Estimate(self.value, self.low, self.high)!r}"
 
 
 def limits_of_ratio(
@@ -50,7 +50,7 @@ def limits_of_ratio(
 
     None is below -1: disagreements are squared distances, so that D_o is at most twice D_e.
     """
-    sums = influence if groups is None else _per_group(influence, groups)
+    sums = _per_group(influence, groups)
     g = len(sums)
     if g < 2:
         return None, None
@@ -87,24 +87,17 @@ def mean_share(values: Floats, groups: Ints | None, confidence_level: float) -> 
 
     n* = p(1-p)/variance of the mean: the number of independent yes-or-no items that would leave as much doubt.
     """
-    n = len(values)
     p = float(values.mean())
-    influence = (values - p) / n
-    sums = influence if groups is None else _per_group(influence, groups)
+    sums = _per_group((values - p) / len(values), groups)
     g = len(sums)
     if g < 2:
         return Estimate(p)
-    variance = g / (g - 1) * float(sums @ sums)
-    size = p * (1.0 - p) / variance if variance > 1e-18 and 0.0 < p < 1.0 else float(g)
-    z = student_quantile(0.5 + confidence_level / 2, g - 1)
-    middle = (p + z * z / (2 * size)) / (1.0 + z * z / size)
-    half = z / (1.0 + z * z / size) * sqrt(p * (1.0 - p) / size + (z / (2 * size)) ** 2)
-    return Estimate(p, min(max(middle - half, 0.0), p), max(min(middle + half, 1.0), p))
+    return wilson(p, g / (g - 1) * float(sums @ sums), float(g), student_quantile(0.5 + confidence_level / 2, g - 1))
 
 
-def _per_group(influence: Floats, groups: Ints) -> Floats:
+def _per_group(influence: Floats, groups: Ints | None) -> Floats:
     """Sums over each group that is there."""
-    codes = np.unique(groups, return_inverse=True)[1]
+    codes = np.arange(len(influence)) if groups is None else np.unique(groups, return_inverse=True)[1]
     return np.bincount(codes, influence).astype(np.float64)
 
 
@@ -114,6 +107,7 @@ def _per_group(influence: Floats, groups: Ints) -> Floats:
 # Ordinal α is interval α on mid-ranks: Σ_{g=c..k} n_g - (n_c + n_k)/2 = r_k - r_c.
 
 METRICS = ("nominal", "ordinal", "interval")
+ONE_LABEL = "only one label is used: all agreement is by chance"
 
 
 class Pairable:
@@ -190,7 +184,7 @@ def fleiss_kappa(p: Pairable, confidence_level: float) -> Coefficient:
         return Coefficient(name, None, reason="no item has two ratings")
     observed, expected, _, prior = _fleiss(p)
     if prior.max() > 1.0 - 1e-12:
-        return Coefficient(name, None, None, None, 1.0, 1.0, p.n, "only one label is used: all agreement is by chance")
+        return Coefficient(name, None, None, None, 1.0, 1.0, p.n, ONE_LABEL)
     value = 1.0 - observed / expected
     if observed < NONE_OBSERVED:
         low, high = limits_of_perfect(p.n, p.groups, expected, confidence_level)
@@ -222,7 +216,7 @@ def gwet_ac1(ratings: Ratings, p: Pairable) -> Coefficient:
         return Coefficient(name, None, reason="no item has two ratings")
     k = len(ratings.labels)
     if k < 2:
-        return Coefficient(name, None, None, None, 1.0, 1.0, p.n, "only one label is used: all agreement is by chance")
+        return Coefficient(name, None, None, None, 1.0, 1.0, p.n, ONE_LABEL)
     item, label, count = ratings.cells
     rated = int(np.count_nonzero(ratings.per_item))
     shares = np.bincount(label, count / ratings.per_item[item], k) / rated
@@ -238,13 +232,16 @@ def krippendorff_alpha(p: Pairable, metric: str, confidence_level: float) -> Coe
     if metric != "nominal" and p.values is None:
         return Coefficient(name, None, n=p.n, reason="the labels have no order: name it with `order='low,…,high'`")
     if len(np.unique(p.label)) < 2:
-        observed_agreement = 1.0 if metric == "nominal" else None
-        reason = "only one label is used: all agreement is by chance"
-        return Coefficient(name, None, None, None, observed_agreement, observed_agreement, p.n, reason)
+        agreed = 1.0 if metric == "nominal" else None
+        return Coefficient(name, None, None, None, agreed, agreed, p.n, ONE_LABEL)
     observed, expected, _ = _alpha(p, metric)
     value = 1.0 - observed / expected
     if observed < NONE_OBSERVED:
-        low, high = limits_of_perfect(p.n, p.groups, expected, confidence_level, _widest(p, metric))
+        widest = 1.0  # the largest disagreement of two labels
+        if metric != "nominal":
+            total = np.bincount(p.label, p.count, p.n_labels)
+            widest = float(np.ptp(_scores(p, total / float(total.sum()), metric)[total > 0]) ** 2)
+        low, high = limits_of_perfect(p.n, p.groups, expected, confidence_level, widest)
     else:
         more = p.with_added_items()
         low, high = reaching(value, more.limits(*_alpha(more, metric), confidence_level))
@@ -257,7 +254,11 @@ def _alpha(p: Pairable, metric: str) -> tuple[float, float, Floats]:
     total = np.bincount(p.label, p.count * p.weight[p.item], p.n_labels)
     n = float(total.sum())
     prior = total / n
-    each, expected, chance, moved = (_nominal if metric == "nominal" else _squared)(p, prior, metric)
+    if metric == "nominal":
+        each = np.minimum((p.size**2 - np.bincount(p.item, p.count**2, p.n)) / (p.size - 1.0), p.size)
+        expected, chance, moved = 1.0 - float(prior @ prior), -2.0 * prior, np.zeros_like(prior)
+    else:
+        each, expected, chance, moved = _squared(p, prior, metric)
     # each: Σ_ck n_ic n_ik δ_ck/(n_i-1); chance: influence of a label on D_e; moved: on D_o, through the ranks
     observed = float(p.weight @ each) / n
     mean = n / float(p.weight.sum())
@@ -267,25 +268,11 @@ def _alpha(p: Pairable, metric: str) -> tuple[float, float, Floats]:
     return observed, n / (n - 1.0) * expected, influence
 
 
-def _nominal(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Floats, Floats]:
-    each = np.minimum((p.size**2 - np.bincount(p.item, p.count**2, p.n)) / (p.size - 1.0), p.size)
-    return each, 1.0 - float(prior @ prior), -2.0 * prior, np.zeros_like(prior)
-
-
 def _scores(p: Pairable, prior: Floats, metric: str) -> Floats:
     """Values of the labels: their own, or mid-ranks as shares."""
     assert p.values is not None
     used = p.values if metric == "interval" else np.cumsum(prior) - prior / 2.0
     return used - float(prior @ used)
-
-
-def _widest(p: Pairable, metric: str) -> float:
-    """The largest disagreement of two labels."""
-    if metric == "nominal":
-        return 1.0
-    total = np.bincount(p.label, p.count, p.n_labels)
-    used = _scores(p, total / float(total.sum()), metric)[total > 0]
-    return float((used.max() - used.min()) ** 2)
 
 
 def _squared(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Floats, Floats]:
@@ -306,5 +293,4 @@ def _squared(p: Pairable, prior: Floats, metric: str) -> tuple[Floats, float, Fl
 
 
 def _through_ranks(gradient: Floats) -> Floats:
-    after = float(gradient.sum()) - np.cumsum(gradient)
-    return after + gradient / 2.0
+    return float(gradient.sum()) - np.cumsum(gradient) + gradient / 2.0

@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from howsure._result import Record, shown_as
-from howsure.evaluation.annotation.agreement import (
-    AGREEING,
-    DISAGREEING,
-    NONE_OBSERVED,
-    items_per_group,
-    limits_of_perfect,
-    limits_of_ratio,
-    reaching,
-)
-from howsure.evaluation.annotation.crowds import DawidSkene, normalised
+from howsure.evaluation.annotation import agreement as beyond_chance
+from howsure.evaluation.annotation.agreement import AGREEING, DISAGREEING, NONE_OBSERVED
+from howsure.evaluation.annotation.crowds import DawidSkene, drawn, normalised
 from howsure.evaluation.annotation.ratings import Ratings
 from howsure.kernels.cells import Floats, Ints
 
@@ -59,7 +52,7 @@ def judged_annotators(
     chance. An annotator who gave one label only has skill 0 whatever the items; its upper limit is that of never
     answering otherwise on the items that the others call otherwise, 1 - (α/2)^(1/m).
     """
-    shared = np.flatnonzero(ratings.per_item[ratings.item] > 1)
+    shared = ratings.per_item[ratings.item] > 1
     item, annotator, label = (v[shared] for v in (ratings.item, ratings.annotator, ratings.label))
     own = np.log(fitted.confusion[annotator, :, label])
     others, _ = normalised(fitted.log_joint[item] - own)
@@ -75,10 +68,9 @@ def judged_annotators(
         verdict, evidence = _verdict(numbers, len(rows), reject_below)
         worth = (*numbers, float(accuracy[a]), float(informativeness[a]), verdict, evidence)
         made.append(Annotator(name, len(rows), int(labels_each[a]), *worth))
-    rank = {"reject": 0, "unclear": 1, "keep": 2}
-    return tuple(
-        sorted(made, key=lambda m: (rank[m.verdict], 2.0 if m.high is None else m.high, m.skill or 0.0, m.name))
-    )
+    rank = ("reject", "unclear", "keep").index
+    made.sort(key=lambda m: (rank(m.verdict), 2.0 if m.high is None else m.high, m.skill or 0.0, m.name))
+    return tuple(made)
 
 
 def _skill(
@@ -95,15 +87,15 @@ def _skill(
         high = 1.0 - (0.5 - level / 2) ** (1.0 / max(n * observed, 1e-9))
         return 1.0 - observed, 1.0 - expected, 0.0, 0.0, high
     if observed < NONE_OBSERVED:
-        return 1.0, 1.0 - expected, 1.0, *limits_of_perfect(n, groups, expected, level)
-    every, unit = np.arange(k), items_per_group(n, groups)
+        return 1.0, 1.0 - expected, 1.0, *beyond_chance.limits_of_perfect(n, groups, expected, level)
+    every, unit = np.arange(k), beyond_chance.items_per_group(n, groups)
     weight = np.concatenate([np.ones(n), np.full(k, unit * AGREEING / k), np.full(k, unit * DISAGREEING / k)])
     views = np.concatenate([others, np.eye(k), (1.0 - np.eye(k)) / (k - 1)])
     more = _against_others(views, np.concatenate([label, every, every]), weight)
     influence = np.sqrt(weight) * more[2] / float(weight.sum())
-    skill = 1.0 - observed / expected
-    limits = limits_of_ratio(more[0], more[1], influence[:n], groups, np.sqrt(unit) * influence[n:], level)
-    return 1.0 - observed, 1.0 - expected, skill, *reaching(skill, limits)
+    skill, added = 1.0 - observed / expected, np.sqrt(unit) * influence[n:]
+    limits = beyond_chance.limits_of_ratio(*more[:2], influence[:n], groups, added, level)
+    return 1.0 - observed, 1.0 - expected, skill, *beyond_chance.reaching(skill, limits)
 
 
 def _against_others(others: Floats, label: Any, weight: Floats) -> tuple[float, float, Floats]:
@@ -148,12 +140,7 @@ class LabelsNeeded(Record):
 
 
 def labels_needed(
-    fitted: DawidSkene,
-    share: Floats,
-    target: float,
-    rng: np.random.Generator,
-    most: int = MOST_LABELS,
-    draws: int | None = None,
+    fitted: DawidSkene, share: Floats, target: float, rng: np.random.Generator, most: int = MOST_LABELS
 ) -> LabelsNeeded:
     """Simulate items whose labels come from annotators drawn by `share` (of the labels that each gave).
 
@@ -162,8 +149,8 @@ def labels_needed(
     less noise.
     """
     k = len(fitted.prior)
-    size = draws or max(min(20_000, HELD // k), 1000)
-    true = _drawn(np.broadcast_to(np.cumsum(fitted.prior)[:, None], (k, size)), rng)
+    size = max(min(20_000, HELD // k), 1000)
+    true = drawn(np.broadcast_to(np.cumsum(fitted.prior)[:, None], (k, size)), rng)
     # Labels come first in these arrays: sums and maxima of few labels are then taken along the items.
     edges = np.cumsum(fitted.confusion, axis=2).transpose(2, 0, 1).reshape(k, -1)
     log_confusion = np.log(np.maximum(fitted.confusion, 1e-300)).transpose(1, 0, 2).reshape(k, -1)
@@ -173,7 +160,7 @@ def labels_needed(
     error = 0.0
     for _ in range(most):
         who = rng.choice(len(chances), size, p=chances)
-        label = _drawn(edges.take(who * k + true, axis=1), rng)
+        label = drawn(edges.take(who * k + true, axis=1), rng)
         log_joint += log_confusion.take(who * k + label, axis=1)
         surest = 1.0 / np.exp(log_joint - log_joint.max(axis=0)).sum(axis=0)
         certainty.append(float(surest.mean()))
@@ -182,14 +169,7 @@ def labels_needed(
     return LabelsNeeded(target, reached, tuple(certainty), error)
 
 
-def _drawn(edges: Floats, rng: np.random.Generator) -> Ints:
-    """One number from each column of cumulated probabilities."""
-    return np.asarray(np.sum(rng.random(edges.shape[1]) * edges[-1] >= edges[:-1], axis=0))
-
-
 def crowd_shares(labels_each: Ints, left_out: Sequence[bool] | None = None) -> Floats:
     """Each annotator's share of the labels, without those left out."""
-    share = labels_each.astype(np.float64)
-    if left_out is not None:
-        share[np.asarray(left_out, bool)] = 0.0
-    return share / share.sum()
+    share = labels_each * (1.0 if left_out is None else ~np.asarray(left_out, bool))
+    return np.asarray(share / share.sum())

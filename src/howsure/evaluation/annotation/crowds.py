@@ -62,8 +62,7 @@ class DawidSkene:
     @property
     def accuracy(self) -> Floats:
         """Of each annotator: P(label given is the true one), by the model."""
-        diagonal = np.diagonal(self.confusion, axis1=1, axis2=2)
-        return np.asarray(diagonal @ self.prior)
+        return np.asarray(np.diagonal(self.confusion, axis1=1, axis2=2) @ self.prior)
 
     @property
     def informativeness(self) -> Floats:
@@ -79,11 +78,9 @@ class DawidSkene:
 
 def majority_vote(ratings: Ratings) -> MajorityVote:
     """The commonest label of each item."""
-    votes = np.asarray(ratings.counts.todense())
+    votes = ratings.counts.toarray()
     leading = votes == votes.max(axis=1, keepdims=True)
-    overall = votes.sum(axis=0)
-    rank = np.empty(len(overall))
-    rank[np.argsort(-overall, kind="stable")] = np.arange(len(overall), 0, -1)
+    rank = votes.shape[1] - np.argsort(np.argsort(-votes.sum(axis=0), kind="stable"))
     number = leading.sum(axis=1)
     return MajorityVote((leading * rank).argmax(axis=1), number > 1, leading / number[:, None])
 
@@ -115,7 +112,7 @@ def dawid_skene(
     where = ratings.item, ratings.annotator * k + ratings.label
     answers = csr_array((np.ones(ratings.n_labels), where), shape=(ratings.n_items, n_annotators * k))
     turned = csr_array(answers.T)
-    votes = np.asarray(ratings.counts.todense())
+    votes = ratings.counts.toarray()
     posterior = votes / votes.sum(axis=1, keepdims=True)
     extra = max(smoothing / k, 1e-12)  # logs of nothing at all would be infinite
     converged, iteration = False, 0
@@ -136,9 +133,8 @@ def dawid_skene(
             progress(iteration, max_iterations)
     posterior, log_sum = normalised(log_joint)
     objective = float(log_sum.sum()) + extra * float(log_answered.sum() + np.log(prior).sum())
-    return DawidSkene(
-        posterior, prior, np.ascontiguousarray(answered.transpose(0, 2, 1)), log_joint, objective, iteration, converged
-    )
+    confusion = np.ascontiguousarray(answered.transpose(0, 2, 1))
+    return DawidSkene(posterior, prior, confusion, log_joint, objective, iteration, converged)
 
 
 def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.Generator) -> Floats:
@@ -154,17 +150,19 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
     first = np.flatnonzero(np.diff(ratings.item, prepend=-1))
     cell = ratings.annotator * k + ratings.label
     before = 2.0 / k + np.eye(k)
-    true, share, total = _drawn(fitted.posterior, rng), HARD[0] / sum(HARD), np.zeros((n_items, k))
+    true, share, total = drawn(np.cumsum(fitted.posterior.T, axis=0), rng), HARD[0] / sum(HARD), np.zeros((n_items, k))
     known = np.ones(ratings.n_labels, bool)  # answers that are no guesses
     for sweep in range(WARM_UP + SWEEPS):
         counts = np.bincount((cell * k + true[ratings.item])[known], minlength=n_annotators * k * k)
-        drawn = rng.standard_gamma(counts.reshape(n_annotators, k, k) + before)  # annotator, label, true label
+        weight = rng.standard_gamma(counts.reshape(n_annotators, k, k) + before)  # annotator, label, true label
         prior = rng.standard_gamma(np.bincount(true, minlength=k) + 1.0)
-        given = (drawn / drawn.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[cell]  # P(answer | true label)
+        given = (weight / weight.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[
+            cell
+        ]  # P(answer | true label)
         easy = np.log1p(-share) + np.add.reduceat(np.log(given), first)
         hard = np.log(share) + np.add.reduceat(np.log(KNOWN * given + (1.0 - KNOWN) / k), first)
         posterior, _ = normalised(np.concatenate([np.log(prior) + easy, np.log(prior) + hard], axis=1))
-        both = _drawn(posterior, rng)
+        both = drawn(np.cumsum(posterior.T, axis=0), rng)
         true, is_hard = both % k, both >= k
         share = rng.beta(HARD[0] + is_hard.sum(), HARD[1] + n_items - is_hard.sum())
         likely = KNOWN * given[np.arange(len(given)), true[ratings.item]]
@@ -174,10 +172,9 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
     return total / SWEEPS
 
 
-def _drawn(p: Floats, rng: np.random.Generator) -> Ints:
-    """A column for each row of probabilities."""
-    made: Ints = np.sum(rng.random((len(p), 1)) > np.cumsum(p, axis=1)[:, :-1], axis=1)
-    return made
+def drawn(edges: Floats, rng: np.random.Generator) -> Ints:
+    """One number from each column of cumulated probabilities."""
+    return np.asarray(np.sum(rng.random(edges.shape[1]) * edges[-1] >= edges[:-1], axis=0))
 
 
 def normalised(log_joint: Floats) -> tuple[Floats, Floats]:

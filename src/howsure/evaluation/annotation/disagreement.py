@@ -19,6 +19,7 @@ KAPPAS = {"cohen": "Cohen's κ", "linear": "Cohen's κ, linear weights", "quadra
 SCOTT = "Scott's π"
 MOST_ROWS = 50_000_000
 CHUNK = 4_000_000  # pairs of annotators times labels held at once
+More = tuple[float, float, Floats, Ints | None, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,8 @@ def confused_labels(ratings: Ratings, p: agreement.Pairable) -> tuple[ConfusedLa
 
     if not p.n:
         return ()
-    shape = (p.n, p.n_labels)
-    counts = csr_array((p.count, (p.item, p.label)), shape=shape)
-    weighted = csr_array((p.count / (p.size * (p.size - 1.0))[p.item], (p.item, p.label)), shape=shape)
-    there = csr_array((np.ones(len(p.item)), (p.item, p.label)), shape=shape)
+    columns = p.count, p.count / (p.size * (p.size - 1.0))[p.item], np.ones(len(p.item))
+    counts, weighted, there = (csr_array((v, (p.item, p.label)), shape=(p.n, p.n_labels)) for v in columns)
     both = triu(weighted.T @ counts, k=1).tocoo()
     items = csr_array(there.T @ there)
     total = float(both.sum())
@@ -88,9 +87,7 @@ def disputed_items(ratings: Ratings, p: agreement.Pairable) -> tuple[DisputedIte
     order = np.lexsort((np.arange(p.n), -p.size, -np.round(each, 12)))[:MOST_ITEMS]
     begins = np.searchsorted(p.item, np.arange(p.n + 1))
     made = []
-    for i in order.tolist():
-        if each[i] <= 0.0:
-            break
+    for i in order[each[order] > 0.0].tolist():
         cells = slice(int(begins[i]), int(begins[i + 1]))
         counted = zip(p.label[cells].tolist(), p.count[cells].astype(int).tolist(), strict=True)
         votes = sorted(counted, key=lambda v: (-v[1], v[0]))
@@ -123,8 +120,7 @@ def rating_pairs(ratings: Ratings) -> tuple[Ints, Ints]:
     position = np.arange(len(ratings.item))
     later = ends - position - 1
     first = np.repeat(position, later)
-    begins = np.cumsum(later) - later
-    second = first + 1 + np.arange(len(first)) - np.repeat(begins, later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     return first, second
 
 
@@ -143,10 +139,9 @@ def annotator_pairs(ratings: Ratings, confidence_level: float) -> tuple[Annotato
     keys, starts, sizes = np.unique(key[order], return_index=True, return_counts=True)
     weighted = ratings.values is not None and k > 2
     made: list[AnnotatorPair] = []
-    step = max(CHUNK // k, 1)
+    names, step = ratings.annotators, max(CHUNK // k, 1)
     for begin in range(0, len(keys), step):
-        chosen = slice(begin, begin + step)
-        size = sizes[chosen]
+        size = sizes[begin : begin + step]
         rows = slice(int(starts[begin]), int(starts[begin]) + int(size.sum()))
         x, y = ratings.label[first[rows]], ratings.label[second[rows]]
         groups = None if ratings.groups is None else ratings.groups[ratings.item[first[rows]]]
@@ -154,7 +149,6 @@ def annotator_pairs(ratings: Ratings, confidence_level: float) -> tuple[Annotato
         agreed = np.bincount(np.repeat(np.arange(len(size)), size), x == y, len(size)) / size
         for i, coefficients in enumerate(found):
             a, b = divmod(int(keys[begin + i]), n_annotators)
-            names = ratings.annotators
             made.append(AnnotatorPair(names[a], names[b], int(size[i]), float(agreed[i]), coefficients))
     return tuple(sorted(made, key=lambda p: (-p.n, p.a, p.b)))
 
@@ -164,19 +158,16 @@ def _chunk(
 ) -> list[tuple[agreement.Coefficient, ...]]:
     pair = np.repeat(np.arange(len(size)), size)
     shape = (len(size), k)
-    px = np.bincount(pair * k + x, minlength=len(size) * k).reshape(shape) / size[:, None]
-    py = np.bincount(pair * k + y, minlength=len(size) * k).reshape(shape) / size[:, None]
+    px, py = (np.bincount(pair * k + v, minlength=len(size) * k).reshape(shape) / size[:, None] for v in (x, y))
     bounds = np.concatenate([[0], np.cumsum(size)])
     columns = []
-    distance = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / (k - 1) if weighted else None
     plans: list[tuple[str, Floats | None, bool]] = [(KAPPAS["cohen"], None, False), (SCOTT, None, True)]
-    if distance is not None:
+    if weighted:
+        distance = np.abs(np.subtract.outer(np.arange(k), np.arange(k))) / (k - 1)
         plans += [(KAPPAS["linear"], distance, False), (KAPPAS["quadratic"], distance**2, False)]
-    unit = np.ones(len(size))
-    if groups is not None:
-        unit = np.array(
-            [agreement.items_per_group(int(n), groups[b : b + n]) for b, n in zip(bounds, size, strict=False)]
-        )
+    parts = list(pairwise(bounds.tolist()))
+    own_groups = [None if groups is None else groups[begin:end] for begin, end in parts]
+    unit = np.array([agreement.items_per_group(int(n), g) for n, g in zip(size, own_groups, strict=True)])
     extra = unit * (agreement.AGREEING + agreement.DISAGREEING)
     total = size + extra
     for name, delta, pooled in plans:
@@ -184,25 +175,21 @@ def _chunk(
         # Mean disagreement of two labels that differ.
         apart = 1.0 if delta is None else float(delta.sum()) / (k * (k - 1))
         plain = np.bincount(pair, each, len(size)) / size
-        by_chance, _, _ = _by_chance(px, py, delta, pooled)
+        by_chance = _by_chance(px, py, delta, pooled)[0]
         # With the added items: both sides' labels are spread evenly over them.
         mx, my = ((m * size[:, None] + extra[:, None] / k) / total[:, None] for m in (px, py))
         expected, of_x, of_y = _by_chance(mx, my, delta, pooled)
-        observed = (plain * size + unit * agreement.DISAGREEING * apart) / total
+        observed = np.maximum((plain * size + unit * agreement.DISAGREEING * apart) / total, agreement.NONE_OBSERVED)
+        expected = np.maximum(expected, agreement.NONE_OBSERVED)
         own = of_x[pair, x] + of_y[pair, y]
-        observed, expected = (
-            np.maximum(observed, agreement.NONE_OBSERVED),
-            np.maximum(expected, agreement.NONE_OBSERVED),
-        )
         influence = (each - observed[pair]) / observed[pair] - (own - 2.0 * expected[pair]) / expected[pair]
         influence /= total[pair]
         column = []
-        for i, (begin, end) in enumerate(pairwise(bounds.tolist())):
-            ends = (float(plain[i]), float(by_chance[i])), (float(observed[i]), float(expected[i]))
+        for i, (begin, end) in enumerate(parts):
             added = _added(observed[i], expected[i], of_x[i] + of_y[i], apart) * unit[i] / total[i]
-            own_groups = None if groups is None else groups[begin:end]
-            label = labels[int(x[begin])]
-            column.append(_coefficient(name, *ends, influence[begin:end], own_groups, added, level, label))
+            more = float(observed[i]), float(expected[i]), influence[begin:end], own_groups[i], added
+            both = float(plain[i]), float(by_chance[i])
+            column.append(_coefficient(name, both, more, level, labels[int(x[begin])]))
         columns.append(column)
     return list(zip(*columns, strict=True))
 
@@ -221,18 +208,9 @@ def _added(observed: float, expected: float, own: Floats, apart: float) -> Float
     return np.append(np.sqrt(agreement.AGREEING / len(own)) * agreeing, np.sqrt(agreement.DISAGREEING) * disagreeing)
 
 
-def _coefficient(
-    name: str,
-    plain: tuple[float, float],
-    more: tuple[float, float],
-    influence: Floats,
-    groups: Ints | None,
-    added: Floats,
-    level: float,
-    label: str,
-) -> agreement.Coefficient:
-    """From D_o and D_e, plain and with the items added that the limits are computed with."""
-    n, (observed, expected) = len(influence), plain
+def _coefficient(name: str, plain: tuple[float, float], more: More, level: float, label: str) -> agreement.Coefficient:
+    """From D_o and D_e; `more` is what the limits are computed from: both with items added, influences, groups, those added."""
+    n, groups, (observed, expected) = len(more[2]), more[3], plain
     if expected < agreement.NONE_OBSERVED:
         reason = f"both used only the label {label!r}: all agreement is by chance"
         return agreement.Coefficient(name, None, None, None, 1.0, 1.0, n, reason)
@@ -240,7 +218,7 @@ def _coefficient(
     if observed < agreement.NONE_OBSERVED:
         low, high = agreement.limits_of_perfect(n, groups, expected, level)
     else:
-        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, influence, groups, added, level))
+        low, high = agreement.reaching(value, agreement.limits_of_ratio(*more, level))
     why = None
     if low is None:
         why = "no interval: one item in common" if n < 2 else "no interval: all items are of one group"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 
@@ -32,11 +33,7 @@ class Ratings:
     left_out: Mapping[str, int] = field(default_factory=dict)  # reason: rows
     source: str = "arrays"
 
-    def __repr__(self) -> str:
-        return (
-            f"Ratings({len(self.label):,} labels of {len(self.items):,} items by {len(self.annotators):,} annotators, "
-            f"{len(self.labels)} classes)"
-        )
+    __repr__ = shown_as("{#label:,} labels of {#items:,} items by {#annotators:,} annotators, {#labels} classes")
 
     @property
     def n_labels(self) -> int:
@@ -81,22 +78,16 @@ def ordered_labels(names: Sequence[str], order: Sequence[str] | None) -> tuple[t
 
     Names that are the same number (`1` and `1.0`) become one label.
     """
-    if order is not None:
-        wanted = [str(o) for o in order]
-        if len(set(wanted)) < len(wanted):
-            raise InputError("`order=` names a label twice.")
-        lost = [n for n in names if n not in wanted]
-        if lost:
-            raise InputError(
-                f"`order=` must name every label; `{lost[0]}` is not in it.{_validate.nearest(lost[0], wanted)}"
-            )
-        place = {name: i for i, name in enumerate(wanted)}
-        return tuple(wanted), np.arange(len(wanted), dtype=np.float64), np.array([place[n] for n in names], np.int64)
-    numbers = _numbers(names)
+    numbers = _numbers(names) if order is None else None
     if numbers is None:
-        listed = sorted(set(names))
+        listed = sorted(set(names)) if order is None else [str(o) for o in order]
         place = {name: i for i, name in enumerate(listed)}
-        return tuple(listed), None, np.array([place[n] for n in names], np.int64)
+        if len(place) < len(listed):
+            raise InputError("`order=` names a label twice.")
+        for lost in (n for n in names if n not in place):
+            raise InputError(f"`order=` must name every label; `{lost}` is not in it.{_validate.nearest(lost, listed)}")
+        ranks = None if order is None else np.arange(len(listed), dtype=np.float64)
+        return tuple(listed), ranks, np.array([place[n] for n in names], np.int64)
     values, codes = np.unique(numbers, return_inverse=True)
     shown: dict[int, str] = {}
     for name, code in zip(names, codes.tolist(), strict=True):
@@ -130,12 +121,10 @@ def made_ratings(
     names, values, moved = ordered_labels(labels, order)
     by_name = np.lexsort((np.arange(len(item)), annotator, item))  # stable: first rows first
     item, annotator, label = item[by_name], annotator[by_name], moved[label[by_name]]
-    again = np.zeros(len(item), bool)
-    again[1:] = (item[1:] == item[:-1]) & (annotator[1:] == annotator[:-1])
+    again = (np.diff(item, prepend=-1) == 0) & (np.diff(annotator, prepend=-1) == 0)
     reasons = {k: v for k, v in (left_out or {}).items() if v}
     if again.any():
         reasons["the same annotator had labelled the item before (the first label counts)"] = int(again.sum())
-    item, annotator, label = item[~again], annotator[~again], label[~again]
     true = None if gold is None else np.where(gold < 0, -1, moved[np.maximum(gold, 0)])
     people = tuple(items), tuple(annotators), names, values, true, groups, reasons, source
-    return Ratings(item, annotator, label, *people)
+    return Ratings(item[~again], annotator[~again], label[~again], *people)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Record, Result, drawn_by, shown_as
+from howsure._result import Record, Result, drawn_by, records, shown_as
 from howsure.calibration.comparing.difference import Difference
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.multiclass import MulticlassCalibration
@@ -35,8 +35,11 @@ class GoldCheck(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(Record):
     """One label per item, what each annotator is worth, and how many labels are enough."""
+
+    SHOWN = """iterations=model.iterations converged=model.converged smoothing majority_ties=majority.n_ties reject_below
+        annotators labels_needed=needed labels_needed_without_rejected=needed_without gold"""
 
     majority: MajorityVote
     model: DawidSkene
@@ -120,24 +123,12 @@ class Agreement(Result):
         crowd, r, m = self.crowd, self.ratings, self.crowd.model
         place = {name: i for i, name in enumerate(r.annotators)}
         surest = m.posterior[np.arange(len(r.items)), m.label]
-        columns = (crowd.majority.label, crowd.majority.tied, m.label, surest)
-        rows = zip(r.items, *(column.tolist() for column in columns), strict=True)
-        return {
-            "prior": dict(zip(r.labels, m.prior.tolist(), strict=True)),
-            "iterations": m.iterations,
-            "converged": m.converged,
-            "smoothing": crowd.smoothing,
-            "majority_ties": crowd.majority.n_ties,
-            "reject_below": crowd.reject_below,
-            "annotators": [{**a.to_dict(), "confusion": m.confusion[place[a.name]].tolist()} for a in crowd.annotators],
-            "labels_needed": crowd.needed.to_dict(),
-            "labels_needed_without_rejected": None if crowd.needed_without is None else crowd.needed_without.to_dict(),
-            "gold": None if crowd.gold is None else crowd.gold.to_dict(),
-            "items": [
-                {"item": i, "majority": r.labels[v], "tied": t, "label": r.labels[d], "probability": p}
-                for i, v, t, d, p in rows
-            ],
-        }
+        made = {"prior": dict(zip(r.labels, m.prior.tolist(), strict=True))} | crowd.to_dict()
+        for a in made["annotators"]:
+            a["confusion"] = m.confusion[place[a["name"]]].tolist()
+        names = np.array(r.labels, object)
+        of = {"majority": names[crowd.majority.label], "tied": crowd.majority.tied, "label": names[m.label]}
+        return made | {"items": records(item=np.array(r.items, object), **of, probability=surest)}
 
     def table(self) -> list[dict[str, Any]]:
         """One row a coefficient."""
@@ -182,10 +173,8 @@ def _crowd(c: Crowd) -> list[str]:
         g, p, sure = c.gold, c.gold.difference.p_value, ""
         if p is not None:
             sure = f" ({'a' if p < 0.05 else 'no'} clear difference, p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
-        said.append(
-            f"Against gold, Dawid-Skene is right on {_percent(g.dawid_skene.value)} of {g.n:,} items, majority vote on "
-            f"{_percent(g.majority.value)}{sure}."
-        )
+        right = f"Dawid-Skene is right on {_percent(g.dawid_skene.value)} of {g.n:,} items"
+        said.append(f"Against gold, {right}, majority vote on {_percent(g.majority.value)}{sure}.")
     if c.rejected:
         number = len(c.rejected)
         said.append(f"{number:,} annotator{' is' if number == 1 else 's are'} hardly better than chance.")

@@ -9,23 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.calibration.comparing.difference import Difference
-from howsure.calibration.estimation.intervals import Estimate, normal_quantile
+from howsure.calibration.estimation.intervals import normal_quantile
 from howsure.calibration.estimation.perfection import benjamini_hochberg, holm
 from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
+from howsure.evaluation.contests import significance
 from howsure.evaluation.contests.contrast import contrast, metric_of
 from howsure.evaluation.contests.ranks import Ranks, ranked
 from howsure.evaluation.contests.result import ContestSlice, Duel, SystemScore
-from howsure.evaluation.contests.significance import (
-    Power,
-    Test,
-    cluster_z,
-    mcnemar,
-    mcnemar_power,
-    paired_bootstrap,
-    permutation,
-    sign_flips,
-)
+from howsure.evaluation.contests.significance import Power, Test, permutation
 from howsure.evaluation.scores.analysis import f_rows, macro_f1
 from howsure.evaluation.scores.metrics import accuracy, correction, estimated, influence, variance
 from howsure.evaluation.units import Units, label_units
@@ -71,14 +63,12 @@ def system_scores(f: Field, confidence_level: float) -> tuple[SystemScore, ...]:
             value = macro_f1(units, confidence_level)
         else:
             value = estimated(m, units, confidence_level, rows=rows)
-        right = value if f.metric == "accuracy" else _accuracy(f, i, confidence_level)
+        right = value
+        if f.metric != "accuracy":
+            units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups, f.count)
+            right = estimated(accuracy(units.totals()), units, confidence_level, rows=float(f.n))
         made.append(SystemScore(name, value, right))
     return tuple(made)
-
-
-def _accuracy(f: Field, i: int, level: float) -> Estimate:
-    units = label_units(np.ones(len(f.right[i]), np.int64), (f.right[i],), 2, f.groups, f.count)
-    return estimated(accuracy(units.totals()), units, level, rows=float(f.n))
 
 
 def ranks_of(f: Field, confidence_level: float) -> Ranks | None:
@@ -112,56 +102,45 @@ def duels(
 
 
 def _duel(f: Field, i: int, j: int, samples: int, rng: np.random.Generator, level: float) -> Duel:
-    units = f.units((i, j))
-    averages = [metric_of(units.totals(s), f.metric, f.positive) for s in (0, 1)]
-    u = influence(averages[0], units, 0) - influence(averages[1], units, 1)
-    spread = variance(u, units)
-    delta = averages[0].value - averages[1].value
+    units, alpha = f.units((i, j)), 1.0 - level
+    difference, spread = _difference(units, f.metric, f.positive, level)
     c = contrast(units, f.metric, f.positive)
     a_only, b_only = f.rows(f.right[i] > f.right[j]), f.rows(f.right[i] < f.right[j])
-    boot = paired_bootstrap(c, samples, rng, level)
-    n = f.n
-    alpha = 1.0 - level
+    boot = significance.paired_bootstrap(c, samples, rng, level)
     if f.metric == "accuracy":
-        tests, design = _accuracy_tests(f, i, j, a_only, b_only)
-        if not tests:
-            tests = (permutation(c, samples, rng),)
-        power = mcnemar_power(delta, (a_only + b_only) / n, design, alpha)
+        exact, design = _accuracy_tests(f, i, j, a_only, b_only)
+        tests = (*exact, permutation(c, samples, rng.spawn(1)[0]))
+        power = significance.mcnemar_power(difference.value, (a_only + b_only) / f.n, design, alpha)
     else:
         tests = (permutation(c, samples, rng),)
-        power = Power(delta, sqrt(spread * n), sqrt(spread * n), alpha)
-    z = student_quantile(0.5 + level / 2, units.n - 1) if units.clustered else normal_quantile(0.5 + level / 2)
-    se = sqrt(spread)
-    if f.metric == "accuracy" and tests[0].name != "permutation":
-        tests = (*tests, permutation(c, samples, rng.spawn(1)[0]))
-    tests = (*tests, Test("paired bootstrap", boot.p_value))
-    difference = Difference(delta, max(delta - z * se, -1.0), min(delta + z * se, 1.0), tests[0].p_value)
-    share = _share_of_runs(f, i, j, spread)
+        power = Power(difference.value, sqrt(spread * f.n), sqrt(spread * f.n), alpha)
+    difference = replace(difference, p_value=tests[0].p_value)
+    tests, share = (*tests, Test("paired bootstrap", boot.p_value)), None
+    if f.item is not None and spread > 0.0:  # σ²/n, σ² within items
+        d, times = (f.right[i] - f.right[j]).astype(np.float64), np.bincount(f.item)
+        off = d - (np.bincount(f.item, d) / times)[f.item]
+        share = min(float(off @ off) / (len(d) - len(times)) / len(d) / spread, 1.0)
     return Duel(f.names[i], f.names[j], difference, tests, boot, power, None, a_only, b_only, share)
 
 
-def _share_of_runs(f: Field, i: int, j: int, spread: float) -> float | None:
-    """Which share of the variance of the difference comes from answers to the same item: σ²/n, σ² within items."""
-    if f.item is None or spread == 0.0:
-        return None
-    d, times = (f.right[i] - f.right[j]).astype(np.float64), np.bincount(f.item)
-    off = d - (np.bincount(f.item, d) / times)[f.item]
-    return min(float(off @ off) / (len(d) - len(times)) / len(d) / spread, 1.0)
+def _difference(units: Units, metric: str, positive: int | None, level: float) -> tuple[Difference, float]:
+    """By how much the first of two systems is better, and the variance of that."""
+    a, b = (metric_of(units.totals(s), metric, positive) for s in (0, 1))
+    delta, p = a.value - b.value, 0.5 + level / 2
+    if units.n < 2:
+        return Difference(delta, None, None, None), 0.0
+    spread = variance(influence(a, units, 0) - influence(b, units, 1), units)
+    half = (student_quantile(p, units.n - 1) if units.clustered else normal_quantile(p)) * sqrt(spread)
+    return Difference(delta, max(delta - half, -1.0), min(delta + half, 1.0), None), spread
 
 
 def contest_slice(name: str, f: Field, level: float) -> ContestSlice:
     """The accuracy of each system on some of the rows, and the difference of the first two."""
-    units = f.units((0, 1))
-    averages = [accuracy(units.totals(s)) for s in (0, 1)]
-    delta = averages[0].value - averages[1].value
-    values = tuple(float(r.mean()) for r in f.right)
-    if units.n < 2:
-        return ContestSlice(name, f.n, values, Difference(delta, None, None, None))
-    half = sqrt(variance(influence(averages[0], units, 0) - influence(averages[1], units, 1), units))
-    half *= student_quantile(0.5 + level / 2, units.n - 1) if units.clustered else normal_quantile(0.5 + level / 2)
-    only = f.rows(f.right[0] > f.right[1]), f.rows(f.right[0] < f.right[1])
-    p = _accuracy_tests(f, 0, 1, *only)[0][0].p_value
-    return ContestSlice(name, f.n, values, Difference(delta, max(delta - half, -1.0), min(delta + half, 1.0), p))
+    difference, _ = _difference(f.units((0, 1)), "accuracy", None, level)
+    if difference.low is not None:
+        only = f.rows(f.right[0] > f.right[1]), f.rows(f.right[0] < f.right[1])
+        difference = replace(difference, p_value=_accuracy_tests(f, 0, 1, *only)[0][0].p_value)
+    return ContestSlice(name, f.n, tuple(float(r.mean()) for r in f.right), difference)
 
 
 def adjusted_slices(found: list[ContestSlice]) -> tuple[ContestSlice, ...]:
@@ -174,10 +153,10 @@ def adjusted_slices(found: list[ContestSlice]) -> tuple[ContestSlice, ...]:
 def _accuracy_tests(f: Field, i: int, j: int, a_only: int, b_only: int) -> tuple[tuple[Test, ...], float]:
     """Exact tests, and by how much clusters inflate the variance of the difference."""
     if f.groups is None:
-        return mcnemar(a_only, b_only)[::-1], 1.0
+        return significance.mcnemar(a_only, b_only)[::-1], 1.0
     each = (f.right[i] - f.right[j]) * (1 if f.count is None else f.count)
     d = np.rint(np.bincount(f.groups, each)).astype(np.int64)
     one = np.ones(len(d), np.int64)
     design = float(d @ d) / max(a_only + b_only, 1)
-    exact = sign_flips(d, one)
-    return (() if exact is None else exact[::-1]) + (cluster_z(d, one),), design or 1.0
+    exact = significance.sign_flips(d, one)
+    return (() if exact is None else exact[::-1]) + (significance.cluster_z(d, one),), design or 1.0

@@ -32,8 +32,7 @@ class Contrast:
     @property
     def totals(self) -> Ints:
         """Sums over all units."""
-        sums: Ints = np.rint(np.asarray(self.table.T @ self.count.astype(np.float64))).astype(np.int64)
-        return sums
+        return np.rint(np.asarray(self.table.T @ self.count.astype(np.float64))).astype(np.int64)
 
     @property
     def difference(self) -> float:
@@ -82,16 +81,14 @@ def _collapsed(count: Ints, table: Any) -> tuple[Ints, Any]:
 
 def differences(sums: NDArray[Any], n_classes: int) -> Floats:
     """δ of each row of totals."""
-    made: Floats = _mean(sums[:, : 2 * n_classes], n_classes) - _mean(sums[:, 2 * n_classes :], n_classes)
-    return made
+    return _mean(sums[:, : 2 * n_classes], n_classes) - _mean(sums[:, 2 * n_classes :], n_classes)
 
 
 def _mean(sums: NDArray[Any], k: int) -> Floats:
     h, z = sums[:, :k], sums[:, k:]
     there = z > 0
     ratio = np.divide(2.0 * h, z, out=np.zeros(h.shape), where=there)
-    mean: Floats = ratio.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-    return mean
+    return ratio.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
 
 
 def exact_difference(sums: NDArray[Any], n_classes: int) -> Fraction:

@@ -103,14 +103,7 @@ class Ranks(Record):
 
 
 def ranked(
-    names: tuple[str, ...],
-    values: Any,
-    u: Floats,
-    count: Ints,
-    degrees: float,
-    n: int,
-    confidence_level: float,
-    bound: float = 1.0,
+    names: tuple[str, ...], values: Any, u: Floats, count: Ints, degrees: float, n: int, level: float, bound: float = 1
 ) -> Ranks:
     """Ranks of systems from the influences of independent units, (T, k), each counted `count` times; of `n` items in all.
 
@@ -119,31 +112,22 @@ def ranked(
     value = np.asarray(values, np.float64)
     order = np.argsort(-value, kind="stable")
     names, value, u = tuple(names[i] for i in order), value[order], u[:, order]
-    k = len(names)
     covariance = u.T @ (count[:, None] * u)
     own = np.diag(covariance)
     variance = own[:, None] + own[None, :] - 2.0 * covariance
     variance[variance < ROUNDING * variance.max(initial=0.0)] = 0.0
-    c = largest_quantile(covariance, variance, degrees, confidence_level)
+    c = largest_quantile(covariance, variance, degrees, level)
     high = value[:, None] - value[None, :] + _reach(u, count, variance, c, bound)
     ahead = high.T < 0.0  # j less i at most: i is surely above j
-    alpha = 1.0 - confidence_level
-    each = tuple(
-        Rank(
-            names[i],
-            float(value[i]),
-            1 + int(ahead[:, i].sum()),
-            k - int(ahead[i].sum()),
-            tuple(names[j] for j in np.flatnonzero(ahead[i])),
-        )
-        for i in range(k)
-    )
-    pairs = []
-    for i, j in combinations(range(k), 2):
+    each, pairs = [], []
+    for i, name in enumerate(names):
+        below = tuple(names[j] for j in np.flatnonzero(ahead[i]))
+        each.append(Rank(name, float(value[i]), 1 + int(ahead[:, i].sum()), len(names) - len(below), below))
+    for i, j in combinations(range(len(names)), 2):
         d, spread = float(value[i] - value[j]), sqrt(float(variance[i, j]) * n)
         limits = max(-float(high[j, i]), -bound), min(float(high[i, j]), bound)
-        pairs.append(RankedPair(names[i], names[j], d, *limits, Power(d, spread, spread, alpha)))
-    return Ranks(each, tuple(pairs), c, n)
+        pairs.append(RankedPair(names[i], names[j], d, *limits, Power(d, spread, spread, 1.0 - level)))
+    return Ranks(tuple(each), tuple(pairs), c, n)
 
 
 def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confidence_level: float) -> float:
@@ -156,17 +140,15 @@ def largest_quantile(covariance: Floats, variance: Floats, degrees: float, confi
     scale = 1.0 / np.sqrt(variance[i, j])
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one symmetric root: rounding moves it little
-    rng = np.random.default_rng(
-        20150917
-    )  # the quantile is a number, not a result of chance: the same for the same data
+    # The quantile is a number, not a result of chance: the same for the same data.
+    rng = np.random.default_rng(20150917)
     size = max(MOST_HELD // len(i), 1)
-    largest = []
-    for first in range(0, DRAWS, size):
-        m = min(size, DRAWS - first)
-        z = rng.standard_normal((m, len(covariance))) @ root
-        student = np.sqrt(degrees / rng.chisquare(degrees, m))
-        largest.append(student * np.max(np.abs(z[:, i] - z[:, j]) * scale, axis=1))
-    return float(np.quantile(np.concatenate(largest), confidence_level))
+    largest = np.empty(DRAWS)
+    for block in np.split(largest, range(size, DRAWS, size)):
+        z = rng.standard_normal((len(block), len(covariance))) @ root
+        student = np.sqrt(degrees / rng.chisquare(degrees, len(block)))
+        block[:] = student * np.max(np.abs(z[:, i] - z[:, j]) * scale, axis=1)
+    return float(np.quantile(largest, confidence_level))
 
 
 def _reach(u: Floats, count: Ints, variance: Floats, c: float, bound: float) -> Floats:
@@ -181,8 +163,7 @@ def _reach(u: Floats, count: Ints, variance: Floats, c: float, bound: float) -> 
     third = own[:, None] - own[None, :] - 3.0 * (mixed - mixed.T) + (v**1.5 if np.isfinite(bound) else 0.0)
     skew = np.maximum(np.divide(third, spread, out=np.zeros_like(third), where=spread > 0.0), 0.0)
     a = (2.0 * c**2 + 1.0) / 6.0 * skew
-    reach: Floats = a + np.sqrt(a**2 + c**2 * spread)
-    return reach
+    return np.asarray(a + np.sqrt(a**2 + c**2 * spread))
 
 
 def _one_more(u: Floats, count: Ints) -> float:

@@ -92,20 +92,15 @@ class Contest(Result):
     @property
     def verdict(self) -> str:
         """Who is better and how surely; with probabilities, whether the best one's can be believed."""
-        said = [_sentence(self, self.duels[0]) if len(self.systems) == 2 else _ranking(self)]
-        if self.calibration is not None:
-            said.append(_probabilities(self))
-        if self.left_out:
-            said.append(left_out_text(self.left_out))
-        return " ".join(said)
+        said = _sentence(self, self.duels[0]) if len(self.systems) == 2 else _ranking(self)
+        known = "" if self.calibration is None else _probabilities(self)
+        return " ".join(filter(None, (said, known, left_out_text(self.left_out) if self.left_out else "")))
 
     @property
     def regressions(self) -> tuple[Regression, ...]:
         """Each later system against the first: is it shown to be worse?"""
-        first = self.systems[0].name
-        return tuple(
-            Regression(d.b, d.a, {self.metric_name: d.difference.estimate}) for d in self.duels if d.a == first
-        )
+        later = [d for d in self.duels if d.a == self.systems[0].name]
+        return tuple(Regression(d.b, d.a, {self.metric_name: d.difference.estimate}) for d in later)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""
@@ -117,10 +112,11 @@ class Contest(Result):
     def table(self) -> list[dict[str, Any]]:
         """One row a system."""
         places = {} if self.ranks is None else {r.name: {"place": r.places} for r in self.ranks.each}
-        return [
-            {"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value} | places.get(s.name, {})
-            for s in self.systems
-        ]
+        rows = []
+        for s in self.systems:
+            row = {"": s.name, self.metric_name: s.value, "accuracy": s.accuracy.value}
+            rows.append(row | places.get(s.name, {}))
+        return rows
 
     figure = drawn_by("howsure.plots.labels.contest_figure")
     to_text = drawn_by("howsure.report.text.labels.contest_text")
@@ -133,41 +129,31 @@ def _sentence(c: Contest, d: Duel) -> str:
     points = f"{100 * abs(d.difference.value):.1f} points of {c.metric_name}"
     p = d.tests[0].p_value
     if p < alpha:
-        return f"{better} is better than {worse} by {points}{_limits(c, d)} (p {p_words(p)})."
+        limits, sign = "", 100 if d.difference.value > 0 else -100
+        if d.difference.low is not None and d.difference.high is not None:
+            low, high = sorted((sign * d.difference.low + 0.0, sign * d.difference.high + 0.0))
+            limits = f", {100 * c.confidence_level:g}% interval {low:.1f} to {high:.1f}"
+        return f"{better} is better than {worse} by {points}{limits} (p {p_words(p)})."
     if d.difference.value == 0.0:
         return f"{d.a} and {d.b} have the same {c.metric_name}."
     needed = d.power.rows_needed()
-    more = (
-        "" if needed is None or needed <= c.n else f" If it is real, about {needed:,} rows would show it (power 80%)."
-    )
+    more = f" If it is real, about {needed:,} rows would show it (power 80%)." if needed and needed > c.n else ""
     return f"No clear difference: {better} is ahead of {worse} by {points} (p {p_words(p)}).{more}"
-
-
-def _limits(c: Contest, d: Duel) -> str:
-    if d.difference.low is None or d.difference.high is None:
-        return ""
-    ends = sorted(
-        abs(100 * x) if x * d.difference.value >= 0 else -abs(100 * x) for x in (d.difference.low, d.difference.high)
-    )
-    return f", {100 * c.confidence_level:g}% interval {ends[0]:.1f} to {ends[1]:.1f}"
 
 
 def _ranking(c: Contest) -> str:
     order = sorted(c.systems, key=lambda s: -s.value.value)
     ranked = ", ".join(f"{s.name} ({s.value.value:.3f})" for s in order)
-    if c.ranks is None:
-        return f"By {c.metric_name}: {ranked}. They cannot be ranked: there are no two independent units."
-    return f"By {c.metric_name}: {ranked}. {c.ranks.sentence(c.confidence_level)}"
+    none = "They cannot be ranked: there are no two independent units."
+    return f"By {c.metric_name}: {ranked}. {c.ranks.sentence(c.confidence_level) if c.ranks else none}"
 
 
 def _probabilities(c: Contest) -> str:
     assert c.calibration is not None
     best = max(c.systems, key=lambda s: s.value.value).name
-    others = [_state(k) for k in c.calibration.calibrations]
-    said = dict(zip(c.calibration.models, others, strict=True))
-    first = f"{best}'s probabilities are {said[best]}"
+    said = {name: _state(k) for name, k in c.calibration.by_model.items()}
     rest = "; ".join(f"{name}'s {state}" for name, state in said.items() if name != best)
-    return f"{first}; {rest}."
+    return f"{best}'s probabilities are {said[best]}; {rest}."
 
 
 def _state(k: Calibration) -> str:
@@ -177,6 +163,5 @@ def _state(k: Calibration) -> str:
     if k.p_value > 1.0 - k.confidence_level and not k.error.low:
         beyond = "" if k.error.high is None else f" (an RMS error above {k.error.high:.3f} is ruled out)"
         return f"not found to be wrong{beyond}"
-    ways = [x for x in (k.confidence or k.bias.direction, k.bias.extremity) if x]
-    how = " and ".join(ways) if ways else "off"
+    how = " and ".join(x for x in (k.confidence or k.bias.direction, k.bias.extremity) if x) or "off"
     return f"{how} (RMS error {k.error.value:.3f}, p {p_words(k.p_value)})"

@@ -60,26 +60,19 @@ def sign_flips(d: Ints, count: Ints) -> tuple[Test, Test] | None:
     # The law of T = Σ of the d that keep their sign: S = 2T - Σ|d|.
     law = np.ones(1)
     for v, m in zip(size.tolist(), times.tolist(), strict=True):
-        law = _convolved(law, _binomial(m), v)
+        k = np.arange(m + 1)
+        log_ways = special.gammaln(m + 1.0) - special.gammaln(k + 1.0) - special.gammaln(m - k + 1.0)
+        law = _convolved(law, np.exp(log_ways - m * np.log(2.0)), v)
     first = (reach + total) // 2  # S >= total
-    beyond = float(law[first:].sum())
-    exact = min(2.0 * beyond, 1.0)
+    exact = min(2.0 * float(law[first:].sum()), 1.0)
     return Test(names[0], exact), Test(names[1], exact - float(law[first]))
-
-
-def _binomial(m: int) -> Floats:
-    k = np.arange(m + 1)
-    made: Floats = np.exp(
-        special.gammaln(m + 1.0) - special.gammaln(k + 1.0) - special.gammaln(m - k + 1.0) - m * np.log(2.0)
-    )
-    return made
 
 
 def _convolved(law: Floats, step: Floats, stride: int) -> Floats:
     """The law of a sum: `step` is the law of a number of strides."""
-    made = np.zeros(len(law) + stride * (len(step) - 1))
     if stride == 1:
         return np.convolve(law, step)
+    made = np.zeros(len(law) + stride * (len(step) - 1))
     for i, p in enumerate(step.tolist()):
         made[i * stride : i * stride + len(law)] += p * law
     return made
@@ -94,9 +87,7 @@ def cluster_z(d: Ints, count: Ints) -> Test:
 
 def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | None = None) -> Test:
     """Approximate randomisation: A and B swapped at random on each unit; p = (1 + #{|δ'| >= |δ|}) / (1 + samples)."""
-    rng = np.random.default_rng() if rng is None else rng
-    k = c.n_classes
-    total = c.totals
+    rng, k, total = np.random.default_rng(rng), c.n_classes, c.totals
     delta = abs(exact_difference(total, k))
     table = c.table if isinstance(c.table, np.ndarray) else c.table.toarray()
     gain = table[:, 2 * k :] - table[:, : 2 * k]  # what a swap adds to A and takes from B
@@ -106,8 +97,8 @@ def permutation(c: Contrast, samples: int = 10_000, rng: np.random.Generator | N
     used = gain.any(axis=0)
     sums = np.zeros((samples, 2 * k))
     sums[:, used] = swap_sums(c.count[moves], np.ascontiguousarray(gain[moves][:, used]), samples, rng)
-    a, b = total[: 2 * k] + sums, total[2 * k :] - sums
-    extreme = at_least(np.concatenate([a, b], axis=1), k, delta) | at_least(np.concatenate([b, a], axis=1), k, delta)
+    swapped = total + np.concatenate([sums, -sums], axis=1)
+    extreme = at_least(swapped, k, delta) | at_least(np.roll(swapped, 2 * k, axis=1), k, delta)
     return Test("permutation", (1.0 + int(extreme.sum())) / (1.0 + samples))
 
 
@@ -135,19 +126,13 @@ def paired_bootstrap(
     c: Contrast, samples: int = 10_000, rng: np.random.Generator | None = None, confidence_level: float = 0.95
 ) -> Bootstrap:
     """Resample the units of a contrast; percentile limits."""
-    rng = np.random.default_rng() if rng is None else rng
-    total = c.totals
-    delta = exact_difference(total, c.n_classes)
-    sums = multinomial_sums(c.count, c.table, samples, rng)
     k = c.n_classes
-    if delta < 0:  # seen from the better system
-        swapped = np.concatenate([sums[:, 2 * k :], sums[:, : 2 * k]], axis=1)
-        delta_up = -delta
-    else:
-        swapped, delta_up = sums, delta
-    beyond = int(at_least(swapped, k, 2 * delta_up).sum())
-    other_way = np.concatenate([swapped[:, 2 * k :], swapped[:, : 2 * k]], axis=1)
-    below = int(at_least(other_way, k, 0 * delta_up).sum())
+    delta = exact_difference(c.totals, k)
+    sums = multinomial_sums(c.count, c.table, samples, np.random.default_rng(rng))
+    ways = sums, np.roll(sums, 2 * k, axis=1)
+    ahead, behind = ways if delta >= 0 else ways[::-1]  # seen from the better system
+    beyond = int(at_least(ahead, k, 2 * abs(delta)).sum())
+    below = int(at_least(behind, k, 0 * delta).sum())
     both = 1.0 if delta == 0 else min((beyond + below) / samples, 1.0)
     tail = 50.0 * (1.0 - confidence_level)
     low, high = np.percentile(differences(sums, k), [tail, 100.0 - tail])

@@ -1,11 +1,12 @@
 """From label numbers to a `Score`."""
 
-from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from howsure import _validate
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.scores import metrics
 from howsure.evaluation.scores.result import Averages, Baseline, ClassScore, Confusion, Score
@@ -26,12 +27,9 @@ def score_labels(
 ) -> Score:
     """Score a column of label numbers; `groups` number what is dependent."""
     (cell_gold, cell_pred), count = distinct([gold, pred], len(labels))
-    spreading = None if groups is None else partial(_at_once, label_units(gold, (pred,), len(labels), groups))
+    units = None if groups is None else label_units(gold, (pred,), len(labels), groups)
+    spreading = None if units is None else lambda look: look(units)
     return score_cells(cell_gold, cell_pred, count, labels, spreading, confidence_level, beta)
-
-
-def _at_once(units: Units, look: metrics.SpreadLook) -> metrics.Spread:
-    return look(units)
 
 
 def score_cells(
@@ -86,22 +84,17 @@ def macro_f1(units: Units, confidence_level: float) -> Estimate:
     """The macro F1 of one system's units."""
     t = units.totals()
     look = _look(t, 1.0)
-    names = tuple(map(str, range(len(t.gold))))
-    made = _tables(
-        look, look(units), units.clustered, t, names, np.flatnonzero(metrics.present(t)), confidence_level, 1.0
-    )
-    averages: Averages = made["macro"]
-    return averages.f
+    made = _tables(look, look(units), units.clustered, t, (), np.zeros(0, np.int64), confidence_level, 1.0)
+    return made["macro"].f
 
 
 def _look(t: Totals, beta: float) -> metrics.SpreadLook:
     """Accuracy, then macro, micro and weighted averages of precision, recall and F; and those of each class."""
-    each = (metrics.precision(t), metrics.recall(t), metrics.f_measure(t, beta))
-    pooled = [metrics.micro(t, kind, beta) for kind in ("precision", "recall", "f")]
-    return metrics.SpreadLook(
-        (metrics.accuracy(t), *(metrics.macro(m, t) for m in each), *pooled, *(metrics.weighted(m, t) for m in each)),
-        each,
-    )
+    kinds = ("precision", "recall", "f")
+    each = tuple(metrics.per_class(t, kind, beta) for kind in kinds)
+    pooled = [metrics.micro(t, kind, beta) for kind in kinds]
+    means = (metrics.macro(m, t) for m in each), pooled, (metrics.weighted(m, t) for m in each)
+    return metrics.SpreadLook((metrics.accuracy(t), *chain(*means)), each)
 
 
 def span_notes(spans: dict[str, Spans]) -> tuple[str, ...]:
@@ -126,25 +119,19 @@ def _tables(
 ) -> dict[str, Any]:
     n, factor = spread.n_units, metrics.correction(spread.n_units, clustered)
     shares = spread.with_class if clustered else np.stack([t.pred, t.gold, f_rows(t, beta)])
-    columns = [
-        metrics.class_intervals(m, factor * spread.classes[i], shares[i], n, clustered, level)
-        for i, m in enumerate(look.classes)
-    ]
-    classes = tuple(
-        ClassScore(labels[i], int(t.gold[i]), int(t.pred[i]), int(t.hit[i]), *(c[i] for c in columns)) for i in used
-    )
+    own = zip(look.classes, factor * spread.classes, shares, strict=True)
+    columns = [metrics.class_intervals(m, v, share, n, clustered, level) for m, v, share in own]
+    counts = np.stack([t.gold, t.pred, t.hit], axis=1).astype(int).tolist()
+    classes = tuple(ClassScore(labels[i], *counts[i], *(c[i] for c in columns)) for i in used)
     total, rows = t.pooled, float(t.gold.sum())
     pooled = [float(x[0]) for x in (total.pred, total.gold, f_rows(total, beta))]
     sizes = [rows, *[rows] * 3, *pooled, *[rows] * 3]
-    made = [
-        metrics.interval(a.value, factor * float(v), n, clustered, level, size)
-        for a, v, size in zip(look.averages, spread.averages, sizes, strict=True)
-    ]
+    whole = [(a.value, factor * float(v)) for a, v in zip(look.averages, spread.averages, strict=True)]
+    made = [metrics.interval(*e, n, clustered, level, size) for e, size in zip(whole, sizes, strict=True)]
     here = np.flatnonzero(metrics.present(t))
-    for i in range(3):
-        value, variance = look.averages[1 + i].value, factor * float(spread.averages[1 + i])
-        own = [columns[i][c] for c in here], factor * spread.classes[i][here]
-        made[1 + i] = metrics.macro_interval(value, variance, *own, n, clustered, level)
+    for i, column in enumerate(columns):
+        each = [column[c] for c in here], factor * spread.classes[i][here]
+        made[1 + i] = metrics.macro_interval(*whole[1 + i], *each, n, clustered, level)
     averages = {"macro": Averages(*made[1:4]), "micro": Averages(*made[4:7]), "weighted": Averages(*made[7:])}
     return {"accuracy": made[0], "classes": classes, **averages}
 
@@ -161,8 +148,7 @@ def f_rows(t: Totals, beta: float) -> Floats:
 
 def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Baseline, ...]:
     """Always the commonest class; classes at random as often as they occur; and all alike."""
-    n, k = float(gold.sum()), len(labels)
-    share = gold / n
+    share, there = gold / float(gold.sum()), gold > 0
 
     def scored(said: Floats, name: str) -> Baseline:
         hit = share * said
@@ -170,22 +156,20 @@ def _baselines(labels: tuple[str, ...], gold: Floats, beta: float) -> tuple[Base
         return Baseline(name, float(hit.sum()), metrics.macro(metrics.f_measure(t, beta), t).value)
 
     commonest = int(np.argmax(gold))
-    there = gold > 0
     return (
-        scored((np.arange(k) == commonest).astype(np.float64), f"always {labels[commonest]!r}"),
+        scored(np.eye(1, len(labels), commonest)[0], f"always {labels[commonest]!r}"),
         scored(share, "random, as often as in gold"),
         scored(there / there.sum(), "random, each class alike"),
     )
 
 
 def _label_notes(labels: tuple[str, ...], t: Totals) -> tuple[str, ...]:
-    notes = []
-    n_labels = int(metrics.present(t).sum())
+    notes, here = [], metrics.present(t)
     for which, said in ((t.gold == 0, "predicted but never in gold"), (t.pred == 0, "in gold but never predicted")):
-        names = [labels[i] for i in np.flatnonzero(which & metrics.present(t))]
+        names = [labels[i] for i in np.flatnonzero(which & here)]
         if names:
-            shown = ", ".join(repr(x) for x in names[:5]) + (", …" if len(names) > 5 else "")
-            notes.append(f"{len(names)} of the {n_labels} labels {'is' if len(names) == 1 else 'are'} {said}: {shown}.")
+            are = f"{len(names)} of the {here.sum()} labels {'is' if len(names) == 1 else 'are'}"
+            notes.append(f"{are} {said}: {_validate.some(names)}.")
     if int((t.gold > 0).sum()) == 1:
         notes.append("Gold has a single class: accuracy is its recall, and nothing is learnt about the others.")
     return tuple(notes)

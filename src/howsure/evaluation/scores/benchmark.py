@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Record, Result, drawn_by
+from howsure._result import Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.clusters import Balance
 from howsure.calibration.groups.estimates import student_quantile
@@ -83,6 +83,7 @@ class Benchmark(Result):
     """Models' answers to the same items, task by task. Made by `howsure.score` of a log, or of a table with `value=`."""
 
     SHOWN = "verdict metric by n_groups confidence_level half_width scores ranks left_out notes"
+    __repr__ = shown_as("{scores[0].model}: {metric} {scores[0].value!r}, {#scores:,} scores")
 
     metric: str
     scores: tuple[ModelScore, ...]
@@ -94,10 +95,6 @@ class Benchmark(Result):
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, int], ...] = ()
     source: str = ""
-
-    def __repr__(self) -> str:
-        head = self.scores[0]
-        return f"Benchmark({head.model}: {self.metric} {head.value!r}, {len(self.scores):,} scores)"
 
     @property
     def title(self) -> str:
@@ -117,15 +114,11 @@ class Benchmark(Result):
         if len(parts) > 1:
             average = head.part.startswith(AVERAGE)
             on = f"the {AVERAGE} of {len(parts) - 1:,} {self.by}s" if average else f"{on} of {head.part}"
-        limits = (
-            f" ({100 * self.confidence_level:g}% interval {e.low:.3f} to {e.high:.3f})" if e.low is not None else ""
-        )
-        said = [f"{head.model}: {self.metric} {e.value:.3f}{limits} on {on}."]
-        if main is not None:
-            said.append(main.sentence(self.confidence_level))
-        if self.left_out:
-            said.append(left_out_text(self.left_out))
-        return " ".join(said)
+        level = f"{100 * self.confidence_level:g}% interval"
+        limits = "" if e.low is None else f" ({level} {e.low:.3f} to {e.high:.3f})"
+        said = f"{head.model}: {self.metric} {e.value:.3f}{limits} on {on}."
+        ranked = "" if main is None else " " + main.sentence(self.confidence_level)
+        return said + ranked + (" " + left_out_text(self.left_out) if self.left_out else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints."""
@@ -137,8 +130,8 @@ class Benchmark(Result):
         rows = []
         for s in self.scores:
             row: dict[str, Any] = {self.by or "": s.part} if several else {}
-            row |= {"model": s.model, "items": s.items}
-            row |= {self.metric: s.value} | ({"place": s.places or None} if self.ranks else {})
+            row |= {"model": s.model, "items": s.items, self.metric: s.value}
+            row |= {"place": s.places or None} if self.ranks else {}
             row |= {"runs": None if s.runs is None else f"{s.runs.share:.0%}"} if repeated else {}
             rows.append(row | {f"for ±{self.half_width:g}": s.items_needed})
         return rows
@@ -204,6 +197,11 @@ class _Moved:
         return _Moved(value, units, u, share, sum(m.n for m in each), sum(m.by_runs for m in each) / many**2)
 
     @property
+    def spread(self) -> float:
+        """The variance of the first mean."""
+        return float(self.u[:, 0] @ self.u[:, 0])
+
+    @property
     def degrees(self) -> float:
         """Degrees of freedom; 0 where there is one unit."""
         return Balance.of(self.share).degrees if self.share.max() < 1.0 else 0.0
@@ -214,9 +212,7 @@ class _Part:
     """A part, or the average of all: each model by itself, and all on the items they share."""
 
     name: str
-    models: tuple[int, ...]
-    own: tuple[_Moved, ...]
-    cells: tuple[Ints, ...]  # of each model
+    own: dict[int, tuple[_Moved, Ints]]  # of each model, with its cells
     n_items: int
     shared: _Moved | None
 
@@ -229,89 +225,80 @@ def benchmark(a: Answers, confidence_level: float = 0.95, half_width: float = 0.
     notes: list[str] = []
     if len(parts) > 1:
         parts.append(_average(parts, cells, f"{AVERAGE} of all" if AVERAGE in a.parts else AVERAGE))
-        lack = len(a.models) - len(parts[-1].models)
-        if lack:
+        if lack := len(a.models) - len(parts[-1].own):
             notes.append(f"{lack:,} of {len(a.models):,} models lack a {about['by']}, and have no {AVERAGE}.")
     scores: list[ModelScore] = []
     ranks: dict[str, Ranks] = {}
     found: dict[int, list[_Score]] = {}  # of each model: the parts
     for number, part in enumerate(parts):
         averages = number == len(a.parts)
-        names, on = tuple(a.models[m] for m in part.models), f"{part.name}: models" if part.name else "Models"
+        names, on = tuple(a.models[m] for m in part.own), f"{part.name}: models" if part.name else "Models"
         if part.shared is not None:
-            ranks[part.name] = _ranks(part.shared, names, confidence_level, a.bounded)
-            if part.shared.n < part.n_items:
-                notes.append(f"{on} are ranked on the {part.shared.n:,} of {part.n_items:,} items that all have.")
+            s = part.shared
+            of = s.value, s.u, np.ones(len(s.unit), np.int64), s.degrees, s.n
+            ranks[part.name] = ranked(names, *of, confidence_level, 1.0 if a.bounded else inf)
+            if s.n < part.n_items:
+                notes.append(f"{on} are ranked on the {s.n:,} of {part.n_items:,} items that all have.")
         elif len(names) > 1:
             notes.append(f"{on} are not ranked: they do not share two independent items.")
         places = ranks[part.name].by_name if part.name in ranks else {}
         made = []
-        for m, own, which in zip(part.models, part.own, part.cells, strict=True):
+        for m, (own, which) in part.own.items():
             name, times = a.models[m], cells.times[which]
             plain = binary and a.groups is None and bool((times == 1.0).all())
             if averages:
-                s = _averaged(own, found[m], confidence_level, a.bounded)
+                x = _averaged(own, found[m], confidence_level, a.bounded)
             else:
-                s = _scored(own, confidence_level, plain, a.bounded)
-                found.setdefault(m, []).append(s)
-            needed = None
-            if s.spread > 0.0 and s.value.low is not None:
-                needed = ceil(own.n * s.spread * (s.quantile / half_width) ** 2)
-            runs = None
+                x = _scored(own, confidence_level, plain, a.bounded)
+                found.setdefault(m, []).append(x)
+            needed = runs = None
+            if x.spread > 0.0 and x.value.low is not None:
+                needed = ceil(own.n * x.spread * (x.quantile / half_width) ** 2)
             if (times > 1.0).any():
-                share = min(own.by_runs / s.spread, 1.0) if s.spread > 0.0 else 0.0
+                share = min(own.by_runs / x.spread, 1.0) if x.spread > 0.0 else 0.0
                 runs = Runs(float(times.mean()), share, None if averages else _alike(a, cells, which))
                 if runs.p_value is not None and runs.p_value < UNLIKE:
-                    where = f" on {part.name}" if part.name else ""
-                    notes.append(
-                        f"Runs of {name}{where} differ as a whole (p = {runs.p_value:.2g}): what the answers of a run share "
-                        "is not in the interval."
-                    )
+                    runs_of = f"Runs of {name}{f' on {part.name}' if part.name else ''}"
+                    why = "what the answers of a run share is not in the interval."
+                    notes.append(f"{runs_of} differ as a whole (p = {runs.p_value:.2g}): {why}")
             place = places[name].places if places else ""
-            made.append(ModelScore(part.name, name, len(times), int(times.sum()), s.value, needed, runs, place))
+            made.append(ModelScore(part.name, name, len(times), int(times.sum()), x.value, needed, runs, place))
         made.sort(key=lambda s: (-s.value.value, s.model))
         scores = [*made, *scores] if averages else [*scores, *made]
-    about["n_groups"] = None if a.groups is None else len(np.unique(a.groups))
+    about |= {"n_groups": None if a.groups is None else len(np.unique(a.groups)), "confidence_level": confidence_level}
     about["notes"] = (*about.get("notes", ()), *notes)
     metric = about.pop("metric", "mean")
-    return Benchmark(
-        "accuracy" if binary else metric, tuple(scores), ranks, half_width, confidence_level=confidence_level, **about
-    )
+    return Benchmark("accuracy" if binary else metric, tuple(scores), ranks, half_width, **about)
 
 
 def _part(a: Answers, cells: _Cells, p: int) -> _Part:
     unit = np.arange(int(a.item.max()) + 1) if a.groups is None else a.groups
     here = np.flatnonzero(cells.part == p)
-    models = np.unique(cells.model[here])
-    own, each = [], []
+    models, own = np.unique(cells.model[here]), {}
     for m in models.tolist():
         which = here[cells.model[here] == m]
         times, n = cells.times[which], len(which)
         within = float(cells.scatter[which].sum() / max(float((times - 1.0).sum()), 1.0))
         by_runs = within * float(np.sum(1.0 / times)) / n**2
-        own.append(_Moved.of(cells.mean[which, None], unit[cells.item[which]], by_runs))
-        each.append(which)
+        own[m] = _Moved.of(cells.mean[which, None], unit[cells.item[which]], by_runs), which
     many = np.bincount(cells.item[here], minlength=len(unit))
     common = np.flatnonzero(many == len(models))
     shared = None
     if len(models) > 1 and len(np.unique(unit[common])) > 1:
-        place = np.full(len(unit), -1)
-        place[common] = np.arange(len(common))
-        kept = here[place[cells.item[here]] >= 0]
+        kept = here[many[cells.item[here]] == len(models)]
         x = np.empty((len(common), len(models)))
-        x[place[cells.item[kept]], np.searchsorted(models, cells.model[kept])] = cells.mean[kept]
+        x[np.searchsorted(common, cells.item[kept]), np.searchsorted(models, cells.model[kept])] = cells.mean[kept]
         shared = _Moved.of(x, unit[common])
-    return _Part(a.parts[p], tuple(models.tolist()), tuple(own), tuple(each), int((many > 0).sum()), shared)
+    return _Part(a.parts[p], own, int((many > 0).sum()), shared)
 
 
 def _average(parts: Sequence[_Part], cells: _Cells, name: str) -> _Part:
     """The models that have all parts, on the mean of these."""
-    whole = sorted(set.intersection(*(set(p.models) for p in parts)))
-    own = tuple(_Moved.average([p.own[p.models.index(m)] for p in parts]) for m in whole)
-    each = tuple(np.flatnonzero(cells.model == m) for m in whole)
-    shared = [p.shared for p in parts if p.shared is not None and p.models == tuple(whole)]
+    whole = sorted(set.intersection(*(set(p.own) for p in parts)))
+    own = {m: (_Moved.average([p.own[m][0] for p in parts]), np.flatnonzero(cells.model == m)) for m in whole}
+    shared = [p.shared for p in parts if p.shared is not None and list(p.own) == whole]
     every = _Moved.average(shared) if len(shared) == len(parts) else None
-    return _Part(name, tuple(whole), own, each, sum(p.n_items for p in parts), every)
+    return _Part(name, own, sum(p.n_items for p in parts), every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +312,7 @@ class _Score:
 
 def _scored(own: _Moved, level: float, plain: bool, bounded: bool) -> _Score:
     """One model on one part; `plain`: answers are right or wrong and independent, for which the interval is Wilson's."""
-    value, spread, degrees, p = float(own.value[0]), float(own.u[:, 0] @ own.u[:, 0]), own.degrees, 0.5 + level / 2
+    value, spread, degrees, p = float(own.value[0]), own.spread, own.degrees, 0.5 + level / 2
     if plain:
         spread, z = value * (1.0 - value) / own.n, normal_quantile(p)
         return _Score(wilson(value, spread, float(own.n), z), z, spread)
@@ -339,17 +326,12 @@ def _scored(own: _Moved, level: float, plain: bool, bounded: bool) -> _Score:
 
 def _averaged(own: _Moved, parts: list[_Score], level: float, bounded: bool) -> _Score:
     """One model on the average of all parts: a part that is all right by luck adds nothing to the variance, but has limits."""
-    value, spread, units = float(own.value[0]), float(own.u[:, 0] @ own.u[:, 0]), round(own.degrees) + 1
-    if not bounded or units < 2 or any(s.value.low is None for s in parts):
+    units, classes = round(own.degrees) + 1, [s.value for s in parts]
+    if not bounded or units < 2 or any(c.low is None for c in classes):
         return _scored(own, level, False, bounded)
     variances = np.array([s.spread for s in parts])
-    made = macro_interval(value, spread, [s.value for s in parts], variances, units, True, level)
-    return _Score(made, student_quantile(0.5 + level / 2, units - 1), spread)
-
-
-def _ranks(on: _Moved, names: tuple[str, ...], level: float, bounded: bool) -> Ranks:
-    ones = np.ones(len(on.unit), np.int64)
-    return ranked(names, on.value, on.u, ones, on.degrees, on.n, level, 1.0 if bounded else inf)
+    made = macro_interval(float(own.value[0]), own.spread, classes, variances, units, True, level)
+    return _Score(made, student_quantile(0.5 + level / 2, units - 1), own.spread)
 
 
 def _alike(a: Answers, cells: _Cells, of: Ints) -> float | None:
@@ -359,9 +341,7 @@ def _alike(a: Answers, cells: _Cells, of: Ints) -> float | None:
     """
     if a.run is None or not cells.scatter[of].sum() > 0.0:
         return None
-    here = np.zeros(len(cells.item), bool)
-    here[of] = True
-    rows = np.flatnonzero(here[cells.of])
+    rows = np.flatnonzero(np.isin(cells.of, of))
     runs, run = np.unique(a.run[rows], return_inverse=True)
     n, many = len(of), len(runs)
     if len(rows) != n * many or len(np.unique(run * len(cells.item) + cells.of[rows])) != len(rows):

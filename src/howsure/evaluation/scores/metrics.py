@@ -5,7 +5,7 @@ A metric is a function of the totals; its gradient turns every unit into its inf
 n* = θ(1-θ)/Var θ: for accuracy, precision and recall of independent rows exactly Wilson's. Formulas: docs/evidence/theory.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -44,22 +44,15 @@ class Average:
     d_pred: Floats
 
 
-def precision(t: Totals) -> PerClass:
-    """hit / pred."""
-    return _ratio(t, 1.0, 0.0, 1.0)
-
-
-def recall(t: Totals) -> PerClass:
-    """hit / gold."""
-    return _ratio(t, 1.0, 1.0, 0.0)
-
-
 def f_measure(t: Totals, beta: float = 1.0) -> PerClass:
     """(1 + β²) hit / (β² gold + pred)."""
-    return _ratio(t, 1.0 + beta * beta, beta * beta, 1.0)
+    return per_class(t, "f", beta)
 
 
-def _ratio(t: Totals, top: float, gold: float, pred: float) -> PerClass:
+def per_class(t: Totals, kind: str, beta: float = 1.0) -> PerClass:
+    """Precision, hit / pred; recall, hit / gold; or F."""
+    b = beta * beta
+    top, gold, pred = {"precision": (1.0, 0.0, 1.0), "recall": (1.0, 1.0, 0.0), "f": (1.0 + b, b, 1.0)}[kind]
     below = gold * t.gold + pred * t.pred
     defined = below > 0.0
     safe = np.where(defined, below, 1.0)
@@ -91,8 +84,7 @@ def weighted(m: PerClass, t: Totals) -> Average:
 
 def micro(t: Totals, kind: str, beta: float = 1.0) -> Average:
     """The metric of all classes' decisions pooled into one table."""
-    pooled = t.pooled
-    made = {"precision": precision, "recall": recall}.get(kind, lambda p: f_measure(p, beta))(pooled)
+    made = per_class(t.pooled, kind, beta)
     one = np.ones(len(t.gold))
     return Average(float(made.value[0]), one * made.d_hit, one * made.d_gold, one * made.d_pred)
 
@@ -104,8 +96,7 @@ def accuracy(t: Totals) -> Average:
 
 def influence(m: Average, units: Units, system: int = 0) -> Floats:
     """How each unit moves the metric."""
-    moved: Floats = units.hit[system] @ m.d_hit + units.gold @ m.d_gold + units.pred[system] @ m.d_pred
-    return moved
+    return units.hit[system] @ m.d_hit + units.gold @ m.d_gold + units.pred[system] @ m.d_pred
 
 
 def variance(u: Floats, units: Units) -> float:
@@ -146,11 +137,7 @@ def class_intervals(
     if clustered and n_units < 2:
         return [Estimate(float(v)) if d else None for v, d in zip(m.value, m.defined, strict=True)]
     p = 0.5 + confidence_level / 2
-    z = (
-        np.asarray(special.stdtrit(np.maximum(rows - 1.0, 1.0), p))
-        if clustered
-        else np.full(len(rows), normal_quantile(p))
-    )
+    z = special.stdtrit(np.maximum(rows - 1.0, 1.0), p) if clustered else [normal_quantile(p)] * len(rows)
     return [
         wilson(float(v), float(s), float(r), float(q)) if d else None
         for v, s, r, q, d in zip(m.value, variances, rows, z, m.defined, strict=True)
@@ -160,7 +147,7 @@ def class_intervals(
 def macro_interval(
     value: float,
     variance: float,
-    classes: list[Estimate | None],
+    classes: Sequence[Estimate | None],
     variances: Floats,
     n_units: int,
     clustered: bool,
@@ -220,8 +207,6 @@ def share_of_groups(part: Floats, whole: Floats, groups: Ints, confidence_level:
 # The totals come first; from them follow every metric and its gradient. Then each unit, on its own, says how it moves each
 # metric. Nothing is kept but the sums, three numbers a class and one an average.
 
-PRECISION, RECALL, F = range(3)
-
 
 @dataclass(frozen=True)
 class Spread(Sums):
@@ -241,7 +226,7 @@ class SpreadLook:
     """Sees the `Spread` of units, given the metrics."""
 
     averages: tuple[Average, ...]
-    classes: tuple[PerClass, PerClass, PerClass]
+    classes: tuple[PerClass, ...]  # precision, recall and F
 
     def __call__(self, units: Units) -> Spread:
         hit, gold, pred, count = units.hit[0], units.gold, units.pred[0], units.count.astype(np.float64)

@@ -122,7 +122,21 @@ class Score(Result):
     @property
     def verdict(self) -> str:
         """How good, against what, and where it fails."""
-        return _verdict(self)
+        name, head = (f"span {self.f_name}", self.micro.f) if self.spans else ("accuracy", self.accuracy)
+        level = f"{100 * self.confidence_level:g}% interval"
+        limits = "" if head.low is None else f" ({level} {head.low:.3f} to {head.high:.3f})"
+        said = [f"{head.value:.3f} {name}{limits}, macro {self.f_name} {self.macro.f.value:.3f}."]
+        if self.baselines:
+            said.append(_against(self))
+        if self.ceiling is not None:
+            said.append(_below(head, self.ceiling.micro.f if self.spans else self.ceiling.accuracy, name))
+        known = [(c.f.value, c) for c in self.classes if c.f is not None and c.gold > 0]
+        if len(known) > 2:
+            value, low = min(known, key=lambda k: k[0])
+            said.append(f"Weakest on {low.label!r} ({self.f_name} {value:.3f} of {low.gold:,}).")
+        if self.left_out:
+            said.append(left_out_text(self.left_out))
+        return " ".join(said)
 
     @property
     def of(self) -> str:
@@ -142,34 +156,12 @@ class Score(Result):
         """One row a class, then the averages."""
         means = {"macro": self.macro, "micro": self.micro, "weighted": self.weighted}
         rows = [(c.label, c.gold, c) for c in self.classes] + [(name, None, a) for name, a in means.items()]
-        return [
-            {"": name, "gold": n, "precision": x.precision, "recall": x.recall, self.f_name: x.f} for name, n, x in rows
-        ]
+        names = ("", "gold", "precision", "recall", self.f_name)
+        return [dict(zip(names, (name, n, x.precision, x.recall, x.f), strict=True)) for name, n, x in rows]
 
     figure = drawn_by("howsure.plots.labels.score_figure")
     to_text = drawn_by("howsure.report.text.labels.score_text")
     to_html = drawn_by("howsure.report.pages.score_page")
-
-
-def _verdict(s: Score) -> str:
-    level = f"{100 * s.confidence_level:g}%"
-    name = f"span {s.f_name}" if s.spans else "accuracy"
-    head = s.micro.f if s.spans else s.accuracy
-    limits = "" if head.low is None else f" ({level} interval {_share(head.low)} to {_share(head.high)})"
-    said = [f"{_share(head.value)} {name}{limits}, macro {s.f_name} {_share(s.macro.f.value)}."]
-    if s.baselines:
-        said.append(_against(s))
-    if s.ceiling is not None:
-        top = s.ceiling.micro.f if s.spans else s.ceiling.accuracy
-        said.append(_below(head, top, name))
-    worst = [c for c in s.classes if c.f is not None and c.gold > 0]
-    if len(worst) > 2:
-        low = min(worst, key=lambda c: 0.0 if c.f is None else c.f.value)
-        value = 0.0 if low.f is None else low.f.value
-        said.append(f"Weakest on {low.label!r} ({s.f_name} {_share(value)} of {low.gold:,}).")
-    if s.left_out:
-        said.append(left_out_text(s.left_out))
-    return " ".join(said)
 
 
 def left_out_text(left_out: tuple[tuple[str, int], ...]) -> str:
@@ -181,22 +173,14 @@ def left_out_text(left_out: tuple[tuple[str, int], ...]) -> str:
 
 def _against(s: Score) -> str:
     majority = s.baselines[0]
-    by = f"{majority.name} would get {_share(majority.accuracy)}"
-    if s.accuracy.low is not None and s.accuracy.low > majority.accuracy:
-        return f"Better than no look at the items: {by}."
-    if s.accuracy.high is not None and s.accuracy.high < majority.accuracy:
-        return f"Worse than no look at the items: {by}."
-    return f"Not clearly better than no look at the items: {by}."
+    how = s.accuracy.side(majority.accuracy, "Worse", "Better") or "Not clearly better"
+    return f"{how} than no look at the items: {majority.name} would get {majority.accuracy:.3f}."
 
 
 def _below(head: Estimate, top: Estimate, name: str) -> str:
-    second = f"a second annotator's {name} is {_share(top.value)}"
+    second = f"a second annotator's {name} is {top.value:.3f}"
     if head.low is None or top.high is None or top.low is None or head.high is None:
         return f"For comparison, {second}."
     if head.high < top.low:
         return f"There is room: {second}."
     return f"{'Above' if head.low > top.high else 'Not clearly below'} the ceiling: {second}."
-
-
-def _share(x: float | None) -> str:
-    return "–" if x is None else f"{x:.3f}"

@@ -66,8 +66,7 @@ def _averages() -> tuple[Table, Finding]:
 
 def _accuracy() -> Finding:
     """A classifier that never says cancer (§2.2)."""
-    gold = ["cancer"] + ["not"] * 99
-    made = score(gold, ["not"] * 100)
+    made = score(["cancer"] + ["not"] * 99, ["not"] * 100)
     recall = next(c.recall for c in made.classes if c.label == "cancer")
     found = 0.0 if recall is None else recall.value
     best = max(b.accuracy for b in made.baselines)
@@ -107,8 +106,7 @@ def _significance(samples: int, rng: np.random.Generator) -> Finding:
     naive, exact = exact_bootstrap()
     p = duel.bootstrap.p_one_sided
     mcnemar = next(t.p_value for t in duel.tests if t.name == "McNemar, exact")
-    spread = np.sqrt(exact * (1 - exact) / samples)
-    verdict = held(abs(p - exact) < 5 * spread and naive > 0.4)
+    verdict = held(abs(p - exact) < 5 * np.sqrt(exact * (1 - exact) / samples) and naive > 0.4)
     ours = [f"{x:.2f}".lstrip("0") for x in (a.mean(), b.mean(), duel.difference.value, p, naive)]
     numbers = {"naive": naive, "exact": exact, "p": p, "samples": samples, "mcnemar": mcnemar, "duel": duel}
     return finding_on("course/significance", verdict, numbers, ours=ours)

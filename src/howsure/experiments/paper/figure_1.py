@@ -29,14 +29,16 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     y, answers = made.answers(TAG)
     rules: dict[str, int | str] = {f"width {w:g}": f"width:{round(1 / w)}" for w in settings["widths"]}
     rules[f"{settings['bin_size']:,} rows each"] = settings["bin_size"]
-    binned = {
-        model: {name: calibrated(y, q, made.sentence, rule) for name, rule in rules.items()}
-        for model, q in answers.items()
-    }
-    q, curves = answers["CRF"], binned["CRF"]
+    binned = {}
+    for model, q in answers.items():
+        binned[model] = {name: calibrated(y, q, made.sentence, rule) for name, rule in rules.items()}
+    curves, title = binned["CRF"], f"Is this token {TAG}? The CRF's probabilities in three kinds of bins"
+    named = {f"({letter}) {n}": c for letter, (n, c) in zip("bcd", curves.items(), strict=False)}
+    said = {n: f"{len(c.bins)} bins, widest interval {widest(c):.2f}" for n, c in named.items()}
+    drawn = curve_panels(named, title=title, said=said, distribution_of="(a) distribution")
     return {
-        "findings": findings(y, q, curves, settings["bin_size"]),
-        "figures": (_figure(curves, settings),),
+        "findings": findings(y, answers["CRF"], curves, settings["bin_size"]),
+        "figures": (Figure("1", f"{title}: equally wide, and of {settings['bin_size']:,} rows each.", drawn),),
         "tables": (_table(y, answers, binned, settings), taggers_table(made)),
         "notes": notes_on("figure-1"),
     }
@@ -47,9 +49,9 @@ def widest(c: Calibration) -> float:
     return float(np.max(c.bins.high - c.bins.low))
 
 
-def within(c: Calibration, low: float = 0.1, high: float = 0.9) -> int:
+def within(c: Calibration) -> int:
     """Bins whose mean probability is in the middle of the scale."""
-    return int(np.sum((c.bins.mean_prob > low) & (c.bins.mean_prob < high)))
+    return int(np.sum((c.bins.mean_prob > 0.1) & (c.bins.mean_prob < 0.9)))
 
 
 def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size: int) -> tuple[Finding, ...]:
@@ -59,9 +61,8 @@ def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size:
     near = float(np.mean((q < EXTREME) | (q > 1 - EXTREME)))
     middle = float(np.mean((q > 0.1) & (q < 0.9)))
     count, bins = within(adaptive), len(adaptive.bins)
-    skewed = finding_on(
-        "figure-1/skewed", held(near > 0.5), near=near, n=len(q), tag=TAG, extreme=EXTREME, middle=middle
-    )
+    numbers = {"near": near, "n": len(q), "middle": middle}
+    skewed = finding_on("figure-1/skewed", held(near > 0.5), numbers, tag=TAG, extreme=EXTREME)
     intervals = finding_on(
         "figure-1/intervals",
         held(widths[-1] < min(widths[:-1])),
@@ -78,14 +79,6 @@ def findings(y: np.ndarray, q: Floats, curves: dict[str, Calibration], bin_size:
     return skewed, intervals, price
 
 
-def _figure(curves: dict[str, Calibration], settings: dict[str, Any]) -> Figure:
-    title = f"Is this token {TAG}? The CRF's probabilities in three kinds of bins"
-    named = {f"({letter}) {n}": c for letter, (n, c) in zip("bcd", curves.items(), strict=False)}
-    said = {n: f"{len(c.bins)} bins, widest interval {widest(c):.2f}" for n, c in named.items()}
-    made = curve_panels(named, title=title, said=said, distribution_of="(a) distribution")
-    return Figure("1", f"{title}: equally wide, and of {settings['bin_size']:,} rows each.", made)
-
-
 def _table(
     y: np.ndarray, answers: dict[str, Floats], binned: dict[str, dict[str, Calibration]], settings: dict[str, Any]
 ) -> Table:
@@ -94,8 +87,8 @@ def _table(
         for name, c in curves.items():
             b = c.bins
             raw = float(np.sqrt(np.sum(b.n * b.gap**2) / b.n.sum()))
+            if c is list(curves.values())[-1]:
+                raw = calibration_error(y, answers[model], settings["bin_size"])
             rows.append((model, name, len(b), int(b.n.min()), widest(c), within(c), raw, shown(c.error)))
-        paper = calibration_error(y, answers[model], settings["bin_size"])
-        rows[-1] = (*rows[-1][:6], paper, rows[-1][7])
     columns = ("model", "bins", "number", "fewest rows", "widest interval", "between 0.1 and 0.9", "raw error")
     return Table("bins", f'Bins for "is this token {TAG}?"', (*columns, "debiased error [95%]"), tuple(rows))

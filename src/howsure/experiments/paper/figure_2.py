@@ -14,7 +14,7 @@ from howsure.corpora.reading import corpus_path
 from howsure.evaluation.contests.analysis import Field, duels, system_scores
 from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.units import Units, label_units
-from howsure.experiments.findings import Finding, Verdict, finding_on, height, judged, leaning, notes_on, shown
+from howsure.experiments.findings import Finding, Verdict, finding_on, height, held, judged, leaning, notes_on, shown
 from howsure.experiments.registry import Work
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table
 from howsure.kernels.cells import Floats
@@ -115,22 +115,16 @@ def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
     gain = c.duel.difference
     d = -c.pair.error_squared  # naive Bayes less logistic regression
     ratio = logistic.error.value / bayes.error.value if bayes.error.value else float("inf")
-    higher = finding_on("figure-2/higher", judged(gain.low, gain.high), f=f, gain=gain)
-    half: Verdict = "differs" if ratio >= 0.5 else judged(d.low, d.high)
+    higher = finding_on("figure-2/higher", judged(gain), f=f, gain=gain)
+    half: Verdict = "differs" if ratio >= 0.5 else judged(d)
     lower = finding_on("figure-2/lower", half, bayes=bayes, logistic=logistic, ratio=ratio, d=d)
     curves = {n: adaptive_bins(c.y, q, bin_size) for n, q in c.q.items()}
     ends = {n: (height(b, 0.0, 0.5), height(b, 0.5, 1.0)) for n, b in curves.items()}
-    signs = [
-        judged(e.low, e.high, above=above) for two in ends.values() for e, above in zip(two, (True, False), strict=True)
-    ]
+    signs = [judged(e, above=e is a) for a, b in ends.values() for e in (a, b)]
     sizes = [a.value - b.value for a, b in ends.values()]
-    more: Verdict = (
-        "differs"
-        if "differs" in signs or sizes[0] <= sizes[1]
-        else "undecided"
-        if "undecided" in signs
-        else "confirmed"
-    )
+    more = held("undecided" not in signs, "undecided")
+    if "differs" in signs or sizes[0] <= sizes[1]:
+        more = "differs"
     extreme = finding_on(
         "figure-2/extreme",
         more,

@@ -58,7 +58,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
             interval = f"[{alg.low:.4f}, {alg.high:.4f}]"
             rows.append((kind, name, shown(c.error), raw, interval, f"{high.value:+.3f}", side(high), leaning(c)))
         found[kind] = made, p
-        tables.append(_renamed(tagging.taggers_table(made), kind))
+        t = tagging.taggers_table(made)
+        tables.append(Table(f"taggers-{KINDS.index(kind)}", f"{t.caption}: {kind}", t.columns, t.rows))
         if kind == PAPER:
             tried = shop.tried(features, n, settings["l2"])
             tables.append(tagging.tried_table(tried, features, n, "all tags"))
@@ -83,10 +84,6 @@ PAPER, TUNED, CLASSES = "pseudocount 1", "pseudocount by dev", "with word classe
 KINDS = (PAPER, TUNED, CLASSES)
 
 
-def _renamed(t: Table, kind: str) -> Table:
-    return Table(f"taggers-{KINDS.index(kind)}", f"{t.caption}: {kind}", t.columns, t.rows)
-
-
 def lower(found: dict[str, tuple[tagging.Contest, Pooled]]) -> Finding:
     """The paper's claim on the size of the error."""
     made, p = found[PAPER]
@@ -98,7 +95,7 @@ def lower(found: dict[str, tuple[tagging.Contest, Pooled]]) -> Finding:
         for kind, (_, o) in found.items()
         if kind != PAPER
     )
-    return finding_on("figure-3/lower", judged(d.low, d.high), hmm=hmm, crf=crf, d=d, accuracy=accuracy, others=others)
+    return finding_on("figure-3/lower", judged(d), hmm=hmm, crf=crf, d=d, accuracy=accuracy, others=others)
 
 
 def _confidence(made: tagging.Contest, model: str) -> dict[str, Any]:
@@ -111,20 +108,16 @@ def underconfident(made: tagging.Contest, hmms: Sequence[tagging.Tried]) -> Find
     """The HMM's curve, at the paper's pseudocount and at others."""
     its = next(t for t in hmms if t.setting == PSEUDOCOUNT)
     best, near = max(hmms, key=lambda t: t.on_dev), tagging.near_best(hmms)
-    more: dict[str, Any] = {
-        "tried": len(hmms),
-        "n_near": len(near),
-        "sides": " or ".join(sorted({t.side for t in near})),
-    }
-    verdict = judged(its.height.low, its.height.high)
-    return finding_on("figure-3/underconfident", verdict, its=its, best=best, **more, **_confidence(made, "HMM"))
+    more = {"tried": len(hmms), "n_near": len(near), "sides": " or ".join(sorted({t.side for t in near}))}
+    verdict = judged(its.height)
+    return finding_on("figure-3/underconfident", verdict, more, its=its, best=best, **_confidence(made, "HMM"))
 
 
 def overconfident(made: tagging.Contest, tried: Sequence[tagging.Tried]) -> Finding:
     """The CRF's curve, and whether it hangs on a tagging.regulariser that accuracy hardly tells from others."""
     best, near = max(tried, key=lambda t: t.on_dev), tagging.near_best(tried)
     by = "; ".join(f"l2 = {t.setting:g} {t.height.value:+.3f}" for t in near) + "."
-    verdict = judged(best.height.low, best.height.high, above=False)
+    verdict = judged(best.height, above=False)
     if len({t.height.value > 0 for t in near}) > 1:
         verdict, by = "undecided", by[:-1] + ": the side hangs on the tuning."
     return finding_on("figure-3/overconfident", verdict, best=best, by=by, **_confidence(made, "CRF"))

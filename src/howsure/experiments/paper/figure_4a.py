@@ -5,19 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from howsure.experiments import questions as asking_both
 from howsure.experiments import tagging
 from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on
-from howsure.experiments.questions import (
-    Answered,
-    Average,
-    Count,
-    Question,
-    answered,
-    answers_table,
-    averages,
-    counted,
-    error_records,
-)
+from howsure.experiments.questions import Answered, Average, Count, Question
 from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Table
 from howsure.experiments.tagging import Contest, Tried, pseudocount_table, taggers_table
@@ -47,9 +38,9 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     )
     hmms = tagging.Workshop(settings, work).tried_pseudocounts("NN")
     title = "Calibration error on each tag, the commonest first, and averages"
-    drawn = error_dots(error_records(answers, means, MODELS), title=title, models=MODELS)
+    drawn = error_dots(asking_both.error_records(answers, means, MODELS), title=title, models=MODELS)
     return {
-        "findings": findings(answers, means, *counted_both, len(made.tags), hmms),
+        "findings": findings(answers, means, counted_both, len(made.tags), hmms),
         "figures": (Figure("4a", f"{title}.", drawn),),
         "tables": (*tables, pseudocount_table(hmms, "is it NN?")),
         "notes": notes_on("figure-4a", least=settings["least"]),
@@ -69,21 +60,20 @@ def contests(
     `named` is what is asked about, and the heading of its table; averages are over the `tops` commonest (None: all).
     """
     what, heading = named
-    counts: list[Count] = []
-    found: list[tuple[Contest, tuple[Answered, ...], list[Average]]] = []
-    for classes in (False, True):
+
+    def compared(classes: bool) -> tuple[Contest, list[Question], tuple[Answered, ...], Count]:
         made = tagging.hmm_and_crf(settings, work, classes=classes)
         questions = asking(made)
-        answers = answered(questions, settings["bin_size"], settings["samples"], rng, work)
-        counts.append(counted(answers))
-        if not classes:
-            most = tuple(len(questions) if top is None else top for top in tops)
-            found.append((made, answers, averages(questions, answers, most, work)))
-    made, answers, means = found[0]
+        answers = asking_both.answered(questions, settings["bin_size"], settings["samples"], rng, work)
+        return made, questions, answers, asking_both.counted(answers)
+
+    made, questions, answers, count = compared(False)
+    means = asking_both.averages(questions, answers, [len(questions) if t is None else t for t in tops], work)
+    counts = count, compared(True)[-1]
     caption = f"{what.capitalize()} on which each model is better calibrated"
-    counts_of = count_table(caption, {"words": counts[0], "words and classes": counts[1]})
-    tables = (counts_of, averages_table(means), answers_table(what, heading, MODELS, answers), taggers_table(made))
-    return made, answers, means, (counts[0], counts[1]), tables
+    counts_of = count_table(caption, dict(zip(("words", "words and classes"), counts, strict=True)))
+    each = asking_both.answers_table(what, heading, MODELS, answers)
+    return made, answers, means, counts, (counts_of, averages_table(means), each, taggers_table(made))
 
 
 def count_table(caption: str, counts: dict[str, Count]) -> Table:
@@ -109,30 +99,20 @@ def shown_difference(a: Average) -> str:
 
 
 def findings(
-    answers: tuple[Answered, ...],
-    means: list[Average],
-    count: Count,
-    with_classes: Count,
-    n_tags: int,
-    hmms: Sequence[Tried],
+    answers: tuple[Answered, ...], means: list[Average], counts: tuple[Count, Count], n_tags: int, hmms: Sequence[Tried]
 ) -> tuple[Finding, ...]:
     """The paper's claims on single tags."""
-    most = finding_on("figure-4a/most", most_verdict(count), count=count, more=with_classes, n_tags=n_tags)
-    nouns = [_noun(a, hmms) for a in answers if a.name == "NN"]
-    return most, *nouns, average_finding(means, "tags", "figure-4a/average")
-
-
-def _noun(noun: Answered, hmms: Sequence[Tried]) -> Finding:
-    """Both models on NN, and whether that hangs on the HMM's pseudocount."""
-    return finding_on(
-        "figure-4a/noun",
-        alike(noun),
-        noun=noun,
-        p="" if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}",
-        none="" if noun.significant else " No difference is shown, which does not show that there is none.",
-        listed=", ".join(f"{t.error.value:.4f} with {t.setting:g}" for t in hmms),
-        paper=", ".join(f"{t.paper_error:.4f}" for t in hmms),
-    )
+    count, with_classes = counts
+    made = [finding_on("figure-4a/most", most_verdict(count), count=count, more=with_classes, n_tags=n_tags)]
+    for noun in (a for a in answers if a.name == "NN"):  # whether it hangs on the HMM's pseudocount too
+        said = {
+            "p": "" if noun.adjusted is None else f", adjusted p = {noun.adjusted:.2g}",
+            "none": "" if noun.significant else " No difference is shown, which does not show that there is none.",
+            "listed": ", ".join(f"{t.error.value:.4f} with {t.setting:g}" for t in hmms),
+            "paper": ", ".join(f"{t.paper_error:.4f}" for t in hmms),
+        }
+        made.append(finding_on("figure-4a/noun", alike(noun), said, noun=noun))
+    return *made, average_finding(means, "tags", "figure-4a/average")
 
 
 def most_verdict(count: Count) -> Verdict:

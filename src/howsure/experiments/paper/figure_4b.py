@@ -7,7 +7,7 @@ import numpy as np
 from howsure.experiments import tagging
 from howsure.experiments.findings import Finding, finding_on, held, notes_on
 from howsure.experiments.paper.figure_4a import MODELS, average_finding, contests
-from howsure.experiments.questions import Answered, Average, Count, Question, error_records
+from howsure.experiments.questions import Average, Count, Question, error_records
 from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, short
 from howsure.experiments.tagging import Contest
@@ -24,15 +24,13 @@ def settings(quick: bool) -> dict[str, Any]:
 def pair_questions(made: Contest, most: int) -> list[Question]:
     """The commonest pairs of gold tags in the test text, asked wherever two tokens follow each other."""
     first = made.sides[0].posterior
-    names = first.codes(list(made.tags))
-    pairs = top_pairs(first, names[made.gold], most)
+    pairs = top_pairs(first, first.codes(list(made.tags))[made.gold], most)
     place = {t: i for i, t in enumerate(made.tags)}
     asked = []
     for a, b in pairs:
-        q = {}
+        q, at = {}, first.tags_are(a, b)
         for side in made.sides:
-            known = a in side.posterior.tags and b in side.posterior.tags
-            at = first.tags_are(a, b)
+            known = {a, b} <= set(side.posterior.tags)
             q[side.name] = np.minimum(side.posterior.tags_are(a, b).y_prob, 1.0) if known else np.zeros(len(at))
         y = (made.gold[at.start] == place[a]) & (made.gold[at.start + 1] == place[b])
         group = np.unique(at.sentence, return_inverse=True)[1]
@@ -49,24 +47,20 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     title = f"Calibration error on the {few} commonest pairs, and averages"
     drawn = error_dots(error_records(answers[:few], means, MODELS), title=title, models=MODELS)
     every = f"Calibration error on the {len(answers)} commonest pairs"
+    points: list[dict[str, Any]] = []
+    for a in answers:
+        side = f"{MODELS[a.better]} significantly better" if a.significant else "neither"
+        errors = zip(("first", "second"), (short(e.value) for e in a.errors), strict=True)
+        points.append({"question": a.name, "side": side, **dict(errors)})
     return {
         "findings": findings(means, *counts),
         "figures": (
             Figure("4b", f"{title}.", drawn),
-            Figure("4b-all", f"{every}.", error_scatter(_points(answers), title=every, models=MODELS)),
+            Figure("4b-all", f"{every}.", error_scatter(points, title=every, models=MODELS)),
         ),
         "tables": tables,
         "notes": notes_on("figure-4b"),
     }
-
-
-def _points(answers: tuple[Answered, ...]) -> list[dict[str, Any]]:
-    made = []
-    for a in answers:
-        first, second = (short(e.value) for e in a.errors)
-        side = f"{MODELS[a.better]} significantly better" if a.significant else "neither"
-        made.append({"question": a.name, "first": first, "second": second, "side": side})
-    return made
 
 
 def findings(means: list[Average], count: Count, with_classes: Count) -> tuple[Finding, ...]:

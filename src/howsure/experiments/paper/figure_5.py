@@ -19,7 +19,7 @@ from howsure.corpora.reading import corpus_path
 from howsure.english import shipped
 from howsure.english.annotating import reparsed
 from howsure.errors import InputError
-from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on, shown
+from howsure.experiments.findings import Finding, finding_on, held, judged, notes_on, shown
 from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Table, short
 from howsure.kernels.cells import Floats
@@ -28,13 +28,14 @@ from howsure.models.coreference.ranker import CorefModel, fit_coref, fit_tempera
 from howsure.plots.panels import pair_panels
 from howsure.verbs.check import check
 
+Documents = list[Document]
 CLOSE = 0.003  # what a figure of 300 dots can show
 MENTIONS = {"predicted": "found mentions", "gold": "gold mentions"}
 # What is trained on, what a temperature is fitted on, and what is asked about: on OntoNotes as the paper, on GUM by its splits.
 PARTS = {"conll-2011": ("train", "test", "dev"), "gum": ("train", "dev", "test")}
 
 
-def documents(corpus: str, part: str, limit: int | None = None) -> list[Document]:
+def documents(corpus: str, part: str, limit: int | None = None) -> Documents:
     """Documents with gold mentions and parses: GUM's own, or those of the English pipeline where the corpus has none."""
     if corpus == "gum":
         return gum_documents(part, limit=limit)
@@ -42,18 +43,11 @@ def documents(corpus: str, part: str, limit: int | None = None) -> list[Document
     gold = [f for f in files if f.name.endswith("gold_conll")] or files
     if not gold:
         raise InputError(f"there is no *_conll file below {corpus_path(corpus, part)}.")
-    read = [d for f in gold for d in read_conll2012(f)][:limit]
-    return list(reparsed(shipped.model(), read))
+    return list(reparsed(shipped.model(), [d for f in gold for d in read_conll2012(f)][:limit]))
 
 
 def fitted(
-    work: Work,
-    settings: dict[str, Any],
-    train: list[Document],
-    tune: list[Document],
-    *,
-    mentions: str,
-    costs: bool = False,
+    work: Work, settings: dict[str, Any], train: Documents, tune: Documents, *, mentions: str, costs: bool = False
 ) -> CorefModel:
     """A model with the temperature that was fitted on `tune`; kept for other experiments and runs."""
     key = {k: settings[k] for k in ("data", "data_fingerprint", "limit", "epochs")}
@@ -157,10 +151,12 @@ def studied(
         about.append(f"{found}, temperature {model.temperature:.3f}")
     corpus = "OntoNotes (CoNLL-2011)" if settings["data"] == "conll-2011" else "OntoGUM"
     sizes = {"train": len(train), "tune": len(tune), "test": len(test)}
+    published = f"CalibErr, β = {settings['bin_size']:,}", "Algorithm 2", "debiased [95%, documents]"
+    columns = ("mentions", "probabilities", "pairs", "base rate", *published, "Brier", "largest deviation")
     return {
         "findings": findings(rows, settings),
         "figures": (_figure(panels, settings["bin_size"]),),
-        "tables": (_table(rows, settings["bin_size"]),),
+        "tables": (Table("pairs", "Pairs of mentions", columns, tuple(r.cells() for r in rows)),),
         "notes": notes_on("figure-5", corpus=corpus, about="; ".join(about), **sizes),
         "data": f"{corpus}, {len(test)} documents asked",
     }
@@ -196,18 +192,10 @@ def _figure(panels: dict[str, dict[str, paper.PaperBins]], bin_size: int) -> Fig
     return Figure("5", caption + ".", pair_panels(records, title=caption))
 
 
-def _table(rows: list[Row], bin_size: int) -> Table:
-    columns = ("mentions", "probabilities", "pairs", "base rate", f"CalibErr, β = {bin_size:,}", "Algorithm 2")
-    more = ("debiased [95%, documents]", "Brier", "largest deviation")
-    return Table("pairs", "Pairs of mentions", (*columns, *more), tuple(r.cells() for r in rows))
-
-
 def findings(rows: list[Row], settings: dict[str, Any]) -> tuple[Finding, ...]:
     """The claims in the paper's order."""
-    made = [below_one_percent(rows), overconfident(rows), sampling(rows, settings)]
-    if settings["costs"]:
-        made.append(costs(rows))
-    return tuple(made)
+    made = below_one_percent(rows), overconfident(rows), sampling(rows, settings)
+    return (*made, costs(rows)) if settings["costs"] else made
 
 
 def _of(rows: list[Row], mentions: str, how: str) -> Row:
@@ -218,15 +206,15 @@ def below_one_percent(rows: list[Row]) -> Finding:
     """CalibErr below .01, and what that is worth."""
     plain, gold = (_of(rows, mentions, "no temperature") for mentions in MENTIONS)
     constant = plain.base_rate * (1 - plain.base_rate)  # the Brier score of always the base rate
-    verdict = held(plain.published < 0.01)
-    return finding_on("figure-5/below-one-percent", verdict, plain=plain, gold=gold, constant=constant)
+    of = {"plain": plain, "gold": gold, "constant": constant}
+    return finding_on("figure-5/below-one-percent", held(plain.published < 0.01), of)
 
 
 def overconfident(rows: list[Row]) -> Finding:
     """Where q is a third or more."""
     gap, gold = (_of(rows, mentions, "no temperature").gap for mentions in MENTIONS)
     low, high = gap.low or 0.0, gap.high or 0.0
-    verdict: Verdict = "confirmed" if low > 0 else "differs" if high < 0 else "undecided"
+    verdict = judged(gap)
     say = {
         "confirmed": "Too high, as in the paper.",
         "differs": "Too low, the other way round.",
@@ -238,10 +226,9 @@ def overconfident(rows: list[Row]) -> Finding:
 def sampling(rows: list[Row], settings: dict[str, Any]) -> Finding:
     """Exact probabilities beside 1,000 samples'."""
     hows = ["exact", *(f"{settings['samples'][i]:,} samples" for i in (0, -1))]
-    exact, few, many = (_of(rows, "gold", how) for how in hows)
-    first, ten, found = (_of(rows, "predicted", how) for how in hows)
-    of = {"exact": exact, "few": few, "many": many, "first": first, "ten": ten, "found": found}
-    return finding_on("figure-5/sampling", "corrected", of, largest=max(many.largest, found.largest))
+    names = {"gold": ("exact", "few", "many"), "predicted": ("first", "ten", "found")}
+    of = {n: _of(rows, m, how) for m, three in names.items() for n, how in zip(three, hows, strict=True)}
+    return finding_on("figure-5/sampling", "corrected", of, largest=max(of["many"].largest, of["found"].largest))
 
 
 def costs(rows: list[Row]) -> Finding:

@@ -65,8 +65,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     laid = {q: cells(e, every) for q, e in main.items()}
     others: dict[str, list[Cell]] = {}
     if settings["data"] != "nyt":  # each is a run of its own; on two hundred thousand articles that is too long
-        few = explored(work, settings, "attack", samples=PUBLISHED)
-        others["few"] = cells(few, every)
+        others["few"] = cells(explored(work, settings, "attack", samples=PUBLISHED), every)
         for t in TEMPERATURES:
             warm = explored(work, settings, "attack", samples=settings["samples"], temperature=t)
             others[f"{t:g}"] = cells(warm, every)
@@ -101,8 +100,7 @@ def cells(found: Exploration, every: str) -> list[Cell]:
 
 def over_time(laid: list[Cell]) -> Changes:
     """One-best counts that change from a period to the next."""
-    pairs = [(a, b) for a, b in pairwise(laid) if a.actor == b.actor]
-    return _changes(pairs)
+    return _changes([(a, b) for a, b in pairwise(laid) if a.actor == b.actor])
 
 
 def between_actors(laid: list[Cell]) -> Changes:
@@ -169,9 +167,9 @@ def _totals(main: dict[str, Exploration]) -> Table:
     rows = []
     for question, found in main.items():
         for code, law in found.totals()[:ACTORS]:
-            low, high = law.interval(0.95)
-            best = sum(h.best > 0 for h in found.hits[code] if h.date is not None)
-            rows.append((question, found.name(code), f"{law.mean:.2f}", f"{low} – {high}", f"{law.mean - 1.96 * law.sd:.2f} – {law.mean + 1.96 * law.sd:.2f}", best))  # fmt: skip
+            normal = f"{law.mean - 1.96 * law.sd:.2f} – {law.mean + 1.96 * law.sd:.2f}"
+            numbers = f"{law.mean:.2f}", "{} – {}".format(*law.interval(0.95)), normal, found.best(code)
+            rows.append((question, found.name(code), *numbers))
     columns = ("question", "actor", "documents, mean", "95%", "m ± 1.96 s", "one-best")
     return Table("totals", "Documents over the whole corpus", columns, tuple(rows))
 
@@ -184,15 +182,12 @@ def findings(
         unreal({q: over_time(c) for q, c in laid.items()}, every),
         unreal({q: between_actors(c) for q, c in laid.items()}, every, "figure-6/two-actors"),
         normal([c for cells in laid.values() for c in cells]),
+        entities(laid["attack"]),
     ]
-    if "few" in others:
-        made.append(few_samples(laid["attack"], others["few"]))
-    made.append(entities(laid["attack"]))
-    if "0.5" in others:
+    if others:
+        made.insert(3, few_samples(laid["attack"], others["few"]))
         made.append(narrow(laid["attack"], others["0.5"], others["2"]))
-    if covered:
-        made.append(gold(covered))
-    return tuple(made)
+    return (*made, gold(covered)) if covered else tuple(made)
 
 
 def unreal(changes: dict[str, Changes], every: str, claim: str = "figure-6/unreal") -> Finding:
@@ -209,11 +204,12 @@ def normal(laid: list[Cell]) -> Finding:
     """m ± 1.96 s."""
     laws = [c.law for c in laid if c.law.mean > 0.005]
     below = sum(law.mean - 1.96 * law.sd < 0 for law in laws)
-    masses = [
-        float(sum(p for k, p in enumerate(law.probabilities) if abs(k - law.mean) <= 1.96 * law.sd + 1e-12))
-        for law in laws
-    ]
-    exact = [float(law.probabilities[a : b + 1].sum()) for law in laws for a, b in [law.interval(0.95)]]
+    masses, exact = [], []
+    for law in laws:
+        near = np.abs(np.arange(len(law.probabilities)) - law.mean) <= 1.96 * law.sd + 1e-12
+        low, high = law.interval(0.95)
+        masses.append(float(law.probabilities[near].sum()))
+        exact.append(float(law.probabilities[low : high + 1].sum()))
     least, least_exact = min(masses, default=1.0), min(exact, default=1.0)
     numbers = {"n": len(laws), "below": below, "short": sum(m < 0.95 for m in masses)}
     return finding_on("figure-6/normal", "extended", numbers, least=least, least_exact=least_exact)
@@ -222,11 +218,11 @@ def normal(laid: list[Cell]) -> Finding:
 def few_samples(laid: list[Cell], few: list[Cell]) -> Finding:
     """Footnote 11: ten samples do."""
     of = {(c.actor, c.start): c for c in few}
-    both = [(c, of[c.actor, c.start]) for c in laid if (c.actor, c.start) in of and c.law.sd > 0.05]
-    off = np.array([abs(a.law.mean - b.law.mean) for a, b in both])
-    sd = np.array([a.law.sd for a, _ in both])
-    same = sum(a.law.interval(0.95) == b.law.interval(0.95) for a, b in both)
-    worst = float(off.max()) if len(off) else 0.0
+    both = [(c.law, of[c.actor, c.start].law) for c in laid if (c.actor, c.start) in of and c.law.sd > 0.05]
+    off = np.array([abs(a.mean - b.mean) for a, b in both])
+    sd = np.array([a.sd for a, _ in both])
+    same = sum(a.interval(0.95) == b.interval(0.95) for a, b in both)
+    worst = float(off.max(initial=0.0))
     relative = float(np.sqrt(np.mean((off / sd) ** 2))) if len(off) else 0.0
     verdict: Verdict = "not tested" if not both else held(relative <= 0.5)
     return finding_on("figure-6/few-samples", verdict, n=len(both), relative=relative, worst=worst, same=same)

@@ -14,6 +14,7 @@ import numpy as np
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.evaluation.annotation.agreement import mean_share
 from howsure.events.exploration import Exploration
+from howsure.events.ranking import said_between
 from howsure.events.storage import read_table
 from howsure.experiments.explored import TITLES, Pair, asked, explored, gold_pairs, proposed_pairs
 from howsure.experiments.findings import Finding, Verdict, finding_on, held, notes_on, shown, untested
@@ -21,6 +22,7 @@ from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Table
 from howsure.models.coreference.mentions import PRONOUNS
 from howsure.plots.panels import share_panels
+from howsure.report.text.layout import limits
 
 NEAR = 0.25  # from one half
 SURE = 0.95
@@ -85,10 +87,15 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     both = [d for ds in doubted.values() for d in ds]
     near_and_sure = {"low": 0.5 - NEAR, "high": 0.5 + NEAR, "sure": SURE}
     by_question = ", ".join(f"{q}: {len(ds):,}" for q, ds in doubted.items())
+    tables = [_kinds(both)]
+    if errors:
+        rows = tuple((q, f"{r.low:g} – {r.high:g}", r.n, shown(r.wrong, 2)) for q, rs in errors.items() for r in rs)
+        columns = ("question", "probability", "answers", "wrong [95%]")
+        tables.append(Table("errors", "How often the one-best answer is wrong", columns, rows))
     return {
         "findings": findings(both, errors),
         "figures": (_figure(errors),) if errors else (),
-        "tables": (_kinds(both), *([_errors(errors)] if errors else []), _nearest(doubted)),
+        "tables": (*tables, _nearest(doubted)),
         "notes": notes_on("section-6.2", **near_and_sure, n=len(both), by_question=by_question),
         "data": TITLES[settings["data"]],
     }
@@ -96,10 +103,8 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
 
 def doubts(found: Exploration) -> list[Doubt]:
     """Every answer of an exploration with a probability above 0 and a chain, the nearest to ½ first."""
-    documents = {
-        d["id"]: d
-        for d in read_table(found.folder, "documents", ["id", "text", "token_starts", "token_ends", "sentence_starts"])
-    }
+    columns = ["id", "text", "token_starts", "token_ends", "sentence_starts"]
+    documents = {d["id"]: d for d in read_table(found.folder, "documents", columns)}
     rows = read_table(found.folder, "events", ["id", "actor", "probability"])
     answers = {(r["id"], r["actor"]): r["probability"] for r in rows if r["probability"] > 0}
     rivals = Counter(document for document, _ in answers)
@@ -113,9 +118,8 @@ def doubts(found: Exploration) -> list[Doubt]:
 
 
 def _doubt(document: dict[str, Any], chain: dict[str, Any], probability: float, rivals: int) -> Doubt:
-    start, end = chain["agent_start"], chain["agent_end"]
-    agent = document["text"][document["token_starts"][start] : document["token_ends"][end - 1]].lower()
-    sentences = document["sentence_starts"]
+    start, sentences = chain["agent_start"], document["sentence_starts"]
+    agent = said_between(document, start, chain["agent_end"]).lower()
     at = bisect_right(sentences, start)
     named = [abs(at - bisect_right(sentences, d["word"])) for d in chain["described"]]
     hinge = 0.0 if chain["with_link"] is None else chain["with_link"] - chain["without_link"]
@@ -131,9 +135,8 @@ def ranges(pairs: list[Pair]) -> list[Range]:
     made = []
     for low, high in RANGES:
         inside = (q >= low) & ((q < high) | (high == 1.0))
-        n = int(inside.sum())
-        share = mean_share(wrong[inside], document[inside], 0.95) if n else None
-        made.append(Range(low, high, n, share))
+        share = mean_share(wrong[inside], document[inside], 0.95) if inside.any() else None
+        made.append(Range(low, high, int(inside.sum()), share))
     return made
 
 
@@ -146,17 +149,10 @@ def _kinds(doubted: list[Doubt]) -> Table:
     close, sure = _near_and_sure(doubted)
     rows = []
     for i, kind in enumerate(KINDS):
-        counts = [sum(d.kinds[i] for d in group) for group in (close, sure)]
-        shares = [f"{n} ({n / len(g):.0%})" if g else "–" for n, g in zip(counts, (close, sure), strict=True)]
-        rows.append((kind, *shares))
+        counts = [(sum(d.kinds[i] for d in group), len(group)) for group in (close, sure)]
+        rows.append((kind, *(f"{n} ({n / of:.0%})" if of else "–" for n, of in counts)))
     columns = ("kind of doubt", f"near ½ (n = {len(close)})", f"sure (n = {len(sure)})")
     return Table("kinds", "What the doubt hangs on (an answer may have several)", columns, tuple(rows))
-
-
-def _errors(errors: dict[str, list[Range]]) -> Table:
-    rows = tuple((q, f"{r.low:g} – {r.high:g}", r.n, shown(r.wrong, 2)) for q, rs in errors.items() for r in rs)
-    columns = ("question", "probability", "answers", "wrong [95%]")
-    return Table("errors", "How often the one-best answer is wrong", columns, rows)
 
 
 def _nearest(doubted: dict[str, list[Doubt]]) -> Table:
@@ -197,19 +193,17 @@ def wrong_where_unsure(errors: dict[str, list[Range]]) -> Finding:
     asked = {"near ½": rs[2], "sure of an event (q ≥ 0.95)": rs[-1], "sure of none (q < 0.05)": rs[0]}
     middle, yes, no = asked.values()
     shares = [0.0 if r.wrong is None else r.wrong.value for r in asked.values()]
-    doubted = ", ".join(
-        f"{name} {s:.0%} of {r.n}"
-        + ("" if r.wrong is None or r.wrong.low is None else f" [{r.wrong.low:.0%}, {r.wrong.high:.0%}]")
-        for (name, r), s in zip(asked.items(), shares, strict=True)
-    )
-    near = "more often than on either side."
-    if not (_above(middle, yes) and _above(middle, no)):
+    told = []
+    for (name, r), s in zip(asked.items(), shares, strict=True):
+        told.append(f"{name} {s:.0%} of {r.n} {limits(r.wrong, '.0%')}".rstrip())
+    near, than_yes, than_no = "more often than on either side.", _above(middle, yes), _above(middle, no)
+    if not (than_yes and than_no):
         near = (
-            f"{'more often than' if _above(middle, no) else 'no more often, clearly, than'} where there is surely no event, and "
-            f"{'more often than' if _above(middle, yes) else 'not clearly more often than'} where there surely is one. A probability of 0.95 and more should be wrong "
+            f"{'more often than' if than_no else 'no more often, clearly, than'} where there is surely no event, and "
+            f"{'more often than' if than_yes else 'not clearly more often than'} where there surely is one. A probability of 0.95 and more should be wrong "
             "in 5% at most: that doubt is not about coreference, and this posterior does not know of it. What it is was not studied."
         )
-    return finding_on(claim, "extended", doubted=doubted, near=near, shares=shares, n=middle.n)
+    return finding_on(claim, "extended", doubted=", ".join(told), near=near, shares=shares, n=middle.n)
 
 
 def _above(a: Range, b: Range) -> bool:
@@ -228,10 +222,8 @@ def hangs_on_links(doubted: list[Doubt]) -> Finding:
     close, sure = _near_and_sure(doubted)
     n, linked = len(close), sum(d.links > 0 for d in close)
     decided = sum(d.hinge >= HINGE for d in close)
-    named = (
-        f" In {n - linked} the agent itself is named, and doubted because it may be one entity with another actor, which the rule of a "
-        "unique actor then throws out."
-    )
+    named = f" In {n - linked} the agent itself is named, and doubted because it may be one entity with another actor, "
+    named += "which the rule of a unique actor then throws out."
     return finding_on(
         "section-6-2/hangs-on-links",
         "not tested" if not n else held(linked > n / 2),

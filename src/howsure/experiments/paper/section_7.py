@@ -134,8 +134,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
         made[key] = measured(name, model, test, own)
 
     def fitted(trainer: CrfTrainer, aim: CrfObjective | Penalised, objective: CrfObjective) -> Crf:
-        w = lbfgs(aim, None, settings["iterations"], 1e-5)
-        return trainer._model(objective, w, {})
+        return trainer._model(objective, lbfgs(aim, None, settings["iterations"], 1e-5), {})
 
     work("training without a penalty")
     whole = CrfTrainer(train.words, train.starts, train.tags, settings["features"])

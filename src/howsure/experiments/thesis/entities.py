@@ -27,6 +27,7 @@ from howsure.posteriors.chain import ChainPosterior
 
 HMM, BASIC, ADVANCED = "HMM", "CRF-Basic", "CRF-Advanced"
 LEAST = 1e-3  # probability from which a span is asked about
+Calibrations = dict[str, Calibration]
 
 
 def settings(quick: bool) -> dict[str, Any]:
@@ -68,24 +69,19 @@ def gold_spans(tags: Sequence[str], starts: Ints, kind: str) -> list[tuple[int, 
     [(0, 2), (2, 3)]
     """
     firsts, found = set(starts.tolist()), []
-    for i, tag in enumerate(tags):
-        if tag == f"B-{kind}":
-            end = i + 1
-            while end < len(tags) and tags[end] == f"I-{kind}" and end not in firsts:
-                end += 1
-            found.append((i, end))
+    for i in (i for i, tag in enumerate(tags) if tag == f"B-{kind}"):
+        end = i + 1
+        while end < len(tags) and tags[end] == f"I-{kind}" and end not in firsts:
+            end += 1
+        found.append((i, end))
     return found
 
 
 def pooled(questions: Sequence[Asked]) -> Asked:
     """All kinds together."""
-    names = questions[0].q
-    return Asked(
-        "all kinds",
-        np.concatenate([a.y for a in questions]),
-        {n: np.concatenate([a.q[n] for a in questions]) for n in names},
-        np.concatenate([a.group for a in questions]),
-    )
+    q = {n: np.concatenate([a.q[n] for a in questions]) for n in questions[0].q}
+    y, group = (np.concatenate([getattr(a, part) for a in questions]) for part in ("y", "group"))
+    return Asked("all kinds", y, q, group)
 
 
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
@@ -100,74 +96,58 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     work("spans of the test text")
     test = shop.test
     posteriors = {name: model.posterior(test.words, test.starts) for name, model in taggers.items()}
-    often = {k: len(gold_spans(test.tags, test.starts, k)) for k in {t[2:] for t in test.tags if t.startswith("B-")}}
-    kinds = [k for k in sorted(often, key=lambda k: (-often[k], k)) if _known(posteriors, k)][: settings["kinds"]]
+    known = {kind for p in posteriors.values() for kind in p.span_kinds()} & {t[2:] for t in test.tags if t[:2] == "B-"}
+    often = {k: len(gold_spans(test.tags, test.starts, k)) for k in known}
+    kinds = sorted(often, key=lambda k: (-often[k], k))[: settings["kinds"]]
     questions = [asked(posteriors, test.tags, k) for k in kinds]
     whole = pooled(questions)
     calibrations, pairs = compare_rows(whole.y, whole.q, whole.group, CONFIDENCE_LEVEL, None)
     named = dict(zip(whole.q, calibrations, strict=True))
     by = {(p.a, p.b): p for p in pairs}
     accuracies = {name: float(np.mean(p.mbr_tags() == p.codes(test.tags))) for name, p in posteriors.items()}
-    title = (
-        f"Is this span a {', '.join(kinds[:-1])} or {kinds[-1]}?" if len(kinds) > 1 else f"Is this span a {kinds[0]}?"
-    )
+    rows = []
+    for a in questions:
+        errors = (shown(calibrated(a.y, q, a.group).error) for q in a.q.values())
+        rows.append((a.kind, len(a.y), int(a.y.sum()), *errors))
+    columns = ("kind", "asked", "true", *(f"{n} [95%]" for n in taggers))
+    title = f"Is this span a {' or '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}?"
     return {
         "findings": findings(named, by, accuracies, whole),
         "figures": (Figure("ner", f"{title} {len(whole.y):,} spans.", curve_panels(named, title=title)),),
-        "tables": (_models(taggers, accuracies, named, whole, settings), _kinds(questions)),
+        "tables": (
+            _models(taggers, accuracies, named, whole, settings),
+            Table("kinds", "Each kind", columns, tuple(rows)),
+        ),
         "notes": notes_on("thesis-ner", trained=n, tested=test.n_sentences),
     }
 
 
-def _known(posteriors: dict[str, ChainPosterior], kind: str) -> bool:
-    return any(kind in p.span_kinds() for p in posteriors.values())
-
-
 def _models(
-    taggers: dict[str, Hmm | Crf],
-    accuracies: dict[str, float],
-    named: dict[str, Calibration],
-    whole: Asked,
-    settings: dict[str, Any],
+    taggers: dict[str, Hmm | Crf], accuracies: dict[str, float], named: Calibrations, whole: Asked, settings: Any
 ) -> Table:
     rows = []
     for name, c in named.items():
-        model = taggers[name]
         setting = "pseudocount" if name == HMM else "l2"
         raw = calibration_error(whole.y, whole.q[name], settings["bin_size"])
-        trained = f"{setting} {model.settings[setting]:g}"
-        expected = float(whole.q[name].sum())
-        spans = f"{expected:.0f} of {int(whole.y.sum())}"
+        trained = f"{setting} {taggers[name].settings[setting]:g}"
+        spans = f"{whole.q[name].sum():.0f} of {int(whole.y.sum())}"
         rows.append((name, trained, accuracies[name], shown(c.error), raw, c.brier.value, spans))
     alg_1 = f"Alg. 1, β = {settings['bin_size']:,}"
     columns = ("model", "by dev", "tag accuracy", "RMS error [95%]", alg_1, "Brier", "spans expected")
     return Table("taggers", "Spans of all kinds", columns, tuple(rows))
 
 
-def _kinds(questions: Sequence[Asked]) -> Table:
-    names = list(questions[0].q)
-    rows = tuple(
-        (a.kind, len(a.y), int(a.y.sum()), *(shown(calibrated(a.y, a.q[n], a.group).error) for n in names))
-        for a in questions
-    )
-    return Table("kinds", "Each kind", ("kind", "asked", "true", *(f"{n} [95%]" for n in names)), rows)
-
-
 def findings(
-    named: dict[str, Calibration], pairs: dict[tuple[str, str], Pair], accuracies: dict[str, float], whole: Asked
+    named: Calibrations, pairs: dict[tuple[str, str], Pair], accuracies: dict[str, float], whole: Asked
 ) -> tuple[Finding, ...]:
     """What the thesis expects of discriminative models and of better features, asked of entities."""
     made = []
     for names, claim in (((HMM, BASIC), "entities/basic"), ((BASIC, ADVANCED), "entities/advanced")):
         d = -pairs[names].error_squared
         a, b = (named[n] for n in names)
-        errors = {n: 0.0 if c.error is None else c.error.value for n, c in zip(names, (a, b), strict=True)}
-        found = finding_on(
-            claim,
-            judged(d.low, d.high),
-            {"names": names, "a": a, "b": b, "d": d, "n": len(whole.y), "true": int(whole.y.sum())},
-            numbers={**errors, "difference of squares": d.value},
-            accuracy=[accuracies[n] for n in names],
-        )
-        made.append(found)
+        of = {"names": names, "a": a, "b": b, "d": d, "n": len(whole.y), "true": int(whole.y.sum())}
+        of |= {"accuracy": [accuracies[n] for n in names]}
+        numbers = {n: 0.0 if c.error is None else c.error.value for n, c in zip(names, (a, b), strict=True)}
+        numbers["difference of squares"] = d.value
+        made.append(finding_on(claim, judged(d), of, numbers=numbers))
     return tuple(made)

@@ -22,7 +22,7 @@ from howsure.calibration.estimation.estimate import ladder
 from howsure.calibration.estimation.intervals import Estimate, squared_error_interval
 from howsure.calibration.paper import bin_starts
 from howsure.calibration.sketch import SketchBuilder
-from howsure.experiments.findings import Finding, Verdict, finding_on, notes_on, shown
+from howsure.experiments.findings import Finding, finding_on, held, notes_on, shown
 from howsure.experiments.registry import Work
 from howsure.experiments.result import Figure, Table, short
 from howsure.kernels import special
@@ -71,9 +71,8 @@ class Population:
         """E[q^j; low < q ≤ high] for j = 0, 1, 2: the moment times a share of Beta(a + j, b)."""
         a, b = self.a, self.b
         whole = (1.0, a / (a + b), a * (a + 1) / ((a + b) * (a + b + 1)))
-        x, y, z = (
-            float(m * (special.betainc(a + j, b, high) - special.betainc(a + j, b, low))) for j, m in enumerate(whole)
-        )
+        ends = (special.betainc(a + j, b, high) - special.betainc(a + j, b, low) for j in range(3))
+        x, y, z = (float(m * share) for m, share in zip(whole, ends, strict=True))
         return x, y, z
 
 
@@ -154,11 +153,10 @@ def run(settings: dict[str, Any], rng: np.random.Generator, progress: Work) -> d
     for (a, b), stream in zip(settings["laws"], rng.spawn(len(settings["laws"])), strict=True):
         pair = (Population(a, b, 0.0), Population(a, b, settings["k"]))
         progress(f"bin sizes, {pair[0]}")
-        made = [
-            _by_bin_size(p, q, u, powers, steps, settings["relabelled"], s) for p, q, u, s in _shared(pair, n, stream)
-        ]
-        doubled += [d for d, _ in made]
-        stepped += [s for _, s in made]
+        for p, q, u, redraw in _shared(pair, n, stream):
+            two = _by_bin_size(p, q, u, powers, steps, settings["relabelled"], redraw)
+            doubled.append(two[0])
+            stepped.append(two[1])
         progress(f"sample sizes, {pair[0]}")
         grown += _by_sample_size(pair, sizes, stream)
     progress("figures")
@@ -204,10 +202,8 @@ def _by_sample_size(pair: tuple[Population, Population], sizes: Ints, stream: np
             y = (u < t).astype(np.float64)
             point = (float(scores(y, q, beta)[0]), float(expected_scores(t, q, beta)[0]), debiased(y, q))
             made[population].append(point)
-    return [
-        Curve(p, sizes, np.array([s for s, _, _ in m]), np.array([e for _, e, _ in m]), tuple(o for *_, o in m))
-        for p, m in made.items()
-    ]
+    points = {p: tuple(zip(*m, strict=True)) for p, m in made.items()}
+    return [Curve(p, sizes, np.array(score), np.array(expected), ours) for p, (score, expected, ours) in points.items()]
 
 
 def _figures(doubled: list[Curve], stepped: list[Curve], grown: list[Curve], n: int) -> tuple[Figure, ...]:
@@ -251,24 +247,22 @@ def misprint(stepped: list[Curve]) -> Finding:
     of = [c.population for c in _uncalibrated(stepped)]
     printed, clipped = (np.array([getattr(p, n) for p in of]) for n in ("squared_error_as_printed", "squared_error"))
     ratio = float(np.max(printed / clipped))
-    return finding_on("synthetic/misprint", _verdict(ratio < 1.01), printed=printed, ratio=ratio, clipped=clipped)
+    verdict = held(ratio < 1.01, "corrected")
+    return finding_on("synthetic/misprint", verdict, printed=printed, ratio=ratio, clipped=clipped)
 
 
 def doubling(doubled: list[Curve], stepped: list[Curve]) -> Finding:
     """Jensen's inequality, and where it ends."""
-    rises = sum(int(_rose(c.score[:-1], c.score[1:]).sum()) for c in doubled)
-    tried = sum(len(c.score) - 1 for c in doubled)
-    multiples = multiple_rises = 0
+    rises = _rises(doubled)
+    counts: dict[str, Any] = {"rises": int(rises.sum()), "tried": len(rises), "multiple_rises": 0, "multiples": 0}
     for c in stepped:
         for i, size in enumerate(c.x):
             times = np.flatnonzero((c.x % size == 0) & (c.x > size))
-            multiples += len(times)
-            multiple_rises += int(_rose(c.score[i], c.score[times]).sum())
-    neighbours = sum(len(c.score) - 1 for c in stepped)
-    neighbour_rises = sum(int(_rose(c.score[:-1], c.score[1:]).sum()) for c in stepped)
-    counts = {"rises": rises, "tried": tried, "multiple_rises": multiple_rises, "multiples": multiples}
-    counts |= {"neighbour_rises": neighbour_rises, "neighbours": neighbours}
-    return finding_on("synthetic/doubling", _verdict(rises == 0), counts)
+            counts["multiples"] += len(times)
+            counts["multiple_rises"] += int(_rose(c.score[i], c.score[times]).sum())
+    neighbours = _rises(stepped)
+    counts |= {"neighbour_rises": int(neighbours.sum()), "neighbours": len(neighbours)}
+    return finding_on("synthetic/doubling", held(not rises.any(), "corrected"), counts)
 
 
 def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
@@ -278,26 +272,26 @@ def decreasing(doubled: list[Curve], stepped: list[Curve]) -> Finding:
     slopes = np.array([_slope(c.x[m], c.score[m]) for c, m in zip(perfect, many, strict=True)])
     ratio = np.concatenate([(c.score / c.expected)[m] for c, m in zip(perfect, many, strict=True)])
     line = _perfect(stepped)
-    rank = np.array([_rank_correlation(c.score) for c in line])
-    rising = np.mean(np.concatenate([_rose(c.score[:-1], c.score[1:]) for c in line]))
-    held = sum((c.ours[0].low or 0.0) <= 0.0 for c in perfect)
-    verdict, last = _verdict(slopes.max() < -0.9 and rank.max() < 0), int(perfect[0].x[many[0]][-1])
-    numbers = {"slopes": slopes, "ratio": ratio, "rank": rank, "rising": rising}
-    return finding_on("synthetic/decreasing", verdict, numbers, last=last, held=held, n=len(perfect))
+    # Spearman's correlation with the order that the scores stand in.
+    rank = np.array([np.corrcoef(np.argsort(np.argsort(c.score)), np.arange(len(c.x)))[0, 1] for c in line])
+    rising = np.mean(_rises(line))
+    verdict, last = held(slopes.max() < -0.9 and rank.max() < 0, "corrected"), int(perfect[0].x[many[0]][-1])
+    numbers: dict[str, Any] = {"slopes": slopes, "ratio": ratio, "rank": rank, "rising": rising}
+    numbers |= {"held": sum((c.ours[0].low or 0.0) <= 0.0 for c in perfect), "n": len(perfect), "last": last}
+    return finding_on("synthetic/decreasing", verdict, numbers)
 
 
 def unpredictable(stepped: list[Curve]) -> Finding:
     """UNCALIB: a saw-tooth of the bin across ½, not chance."""
     off, perfect = _uncalibrated(stepped), _perfect(stepped)
-    explained = np.array(
-        [1 - np.sum((c.score - c.expected) ** 2) / np.sum((c.score - c.score.mean()) ** 2) for c in off]
-    )
-    chance_off, chance_perfect = (np.array([_relative_spread(c) for c in group]) for group in (off, perfect))
+    explained = 1 - np.array([np.mean((c.score - c.expected) ** 2) / np.var(c.score) for c in off])
+    shares = ([c.spread / c.expected for c in group if c.spread is not None] for group in (off, perfect))
+    chance_off, chance_perfect = (np.array([np.mean(s) for s in share]) for share in shares)
     absolute, absolute_perfect = (float(np.mean([c.spread for c in group])) for group in (off, perfect))
     least = np.array([c.expected.min() / c.population.squared_error for c in off])
     median, worst = float(np.median(explained)), off[int(np.argmin(least))]
     size = int(worst.x[np.argmin(worst.expected)])
-    verdict = _verdict(median < 0.5 or chance_off.mean() > chance_perfect.mean())
+    verdict = held(median < 0.5 or chance_off.mean() > chance_perfect.mean(), "corrected")
     numbers = {"explained": explained, "median": median, "least": least, "worst": worst, "size": size}
     numbers |= {"chance_off": chance_off, "chance_perfect": chance_perfect}
     numbers |= {"absolute": absolute, "absolute_perfect": absolute_perfect}
@@ -310,7 +304,7 @@ def vanishing(grown: list[Curve]) -> Finding:
     slopes = np.array([_slope(c.x, c.score) for c in perfect])
     ratio = np.array([np.mean(c.score / c.expected) for c in perfect])
     last = max(perfect, key=lambda c: float(c.score[-1]))
-    verdict, score = _verdict(abs(slopes.mean() + 0.5) < 0.15), last.score[-1]
+    verdict, score = held(abs(slopes.mean() + 0.5) < 0.15, "corrected"), last.score[-1]
     numbers = {"slopes": slopes, "ratio": ratio, "population": last.population, "n": int(last.x[-1])}
     return finding_on("synthetic/vanishing", verdict, numbers, score=score, rms=np.sqrt(score))
 
@@ -322,10 +316,10 @@ def converging(grown: list[Curve]) -> Finding:
     noise = np.concatenate([c.population.noise / np.floor(np.sqrt(c.x)) for c in off])
     expected = np.concatenate([c.expected - c.population.squared_error for c in off])
     share, share_expected = (float(v @ noise / (noise @ noise)) for v in (above, expected))
-    first = np.mean([np.mean(c.score[:END]) / c.population.squared_error for c in off]) - 1
-    last = np.mean([np.mean(c.score[-END:]) / c.population.squared_error for c in off]) - 1
+    ends = slice(END), slice(-END, None)
+    first, last = (np.mean([c.score[part].mean() / c.population.squared_error for c in off]) - 1 for part in ends)
     scatter, scatter_perfect = (float(np.mean([_scatter(c) for c in group])) for group in (off, perfect))
-    verdict = _verdict(abs(share - 1) < 0.25 and scatter > scatter_perfect)
+    verdict = held(abs(share - 1) < 0.25 and scatter > scatter_perfect, "corrected")
     numbers = {"share": share, "share_expected": share_expected, "first": first, "last": last}
     return finding_on("synthetic/converging", verdict, numbers, scatter=scatter, scatter_perfect=scatter_perfect)
 
@@ -340,23 +334,16 @@ def needs_bins(stepped: list[Curve], grown: list[Curve]) -> Finding:
     flat = abs(first - last) < 4 * float(np.std(pooled)) * np.sqrt(2 / (END * len(ratios)))
     values = np.concatenate([[o.value for o in c.ours] for c in perfect])
     score = np.concatenate([c.score for c in perfect])
-    held = [_holds(c) for c in (*off, *perfect)]
-    coverage, n_intervals = float(np.mean(np.concatenate(held))), sum(map(len, held))
+    limits = (
+        (c.population.squared_error, o.low or 0.0, 1.0 if o.high is None else o.high) for c in grown for o in c.ours
+    )
+    covered = [low <= truth <= high for truth, low, high in limits]
     swing = np.array([c.score.max() / c.score.min() for c in _uncalibrated(stepped)])
-    good = flat and coverage > 0.9 and abs(pooled.mean() - 1) < 4 * error
-    numbers: dict[str, Any] = {
-        "first": first,
-        "last": last,
-        "coverage": coverage,
-        "n_intervals": n_intervals,
-        "error": error,
-    }
-    numbers |= {"swing": swing, "pooled": pooled, "half": 1.96 * error, "values": values, "score": score}
+    good = flat and np.mean(covered) > 0.9 and abs(pooled.mean() - 1) < 4 * error
+    numbers: dict[str, Any] = {"first": first, "last": last, "coverage": float(np.mean(covered)), "error": error}
+    numbers |= {"n_intervals": len(covered), "swing": swing, "pooled": pooled, "half": 1.96 * error}
+    numbers |= {"values": values, "score": score}
     return finding_on("synthetic/needs-bins", "extended" if good else "confirmed", numbers)
-
-
-def _verdict(holds: bool | np.bool_) -> Verdict:
-    return "confirmed" if holds else "corrected"
 
 
 def _perfect(curves: list[Curve]) -> list[Curve]:
@@ -371,19 +358,14 @@ def _rose(before: Floats, after: Floats) -> NDArray[np.bool_]:
     return np.asarray(after > before * (1 + ROUNDING))
 
 
+def _rises(curves: list[Curve]) -> NDArray[np.bool_]:
+    """Of each score, whether it is above the one before it."""
+    return np.concatenate([_rose(c.score[:-1], c.score[1:]) for c in curves])
+
+
 def _slope(x: Ints, y: Floats) -> float:
     """Of log y on log x."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
-def _rank_correlation(values: Floats) -> float:
-    """Spearman's, with the order the values stand in."""
-    return float(np.corrcoef(np.argsort(np.argsort(values)), np.arange(len(values)))[0, 1])
-
-
-def _relative_spread(c: Curve) -> float:
-    assert c.spread is not None
-    return float(np.mean(c.spread / c.expected))
 
 
 def _scatter(c: Curve) -> float:
@@ -391,8 +373,3 @@ def _scatter(c: Curve) -> float:
     away = float(np.sqrt(np.mean((c.score - c.expected) ** 2)))
     noise = c.population.noise / np.sqrt(c.x[[0, -1]])
     return away / float(noise[0] - noise[1])
-
-
-def _holds(c: Curve) -> NDArray[np.bool_]:
-    truth = c.population.squared_error
-    return np.array([(o.low or 0.0) <= truth <= (1.0 if o.high is None else o.high) for o in c.ours])

@@ -28,11 +28,8 @@ TAGS = {"thesis-wsj": "NN", "thesis-tweets": "V"}
 
 def settings(quick: bool) -> dict[str, Any]:
     """What is tried on dev; the thesis's bins of √n rows."""
-    full = {
-        "sentences": None,
-        "iterations": 100,
-        "l2": {"basic": [0.1, 0.3, 0.03, 0.01, 0.003], "advanced": [0.1, 0.3, 0.03]},
-    }
+    l2 = {"basic": [0.1, 0.3, 0.03, 0.01, 0.003], "advanced": [0.1, 0.3, 0.03]}
+    full = {"sentences": None, "iterations": 100, "l2": l2}
     small = {"sentences": [250, 100, 200], "iterations": 20, "l2": {"basic": [0.1], "advanced": [0.1]}}
     return {"quick": quick, **(small if quick else full)}
 
@@ -104,7 +101,7 @@ def _basic(calibrations: Calibrations, pair: Pair, claim: str, tried: Sequence[t
     numbers = {HMM: v[HMM], BASIC: v[BASIC], "difference of squares": d.value}
     if v[BASIC]:
         numbers["ratio"] = v[HMM] / v[BASIC]
-    verdict: Verdict = "undecided" if hangs else judged(d.low, d.high)
+    verdict: Verdict = "undecided" if hangs else judged(d)
     return finding_on(claim, verdict, numbers=numbers, hmm=hmm, basic=basic, d=d, hangs=hangs)
 
 
@@ -122,7 +119,7 @@ def wsj_findings(
     return (
         finding_on("thesis/slip", "corrected", numbers={"0.035 / 0.019": 0.035 / 0.019}),
         _basic(of, pairs[HMM, BASIC], "thesis/basic-wsj", tried),
-        finding_on("thesis/sharper", judged(wider.low, wider.high), wider=wider, spread=spread, of=of),
+        finding_on("thesis/sharper", judged(wider), wider=wider, spread=spread, of=of),
         finding_on("thesis/best", good, right=right, advanced=advanced, d=d, from_hmm=from_hmm, errors=errors),
     )
 
@@ -137,6 +134,6 @@ def tweet_findings(
     good = held(abs(right.value - 0.87) < 0.015 and errors[ADVANCED] < 0.05)
     return (
         _basic(of, pairs[HMM, BASIC], "thesis/basic-tweets", tried),
-        finding_on("thesis/half", judged(d.low, d.high), basic=of[BASIC], advanced=advanced, d=d, errors=errors),
+        finding_on("thesis/half", judged(d), basic=of[BASIC], advanced=advanced, d=d, errors=errors),
         finding_on("thesis/reliable", good, right=right, advanced=advanced, p=p, errors=errors),
     )

@@ -21,16 +21,12 @@ from howsure.report.text.layout import (
 )
 
 if TYPE_CHECKING:
-    from howsure.calibration.abstaining.result import Abstention
-    from howsure.calibration.by_source import SourceCalibrations
+    import howsure
+    from howsure.calibration.curves.bins import Bins
     from howsure.calibration.estimation.intervals import Estimate
-    from howsure.calibration.forecasts.result import ContinuousCalibration
-    from howsure.calibration.multiclass import MulticlassCalibration
-    from howsure.calibration.paper import PaperCalibration, PaperNumbers
-    from howsure.calibration.recalibration.result import Recalibration
-    from howsure.calibration.result import Calibration, Slice
+    from howsure.calibration.paper import PaperBins, PaperNumbers
+    from howsure.calibration.result import Slice
     from howsure.evaluation.model_checks import LanguageCalibration
-    from howsure.kernels.cells import Floats
 
 BIAS = "mean of the probability q less that of y (1: came true, 0: not)"
 MOST_BINS = 30
@@ -39,13 +35,17 @@ MOST_CLASSES = 60
 COLUMNS, ROWS = 61, 17  # of the curve
 
 
-def calibration_text(c: Calibration) -> str:
+def calibration_text(c: howsure.Calibration) -> str:
     """Verdict first, then the numbers, the bins, the slices and the curve."""
-    slices = f"By {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES) if c.slices else ""
-    return joined([filled(c.verdict), _numbers(c), bins_table(c), slices, curve(c), "\n".join(notes(c.notes))])
+    return joined([filled(c.verdict), _numbers(c), bins_table(c), _by(c), curve(c.bins), "\n".join(notes(c.notes))])
 
 
-def abstention_text(a: Abstention) -> str:
+def _by(c: howsure.Calibration, said: str = "By") -> str:
+    """The slices of a calibration, if it has any."""
+    return f"{said} {printable(c.by or '')}, worst first:\n{slice_rows(c.slices, MOST_SLICES)}" if c.slices else ""
+
+
+def abstention_text(a: howsure.Abstention) -> str:
     """The rule, what it rests on, and what other thresholds would give."""
     facts = [("labelled answers", f"{a.n:,}", f"{in_groups(a.n_groups)}, {100 * a.accuracy:.1f}% right".lstrip(", "))]
     for g in a.certificates:
@@ -69,37 +69,32 @@ def abstention_text(a: Abstention) -> str:
     return joined([filled(a.verdict), aligned(facts), rests, *tables, "\n".join(notes(a.notes))])
 
 
-def sources_text(s: SourceCalibrations) -> str:
+def sources_text(s: howsure.SourceCalibrations) -> str:
     """A line for each source of confidence, then its slices."""
     rows = [f"  {'source':<12} {'n':>9}  {'RMS error':>9} {'':<18} {'bias':>8} {'Brier':>7} {'AUC':>6}"]
     for name, c in s.sources.items():
         error = "    –    " if c.error is None else f"{c.error.value:9.4f}"
         last = f"{c.bias.gap.value:+8.4f} {c.brier.value:7.4f} " + ("     –" if c.auc is None else f"{c.auc:6.3f}")
         rows.append(f"  {name:<12} {c.n:>9,}  {error} {limits(c.error):<18} {last}")
-    slices = [
-        f"`{name}` by {printable(c.by or '')}, worst first:\n" + slice_rows(c.slices, MOST_SLICES)
-        for name, c in s.sources.items()
-        if c.slices
-    ]
-    of: dict[str, list[str]] = {}
-    for name, c in s.sources.items():
-        for note in c.notes:
-            of.setdefault(note, []).append(f"`{name}`")
-    said = [*s.notes, *(f"{', '.join(names)}: {note}" for note, names in of.items() if ": left out (`" not in note)]
+    slices = [_by(c, f"`{name}` by") for name, c in s.sources.items()]
+    every = dict.fromkeys(note for c in s.sources.values() for note in c.notes if ": left out (`" not in note)
+    of = {note: ", ".join(f"`{name}`" for name, c in s.sources.items() if note in c.notes) for note in every}
+    said = [*s.notes, *(f"{names}: {note}" for note, names in of.items())]
     return joined([filled(s.verdict), "\n".join(rows), *slices, "\n".join(notes(said))])
 
 
-def _numbers(c: Calibration) -> str:
+def _numbers(c: howsure.Calibration) -> str:
     rows = [
         ("rows", f"{c.n:,}", f"{in_groups(c.n_groups)}{effective_text(c)}; base rate {c.base_rate:.4g}".lstrip("; ")),
         ("RMS error", *_with_limits(c.error, c.confidence_level)),
         *([] if c.resolution is None else [("  seen in", f"{c.resolution.bins:,} bins", c.resolution.words)]),
         ("ECE", *_with_limits(c.ece, c.confidence_level)),
         ("largest bin error", f"{c.max_error:.4f}", ""),
-        ("bias", f"{c.bias.gap.value:+z.4f}", _limits(c.bias.gap, BIAS)),
+        ("bias", f"{c.bias.gap.value:+z.4f}", f"{limits(c.bias.gap)} {BIAS}".strip()),
     ]
     if c.bias.slope is not None:
-        rows.append(("slope of y on q", f"{c.bias.slope.value:.3f}", _limits(c.bias.slope, "(below 1: too extreme)")))
+        said = f"{limits(c.bias.slope)} (below 1: too extreme)".strip()
+        rows.append(("slope of y on q", f"{c.bias.slope.value:.3f}", said))
     for name, score in (("Brier score", c.brier), ("log loss", c.log_loss)):
         if score.value is None:
             rows.append((name, "infinite", f"{score.infinite_rows:,} impossible rows"))
@@ -113,7 +108,7 @@ def _numbers(c: Calibration) -> str:
     return aligned(rows)
 
 
-def effective_text(c: Calibration) -> str:
+def effective_text(c: howsure.Calibration) -> str:
     """How many equal groups the groups are worth, where that is clearly fewer than there are."""
     worth = c.effective_groups
     return "" if worth is None or worth > 0.9 * (c.n_groups or 0) else f" (worth {worth:.3g} of equal size)"
@@ -122,14 +117,10 @@ def effective_text(c: Calibration) -> str:
 def _with_limits(e: Estimate | None, level: float) -> tuple[str, str]:
     if e is None:
         return "–", "needs two rows or groups"
-    return f"{e.value:.4f}", _limits(e, f"({100 * level:g}% interval)")
+    return f"{e.value:.4f}", f"{limits(e)} ({100 * level:g}% interval)".strip()
 
 
-def _limits(e: Estimate, said: str = "") -> str:
-    return f"{limits(e)} {said}".strip()
-
-
-def bins_table(c: Calibration) -> str:
+def bins_table(c: howsure.Calibration) -> str:
     b = c.bins
     head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{100 * c.confidence_level:g}% interval':<17}"
     lines = []
@@ -138,7 +129,7 @@ def bins_table(c: Calibration) -> str:
         q = f"{_q(b.from_prob[i]):>9} {_q(b.to_prob[i]):>9} {b.n[i]:>11,} {_q(b.mean_prob[i]):>8}"
         lines.append(f"  {q} {b.mean_true[i]:>9.4f}  {b.low[i]:.4f} – {b.high[i]:.4f}  {mark}".rstrip())
     first = filled(f"Bins of the probability q: {b.rule}.")
-    return "\n".join([first, head.rstrip(), *shortened(lines, MOST_BINS, "bins")])
+    return "\n".join([first, head.rstrip(), *shortened(lines, MOST_BINS)])
 
 
 def slice_rows(slices: Sequence[Slice], most: int, *, with_rows: bool = True) -> str:
@@ -162,13 +153,8 @@ def _q(x: float) -> str:
     return f"{x:.1e}" if x < 0.5 else f"1-{1 - x:.0e}"
 
 
-def curve(c: Calibration) -> str:
+def curve(b: Bins | PaperBins) -> str:
     """Observed frequency (up) against probability (right): bins ●, their intervals │, calibration ·."""
-    return drawn_points(c.bins.mean_prob, c.bins.mean_true, c.bins.low, c.bins.high)
-
-
-def drawn_points(q: Floats, p: Floats, low: Floats, high: Floats) -> str:
-    """Points (q, p) with their intervals, beside the diagonal."""
     grid = [[" "] * COLUMNS for _ in range(ROWS)]
 
     def row(p: float) -> int:
@@ -176,12 +162,12 @@ def drawn_points(q: Floats, p: Floats, low: Floats, high: Floats) -> str:
 
     for x in range(COLUMNS):
         grid[row(x / (COLUMNS - 1))][x] = "·"
-    for i in range(len(q)):
-        x = round(float(q[i]) * (COLUMNS - 1))
-        for y in range(row(float(high[i])), row(float(low[i])) + 1):
+    for q, p, low, high in zip(*(v.tolist() for v in (b.mean_prob, b.mean_true, b.low, b.high)), strict=True):
+        x = round(q * (COLUMNS - 1))
+        for y in range(row(high), row(low) + 1):
             if grid[y][x] != "●":
                 grid[y][x] = "│"
-        grid[row(float(p[i]))][x] = "●"
+        grid[row(p)][x] = "●"
     lines = ["observed, against the probability q   ● bin  │ its interval  · calibrated"]
     for y, cells in enumerate(grid):
         label = {0: "1.0", (ROWS - 1) // 2: "0.5", ROWS - 1: "0.0"}.get(y, "")
@@ -191,7 +177,7 @@ def drawn_points(q: Floats, p: Floats, low: Floats, high: Floats) -> str:
     return "\n".join(lines)
 
 
-def classes_text(m: MulticlassCalibration) -> str:
+def classes_text(m: howsure.MulticlassCalibration) -> str:
     """Verdict first, then the numbers, the classes, what abstaining gains, and the predicted class's curve."""
     from howsure.calibration.multiclass import COVERAGES
 
@@ -210,18 +196,16 @@ def classes_text(m: MulticlassCalibration) -> str:
         filled(m.verdict),
         aligned(rows),
         "Each class, worst first:\n" + slice_rows(m.per_class, MOST_CLASSES, with_rows=False),
-        f"The predicted class by {printable(m.top.by or '')}, worst first:\n" + slice_rows(m.top.slices, MOST_SLICES)
-        if m.top.slices
-        else "",
+        _by(m.top, "The predicted class by"),
         f"Accuracy when only the surest share is answered\n  {abstain}",
         "The predicted class's probability\n" + bins_table(m.top),
-        curve(m.top),
+        curve(m.top.bins),
         "\n".join(notes(m.top.notes)),
     ]
     return joined(parts)
 
 
-def _error(c: Calibration) -> tuple[str, str]:
+def _error(c: howsure.Calibration) -> tuple[str, str]:
     return ("–", "") if c.error is None else (f"{c.error.value:.4f}", limits(c.error))
 
 
@@ -245,10 +229,10 @@ def language_text(m: LanguageCalibration) -> str:
         ratio = f"{mass / share:.2f}" if share > 0 else "–"
         lines.append(f"  {s.name:<24} {k.n:>11,} {mass:>11.4f} {share:>11.4f} {ratio:>6}")
     by = "The predicted word, by its frequency in training:\n" + slice_rows(c.slices, 10)
-    return joined([filled(m.verdict), aligned(rows), by, bins_table(c), "\n".join(lines), curve(c)])
+    return joined([filled(m.verdict), aligned(rows), by, bins_table(c), "\n".join(lines), curve(c.bins)])
 
 
-def recalibration_text(r: Recalibration) -> str:
+def recalibration_text(r: howsure.Recalibration) -> str:
     """Verdict first, then the table of methods and the fitted formula."""
     many = "" if r.n_classes == 2 else f", {r.n_classes} classes"
     lines = [
@@ -265,7 +249,7 @@ def recalibration_text(r: Recalibration) -> str:
     return joined([filled(r.verdict), "\n".join(lines), fitted, "\n".join(notes(r.notes))])
 
 
-def explanation(c: Calibration) -> str:
+def explanation(c: howsure.Calibration) -> str:
     """Every number of the output, explained."""
     said = ["\nWhat the numbers mean\n"]
     for number in table("meanings"):
@@ -278,16 +262,10 @@ def explanation(c: Calibration) -> str:
 BAR = 40  # characters of the longest bar
 
 
-def continuous_text(c: ContinuousCalibration) -> str:
+def continuous_text(c: howsure.ContinuousCalibration) -> str:
     """Verdict first, then the numbers, the central intervals and the histogram."""
-    coverage = _coverage(c) if c.coverage else ""
-    return joined([filled(c.verdict), _forecast_numbers(c), coverage, _pit_histogram(c), "\n".join(notes(c.notes))])
-
-
-def _forecast_numbers(c: ContinuousCalibration) -> str:
-    detail = "" if c.detail is None else f"{c.detail:,} {c.kind} each"
     rows = [
-        ("rows", f"{c.n:,}", detail),
+        ("rows", f"{c.n:,}", "" if c.detail is None else f"{c.detail:,} {c.kind} each"),
         ("spread", f"{c.spread.value:.4f}", f"{limits(c.spread)} (above 1: too narrow)"),
         ("shift", f"{c.shift.value:+z.4f}", f"{limits(c.shift)} (above 0: y above the forecasts)"),
         ("mean PIT", f"{c.mean_pit:.4f}", "½ if calibrated"),
@@ -297,23 +275,21 @@ def _forecast_numbers(c: ContinuousCalibration) -> str:
         rows.append((c.score_name, f"{c.crps.value:.5g}", f"{limits(c.crps, '.5g')} {c.crps_method}"))
     for name, test in zip(("calibrated?", "", "", "", ""), c.tests, strict=True):
         rows.append((name, f"p {p_text(test.p_value)}", f"{test.name} test" + " (headline)" * (name != "")))
-    return aligned(rows)
+    coverage = _coverage(c) if c.coverage else ""
+    return joined([filled(c.verdict), aligned(rows), coverage, _pit_histogram(c), "\n".join(notes(c.notes))])
 
 
-def _coverage(c: ContinuousCalibration) -> str:
+def _coverage(c: howsure.ContinuousCalibration) -> str:
     lines = ["Central intervals:", f"  {'should hold':>11} {'hold':>9}  {c.confidence_level:.0%} interval"]
     for k in c.coverage:
-        mark = ""
-        if k.observed.low is not None and k.observed.high is not None:
-            mark = "too few" if k.observed.high < k.nominal else "too many" if k.observed.low > k.nominal else ""
-        lines.append(
-            f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%"
-            f"  {(k.observed.low or 0.0) * 100:.2f}% – {(k.observed.high or 1.0) * 100:.2f}%  {mark}".rstrip()
-        )
+        mark = k.observed.side(k.nominal, "too few", "too many") or ""
+        ends = f"{(k.observed.low or 0.0) * 100:.2f}% – {(k.observed.high or 1.0) * 100:.2f}%"
+        row = f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%  {ends}  {mark}"
+        lines.append(row.rstrip())
     return "\n".join(lines)
 
 
-def _pit_histogram(c: ContinuousCalibration) -> str:
+def _pit_histogram(c: howsure.ContinuousCalibration) -> str:
     h = c.histogram
     scale = BAR / max(float(h.density.max()), float(h.high.max()))
     head = "PIT, where y falls in its forecast:   █ observed density  ┊ 1, if calibrated"
@@ -327,7 +303,7 @@ def _pit_histogram(c: ContinuousCalibration) -> str:
     return "\n".join(lines)
 
 
-def paper_text(c: PaperCalibration) -> str:
+def paper_text(c: howsure.PaperCalibration) -> str:
     """Verdict first, then Algorithms 1 and 2 and Eq. 1, the same with ties shared, the bins and the curve."""
     loss = "infinite" if c.log_loss is None else f"{c.log_loss:.4f}"
     bins = f"in {c.to_the_letter.n_bins:,} bins of the probability, β = {c.bin_size:,}; S = {c.n_samples:,}"
@@ -341,9 +317,14 @@ def paper_text(c: PaperCalibration) -> str:
     if c.tied_rows:
         numbers = _paper_numbers(c.ties_shared, "with shared ties", "the same")
         parts.append(f"Each row with the mean label of its ties (not the paper's; in any order):\n{aligned(numbers)}")
-    b = c.bins
-    drawn = drawn_points(b.mean_prob, b.mean_true, b.low, b.high)
-    return joined([*parts, _paper_table(c), drawn, "\n".join(notes(c.notes))])
+    lines = []
+    for r in c.bins.to_dict():
+        ends = f"{r['low']:.4f} – {r['high']:.4f}  {r['side'] or ''}".rstrip()
+        lines.append(f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {ends}")
+    head = "Bins: q̂ the mean probability, p̂ how often it came true"
+    columns = f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"
+    table = "\n".join([head, columns, *shortened(lines, MOST_BINS)])
+    return joined([*parts, table, curve(c.bins), "\n".join(notes(c.notes))])
 
 
 def _paper_numbers(x: PaperNumbers, first: str, second: str) -> list[tuple[str, str, str]]:
@@ -355,13 +336,3 @@ def _paper_numbers(x: PaperNumbers, first: str, second: str) -> list[tuple[str, 
         ("calibration", f"{x.calibration:.4f}", "Eq. 1: mean of (q̂ - p̂)²"),
         ("+ refinement", f"{x.refinement:.4f}", f"Eq. 1: mean of p̂(1 - p̂); {rest} = Brier score"),
     ]
-
-
-def _paper_table(c: PaperCalibration) -> str:
-    lines = [
-        f"  {r['n']:>11,} {r['mean_prob']:>9.4f} {r['mean_true']:>9.4f}  {r['low']:.4f} – {r['high']:.4f}  {r['side'] or ''}".rstrip()
-        for r in c.bins.to_dict()
-    ]
-    head = "Bins: q̂ the mean probability, p̂ how often it came true"
-    columns = f"  {'rows':>11} {'q̂':>9} {'p̂':>9}  p̂ ± 1.96 se"
-    return "\n".join([head, columns, *shortened(lines, MOST_BINS, "bins")])

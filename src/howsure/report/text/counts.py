@@ -1,6 +1,7 @@
 """A count in words and tables."""
 
-from howsure.calibration.estimation.intervals import Estimate
+from typing import Any
+
 from howsure.counting.result import CellCount, Counts, Drawn, Labelled, percent, percent_range
 from howsure.report.text.layout import and_more, cut, filled, joined, notes, printable
 
@@ -9,23 +10,16 @@ MOST_CELLS = 60
 
 def counts_text(c: Counts) -> str:
     """Verdict first, then the three counts side by side, the cells, the strata and what more labels would bring."""
-    parts = [filled(printable(c.verdict)), _headline(c)]
-    if c.cells:
-        parts.append(_cells(c))
-    if c.coefficients:
-        parts.append(_coefficients(c))
-    parts.append(_strata(c))
-    if c.need is not None:
-        parts.append(filled(need_words(c)))
-    return joined([*parts, *notes(c.notes)])
+    tables = [_cells(c), _coefficients(c) if c.coefficients else "", _strata(c)]
+    need = "" if c.need is None else filled(need_words(c))
+    return joined([filled(printable(c.verdict)), _headline(c), *tables, need, *notes(c.notes)])
 
 
 def need_words(c: Counts) -> str:
     """How many more labels the interval takes."""
     assert c.need is not None
     low, high = c.share.limits
-    now = 100 * (high - low) / 2
-    goal = 100 * c.need.half_width
+    now, goal = 100 * (high - low) / 2, 100 * c.need.half_width
     if not c.need.more:
         return f"The interval is ±{now:.2g} points: ±{goal:.3g} is reached, no more labels are needed."
     return f"The interval is ±{now:.2g} points. For ±{goal:.3g}: about {c.need.more:,} more labels, {c.need.n_labels:,} in all."
@@ -47,10 +41,6 @@ def _headline(c: Counts) -> str:
     return "\n".join(rows)
 
 
-def _limits(e: Estimate | None) -> str:
-    return "–" if e is None else percent_range(e)
-
-
 def _cells(c: Counts) -> str:
     titles = {
         f"Each {c.every or 'step'}": [x for x in c.cells if x.period and not x.group],
@@ -70,7 +60,7 @@ def _section(title: str, cells: list[CellCount]) -> str:
         more = "" if x.change is None else f"{x.change.p_more:.2f}"
         lines.append(
             f"  {cut(x.name, width):<{width}} {x.n_items:>7,} {x.n_labels:>6,} {x.count.value:>7,.0f}  "
-            f"{_limits(x.share):<20} {x.raw:>8,.0f} {more:>7}".rstrip()
+            f"{'–' if x.share is None else percent_range(x.share):<20} {x.raw:>8,.0f} {more:>7}".rstrip()
         )
     lines += and_more(cells, MOST_CELLS)
     return "\n".join(lines)
@@ -91,22 +81,23 @@ def _strata(c: Counts) -> str:
         f"  {'probability':<18} {'items':>9} {'labels':>6} {'mean q':>7}  {'positive':<20} next label",
     ]
     for s in c.strata:
-        span = f"{s.from_prob:.2g}" if s.from_prob == s.to_prob else f"{s.from_prob:.2g} to {s.to_prob:.2g}"
-        lines.append(
-            f"  {span:<18} {s.n_items:>9,} {s.n_labels:>6,} {100 * s.mean_prob:>6.1f}%  {_limits(s.share):<20} {s.next_label:.2f}"
-        )
+        positive = f"{100 * s.mean_prob:>6.1f}%  {percent_range(s.share):<20}"
+        lines.append(f"  {_span(s):<18} {s.n_items:>9,} {s.n_labels:>6,} {positive} {s.next_label:.2f}")
     lines.append("  next label: what one more label would bring there, relative to the best")
     return "\n".join(lines)
 
 
 def drawn_text(d: Drawn) -> str:
     """Verdict first, then the strata."""
-    head = f"  {'probability':<18} {'items':>10} {'labelled':>8} {'drawn':>6} {'inclusion':>10}"
-    lines = [head]
+    lines = [f"  {'probability':<18} {'items':>10} {'labelled':>8} {'drawn':>6} {'inclusion':>10}"]
     for s in d.strata:
-        span = f"{s.from_prob:.2g}" if s.from_prob == s.to_prob else f"{s.from_prob:.2g} to {s.to_prob:.2g}"
-        lines.append(f"  {span:<18} {s.n_items:>10,} {s.n_labels:>8,} {s.n_drawn:>6,} {s.inclusion:>10.3g}")
+        lines.append(f"  {_span(s):<18} {s.n_items:>10,} {s.n_labels:>8,} {s.n_drawn:>6,} {s.inclusion:>10.3g}")
     return joined([filled(printable(d.verdict)), "\n".join(lines)])
+
+
+def _span(s: Any) -> str:
+    """The probabilities of a stratum."""
+    return f"{s.from_prob:.2g}" if s.from_prob == s.to_prob else f"{s.from_prob:.2g} to {s.to_prob:.2g}"
 
 
 def labelled_text(made: Labelled) -> str:

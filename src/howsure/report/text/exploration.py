@@ -29,10 +29,8 @@ def exploration_text(found: Exploration, actors: Sequence[str] = ()) -> str:
     if totals:
         lines = [f"{'rules and coreference alone':<34} {'mean':>7} {'sd':>6}  {'95%':<11} {'one-best':>8}"]
         for code, law in totals[:MOST_ACTORS]:
-            low, high = law.interval(0.95)
-            best = sum(h.best > 0 for h in found.hits[code] if h.date is not None)
-            shown = cut(f"{code}  {found.name(code)}", 34)
-            lines.append(f"{shown:<34} {law.mean:>7.2f} {law.sd:>6.2f}  {f'{low} to {high}':<11} {best:>8}")
+            band, shown = "{} to {}".format(*law.interval(0.95)), cut(f"{code}  {found.name(code)}", 34)
+            lines.append(f"{shown:<34} {law.mean:>7.2f} {law.sd:>6.2f}  {band:<11} {found.best(code):>8}")
         if (more := len(all_totals) - len(totals[:MOST_ACTORS])) > 0:
             lines.append(f"… {more} more (--json lists all)")
         parts.append("\n".join(lines))
@@ -59,21 +57,18 @@ def _layer_text(found: Exploration) -> str:
     for code, b in listed:
         low, high = b.intervals[0.95]
         named = sum(n for _, n, _ in layer.periods[code])
-        shares = [f"{b.parts[k]:.0%}" for k in ("coreference", "outcomes", "layer", "effects")]
+        coref, outcomes, weights, shifts = (f"{share:.0%}" for share in b.parts.values())
         lines.append(
             f"{cut(f'{code}  {found.name(code)}', 25):<25} {named:>6,} {b.mean:>7.1f}  {f'{low} to {high}':<11} "
-            f"{shares[0]:>5} {shares[1]:>7} {shares[2]:>5} {shares[3]:>5}"
+            f"{coref:>5} {outcomes:>7} {weights:>5} {shifts:>5}"
         )
     if len(layer.totals) > len(listed):
         lines.append(f"… {len(layer.totals) - len(listed)} more (--json lists all)")
-    lines.append(
-        filled(
-            "Shares of the variance: coreference, what a document says given its probability, weights of the layer, shifts of actors "
-            "and periods."
-        )
-    )
+    said = "what a document says given its probability"
+    where = f"coreference, {said}, weights of the layer, shifts of actors and periods."
     pairs = [f"{a} → {b} {n:,}" for a, b, n in found.directed()[:6]]
-    return "\n".join(lines + ([filled(f"Who to whom, documents: {', '.join(pairs)}.")] if pairs else []))
+    directed = [filled(f"Who to whom, documents: {', '.join(pairs)}.")] if pairs else []
+    return "\n".join([*lines, filled("Shares of the variance: " + where), *directed])
 
 
 def _funnel_text(found: Exploration) -> str:
@@ -84,9 +79,7 @@ def _funnel_text(found: Exploration) -> str:
         lines.append(f"  {s.name:<34} {s.n:>9,}")
         if few and s.sentences:
             lines += [filled(f"lost: {s.lost}", "    ", "    ")]
-            lines += [
-                filled(printable(textwrap.shorten(x, 200, placeholder=" …")), "      ", "        ") for x in s.sentences
-            ]
+            lines += [_wrapped(x, "      ", 200) for x in s.sentences]
     return "\n".join(lines + [filled(f"try: {t}", "  ", "    ") for t in to_try])
 
 
@@ -117,10 +110,9 @@ def _timeline_table(found: Exploration, code: str) -> str:
 def _comparison_table(found: Exploration, a: str, b: str) -> str:
     lines = [f"{a} against {b}: {'P(more)':>10} {'P(fewer)':>9} {'difference':>11}  95%   (rules and coreference)"]
     whole = found.compare_all(a, b)
-    low, high = whole.interval(0.95)
     width = len(f"{a} against {b}:") - 2
-    rows = [("all", whole.above(0), 1.0 - whole.above(-1), whole.mean, low, high)]
-    rows += [(p.period, p.more, p.fewer, p.difference, *p.interval) for p in found.compare(a, b)[:MOST_PERIODS]]
+    rows = [("all", whole.above(0), 1.0 - whole.above(-1), whole.mean, *whole.interval(0.95))]
+    rows += [(p.period, p.more, p.fewer, p.difference, p.low95, p.high95) for p in found.compare(a, b)[:MOST_PERIODS]]
     for name, more, fewer, difference, lowest, highest in rows:
         lines.append(f"  {name:<{width}} {more:>10.3f} {abs(fewer):>9.3f} {difference:>+11.2f}  {lowest} to {highest}")
     return "\n".join(lines)
@@ -141,19 +133,15 @@ def notes(found: Exploration) -> list[str]:
     if m["n_html"]:
         made.append(f"{_documents(m['n_html'])} in HTML; tags were taken off.")
     if m.get("shared"):
-        word, first, second = m["shared"][0]
-        one, more = (
-            f'"{word}" stands in two lists, of {first} and {second}, and counts for the first',
-            len(m["shared"]) - 1,
-        )
-        made.append(f"{one}; likewise {more:,} more words." if more else f"{one}.")
+        (word, first, second), *more = m["shared"]
+        also = f"; likewise {len(more):,} more words" if more else ""
+        made.append(f'"{word}" stands in two lists, of {first} and {second}, and counts for the first{also}.')
     common = [found.name(c) for c in m.get("ambiguous", []) if c in found.reported().totals]
     if common:
-        made.append(
-            f"{', '.join(common[:4])}: also a first name or a common word; read some of its documents (howsure top)."
-        )
-    for given, lemma in lemma_hints(m["settings"]["verbs"]).items():
-        made.append(f"{given} is not the lemma of a verb; {lemma} is.")
+        said = "also a first name or a common word; read some of its documents (howsure top)."
+        made.append(f"{', '.join(common[:4])}: {said}")
+    hints = lemma_hints(m["settings"]["verbs"])
+    made += [f"{given} is not the lemma of a verb; {lemma} is." for given, lemma in hints.items()]
     if m["corpus"] == "stories":
         made.append("the stories ship with howsure; their countries and events are made up.")
     if m["settings"]["coref"] == "simple":
@@ -196,5 +184,5 @@ def ranking_text(ranked: Ranking) -> str:
     return joined(parts)
 
 
-def _wrapped(text: str, indent: str) -> str:
-    return filled(printable(textwrap.shorten(text, 400, placeholder=" …")), indent, indent + "  ")
+def _wrapped(text: str, indent: str, most: int = 400) -> str:
+    return filled(printable(textwrap.shorten(text, most, placeholder=" …")), indent, indent + "  ")

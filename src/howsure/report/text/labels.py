@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 from howsure.report.text.layout import WIDTH, and_more, cut, filled, in_groups, joined, limits, notes, p_text, printable
 
 if TYPE_CHECKING:
+    import howsure
     from howsure.calibration.comparing.difference import Difference
-    from howsure.calibration.comparing.result import Comparison
     from howsure.calibration.estimation.intervals import Estimate
-    from howsure.evaluation.annotation.agreement import Coefficient
-    from howsure.evaluation.annotation.result import Agreement, Crowd
+    from howsure.evaluation.annotation.result import Crowd
     from howsure.evaluation.contests.ranks import Ranks
-    from howsure.evaluation.contests.result import Contest, Duel
-    from howsure.evaluation.scores.benchmark import Benchmark
-    from howsure.evaluation.scores.result import Confusion, Score
-    from howsure.evaluation.splits import Split
+    from howsure.evaluation.contests.result import Duel
+    from howsure.evaluation.scores.result import Confusion
 
 MOST_CLASSES = 60
 MOST_COLUMNS = 9
 MOST_LABELS = 20
 
 
-def score_text(s: Score) -> str:
+def score_text(s: howsure.Score) -> str:
     """Verdict first, then the averages, the classes, the matrix and the bounds."""
     rows = f"{s.n:,} {'tokens' if s.spans else 'rows'}{in_groups(s.n_groups)}"
     right = f"  {'token accuracy' if s.spans else 'accuracy':<16} {_cell(s.accuracy)}".rstrip()
-    parts = [filled(printable(s.verdict)), f"{rows}\n{right}", _averages(s), _classes(s)]
+    means = [f"  {'':<10} {'precision':<22} {'recall':<22} {s.f_name:<22}".rstrip()]
+    for name, m in (("macro", s.macro), ("micro", s.micro), ("weighted", s.weighted)):
+        means.append(f"  {name:<10} {_cell(m.precision)}  {_cell(m.recall)}  {_cell(m.f)}".rstrip())
+    parts = [filled(printable(s.verdict)), f"{rows}\n{right}", "\n".join(means), _classes(s)]
     if s.confusion is not None:
         parts.append(matrix_text(s.confusion))
     if s.baselines:
@@ -43,20 +43,13 @@ def score_text(s: Score) -> str:
     return joined([*parts, *notes(s.notes)])
 
 
-def _averages(s: Score) -> str:
-    lines = [f"  {'':<10} {'precision':<22} {'recall':<22} {s.f_name:<22}".rstrip()]
-    for name, a in (("macro", s.macro), ("micro", s.micro), ("weighted", s.weighted)):
-        lines.append(f"  {name:<10} {_cell(a.precision)}  {_cell(a.recall)}  {_cell(a.f)}".rstrip())
-    return "\n".join(lines)
-
-
 def _cell(e: Estimate | None) -> str:
     if e is None:
         return f"{'–':<21}"
     return f"{e.value:.3f} {limits(e, '.3f'):<15}"
 
 
-def _classes(s: Score) -> str:
+def _classes(s: howsure.Score) -> str:
     lines = [f"  {'':<16} {'gold':>7} {'pred.':>7}  {'prec.':>6} {'recall':>6}  {s.f_name} (interval)"]
     for c in s.classes[:MOST_CLASSES]:
         p, r = (f"{'–':>6}" if e is None else f"{e.value:>6.3f}" for e in (c.precision, c.recall))
@@ -85,7 +78,7 @@ def matrix_text(c: Confusion) -> str:
     return "\n".join(lines)
 
 
-def split_text(s: Split) -> str:
+def split_text(s: howsure.Split) -> str:
     """Verdict first, then the parts and, if stratified, their labels."""
     lines = [filled(printable(s.verdict)), ""]
     head = f"  {'fold' if s.is_folds else 'part':<12} {'rows':>10} {'share':>7} {'asked':>7}"
@@ -116,13 +109,17 @@ MOST_ITEMS = 10
 MOST_ANNOTATORS = 15
 
 
-def agreement_text(a: Agreement) -> str:
+def agreement_text(a: howsure.Agreement) -> str:
     """Verdict first, then the coefficients, pairs, confusions, items to look at, and the crowd."""
     parts = [filled(printable(a.verdict)), _coefficients(a)]
     if len(a.ratings.annotators) > 2 or a.pairs:
         parts.append(_pairs(a))
     if len(a.ratings.labels) > 2 and a.confused:
-        parts.append(_confused(a))
+        lines = ["Labels taken for one another", f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}"]
+        for c in a.confused[:MOST_CONFUSED]:
+            name = f"{cut(c.a, 18)} / {cut(c.b, 18)}"
+            lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
+        parts.append("\n".join(lines))
     if a.disputed:
         lines = [
             f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}" for d in a.disputed
@@ -136,17 +133,15 @@ def agreement_text(a: Agreement) -> str:
     return joined([*parts, "\n".join(filled(line, hanging="  ") for line in said)])
 
 
-def _coefficients(a: Agreement) -> str:
+def _coefficients(a: howsure.Agreement) -> str:
     r = a.ratings
-    groups = in_groups(a.n_groups)
     lines = [
-        f"{len(r.label):,} labels ({len(r.labels)} classes) of {len(r.items):,} items{groups} "
+        f"{len(r.label):,} labels ({len(r.labels)} classes) of {len(r.items):,} items{in_groups(a.n_groups)} "
         f"by {len(r.annotators):,} annotators",
         f"  {'':<30} {'value':>7}  {f'{a.confidence_level:.0%} interval':<17} {'agreed':>7} {'by chance':>10}",
     ]
     if a.observed is not None:
-        interval = limits(a.observed, ".3f")
-        lines.append(f"  {'raw agreement':<30} {a.observed.value:>7.3f}  {interval:<17}".rstrip())
+        lines.append(f"  {'raw agreement':<30} {a.observed.value:>7.3f}  {limits(a.observed, '.3f')}".rstrip())
     empty = []
     for c in a.shown_coefficients:
         if c.value is None:
@@ -157,7 +152,7 @@ def _coefficients(a: Agreement) -> str:
     return "\n".join(lines + empty)
 
 
-def _pairs(a: Agreement) -> str:
+def _pairs(a: howsure.Agreement) -> str:
     if not a.pairs:
         return "No two annotators have an item in common." if not a.notes else ""
     shown = a.pairs[:MOST_PAIRS]
@@ -172,10 +167,11 @@ def _pairs(a: Agreement) -> str:
         name = f"{cut(p.a, 12)} / {cut(p.b, 12)}" if len(a.pairs) > 1 else ""
         value = "–" if c.value is None else f"{c.value:.3f}"
         chance = "" if c.expected is None else f"{c.expected:.3f}"
-        interval = limits(c, ".3f")
-        lines.append(f"  {name:<27} {p.n:>4,} {p.observed:>7.3f} {chance:>7} {value:>8}  {interval:<17}".rstrip())
-        if len(a.pairs) == 1:
-            lines += [_one(x) for x in p.coefficients[1:]]
+        row = f"  {name:<27} {p.n:>4,} {p.observed:>7.3f} {chance:>7} {value:>8}  {limits(c, '.3f')}"
+        lines.append(row.rstrip())
+        for x in p.coefficients[1:] if len(a.pairs) == 1 else ():
+            one = f"  {x.name}: –" if x.value is None else f"  {x.name:<48} {x.value:>8.3f}  {limits(x, '.3f')}"
+            lines.append(one.rstrip())
     empty = dict.fromkeys(p.kappa.reason for p in shown if p.kappa.reason)
     lines += [filled(f"–: {reason}", "  ", "    ") for reason in empty]
     if len(a.pairs) > MOST_PAIRS:
@@ -183,21 +179,7 @@ def _pairs(a: Agreement) -> str:
     return "\n".join(lines)
 
 
-def _one(c: Coefficient) -> str:
-    if c.value is None:
-        return f"  {c.name}: –"
-    return f"  {c.name:<48} {c.value:>8.3f}  {limits(c, '.3f')}".rstrip()
-
-
-def _confused(a: Agreement) -> str:
-    lines = ["Labels taken for one another", f"  {'':<40} {'of disagreement':>15} {'by chance':>10} {'items':>8}"]
-    for c in a.confused[:MOST_CONFUSED]:
-        name = f"{cut(c.a, 18)} / {cut(c.b, 18)}"
-        lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
-    return "\n".join(lines)
-
-
-def _crowd(a: Agreement, c: Crowd) -> str:
+def _crowd(a: howsure.Agreement, c: Crowd) -> str:
     r = a.ratings
     lines = [f"One label per item ({c.majority.n_ties:,} of {len(r.items):,} votes are tied)"]
     if c.gold is not None:
@@ -205,19 +187,15 @@ def _crowd(a: Agreement, c: Crowd) -> str:
         lines.append(f"  {f'right, of {g.n:,} with gold':<30} {'share':>7}  {'interval':<17}".rstrip())
         for name, e in (("majority vote (ties are shared)", g.majority), ("Dawid-Skene", g.dawid_skene)):
             lines.append(f"  {name:<31} {e.value:>6.3f}  {limits(e, '.3f')}".rstrip())
-        if g.calibration is not None and g.calibration.error is not None:
-            e, what = g.calibration.error, "calibration error of its P(label)"
-            lines.append(f"  {what:<33} {e.value:.3f} {limits(e, '.3f')}, see howsure check")
+        if g.calibration is not None and (off := g.calibration.error) is not None:
+            lines.append(f"  calibration error of its P(label) {off.value:.3f} {limits(off, '.3f')}, see howsure check")
     for said, needed in (("labels an item", c.needed), ("without those to reject", c.needed_without)):
         if needed is not None:
             many = f"more than {len(needed.certainty)}" if needed.n is None else f"{needed.n}"
             lines.append(f"  {said + f' needs to be {needed.target:.0%} sure':<52} {many}")
-    shown = [m for m in c.annotators if m.verdict == "reject"] or list(c.annotators)
-    head = (
-        f"Annotators to reject: skill (0 is chance) surely below {c.reject_below:g}; agree on"
-        if c.rejected
-        else "None to reject. Annotators by skill (0 is chance, 1 is perfect); agree on"
-    )
+    shown, head = c.rejected, f"Annotators to reject: skill (0 is chance) surely below {c.reject_below:g}; agree on"
+    if not shown:
+        shown, head = c.annotators, "None to reject. Annotators by skill (0 is chance, 1 is perfect); agree on"
     lines += ["", head]
     for m in shown[:MOST_ANNOTATORS]:
         skill = "–" if m.skill is None else f"{m.skill:.3f}"
@@ -231,21 +209,22 @@ def _crowd(a: Agreement, c: Crowd) -> str:
 
 MOST_SLICES = 40
 MOST_DUELS = 20
+DIFFERENCES = "Differences: by how much the first is better (positive favours the first)"
 
 
-def comparison_text(c: Comparison) -> str:
+def comparison_text(c: howsure.Comparison) -> str:
     """Verdict first, then the models, the differences and the slices."""
     parts = [filled(printable(c.verdict))]
     lines = [
         f"{c.n:,} rows{in_groups(c.n_groups)}",
         f"  {'':<20} {'RMS error':>9}  {'interval':<16} {'bias':>8} {'Brier':>7} {'log loss':>9}",
     ]
-    for name, k in zip(c.models, c.calibrations, strict=True):
+    for name, k in c.by_model.items():
         error = f"{k.error.value:>9.4f}  [{k.error.low:.4f}, {k.error.high:.4f}]" if k.error else f"{'–':>9}  {'':<16}"
         loss = "infinite" if k.log_loss.value is None else f"{k.log_loss.value:.4f}"
         lines.append(f"  {cut(name, 20):<20} {error} {k.bias.gap.value:>+8.4f} {k.brier.value:>7.4f} {loss:>9}")
     parts.append("\n".join(lines))
-    lines = ["Differences: by how much the first is better (positive favours the first)"]
+    lines = [DIFFERENCES]
     for p in c.pairs:
         lines.append(f"  {cut(p.a, 30)} against {cut(p.b, 30)}")
         losses = {"squared calibration error": p.error_squared, "Brier score": p.brier, "log loss": p.log_loss}
@@ -278,7 +257,7 @@ def _difference(d: Difference | None) -> str:
     return f"{d.value:+.5f}  {limits(d, '+.5f')}  p {p_text(d.p_value)}"
 
 
-def benchmark_text(b: Benchmark) -> str:
+def benchmark_text(b: howsure.Benchmark) -> str:
     """Verdict first, then each model on each part, what runs vary by, and neighbours in the order."""
     from howsure.report.tables import verdict_and_table
 
@@ -286,14 +265,12 @@ def benchmark_text(b: Benchmark) -> str:
     parts = [verdict_and_table(b).rstrip("\n")]
     repeated = [s.runs for s in b.scores if s.runs is not None]
     if repeated:
-        share = max(r.share for r in repeated)
-        parts.append(
-            filled(
-                f"Runs: an item has {head.answers / head.items:.3g} answers of a model. They make up to {share:.0%} of a "
-                f"score's variance: twice the runs would narrow its interval by {max(r.twice for r in repeated):.0%}, twice "
-                "the items by 29%."
-            )
+        said = (
+            f"Runs: an item has {head.answers / head.items:.3g} answers of a model. They make up to "
+            f"{max(r.share for r in repeated):.0%} of a score's variance: twice the runs would narrow its interval by "
+            f"{max(r.twice for r in repeated):.0%}, twice the items by 29%."
         )
+        parts.append(filled(said))
     return joined([*parts, "" if main is None else _neighbours(main, b.confidence_level, "items")])
 
 
@@ -308,13 +285,12 @@ def _neighbours(r: Ranks, level: float, what: str) -> str:
     return "\n".join(lines + and_more(r.next_pairs, MOST_DUELS))
 
 
-def contest_text(c: Contest) -> str:
+def contest_text(c: howsure.Contest) -> str:
     """Verdict first, then the systems, the differences with their tests, and the power."""
-    groups = in_groups(c.n_groups)
     also = c.metric != "accuracy"
     head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy  " if also else "") + ("place" if c.ranks else "")
     places = {} if c.ranks is None else {r.name: r.places for r in c.ranks.each}
-    lines = [f"{c.n:,} rows{groups}", head.rstrip()]
+    lines = [f"{c.n:,} rows{in_groups(c.n_groups)}", head.rstrip()]
     for s in c.systems:
         value = f"{s.value.value:.4f} {limits(s.value)}"
         right = f"{s.accuracy.value:.4f}    " if also else ""
@@ -322,19 +298,23 @@ def contest_text(c: Contest) -> str:
     parts = [filled(printable(c.verdict)), "\n".join(lines)]
     parts += [] if c.ranks is None else [_neighbours(c.ranks, c.confidence_level, "rows")]
     shown = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DUELS] if len(c.duels) > 1 else c.duels
-    parts.append(
-        "\n".join(["Differences: by how much the first is better (positive favours the first)", *_duels(c, shown)])
-    )
-    if len(c.duels) > MOST_DUELS:
-        parts[-1] += f"\n  … {len(c.duels) - MOST_DUELS:,} more pairs (--json lists all)"
+    more = [f"  … {len(c.duels) - MOST_DUELS:,} more pairs (--json lists all)"] if len(c.duels) > MOST_DUELS else []
+    parts.append("\n".join([DIFFERENCES, *_duels(c, shown), *more]))
     if c.slices:
         parts.append(_slices(c.by, [s.name for s in c.systems], [(s, s.accuracies) for s in c.slices]))
     if c.calibration is not None:
-        parts.append("\n".join(_probabilities(c)))
+        what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
+        columns = f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}"
+        lines = [f"Probabilities {what}", columns]
+        for name, k in c.calibration.by_model.items():
+            error = "–" if k.error is None else repr(k.error)
+            p = "–" if k.p_value is None else f"p {p_text(k.p_value)}"
+            lines.append(f"  {cut(name, 20):<20} {error:<25} {k.bias.gap.value:>+10.4f}  {p:<12} {k.brier.value:>6.4f}")
+        parts.append("\n".join(lines))
     return joined([*parts, *notes(c.notes)])
 
 
-def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
+def _duels(c: howsure.Contest, duels: Sequence[Duel]) -> list[str]:
     lines = []
     for d in duels:
         x = d.difference
@@ -354,15 +334,4 @@ def _duels(c: Contest, duels: Sequence[Duel]) -> list[str]:
             lines.append(f"    {'rows for power 80%':<26} {needed:,}")
         if c.planned is not None:
             lines.append(f"    {f'power with {c.planned:,} rows':<26} {100 * d.power.power(c.planned):.0f}%")
-    return lines
-
-
-def _probabilities(c: Contest) -> list[str]:
-    assert c.calibration is not None
-    what = "that the label is right" if c.positive is None else f"of {c.positive!r}"
-    lines = [f"Probabilities {what}", f"  {'':<20} {'RMS error':<25} {'bias':>10}  {'calibrated?':<12} {'Brier':>6}"]
-    for name, k in zip(c.calibration.models, c.calibration.calibrations, strict=True):
-        error = "–" if k.error is None else repr(k.error)
-        p = "–" if k.p_value is None else f"p {p_text(k.p_value)}"
-        lines.append(f"  {cut(name, 20):<20} {error:<25} {k.bias.gap.value:>+10.4f}  {p:<12} {k.brier.value:>6.4f}")
     return lines

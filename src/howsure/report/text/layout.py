@@ -56,10 +56,10 @@ def and_more(rows: Sized, most: int) -> list[str]:
     return [f"  … {len(rows) - most:,} more (--json lists all)"] if len(rows) > most else []
 
 
-def shortened(lines: Sequence[str], most: int, what: str) -> list[str]:
-    """The first and the last lines, with how many are left out between; all, if they are no more than `most`."""
+def shortened(lines: Sequence[str], most: int) -> list[str]:
+    """The lines of the first and the last bins, with how many are left out between; all, if they are `most` at most."""
     half = most // 2
-    left_out = f"  … {len(lines) - 2 * half:,} more {what} (--json lists all) …"
+    left_out = f"  … {len(lines) - 2 * half:,} more bins (--json lists all) …"
     return list(lines) if len(lines) <= most else [*lines[:half], left_out, *lines[-half:]]
 
 

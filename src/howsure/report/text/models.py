@@ -25,8 +25,7 @@ def language_training_text(t: LanguageTraining) -> str:
     """What was learnt."""
     about = t.to_dict()
     lines = [filled(t.verdict)]
-    for name, value in about.get("parameters", {}).items():
-        lines.append(filled(f"{name}: {_shown(value)}", "  ", "    "))
+    lines += [filled(f"{name}: {_shown(v)}", "  ", "    ") for name, v in about.get("parameters", {}).items()]
     if about.get("tuned_on"):
         lines.append(f"  tuned on {about['tuned_on']}")
     if "dev_perplexity" in about:
@@ -111,7 +110,7 @@ def tagger_text(made: TaggerCheck, by: str = "tag") -> str:
     head = f"By {by}, worst first ({made.n_groups:,} {made.groups}s are taken as independent):\n"
     table, bins = slice_rows(shown, 60, with_rows=by == "span"), "The predicted tag's probability\n" + bins_table(c.top)
     generated = predictive_text(made.predictive)
-    return joined([filled(made.verdict), aligned(rows), head + table, bins, curve(c.top), generated])
+    return joined([filled(made.verdict), aligned(rows), head + table, bins, curve(c.top.bins), generated])
 
 
 def predictive_text(found: Sequence[PredictiveStatistic]) -> str:
@@ -186,15 +185,12 @@ def classifier_training_text(t: ClassifierTraining) -> str:
     """What was learnt, and what was tried on dev."""
     s = t.model.settings
     if s["method"] == "ngrams":
+        head = "temperature  log loss on dev"
         rows = [f"  {d['temperature']:<12.4g} {d['log_loss']:.4f}" for d in s["dev"]]
-        head = ["\n  temperature  log loss on dev"] if rows else []
-        return "\n".join([filled(printable(t.verdict)), *head, *rows])
-    name = "C" if s["method"] == "logistic" else "pseudocount"
-    lines = [filled(printable(t.verdict))]
-    if s["dev"]:
-        lines.append(f"\n  {name:<12} F1 on dev")
-        lines += [f"  {t['strength']:<12g} {t['f1']:.4f}" + " <" * (t["strength"] == s["strength"]) for t in s["dev"]]
-    return "\n".join(lines)
+    else:
+        head = f"{'C' if s['method'] == 'logistic' else 'pseudocount':<12} F1 on dev"
+        rows = [f"  {d['strength']:<12g} {d['f1']:.4f}" + " <" * (d["strength"] == s["strength"]) for d in s["dev"]]
+    return "\n".join([filled(printable(t.verdict)), *([f"\n  {head}", *rows] if rows else [])])
 
 
 def classifier_text(c: ClassifierCheck) -> str:

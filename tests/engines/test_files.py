@@ -202,19 +202,12 @@ def test_a_small_csv_is_held_and_says_the_same_as_one_that_is_read_again(tmp_pat
     frame.to_csv(path, index=False)
     options = {"prob": "q", "true": "y", **options}
     with tables.Table(path) as table:
-        assert table._held_sql is not None
+        assert table._is_held
     held = howsure.check(path, **options).to_dict()
     monkeypatch.setattr(tables, "FEW", 0)
     with tables.Table(path) as table:
-        assert table._held_sql is None
+        assert not table._is_held
     assert howsure.check(path, **options).to_dict() == held
-
-
-def test_a_condition_names_no_more_than_the_file_has(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("q,y\n0.2,0\n0.9,1\n0.4,1\n")
-    with pytest.raises(howsure.InputError, match='"rowid" not found'):
-        howsure.check(path, where="rowid > 0")
 
 
 def test_a_small_csv_of_numbers_is_read_without_pyarrow(tmp_path):

@@ -69,7 +69,7 @@ class Table:
         self.left_out: list[BadFile] = []
         self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
         self._relation_sql = "given"
-        self._held_sql: str | None = None  # the rows once they are read, where they are few
+        self._is_held = False  # in DuckDB, as "held": the rows of a small file
         self._conditions: dict[str, str] = {}
         self.said: list[str] = []  # how columns are read, where that is not plain
         try:
@@ -102,7 +102,7 @@ class Table:
 
     def _described(self) -> list[tuple[Any, ...]]:
         try:
-            return self._run(f"DESCRIBE SELECT * FROM {self._rows_sql(None)}").fetchall()
+            return self._run(f"DESCRIBE SELECT * FROM {'held' if self._is_held else self._relation_sql}").fetchall()
         except InputError as error:  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
             if "Duplicate name" not in str(error):
                 raise
@@ -118,11 +118,7 @@ class Table:
             self._connection.execute(f"CREATE TABLE held AS SELECT * FROM {self._relation_sql}")
         except duckdb.Error:  # in a column that nobody may ask for: a query of others does not meet it
             return
-        self._held_sql = "held"
-
-    def _rows_sql(self, where: str | None) -> str:
-        """Where rows are read from: conditions from the file, as a table of DuckDB has a column that it has not (`rowid`)."""
-        return self._held_sql if self._held_sql is not None and not where else self._relation_sql
+        self._is_held = True
 
     def _relate(self) -> None:
         """What DuckDB is to read."""
@@ -196,7 +192,7 @@ class Table:
         if self._given is not None:
             cursor.register("given", self._given)
         try:
-            sql = f"SELECT {listed} FROM {relation or self._rows_sql(where)}{condition}"
+            sql = f"SELECT {listed} FROM {relation or self._relation_sql}{condition}"
             yield from cursor.sql(sql).to_arrow_reader(rows)
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise InputError(self._explain(error)) from None
@@ -205,10 +201,10 @@ class Table:
 
     def few_numbers(self, expressions: Sequence[str]) -> list[NDArray[Any]] | None:
         """SQL expressions over all rows of a small file; None for a larger one, or where they are not numbers alone."""
-        if self._held_sql is None:
+        if not self._is_held:
             return None
         listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
-        found = self._run(f"SELECT {listed} FROM {self._held_sql}").fetchnumpy()
+        found = self._run(f"SELECT {listed} FROM held").fetchnumpy()
         columns = list(found.values())
         if not all(type(c) is np.ndarray and c.dtype.kind in "biuf" and len(c) for c in columns):
             return None  # a masked array has missing values
@@ -217,13 +213,13 @@ class Table:
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
         condition = self._condition(where)
-        sql = f"SELECT DISTINCT {expression} AS v FROM {self._rows_sql(where)}{condition} ORDER BY v LIMIT {limit}"
+        sql = f"SELECT DISTINCT {expression} AS v FROM {self._relation_sql}{condition} ORDER BY v LIMIT {limit}"
         return [row[0] for row in self._run(sql).fetchall()]
 
     def value_at(self, expression: str, row: int, where: str | None = None, relation: str | None = None) -> Any:
         """One value, by row number from 0."""
         condition = self._condition(where)
-        source = relation or self._rows_sql(where)
+        source = relation or self._relation_sql
         found = self._run(f"SELECT {expression} FROM {source}{condition} LIMIT 1 OFFSET {row}").fetchall()
         return found[0][0] if found else None
 

@@ -41,9 +41,11 @@ def loaded(source: str) -> dict[str, Callable[..., Any]]:
         engine = _engine()
         made, begin = {}, 0
         for name, symbol, size, arguments, result in kernels:
-            _add(engine, code[begin : begin + size])
+            part = code[begin : begin + size]
             begin += size
-            made[name] = symbol, arguments, result
+            if _needs_no_runtime(part):  # a library that was loaded then (of vector mathematics) may not be there now
+                _add(engine, part)
+                made[name] = symbol, arguments, result
         engine.finalize_object()
         return {name: _callable(name, engine.get_function_address(s), *how) for name, (s, *how) in made.items()}
 
@@ -69,7 +71,7 @@ def _kept(source: str) -> tuple[list[Any], bytes] | None:
 def keep(source: str, compiled: Iterator[tuple[str, bytes, Any]]) -> None:
     """Write the kernels of a source file, as (name, object code, Numba's description), for later runs; write errors are ignored."""
     path = kept_path(source)
-    if path is None:
+    if path is None or not os.access(path.parent, os.W_OK):
         return
     kernels, codes = [], []
     for name, code, described in compiled:

@@ -15,6 +15,7 @@ from howsure.calibration.result import Calibration as Calibration
 from howsure.counting.result import Counts as Counts
 from howsure.counting.result import Drawn as Drawn
 from howsure.engines.engine import Engine as Engine
+from howsure.engines.logs.table import Log as Log
 from howsure.errors import HowsureError as HowsureError
 from howsure.errors import InputError as InputError
 from howsure.errors import MissingExtra as MissingExtra
@@ -56,7 +57,6 @@ from howsure.verbs.doctor import Diagnosis as Diagnosis
 from howsure.verbs.doctor import doctor as doctor
 from howsure.verbs.explore import explore as explore
 from howsure.verbs.load import load as load
-from howsure.verbs.logs import Log as Log
 from howsure.verbs.parse import parse as parse
 from howsure.verbs.parser import apply_parser as apply_parser
 from howsure.verbs.parser import check_parser as check_parser

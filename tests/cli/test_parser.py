@@ -1,11 +1,13 @@
 """How the shell reads arguments, and what --help says."""
 
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
+from howsure import cli
 from howsure.cli.application import COMMANDS, WORDS, application, run
 from howsure.cli.parser import argument, command, option, read, summary
 from howsure.errors import InputError
@@ -227,3 +229,15 @@ def test_every_result_has_a_markdown_summary():
         "lm generate",
         "lm correct",
     }
+
+
+def test_commands_let_threads_of_blas_sleep_unless_the_user_says_when(monkeypatch):
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    monkeypatch.setattr("gc.set_threshold", lambda _: None)
+    for given, wanted in ((None, "20"), ("26", "26")):
+        monkeypatch.setenv(name, given or "")
+        if given is None:
+            monkeypatch.delenv(name)
+        with pytest.raises(SystemExit):
+            cli.main(["--version"])
+        assert os.environ[name] == wanted

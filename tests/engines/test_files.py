@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import howsure
+from howsure.engines import tables
 
 N = 2_000
 
@@ -173,6 +176,48 @@ def test_labels_by_name_where_weights_and_logits(tmp_path):
     assert howsure.check(["spam", "ham"], [0.7, 0.4], positive="spam").base_rate == 0.5
     path.write_text('{"p": 0.5, "correct": true}\n{"p": 0.7, "correct": false}\n')
     assert howsure.check(path).base_rate == 0.5
+
+
+SMALL = {
+    "plain": {},
+    "missing": {"prob": "gaps"},
+    "truth values": {"true": "said"},
+    "words": {"true": "word", "positive": "no"},
+    "condition": {"where": "n % 3 > 0"},
+    "groups": {"groups": "n"},
+    "groups and slices": {"groups": "doc", "by": "doc"},
+    "weights": {"sample_weight": "n"},
+    "in memory": {"engine": "memory"},
+}
+
+
+@pytest.mark.parametrize("options", SMALL.values(), ids=SMALL)
+def test_a_small_csv_is_held_and_says_the_same_as_one_that_is_read_again(tmp_path, monkeypatch, options):
+    rng = np.random.default_rng(3)
+    path, q = tmp_path / "a.csv", rng.random(300).round(4)
+    frame = pd.DataFrame({"q": q, "y": (rng.random(300) < q).astype(int), "n": np.arange(300) // 4})
+    frame["gaps"] = frame["q"].mask(frame["n"] % 7 == 0)
+    frame["said"], frame["word"] = frame["y"] == 1, np.where(frame["y"] == 1, "no", "off")
+    frame["doc"] = "doc " + (frame["n"] % 20).astype(str)
+    frame.to_csv(path, index=False)
+    options = {"prob": "q", "true": "y", **options}
+    with tables.Table(path) as table:
+        assert table._is_held
+    held = howsure.check(path, **options).to_dict()
+    monkeypatch.setattr(tables, "FEW", 0)
+    with tables.Table(path) as table:
+        assert not table._is_held
+    assert howsure.check(path, **options).to_dict() == held
+
+
+def test_a_small_csv_of_numbers_is_read_without_pyarrow(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("q,y\n0.2,0\n0.9,1\n0.4,1\n")
+    code = (
+        f"import sys, howsure; print(howsure.check({str(path)!r}).n, 'pyarrow' in sys.modules, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "False", "False"]
 
 
 CSV_ERRORS = {

@@ -14,8 +14,8 @@ from howsure.calibration.estimation.agreement import shrinkage
 from howsure.calibration.estimation.copied import copied_error
 from howsure.cli.application import run
 from howsure.engines.logs.records import _entries, _unpacked, recognised
-from howsure.engines.logs.table import logged
 from howsure.engines.tables import Table
+from howsure.verbs.logs import logged
 
 FILES = Path(__file__).parent / "log_files"
 

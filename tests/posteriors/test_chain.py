@@ -318,6 +318,44 @@ def test_marginals_in_step_do_not_depend_on_the_company(monkeypatch):
     np.testing.assert_array_equal(few.log_partition, all_of_them.log_partition[:3])
 
 
+def test_tokens_that_share_rows_of_scores(way):
+    """Words of an HMM: the same answers to every kind of question as with the scores written out."""
+    rng = np.random.default_rng(5)
+    lengths = rng.integers(1, 9, 70)
+    parts, starts = random_parts(5, lengths=lengths)
+    table, rows = rng.normal(size=(20, N_TAGS)) * 3.0, rng.integers(0, 20, starts[-1])
+    table[3, 1] = -np.inf
+    parts |= {"scores": table}
+    shared = ChainPosterior(**parts, starts=starts, rows=rows)
+    apart = ChainPosterior(**{**parts, "scores": table[rows]}, starts=starts)
+    np.testing.assert_allclose(shared.marginals(), apart.marginals(), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(shared.log_partition, apart.log_partition, rtol=1e-12)
+    np.testing.assert_allclose(
+        shared.tempered(2.0).marginals(), apart.tempered(2.0).marginals(), rtol=1e-12, atol=1e-15
+    )
+    np.testing.assert_allclose(
+        shared.tags_are("0", "2").y_prob, apart.tags_are("0", "2").y_prob, rtol=1e-12, atol=1e-15
+    )
+    assert (shared.n_tokens, shared.n_sentences) == (apart.n_tokens, apart.n_sentences)
+    assert np.array_equal(shared.k_best(2).tags, apart.k_best(2).tags)
+    assert np.array_equal(shared.samples(3, rng=0), apart.samples(3, rng=0))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([0, 1, 2], "`rows` must lie between 0 and 1"),
+        ([0, -1, 0], "`rows` must lie between 0 and 1"),
+        ([0.0, 1.0, 0.0], "`rows` must hold the row of `scores` of each token"),
+        ([[0], [1], [0]], "`rows` must hold the row of `scores` of each token"),
+        ([0, 1], "end with 2; got 0 and 3"),
+    ],
+)
+def test_bad_rows(rows, message):
+    with pytest.raises(InputError, match=message):
+        ChainPosterior(np.zeros((2, 3)), np.zeros((3, 3)), starts=[0, 3], rows=rows)
+
+
 @given(st.integers(0, 10_000), st.floats(0.2, 5.0))
 def test_tempering(seed, t):
     parts, starts = random_parts(seed, (3, 1), 3)

@@ -10,6 +10,8 @@ import threading
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; without arguments they are the shell's, and the process ends here."""
     gc.set_threshold(100_000)  # what is imported stays: garbage is searched for seldom
+    # Threads of NumPy's and SciPy's OpenBLAS sleep after 2**20 ticks without work (half a millisecond), not after 2**26.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     try:
         try:
             from howsure.cli.application import run

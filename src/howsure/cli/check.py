@@ -81,8 +81,8 @@ def check(
       howsure check predictions.csv --paper --bins 200 --html paper.html      (the numbers and curve of the paper)
       howsure check forecasts.parquet --draws 's_*' --true y      (numbers, forecast by draws; or --quantiles 'q*')
     """
-    from howsure.verbs.check import RULES, Gate, error_like, huggingface, shipped_example
     from howsure.verbs.check import check as run_check
+    from howsure.verbs.check import error_like, huggingface, shipped_example
     from howsure.verbs.logs import logged
 
     columns = {name: given[name] for name in ("prob", "true", "positive", "where", "scale", "logits", "missing")}
@@ -98,8 +98,11 @@ def check(
         raise InputError("give a file to check, or --demo for the shipped example.")
     if fail_above is not None and not 0.0 <= fail_above <= 1.0:
         raise InputError(f"--fail-above must lie in [0, 1]; got {fail_above}.")
-    if gate is not None and gate not in RULES:
-        raise InputError(f"--gate must be one of {', '.join(RULES)}; got {gate!r}.")
+    if gate is not None:
+        from howsure.verbs.gate import RULES
+
+        if gate not in RULES:
+            raise InputError(f"--gate must be one of {', '.join(RULES)}; got {gate!r}.")
     if gate is not None and fail_above is None:
         raise InputError("--gate needs a bound: give --fail-above.")
     if paper:
@@ -129,9 +132,13 @@ def check(
         deliver.refuse("--fail-above --explain", "several sources of confidence (choose one with --prob)")
         return deliver(result)
     # Of many classes, the gate is that of the predicted class.
-    if fail_above is not None and result.error is None:
-        raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
-    judged = None if fail_above is None or result.error is None else Gate(result.error, fail_above, gate or RULES[0])
+    judged = None
+    if fail_above is not None:
+        if result.error is None:
+            raise InputError("--fail-above has nothing to judge: the error cannot be estimated from these rows.")
+        from howsure.verbs.gate import RULES, Gate
+
+        judged = Gate(result.error, fail_above, gate or RULES[0])
     more = "" if judged is None else f"--fail-above {fail_above:g}: {judged.words}"
     data = result.to_dict() | ({} if copied is None else {"like": {like: copied.to_dict()}})
     data |= {} if judged is None else {"gate": judged.to_dict()}

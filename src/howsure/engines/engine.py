@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from howsure import _validate
 from howsure.errors import InputError
-from howsure.kernels.threads import cores
+from howsure.kernels.threads import cores, memory_size
 
 KINDS = ("auto", "memory", "files", "spark")
 _UNITS = {f"{p}{i}": base**k for i, base in (("", 1000), ("I", 1024)) for k, p in enumerate(("", *"KMGT"))}
@@ -57,9 +57,8 @@ class Engine:
     @property
     def budget(self) -> int:
         """Bytes of records to hold before they go to disk."""
-        from howsure.engines.shares import default_limit
-
-        return (default_limit() if self.limit is None else self.limit) // 12
+        half_of_all = (memory_size() or 1 << 31) // 2
+        return (half_of_all if self.limit is None else self.limit) // 12
 
     @property
     def piece(self) -> int:

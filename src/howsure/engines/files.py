@@ -1,24 +1,27 @@
 """Tables of any size: plain Parquet columns by pyarrow on all cores, everything else through DuckDB, as a stream."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from howsure._validate import BadRow, Origin
+from howsure.engines import arrow as pa
 from howsure.engines.engine import Engine
 from howsure.engines.formats import bad_files, bad_files_error
 from howsure.engines.rows import ArrayRows, Chunk, Keying, Rows, T, Work, merged
-from howsure.engines.shares import SharedRows
 from howsure.engines.tables import BATCH_ROWS, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
 from howsure.kernels.threads import cores
+
+if TYPE_CHECKING:  # loaded where there are groups or slices
+    from howsure.engines.shares import SharedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class TableRows(Rows):
 
     def by_key(self, keying: Keying) -> Rows:
         with self._explaining():
+            from howsure.engines.shares import SharedRows
+
             if self._engine.kind == "memory":
                 return self._loaded().by_key(keying)
             if self._is_plain():
@@ -99,7 +104,7 @@ class TableRows(Rows):
 
     def _loaded(self) -> ArrayRows:
         if self._in_memory is None:
-            chunks = [c.columns for c in self.chunks()]
+            chunks = [c.columns for c in self._arrow_chunks()]
             columns = {}
             for name in self._selection.columns:
                 parts = [c[name] for c in chunks]
@@ -111,6 +116,15 @@ class TableRows(Rows):
 
     def chunks(self) -> Iterator[Chunk]:
         """In the table's order, through DuckDB."""
+        selection = self._selection
+        if selection.plain is not None and not selection.where:
+            few = self._table.few_numbers(list(selection.columns.values()))
+            if few is not None:
+                yield Chunk(dict(zip(selection.columns, few, strict=True)), 0)
+                return
+        yield from self._arrow_chunks()
+
+    def _arrow_chunks(self) -> Iterator[Chunk]:
         selection, first = self._selection, 0
         names = list(selection.columns)
         rows = selection.batch_rows or BATCH_ROWS
@@ -134,6 +148,8 @@ class TableRows(Rows):
 
     def _shared_parquet(self, keying: Keying) -> Rows:
         """Records of row groups in parallel, each thread with its part of the budget."""
+        from howsure.engines.shares import SharedRows
+
         made: list[SharedRows] = []
 
         def shared(chunks: Iterator[Chunk]) -> SharedRows:
@@ -150,6 +166,8 @@ class TableRows(Rows):
 
     def _fold_parquet(self, work: Work[T]) -> T:
         """Row groups in parallel, each thread with a piece of its own."""
+        from concurrent.futures import ThreadPoolExecutor
+
         import pyarrow.parquet as pq
 
         plain = self._selection.plain

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure import _validate, _written
 from howsure._validate import BadRow, Origin
+from howsure.engines import arrow as pa
 from howsure.engines.columns import (
     check_positive,
     group_sql,
@@ -31,7 +31,6 @@ from howsure.engines.columns import (
 )
 from howsure.engines.engine import Engine
 from howsure.engines.files import Selection, TableRows
-from howsure.engines.logs.table import Log
 from howsure.engines.rows import ArrayRows, Chunk, Rows
 from howsure.engines.tables import Column, Table, as_arrow, as_numpy, first_missing
 from howsure.errors import InputError
@@ -382,7 +381,14 @@ def group_numbers(values: pa.Array, name: str, need: str) -> NDArray[np.uint64]:
 
 def is_table(source: Any) -> bool:
     """Whether it is a path, a log or a data frame."""
-    return isinstance(source, str | Path | Log) or bool({"columns", "column_names"} & set(dir(source)))
+    return isinstance(source, str | Path) or is_log(source) or bool({"columns", "column_names"} & set(dir(source)))
+
+
+def is_log(source: Any) -> bool:
+    """Whether it is a log of a language model."""
+    from howsure.engines.logs.table import Log
+
+    return isinstance(source, Log)
 
 
 def is_spark_frame(source: Any) -> bool:
@@ -395,7 +401,7 @@ def open_table(source: Any, engine: Engine) -> Table:
     if engine.is_spark or is_spark_frame(source):
         from howsure.engines.spark.table import SparkTable
 
-        if isinstance(source, Log):
+        if is_log(source):
             raise InputError("logs are read on this machine: leave the options of Spark out.")
         return SparkTable(source, engine)
     return Table(source, engine)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -123,6 +122,8 @@ class ArrayRows(Rows):
     def fold(self, work: Work[T]) -> T:
         if self._n <= THREADS_FROM:
             return work(iter([self._chunk(0, self._n)]))
+        from concurrent.futures import ThreadPoolExecutor
+
         workers = cores()
 
         def piece(number: int) -> T | BadRow:

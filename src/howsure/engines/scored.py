@@ -9,26 +9,26 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure._result import Sums
 from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.engines import arrow as pa
 from howsure.engines.items import ItemRows, Items, numbers
 from howsure.engines.rows import Chunk, Keying, Rows
-from howsure.engines.slice_analysis import Analysis
-from howsure.engines.slices import EMPTY, SliceKeying, SliceNames, SlicesFound, analysed_sketches, slice_key
 from howsure.engines.tables import as_arrow, text_array
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
-from howsure.processes import Progress
 
-if TYPE_CHECKING:  # loaded where models are compared, or there are groups
+if TYPE_CHECKING:  # loaded where models are compared, or there are groups or slices
     from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece
     from howsure.calibration.comparing.paired_rows import Plan, RowSums
     from howsure.calibration.comparing.result import Pair
     from howsure.calibration.groups.clusters import ClusterTable, Parts
     from howsure.calibration.groups.moments import Grouped, Look
+    from howsure.engines.slice_analysis import Analysis
+    from howsure.engines.slices import SliceNames, SlicesFound
+    from howsure.processes import Progress
 
 T = TypeVar("T")
 
@@ -81,6 +81,9 @@ class ScoredItems:
 
     def slices(self, bins: int | str | None, level: float, progress: Progress | None = None) -> SlicesFound:
         """Each slice of one model analysed, and the sketch of all rows; progress is that of many, on this machine."""
+        from howsure.engines.slice_analysis import Analysis
+        from howsure.engines.slices import SliceKeying, analysed_sketches
+
         rows, items = self._found.rows, self._found.items
         is_grouped = items.groups is not None
         keying = RecordKeying(items, sliced=True) if is_grouped else SliceKeying(items, rows.room)
@@ -143,6 +146,8 @@ class RecordKeying(Keying):
         return pa.schema(columns + ([] if self.items.weight is None else [("weight", pa.int64())]))
 
     def spread(self, chunks: Iterator[Chunk]) -> Iterator[pa.RecordBatch]:
+        from howsure.engines.slices import SliceNames, slice_key
+
         names, keys = SliceNames(), np.zeros(0, np.uint64)
         for chunk in chunks:
             batch = self.items.batch(chunk)
@@ -179,6 +184,8 @@ class Records:
     @staticmethod
     def of(chunks: Iterator[Chunk]) -> Records:
         """All records of the chunks."""
+        from howsure.engines.slices import SliceNames
+
         names = SliceNames()
         parts: dict[str, list[Any]] = {}
         for chunk in chunks:
@@ -222,6 +229,8 @@ def record_columns(chunk: Chunk, names: SliceNames) -> dict[str, Any]:
 
 def analysed_rows(analysis: Analysis, chunks: Iterator[Chunk]) -> SlicesFound:
     """Each slice of a piece analysed, with its groups."""
+    from howsure.engines.slices import EMPTY, SlicesFound
+
     held = Records.of(chunks)
     if not held.columns:
         return SlicesFound(EMPTY, ())
@@ -269,6 +278,7 @@ def compared_pairs(models: tuple[str, ...], level: float, chunks: Iterator[Chunk
 def clustered_look(parts: Parts, model: int, at: Look[Any], chunks: Iterator[Chunk]) -> Any:
     """Applies one aggregation pass to a partition's groups, as one model scored them."""
     from howsure.calibration.groups.clusters import ClusterBuilder
+    from howsure.engines.slices import SliceNames
 
     builder = ClusterBuilder(parts)
     for chunk in chunks:

@@ -18,7 +18,7 @@ from howsure.engines.tables import as_arrow, as_numpy
 from howsure.errors import HowsureError
 from howsure.kernels.cells import Ints
 from howsure.kernels.grouping import one_of_many_pieces
-from howsure.kernels.threads import cores, memory_size
+from howsure.kernels.threads import cores
 
 RUN_ROWS = 1 << 14  # of a batch on disk
 # Bytes of the budget for each process beside this one: as of a memory bound of half a GB. With small slices it takes 55 MB.
@@ -187,8 +187,3 @@ def full(error: OSError, folder: str) -> HowsureError:
             f"no space is left in the temporary folder {folder}: set TMPDIR to a folder on a larger disk."
         )
     return HowsureError(f"the temporary folder {folder} cannot be written: {error.strerror or error}.")
-
-
-def default_limit() -> int:
-    """The bound on memory where none is given: half of what the machine has."""
-    return (memory_size() or 1 << 31) // 2

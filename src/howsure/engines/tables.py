@@ -12,21 +12,24 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure.engines import arrow as pa
 from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
 from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, names_in, table_files
-from howsure.engines.logs.table import Log, LogTable, log_table
 from howsure.errors import InputError
 
+if TYPE_CHECKING:
+    from howsure.engines.logs.table import LogTable
+
 BATCH_ROWS = 1 << 18
+FEW = 1 << 18  # bytes of a file whose rows are held: to tell what its columns are takes longer than to read them
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +69,14 @@ class Table:
         self.left_out: list[BadFile] = []
         self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
         self._relation_sql = "given"
+        self._is_held = False  # in DuckDB, as "held": the rows of a small file
         self._conditions: dict[str, str] = {}
         self.said: list[str] = []  # how columns are read, where that is not plain
         try:
-            if isinstance(source, Log):
-                self.log = log_table(source, Path(self._spool.name))
-                self.said += [*self.log.notes, *self.log.of_confidence]
+            if not isinstance(source, str | Path):
+                self.log = _log_table(source, Path(self._spool.name))
             if self.log is not None:
+                self.said += [*self.log.notes, *self.log.of_confidence]
                 self.name, self.files = str(source.path), [TableFile(self.log.path, "parquet")]
                 self._relate()
             elif isinstance(source, str | Path):
@@ -89,6 +93,7 @@ class Table:
             self._connection = connect(files=read, folder=self._spool.name, memory=limit)
             if self._given is not None:
                 self._connection.register("given", self._given)
+            self._hold()
             described = self._described()
         except BaseException:
             self._spool.cleanup()
@@ -97,12 +102,23 @@ class Table:
 
     def _described(self) -> list[tuple[Any, ...]]:
         try:
-            return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
+            return self._run(f"DESCRIBE SELECT * FROM {'held' if self._is_held else self._relation_sql}").fetchall()
         except InputError as error:  # {"M": …, "m": …} inside a record: two fields of one name, as DuckDB sees it
             if "Duplicate name" not in str(error):
                 raise
             self._relation_sql = self._relation_sql.removesuffix(")") + ", map_inference_threshold=0)"
             return self._run(f"DESCRIBE SELECT * FROM {self._relation_sql}").fetchall()
+
+    def _hold(self) -> None:
+        """Reads a small file of text at once: DuckDB would find out anew for each query how it is written."""
+        only = self.files[0] if len(self.files) == 1 else None
+        if only is None or only.kind != "csv" or only.compression or only.path.stat().st_size > FEW:
+            return
+        try:
+            self._connection.execute(f"CREATE TABLE held AS SELECT * FROM {self._relation_sql}")
+        except duckdb.Error:  # in a column that nobody may ask for: a query of others does not meet it
+            return
+        self._is_held = True
 
     def _relate(self) -> None:
         """What DuckDB is to read."""
@@ -183,6 +199,17 @@ class Table:
         finally:
             cursor.close()
 
+    def few_numbers(self, expressions: Sequence[str]) -> list[NDArray[Any]] | None:
+        """SQL expressions over all rows of a small file; None for a larger one, or where they are not numbers alone."""
+        if not self._is_held:
+            return None
+        listed = ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
+        found = self._run(f"SELECT {listed} FROM held").fetchnumpy()
+        columns = list(found.values())
+        if not all(type(c) is np.ndarray and c.dtype.kind in "biuf" and len(c) for c in columns):
+            return None  # a masked array has missing values
+        return [c.view(np.uint8) if c.dtype == np.bool_ else c for c in columns]
+
     def values(self, expression: str, where: str | None = None, limit: int = 20) -> list[Any]:
         """Up to `limit` distinct values of an expression."""
         condition = self._condition(where)
@@ -251,6 +278,12 @@ class Table:
         if "Referenced column" in text or "Binder" in text:
             return f"{self.name}: {first.rstrip('.')}."
         return f"{self.name} cannot be read{at}: {first.rstrip('.')}."
+
+
+def _log_table(source: Any, folder: Path) -> LogTable | None:
+    from howsure.engines.logs.table import Log, log_table
+
+    return log_table(source, folder) if isinstance(source, Log) else None
 
 
 def as_numpy(column: Any) -> NDArray[Any]:

@@ -5,7 +5,7 @@ Numba keeps the cache beside the package, or in the user's cache folder when the
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,20 @@ def ready(*kernels: Any) -> None:
                 dispatcher.compile(signature)
             dispatcher.disable_compile()  # a wrong argument type is an error, not a silent second compilation
         _READY.update(chosen)
+
+
+def objects(module: str) -> Iterator[tuple[str, bytes, Any]]:
+    """Name, object code and Numba's description of a module's kernels that are in its cache with one signature."""
+    for dispatcher, signatures in KERNELS[module].items():
+        cache = dispatcher._cache
+        with suppress(
+            AttributeError, LookupError, TypeError, ValueError, OSError
+        ):  # a Numba that keeps it in another way
+            [signature] = signatures
+            key = cache._index_key(signature, dispatcher.targetctx.codegen())
+            (_, kind, (code, _)), described = cache._cache_file.load(key)[:2]
+            if kind == "object":
+                yield dispatcher.py_func.__name__, bytes(code), described
 
 
 def is_cached(dispatcher: Any) -> bool:

@@ -62,6 +62,8 @@ class ChainPosterior:
         Log potentials of the first and the last tag; 0 if not given.
     tags : names of the T tags
         By default their numbers.
+    rows : whole numbers, shape (tokens,)
+        The row of `scores` of each token, where many share one, as a word's occurrences do. By default each has its own.
 
     Notes
     -----
@@ -87,8 +89,9 @@ class ChainPosterior:
         initial: Any = None,
         final: Any = None,
         tags: Sequence[str] | None = None,
+        rows: Any = None,
     ) -> None:
-        self._chain, self.tags = checked_chain(scores, transitions, starts, initial, final, tags)
+        self._chain, self.tags = checked_chain(scores, transitions, starts, initial, final, tags, rows)
 
     @classmethod
     def from_logits(cls, logits: Any, tags: Sequence[str], *, keep: Any = None) -> ChainPosterior:
@@ -127,7 +130,7 @@ class ChainPosterior:
     @property
     def n_tokens(self) -> int:
         """Number of tokens."""
-        return len(self._chain.scores)
+        return self._chain.n_tokens
 
     @property
     def n_sentences(self) -> int:
@@ -219,7 +222,7 @@ class ChainPosterior:
         """
         scores, found = self._chain.scores.copy(), []
         for _ in range(_validate.count(k, "k")):
-            found.append(best_of_chain(replace(self._chain, scores=scores), 1)[0][:, 0])
+            found.append(best_of_chain(replace(self._chain, table=scores, rows=None), 1)[0][:, 0])
             scores[np.arange(self.n_tokens), found[-1]] -= _validate.not_negative(penalty, "penalty")
         return Best(np.stack(found, axis=1), np.stack([self.log_probability(tags) for tags in found], axis=1))
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,24 @@ WIDEST = 200.0  # range of the log potentials up to which probability space is s
 
 @dataclass(frozen=True)
 class Chain:
-    """Validated log potentials."""
+    """Validated log potentials; `rows` are the rows of `table` that tokens share, None where each token has its own."""
 
-    scores: Floats
+    table: Floats
     starts: Ints
     transitions: Floats
     initial: Floats
     final: Floats
+    rows: Ints | None = None
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Those of each token."""
+        return self.table if self.rows is None else self.table.take(self.rows, axis=0)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens."""
+        return len(self.table if self.rows is None else self.rows)
 
     @property
     def potentials(self) -> tuple[Floats, Floats, Floats]:
@@ -39,7 +51,8 @@ class Chain:
 
     def divided(self, temperature: float) -> Chain:
         """All log potentials divided by a number."""
-        return Chain(self.scores / temperature, self.starts, *(x / temperature for x in self.potentials))
+        move, initial, final = (x / temperature for x in self.potentials)
+        return Chain(self.table / temperature, self.starts, move, initial, final, self.rows)
 
     @property
     def is_narrow(self) -> bool:
@@ -54,7 +67,7 @@ class Chain:
     def is_small(self) -> bool:
         """Whether NumPy is the quicker way."""
         lengths = np.diff(self.starts)
-        work = len(lengths) * int(lengths.max(initial=0)) * self.scores.shape[1] ** 2
+        work = len(lengths) * int(lengths.max(initial=0)) * self.table.shape[1] ** 2
         return work <= (LOADED_FROM if "howsure.kernels.chains.compiled" in sys.modules else COMPILE_FROM)
 
 
@@ -83,16 +96,21 @@ def _run(name: str, given: tuple[Any, ...], made: tuple[Any, ...]) -> None:
 
 def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
     """Token marginals and log Z."""
-    if not len(chain.scores):
-        return np.zeros_like(chain.scores), np.zeros(0)
+    if not chain.n_tokens:
+        return np.zeros((0, chain.table.shape[1])), np.zeros(0)
     if not chain.goes_in_step():
         messages = messages_of(chain)
         return messages.marginals, messages.log_z
     (e, _, *ends), constant = _scaled(chain)
-    out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
+    out, log_z = np.empty((chain.n_tokens, chain.table.shape[1])), np.empty(len(chain.starts) - 1)
     kernels, none = _in_step(), np.empty(0, np.int64)
+    if chain.rows is not None and len(chain.table) < chain.n_tokens:  # exponentials of the table alone
+        scores = np.empty_like(chain.table), chain.rows, np.empty(len(chain.table))
+        kernels.weights_of(chain.table, scores[0], scores[2])
+    else:
+        scores = chain.scores, none, np.empty(0)
     order, batches = kernels.batches(chain.starts)
-    given, made = (chain.scores, chain.starts, order, e, *ends, none, none), (out, log_z, *[np.empty((0, 0))] * 2)
+    given, made = (*scores, chain.starts, order, e, *ends, none, none), (out, log_z, *[np.empty((0, 0))] * 2)
     for_each(lambda first, after: kernels.scaled(*given, first, after, *made), batches)
     return out, log_z + constant
 
@@ -160,7 +178,8 @@ def pair_parts(
         sums[place][:] = 0.0
         starts = chain.starts[first : after + 1] - begin
         order, batches = kernels.batches(starts)
-        given = (chain.scores[begin:end], starts, order, e, *ends, left, right, 0, len(batches) - 1)
+        scores = chain.scores[begin:end], np.empty(0, np.int64), np.empty(0)
+        given = (*scores, starts, order, e, *ends, left, right, 0, len(batches) - 1)
         kernels.scaled(*given, out[begin:end], log_z[first:after], buffers[place], sums[place])
 
     with ThreadPoolExecutor(threads) as pool:
@@ -246,7 +265,13 @@ def _in_step() -> Any:
 
 
 def checked_chain(
-    scores: Any, transitions: Any, starts: Any, initial: Any, final: Any, tags: Sequence[str] | None
+    scores: Any,
+    transitions: Any,
+    starts: Any,
+    initial: Any,
+    final: Any,
+    tags: Sequence[str] | None,
+    rows: Any = None,
 ) -> tuple[Chain, tuple[str, ...]]:
     """The chain in canonical arrays, and its tags' names."""
     s, top = _scores(scores)
@@ -262,13 +287,17 @@ def checked_chain(
         if made.shape != (n_tags,):
             raise InputError(f"`{name}` must have shape ({n_tags},), as scores has tags; got {made.shape}.")
         ends.append(made)
+    shared = None if rows is None else _rows(rows, len(s))
     impossible = np.isneginf(top)
+    if shared is not None and len(top):
+        impossible = impossible[shared]
     if impossible.any():
         raise InputError(f"`scores` forbids every tag of token {int(np.argmax(impossible))}.")
     names = tuple(str(i) for i in range(n_tags)) if tags is None else tuple(str(t) for t in tags)
     if len(names) != n_tags or len(set(names)) < n_tags:
         raise InputError(f"`tags` must name {n_tags} different tags; got {len(names)}, {len(set(names))} different.")
-    return Chain(s, _starts(starts, len(s)), move, *ends), names
+    n_tokens = len(s) if shared is None else len(shared)
+    return Chain(s, _starts(starts, n_tokens), move, ends[0], ends[1], shared), names
 
 
 def _scores(values: Any) -> tuple[Floats, Floats]:
@@ -299,6 +328,15 @@ def _numbers(values: Any, name: str, dimensions: int) -> Floats:
         at = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InputError(f"`{name}` must hold finite numbers or -inf; got {made[at]:g} at {at}.")
     return made
+
+
+def _rows(rows: Any, n: int) -> Ints:
+    made = np.asarray(rows)
+    if made.ndim != 1 or made.dtype.kind not in "iu":
+        raise InputError("`rows` must hold the row of `scores` of each token.")
+    if len(made) and not 0 <= made.min() <= made.max() < n:
+        raise InputError(f"`rows` must lie between 0 and {n - 1:,}, the last row of `scores`.")
+    return np.ascontiguousarray(made, np.int64)
 
 
 def _starts(starts: Any, n_tokens: int) -> NDArray[np.int64]:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from howsure import _validate, _written
 from howsure._validate import BadRow, Origin
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.gate import RULES as RULES
-from howsure.calibration.gate import Gate as Gate
 from howsure.calibration.result import Calibration, slice_table
 from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.errors import InputError

@@ -4,31 +4,32 @@ model = howsure.lm.train("train.txt", order=3)
 howsure.lm.perplexity(model, "test.txt")
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from howsure import _validate
 from howsure._result import finite
-from howsure.corpora.reading import numbered_lines
 from howsure.engines.engine import bound
 from howsure.errors import InputError
-from howsure.evaluation.model_checks import LanguageCalibration
-from howsure.models.ngrams import use
-from howsure.models.ngrams.comparison import ModelComparison, compared
-from howsure.models.ngrams.evaluation import Evaluation, evaluated
 from howsure.models.ngrams.model import LanguageModel, LanguageTraining
-from howsure.models.ngrams.spelling import Correction, Corrector, error_model, tune_weight
-from howsure.models.ngrams.study import SmoothingStudy, studied
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import MEMORY
-from howsure.models.ngrams.use import NextWords, RankedTexts, SentenceProbabilities
 from howsure.models.ngrams.vocabulary import blocks
 from howsure.processes import Progress
-from howsure.verbs.lm_check import check_language
 from howsure.verbs.load import model_of
+
+if TYPE_CHECKING:  # what training does not need is loaded where it is used
+    from howsure.evaluation.model_checks import LanguageCalibration
+    from howsure.models.ngrams.comparison import ModelComparison
+    from howsure.models.ngrams.evaluation import Evaluation
+    from howsure.models.ngrams.spelling import Correction, Corrector
+    from howsure.models.ngrams.study import SmoothingStudy
+    from howsure.models.ngrams.use import NextWords, RankedTexts, SentenceProbabilities
 
 
 def train(
@@ -123,6 +124,8 @@ def train(
     options |= {"padding": 1 if padding == "one" else max(1, order - 1), "dev": None if dev is None else _source(dev)}
     model = trained(_source(text), memory=MEMORY if memory is None else bound(memory), progress=progress, **options)
     if dev is not None:
+        from howsure.models.ngrams.evaluation import evaluated
+
         found = evaluated(model, _source(dev))
         model.settings["dev_perplexity"] = finite(found.perplexity)
         if found.impossible:
@@ -140,6 +143,8 @@ def perplexity(model: Any, text: Any, *, groups: Any = None, confidence_level: f
 
     `groups` (a number each sentence) says which sentences are dependent: of the same document.
     """
+    from howsure.models.ngrams.evaluation import evaluated
+
     level = _validate.fraction(confidence_level, "confidence_level")
     found = _model(model)
     numbers = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
@@ -150,6 +155,8 @@ def compare(
     a: Any, b: Any, text: Any, *, confidence_level: float = 0.95, rng: np.random.Generator | int | None = 0
 ) -> ModelComparison:
     """Which of two models predicts a text better: a paired test over sentences, on the words both know."""
+    from howsure.models.ngrams.comparison import compared
+
     level = _validate.fraction(confidence_level, "confidence_level")
     names = (_name(a) or "A", _name(b) or "B")
     return compared(
@@ -167,7 +174,9 @@ def generate(
     rng: np.random.Generator | int | None = None,
 ) -> str:
     """Text drawn from a model, a line each sentence."""
-    return use.sampled(
+    from howsure.models.ngrams.use import sampled
+
+    return sampled(
         _model(model), words, rng=_validate.generator(rng), temperature=temperature, top_k=top_k, history=history
     )
 
@@ -180,12 +189,16 @@ def prob(model: Any, sentences: str | Sequence[str]) -> SentenceProbabilities:
     >>> [round(w.prob, 3) for w in howsure.lm.prob(model, "I am Sam").sentences[0].words]
     [0.667, 0.667, 0.5, 0.5]
     """
-    return use.sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
+    from howsure.models.ngrams.use import sentence_probabilities
+
+    return sentence_probabilities(_model(model), [sentences] if isinstance(sentences, str) else list(sentences))
 
 
 def next(model: Any, history: str = "", *, words: int = 10) -> NextWords:
     """The likeliest words after a history, with their probabilities."""
-    return use.next_words(_model(model), history, words)
+    from howsure.models.ngrams.use import next_words
+
+    return next_words(_model(model), history, words)
 
 
 def rank(
@@ -215,11 +228,13 @@ def rank(
     RankedTexts
         `.hypotheses` with their probability among those of their key, `.best`.
     """
+    from howsure.models.ngrams.use import ranked
+
     if isinstance(hypotheses, Sequence) and not isinstance(hypotheses, str):
         texts, scores, named = list(hypotheses), channel, key
     else:
         texts, scores, named = _hypotheses(hypotheses, text, channel, key)
-    return use.ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
+    return ranked(_model(model), texts, channel=scores, keys=named, weight=weight)  # type: ignore[arg-type]
 
 
 def _hypotheses(source: Any, text: str | None, channel: Any, keys: Any) -> tuple[list[str], Any, Any]:
@@ -259,6 +274,7 @@ def study(
     Lidstone's α and the weights of interpolation are tuned on the dev text, the best model is chosen on it, and all perplexities
     shown are those of the test text. Words seen less than `min_count` times become <UNK>.
     """
+    from howsure.models.ngrams.study import studied
 
     def sentences(source: Any) -> list[str]:
         return [line for block in blocks(_source(source)) for line in block.decode().splitlines() if line.strip()]
@@ -295,6 +311,8 @@ def corrector(
     dev : (typed, meant) lines, or a file of them with a TAB between
         Text with errors in context: the weight that gets most of its words right is used.
     """
+    from howsure.models.ngrams.spelling import Corrector, error_model, tune_weight
+
     if weight is not None and dev is not None:
         raise InputError("`weight` is either given or chosen on `dev`, not both.")
     learnt = None if errors is None else error_model(_pairs(errors))
@@ -306,12 +324,16 @@ def corrector(
 
 def corrected(model: Any, text: Any, **options: Any) -> list[tuple[str, list[Correction]]]:
     """Each line of a text corrected as a whole, with what was changed in it; a corrector, or a model and its options."""
+    from howsure.models.ngrams.spelling import Corrector
+
     made = model if isinstance(model, Corrector) else corrector(model, **options)
     return [made.line(line) for block in blocks(_source(text)) for line in block.decode().splitlines()]
 
 
 def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:
     """Is the model's probability of the next word right? Options: `bins`, `confidence_level`, `events`, `rng`."""
+    from howsure.verbs.lm_check import check_language
+
     return check_language(_model(model), _source(text), name=_name(model), text=_name(text), **options)
 
 
@@ -337,6 +359,8 @@ def _words(vocabulary: Any) -> list[str] | None:
     if not isinstance(vocabulary, str | Path):
         return [str(w) for w in vocabulary]
 
+    from howsure.corpora.reading import numbered_lines
+
     made = [line.strip() for _, line in numbered_lines(vocabulary) if line.strip()]
     if not made:
         raise InputError(f"{vocabulary} names no words.")
@@ -347,6 +371,8 @@ def _pairs(path: str | Path | Sequence[tuple[str, str]]) -> list[tuple[str, str]
     """What was typed and what was meant, from a file or as given."""
     if not isinstance(path, str | Path):
         return list(path)
+
+    from howsure.corpora.reading import numbered_lines
 
     made = []
     for number, line in numbered_lines(path):

@@ -115,7 +115,7 @@ def test_cores_do_not_change_the_numbers_of_words(monkeypatch):
 
 def test_interpreted_kernels_give_the_same(sentences, monkeypatch):
     compiled = trained(sentences, order=3, smoothing="modified-kneser-ney")
-    monkeypatch.setattr(kernels, "kernel", lambda name, work: kernels._KERNELS[name].py_func)
+    monkeypatch.setattr(kernels, "kernel", lambda name, work: kernels._kernels()[name].py_func)
     for module in ("vocabulary", "trie", "model", "training"):
         monkeypatch.setattr(f"howsure.models.ngrams.{module}.kernel", kernels.kernel)
     slow = trained(sentences, order=3, smoothing="modified-kneser-ney")

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from howsure import _validate
 from howsure.engines.logs.answers import READERS, SOURCES, Answer, clipped
-from howsure.engines.logs.records import Place, Skipped, log_files, recognised, records, task_of
+from howsure.engines.logs.records import Place, Skipped, log_files, records, task_of
 from howsure.errors import InputError
 
 BATCH = 10_000
@@ -70,31 +70,6 @@ class Log:
         if "" in made or not all(0.0 <= p <= 1.0 for p in made.values()):
             raise InputError(f"{rule}; got {self.stated!r}.")
         return made, None
-
-
-def logged(source: Any, kind: str | None = None, stated: Any = None, same: str | None = None) -> Any:
-    """A path as a `Log`, if a format is named or its first file is recognised as one; else as it is."""
-    options = {"stated": stated, "same": same}
-    if not isinstance(source, str):
-        return source
-    if kind is not None:
-        return Log(source, kind, stated, same or "normalised")
-    path = Path(source)
-    some: Iterable[Path] = ()
-    if path.is_file():
-        some = [path]
-    elif path.is_dir():
-        some = (p for p in path.rglob("*") if p.suffix in (".eval", ".json", ".jsonl", ".gz"))
-    elif any(c in source for c in "*?["):
-        import glob
-
-        some = map(Path, glob.iglob(source, recursive=True))
-    if any(p.is_file() and recognised(str(p)) for p, _ in zip(some, range(20), strict=False)):
-        return Log(source, None, stated, same or "normalised")
-    for name, value in options.items():
-        if value is not None:
-            raise InputError(f"`{name}=` is about logs, and {source} is not recognised as one: say which with `log=`.")
-    return source
 
 
 @dataclass(slots=True)

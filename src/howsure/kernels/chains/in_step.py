@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.chains.compiled import exp_below
+from howsure.kernels.chains.compiled import exp_below, max_of
 from howsure.kernels.compiling import array, inlined, kernel, piece, ready
 
 LANES = 32
@@ -131,18 +131,42 @@ def read(scores, token, n_tags, p, top):
             top[lane] = max(top[lane], p[j, lane])
 
 
+@kernel(f"void({_MATRIX}, {_WHOLE}, int64, float64[:, ::1])", fused=True)
+def gather(weights, token, n_tags, p):
+    """What a token of each lane weighs."""
+    for lane in range(LANES):
+        row = weights[token[lane]]
+        for j in range(n_tags):
+            p[j, lane] = row[j]
+
+
+@kernel("void(float64[:, ::1], float64[::1], int64)", fused=True)
+def exponentials(p, top, n_tags):
+    """p = exp(p - top)."""
+    for j in range(n_tags):
+        for lane in range(LANES):
+            p[j, lane] = exp_below(p[j, lane] - top[lane])
+
+
 @kernel("void(float64[:, ::1], float64[::1], int64, float64[:, ::1], float64[::1])", fused=True)
-def weigh(p, top, n_tags, alpha, total):
-    """p = exp(p - top), and α times it, with its sums."""
+def weigh(p, by, n_tags, alpha, total):
+    """α times p and a number of each lane, with its sums."""
     for lane in range(LANES):
         total[lane] = 0.0
     for j in range(n_tags):
         for lane in range(LANES):
-            p[j, lane] = exp_below(p[j, lane] - top[lane])
-        for lane in range(LANES):
-            alpha[j, lane] *= p[j, lane]
+            alpha[j, lane] *= p[j, lane] * by[lane]
         for lane in range(LANES):
             total[lane] += alpha[j, lane]
+
+
+@kernel(f"void({_MATRIX}, float64[:, ::1], float64[::1])", fused=True)
+def weights_of(scores, made, top):
+    """exp of each row less its largest, and that."""
+    for i in range(len(scores)):
+        top[i] = max_of(scores[i])
+        for j in range(scores.shape[1]):
+            made[i, j] = exp_below(scores[i, j] - top[i])
 
 
 @kernel("void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1], float64[::1])", fused=True)
@@ -155,6 +179,26 @@ def join(alpha, beta, n_tags, both, total):
             both[j, lane] = alpha[j, lane] * beta[j, lane]
         for lane in range(LANES):
             total[lane] += both[j, lane]
+
+
+@kernel("void(float64[:, ::1], float64[:, ::1], int64, float64[::1])", fused=True)
+def join_in_place(alpha, beta, n_tags, total):
+    """The same in place of α."""
+    for lane in range(LANES):
+        total[lane] = 0.0
+    for j in range(n_tags):
+        for lane in range(LANES):
+            alpha[j, lane] *= beta[j, lane]
+        for lane in range(LANES):
+            total[lane] += alpha[j, lane]
+
+
+@kernel("void(float64[:, ::1], int64, float64[:, ::1])", fused=True)
+def put(values, n_tags, place):
+    """A copy."""
+    for j in range(n_tags):
+        for lane in range(LANES):
+            place[j, lane] = values[j, lane]
 
 
 @kernel("void(float64[:, ::1], float64[::1], int64)", fused=True)
@@ -173,22 +217,28 @@ def look_ahead(p, beta, by, n_tags):
             p[j, lane] *= beta[j, lane] * by[lane]
 
 
-@kernel("void(float64[:, ::1], float64[::1], int64, float64[::1])", fused=True)
-def write(both, by, lane, row):
-    """One lane's marginals."""
-    for j in range(row.size):
-        row[j] = both[j, lane] * by[lane]
+@kernel("void(float64[:, :, ::1], float64[:, ::1], int64, float64[:, ::1])", fused=True)
+def write(both, by, lane, rows):
+    """One lane's marginals: a sentence at a time, as rows that lie apart take three times as long to write."""
+    for t in range(len(rows)):
+        row, joint, factor = rows[t], both[t], by[t, lane]
+        for j in range(row.size):
+            row[j] = joint[j, lane] * factor
 
 
 @kernel(
-    f"void({_MATRIX}, {_WHOLE}, {_WHOLE}, {_MATRIX}, {_VECTOR}, {_VECTOR}, {_WHOLE}, {_WHOLE}, int64, int64, "
+    f"void({_MATRIX}, {_WHOLE}, {_VECTOR}, {_WHOLE}, {_WHOLE}, {_MATRIX}, {_VECTOR}, {_VECTOR}, {_WHOLE}, {_WHOLE}, int64, int64, "
     "float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1])",
     fused=True,
 )
-def scaled(scores, starts, order, e, e_initial, e_final, left, right, first, last, out, log_z, pairs, expected):
+def scaled(
+    scores, row, tops, starts, order, e, e_initial, e_final, left, right, first, last, out, log_z, pairs, expected
+):
     """Marginals of batches first … last-1 of sentences `order` into `out`, and log Z less the constants taken out of the transitions.
 
-    `out` may be `scores`. Unless `expected` is empty also Σ_t α_t[i] b_{t+1}[j] into it, to be multiplied by `e`, and
+    A token's scores are those of its `row`, in a table of `weights_of` with its `tops`; both are empty where each token has
+    scores of its own, and then `out` may be `scores`. What α would be divided by to sum to one, that of the next
+    step is. Unless `expected` is empty also Σ_t α_t[i] b_{t+1}[j] into it, to be multiplied by `e`, and
     P(y_t = left[k], y_{t+1} = right[k]) into `pairs` (tokens, K) at the first token of the pair.
     """
     n_tags = scores.shape[1]
@@ -203,6 +253,7 @@ def scaled(scores, starts, order, e, e_initial, e_final, left, right, first, las
     following = np.zeros((LANES, expected.shape[1]))
     begin, length, token = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
     top, total, logs = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    by, last_by, inverse = np.empty(LANES), np.empty(LANES), np.empty((longest, LANES))
     for b in range(first, last):
         n_lanes = min(LANES, order.size - b * LANES)
         for lane in range(LANES):  # idle ones repeat the first sentence
@@ -210,36 +261,45 @@ def scaled(scores, starts, order, e, e_initial, e_final, left, right, first, las
             begin[lane] = starts[s]
             length[lane] = starts[s + 1] - starts[s]
             logs[lane] = 0.0
+            by[lane] = 1.0
         steps = length[0]
         for t in range(steps):
             for lane in range(LANES):  # behind its end a sentence repeats its last token
                 token[lane] = begin[lane] + min(t, length[lane] - 1)
-            read(scores, token, n_tags, p[t], top)
+                if row.size:
+                    token[lane] = row[token[lane]]
+                    top[lane] = tops[token[lane]]
+            if row.size:
+                gather(scores, token, n_tags, p[t])
+            else:
+                read(scores, token, n_tags, p[t], top)
+                exponentials(p[t], top, n_tags)
             if t == 0:
                 for j in range(n_tags):
                     for lane in range(LANES):
                         alpha[0, j, lane] = e_initial[j]
             else:
                 multiply(forward, alpha[t - 1], alpha[t], False)
-            weigh(p[t], top, n_tags, alpha[t], total)
+            weigh(p[t], by, n_tags, alpha[t], total)
             for lane in range(LANES):
+                by[lane] = 1.0 / total[lane]
                 if t < length[lane]:
                     logs[lane] += math.log(total[lane]) + top[lane]
-                total[lane] = 1.0 / total[lane]
-            scale(alpha[t], total, n_tags)
+                    last_by[lane] = by[lane]
         for t in range(steps - 1, -1, -1):
             for lane in range(LANES):
                 if t == steps - 1 or t == length[lane] - 1:
                     for j in range(n_tags):
                         beta[j, lane] = e_final[j]
-            join(alpha[t], beta, n_tags, both, total)
+            if expected.size:
+                join(alpha[t], beta, n_tags, both, total)
+            else:
+                join_in_place(alpha[t], beta, n_tags, total)
             for lane in range(LANES):
                 if t == length[lane] - 1:
-                    logs[lane] += math.log(total[lane])
+                    logs[lane] += math.log(total[lane] * last_by[lane])
                 total[lane] = 1.0 / total[lane] if t < length[lane] and lane < n_lanes else 0.0
-            for lane in range(n_lanes):
-                if t < length[lane]:
-                    write(both, total, lane, out[begin[lane] + t])
+                inverse[t, lane] = total[lane]
             if expected.size and t < steps - 1:
                 scale(alpha[t], total, n_tags)
                 for lane in range(LANES):
@@ -248,13 +308,16 @@ def scaled(scores, starts, order, e, e_initial, e_final, left, right, first, las
                 multiply(alpha[t], following, expected, True)
                 for lane in range(n_lanes if left.size else 0):
                     if t < length[lane] - 1:
-                        row = pairs[begin[lane] + t]
+                        pair = pairs[begin[lane] + t]
                         for k in range(left.size):
-                            row[k] = alpha[t, left[k], lane] * e[left[k], right[k]] * following[lane, right[k]]
+                            pair[k] = alpha[t, left[k], lane] * e[left[k], right[k]] * following[lane, right[k]]
+            if expected.size:
+                put(both, n_tags, alpha[t])
             if t > 0:
                 look_ahead(p[t], beta, total, n_tags)
                 multiply(backward, p[t], beta, False)
         for lane in range(n_lanes):
+            write(alpha, inverse, lane, out[begin[lane] : begin[lane] + length[lane]])
             log_z[order[b * LANES + lane]] = logs[lane]
 
 

@@ -152,14 +152,15 @@ def count_levels(keys, bits, e, sizes):
         last = key
 
 
-@kernel(f"void({LONGS}, {SHORTS}, int64, int64, {LONGS}, int64, uint32[::1], uint32[::1], uint32[::1])")
+@kernel(f"void({LONGS}, {SHORTS}, int64, int64, int64[::1], int64, uint32[::1], uint32[::1], uint32[::1])")
 def fill_levels(keys, key_counts, bits, e, bases, counts_parent, start, word, count):
     """Write the nodes of `e` further levels; `bases` are the first node of the parents' level and of each further one.
 
-    `counts_parent` is 1 when the parents' own counts are to be added up too (the first stage).
+    `bases` is changed. `counts_parent` is 1 when the parents' own counts are to be added up too (the first stage).
     """
     mask = (1 << bits) - 1
-    at = bases.copy()  # one past the newest node of each level; of the parents' level, one past the last begun
+    first_made = bases[1]
+    at = bases  # from now on one past the newest node of each level; of the parents' level, one past the last begun
     last = np.int64(-1)
     for i in range(keys.size):
         key = keys[i]
@@ -184,7 +185,7 @@ def fill_levels(keys, key_counts, bits, e, bases, counts_parent, start, word, co
                 at[k + 1] = node + 1
             count[at[k + 1] - 1] += c
         last = key
-    while e > 0 and at[0] < bases[1]:
+    while e > 0 and at[0] < first_made:
         start[at[0]] = at[1]
         at[0] += 1
 

@@ -52,9 +52,9 @@ class Hmm:
         """The posterior over tag sequences of sentences, their words one after another."""
         known, rare = self.symbols, self.symbols[RARE]
         codes = [known[w] if w in known else known.get("\x00" + unknown_class(w), rare) for w in words]
-        scores, ends = self.log_emission.take(np.array(codes, np.int64), axis=0), (self.log_initial, self.log_final)
-        at = np.asarray(starts, np.int64)
-        made = ChainPosterior(scores, self.log_transition, starts=at, initial=ends[0], final=ends[1], tags=self.tags)
+        ends = {"initial": self.log_initial, "final": self.log_final}
+        at, rows = np.asarray(starts, np.int64), np.array(codes, np.int64)
+        made = ChainPosterior(self.log_emission, self.log_transition, starts=at, **ends, tags=self.tags, rows=rows)
         temperature = float(self.settings.get("temperature", 1.0))
         return made if temperature == 1.0 else made.tempered(temperature)
 

@@ -95,7 +95,7 @@ class CrfObjective:
             )
             if in_step.are_even(starts):
                 order, batches = in_step.batches(starts)
-                given = (scores, starts, order, e, ends, ends, none, none, 0, len(batches) - 1)
+                given = (scores, none, free[:0], starts, order, e, ends, ends, none, none, 0, len(batches) - 1)
                 in_step.scaled(*given, scores, log_z, np.empty((0, 0)), pairs)
                 loss += float(log_z.sum())
             else:

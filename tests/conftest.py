@@ -133,7 +133,9 @@ def spark():
     except InputError as error:
         pytest.skip(str(error))
     # Little is run often, and much of the start is spent on verifying the classes of Spark's own jars.
-    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+    # Room from the start: growing would collect all garbage each time, and compiled code would be thrown out.
+    flags += "-XX:MetaspaceSize=300m -Xms600m -Xmn350m -XX:ReservedCodeCacheSize=200m -XX:-UseCodeCacheFlushing"
     quick = f'--driver-java-options "{flags}" '
     quick += "--conf spark.python.daemon.module=tests.spark_daemon "
     # Queries of a few rows: Java is neither written nor compiled for each, and a shuffle has a few pieces.

@@ -1,5 +1,6 @@
 """Shared fixtures, and the reasons why a test is skipped."""
 
+import gc
 import os
 import shutil
 import sys
@@ -79,6 +80,17 @@ def pytest_configure(config):
 def group_of(nodeid):
     """What one worker gets: a file, whose tests share what they set up, or all tests that share the session of Spark."""
     return "spark" if "spark" in nodeid else nodeid.split("::")[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Modules and tests stay to the end: garbage is not looked for while they are made, and later not among them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

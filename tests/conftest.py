@@ -1,5 +1,6 @@
 """Shared fixtures, and the reasons why a test is skipped."""
 
+import gc
 import os
 import shutil
 import sys
@@ -20,7 +21,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
-SLOW, SLOW_LIST = 0.15, Path(__file__).with_name("slow.txt")  # seconds; a line for each file, with names of functions
+collect_ignore = ["spark_daemon.py"]  # nothing to collect, and it loads all that Spark's workers need
+
+SLOW, LONG = 0.15, 2  # seconds, of a test and of a group of tests
+SLOW_LIST = Path(__file__).with_name("slow.txt")  # seconds of each long group; then files, with names of slow functions
 
 
 def pytest_addoption(parser):
@@ -32,14 +36,15 @@ def pytest_addoption(parser):
     )
 
 
-def slow_tests():
-    """The functions that are listed as slow: (file, name)."""
-    lines = (line.split() for line in SLOW_LIST.read_text().splitlines())
-    return {(file, name) for file, *names in lines for name in names}
+def listed():
+    """The seconds of long groups, and the functions that are slow: (file, name)."""
+    lines = [line.split() for line in SLOW_LIST.read_text().splitlines()]
+    seconds = {names[0]: int(first) for first, *names in lines if first.isdigit()}
+    return seconds, {(file, name) for file, *names in lines if not file.isdigit() for name in names}
 
 
 class Timing:
-    """Adds up what each test takes, with what it sets up, and writes the list at the end; files that were not run stay in it.
+    """Adds up what each test takes, with what it sets up, and writes the list at the end; what was not run stays in it.
 
     Once a test is left out, another one has to set up what they share: with `adds`, the list grows until nothing slow is left.
     """
@@ -51,13 +56,20 @@ class Timing:
         self.took[report.nodeid] = self.took.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish(self):
+        seconds, slow = listed()
         found = {tuple(name.split("[")[0].split("::", 1)) for name, took in self.took.items() if took > SLOW}
         run = {name.split("::")[0] for name in self.took}
-        found |= {(file, name) for file, name in slow_tests() if self.adds or file not in run}
+        found |= {(file, name) for file, name in slow if self.adds or file not in run}
+        if not self.adds:
+            groups = dict.fromkeys(map(group_of, self.took), 0.0)
+            for name, took in self.took.items():
+                groups[group_of(name)] += took
+            seconds |= {group: round(took) for group, took in groups.items()}
         files = {}
         for file, name in sorted(found):
             files.setdefault(file, [file]).append(name)
-        SLOW_LIST.write_text("".join(" ".join(line) + "\n" for line in files.values()))
+        long = sorted(((took, group) for group, took in seconds.items() if took >= LONG), reverse=True)
+        SLOW_LIST.write_text("".join(" ".join(map(str, line)) + "\n" for line in [*long, *files.values()]))
 
 
 def pytest_configure(config):
@@ -68,6 +80,17 @@ def pytest_configure(config):
 def group_of(nodeid):
     """What one worker gets: a file, whose tests share what they set up, or all tests that share the session of Spark."""
     return "spark" if "spark" in nodeid else nodeid.split("::")[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Modules and tests stay to the end: garbage is not looked for while they are made, and later not among them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -85,8 +108,9 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(config, items):
     data = os.environ.get("HOWSURE_DATA")
     present = data is not None and Path(data).is_dir()
-    # What takes longest comes first, so that all workers end together.
+    # What takes longest comes first, so that all workers end together; of what is not listed, these.
     slowest = ("spark", "browser", "corpus", "simulation")
+    seconds, slow = listed()
     rank = {}
     for item in items:
         if item.get_closest_marker("corpus") and not present:
@@ -99,12 +123,12 @@ def pytest_collection_modifyitems(config, items):
         place = next((i for i, name in enumerate(slowest) if item.get_closest_marker(name)), len(slowest))
         group = group_of(item.nodeid)
         rank[group] = min(place, rank.get(group, place))
-    items.sort(key=lambda item: rank[group_of(item.nodeid)])
+    items.sort(key=lambda item: (-seconds.get(group := group_of(item.nodeid), 0), rank[group], group))
     if config.option.quick:
-        listed = {"::".join(one) for one in slow_tests()}
-        slow = {i for i in items if i.nodeid.split("[")[0] in listed or any(map(i.get_closest_marker, slowest))}
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [i for i in items if i not in slow]
+        names = {"::".join(one) for one in slow}
+        left_out = {i for i in items if i.nodeid.split("[")[0] in names or any(map(i.get_closest_marker, slowest))}
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [i for i in items if i not in left_out]
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +157,9 @@ def spark():
     except InputError as error:
         pytest.skip(str(error))
     # Little is run often, and much of the start is spent on verifying the classes of Spark's own jars.
-    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+    # Room from the start: growing would collect all garbage each time, and compiled code would be thrown out.
+    flags += "-XX:MetaspaceSize=300m -Xms600m -Xmn350m -XX:ReservedCodeCacheSize=200m -XX:-UseCodeCacheFlushing"
     quick = f'--driver-java-options "{flags}" '
     quick += "--conf spark.python.daemon.module=tests.spark_daemon "
     # Queries of a few rows: Java is neither written nor compiled for each, and a shuffle has a few pieces.

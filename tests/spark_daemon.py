@@ -1,5 +1,7 @@
 """Spark's parent of Python workers that has imported what they need: tests end many workers, and each would import it again."""
 
+import gc
+
 import pandas  # noqa: F401  (which PyArrow asks for)
 import pyarrow.compute  # noqa: F401
 import scipy.sparse
@@ -14,4 +16,5 @@ import howsure.evaluation
 import howsure.exploring.spark  # noqa: F401
 
 if __name__ == "__main__":
+    gc.freeze()  # workers collect garbage after each task, and would look through all that was imported
     manager()

@@ -15,17 +15,20 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from howsure.cli.application import run
+
 HOST = "127.0.0.1"
 HOWSURE = [sys.executable, "-c", "from howsure.cli import main; main()"]
 # Little is run often, and the start of its JVMs is most of the work: classes of Spark's own jars are not verified.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:MetaspaceSize=200m"
 CONF = {
     "spark.driver.host": HOST,
     "spark.driver.bindAddress": HOST,
@@ -46,12 +49,12 @@ COMMANDS = {
 }
 
 
-def tables(folder, rows, seed=0):
+def tables(folder, rows, seed=0, parts=16):
     """Parquet files and stories for the commands."""
     rng = np.random.default_rng(seed)
     (folder / "t").mkdir()
-    for part in range(16):
-        n = rows // 16
+    for part in range(parts):
+        n = rows // parts
         q = rng.random(n)
         y = (rng.random(n) < q**1.2).astype(np.int8)
         gold = rng.integers(0, 4, n)
@@ -89,6 +92,7 @@ def environment(folder):
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         "PYSPARK_SUBMIT_ARGS": f'{set_} --driver-java-options "{QUICK}" pyspark-shell',
         "SPARK_DAEMON_JAVA_OPTS": QUICK,
+        "SPARK_LAUNCHER_OPTS": QUICK,
         "OMP_NUM_THREADS": "1",
     }
 
@@ -180,7 +184,8 @@ def executors(worker):
     """Executors of a worker on which Python is at work."""
     known = children()
     backends = [p for p, said in below(worker.pid, known).items() if "CoarseGrainedExecutorBackend" in said]
-    return [p for p in backends if any("pyspark.daemon" in said for said in below(p, known).values())]
+    daemon = CONF.get("spark.python.daemon.module", "pyspark.daemon")
+    return [p for p in backends if any(daemon in said for said in below(p, known).values())]
 
 
 class Trouble(threading.Thread):
@@ -205,6 +210,13 @@ class Trouble(threading.Thread):
                     self.made.workers.remove(other)
                 return
             self.ended.wait(0.5)  # reading /proc takes time from the cluster
+
+
+def said_here(command):
+    """The same on the files of this machine, in this process."""
+    with redirect_stdout(StringIO()) as text:
+        assert run(command.split()) == 0, command
+    return json.loads(text.getvalue())
 
 
 def said(command, env, *more):
@@ -233,7 +245,7 @@ def trial(made, name, folder):
     """The largest difference of a command's numbers, what was killed, and the seconds that the cluster took."""
     command = COMMANDS[name].replace("{}", str(folder))
     made.workers += [made.worker() for _ in range(2 - len(made.workers))]  # one for that which was killed
-    wanted = said(command.replace("WHERE", "here"), made.environment)
+    wanted = said_here(command.replace("WHERE", "here"))
     trouble = Trouble(made)
     trouble.start()
     begun = time.monotonic()

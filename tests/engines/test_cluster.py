@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark  # a cluster of its own beside the session of the
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_a_lost_executor_and_a_lost_worker_change_no_number(tmp_path):
+def test_a_lost_executor_and_a_lost_worker_change_no_number(tmp_path, monkeypatch):
     pytest.importorskip("pyspark")
     from howsure import InputError
     from howsure.engines.spark.session import java_version
@@ -23,7 +23,9 @@ def test_a_lost_executor_and_a_lost_worker_change_no_number(tmp_path):
         pytest.skip(str(error))
     import cluster
 
-    cluster.tables(tmp_path, 16_000)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))  # executors get this path
+    monkeypatch.setitem(cluster.CONF, "spark.python.daemon.module", "tests.spark_daemon")
+    cluster.tables(tmp_path, 16_000, parts=4)
     # All commands: bench/robustness/cluster.py. HOWSURE_CLUSTER=check,compare,… asks for them here.
     with cluster.cluster() as made:
         for name in os.environ.get("HOWSURE_CLUSTER", "check").split(","):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -16,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from howsure._validate import BadRow
@@ -79,7 +81,15 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
 def map_in_arrow(frame: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> DataFrame:
     """`frame.mapInArrow(function, schema)`, without the warning about a pandas that is not used."""
     with quiet():
-        return frame.mapInArrow(function, schema)
+        return frame.mapInArrow(partial(_on_worker, function), schema)
+
+
+def _on_worker(function: Callable[[Iterator[Any]], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
+    """The function, on an executor. Its Python collects garbage after each task: not among all that was imported."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
+    return function(batches)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ class Record:
 
 
 @cache
-def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
+def _keys(of: type[Record | Columns]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
     """Each key of a class's `to_dict`: name, how to get at it, whether it is merged, whether it may be left out."""
     made = []
     verdict = ["verdict"] if issubclass(of, Result) else []
@@ -56,6 +56,25 @@ def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
         name, _, path = key.strip("*?").partition("=")
         made.append((name, attrgetter(path or name), key.startswith("*"), key.endswith("?")))
     return made
+
+
+class Columns:
+    """Arrays of one length by name, which become read-only; as plain data a record for each place, with `SHOWN` as in `Record`."""
+
+    __slots__ = ()
+    SHOWN: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            if hasattr(getattr(self, f.name), "flags"):
+                getattr(self, f.name).flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One record a place."""
+        return records(**{name: path(self) for name, path, *_ in _keys(type(self))})  # type: ignore[arg-type]
 
 
 class _Attributes:

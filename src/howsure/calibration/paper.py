@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Record, Result, drawn_by, finite, records, shown_as
+from howsure._result import Columns, Record, Result, drawn_by, finite, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -32,8 +33,10 @@ Ties = Literal["order", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
-class PaperBins:
+class PaperBins(Columns):
     """Bins of exactly `bin_size` rows, the last short one merged: size, p̂, q̂ and p̂ ± 1.96 se."""
+
+    SHOWN = "n mean_prob mean_true low high side=words"
 
     n: Ints
     mean_prob: Floats
@@ -44,24 +47,15 @@ class PaperBins:
     def __repr__(self) -> str:
         return f"PaperBins({len(self.n)} bins, n={int(self.n.sum()):,})"
 
-    def __len__(self) -> int:
-        return len(self.n)
-
     @property
     def side(self) -> Ints:
         """Of each point of the curve: 1 above the diagonal, -1 below, 0 where q̂ lies within p̂ ± 1.96 se."""
         return (self.mean_prob < self.low).astype(np.int64) - (self.mean_prob > self.high)
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """A record for each bin, with the side of the diagonal in the words of §3.3."""
-        columns = {"n": self.n, "mean_prob": self.mean_prob, "mean_true": self.mean_true}
-        made = records(**columns, low=self.low, high=self.high)
-        for record, side in zip(made, self.side.tolist(), strict=True):
-            record["side"] = SIDES[side]
-        return made
-
-
-SIDES = {1: "underconfident", -1: "overconfident", 0: None}  # §3.3: the curve above, and below, the diagonal
+    @property
+    def words(self) -> NDArray[Any]:
+        """The sides in the words of §3.3: where the curve is above the diagonal, and where below."""
+        return np.array([None, "underconfident", "overconfident"], object)[self.side]
 
 
 def adaptive_bins(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, ties: Ties = "order") -> PaperBins:

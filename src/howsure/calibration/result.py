@@ -211,8 +211,7 @@ class Composite(Result):
     @property
     def error(self) -> Estimate | None:
         """The RMS error of the main calibration."""
-        error: Estimate | None = self.main.error
-        return error
+        return self.main.error
 
     def plot(self, ax: Axes | None = None) -> Any:
         """Draw the main calibration's curve on Matplotlib axes and return them."""
@@ -251,8 +250,7 @@ class FoundSlice:
     @property
     def calibration(self) -> Calibration:
         """Unpacked."""
-        made: Calibration = pickle.loads(zlib.decompress(self.packed))
-        return made
+        return pickle.loads(zlib.decompress(self.packed))
 
 
 class PackedSlices(Sequence[Slice]):

@@ -72,9 +72,7 @@ class Sketch:
     # -- merging -------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Sketch) -> Sketch:
-        widths = None
-        if self.widths is not None and other.widths is not None:
-            widths = self.widths + other.widths
+        widths = None if self.widths is None or other.widths is None else self.widths + other.widths
         if self.exact and other.exact:
             q, counts = _cells.merge_keyed(
                 np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts])
@@ -95,13 +93,8 @@ class Sketch:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sketch):
             return NotImplemented
-        return (
-            self.exact == other.exact
-            and self.log_tail == other.log_tail
-            and np.array_equal(self.keys, other.keys)
-            and np.array_equal(self.counts, other.counts)
-            and np.array_equal(self.sums, other.sums)
-        )
+        parts = ("exact", "log_tail", "keys", "counts", "sums")
+        return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in parts)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -125,8 +118,7 @@ class Sketch:
     @cached_property
     def ends(self) -> list[int]:
         """Rows up to and including each cell, as Python numbers for bisection."""
-        ends: list[int] = np.cumsum(self.size).tolist()
-        return ends
+        return np.cumsum(self.size).tolist()
 
     @cached_property
     def upper(self) -> NDArray[np.bool_]:
@@ -229,10 +221,7 @@ class Sketch:
             bend = np.where(far.spread > 0.0, 0.5 * far.spread / far.mean**2, 0.0)
             far_loss = -np.log(far.mean) * far.n + bend
         at_zero = far.mean == 0.0
-        if self.exact:
-            impossible = at_zero
-        else:
-            impossible = (self.keys == 0) | (self.keys == _cells.N_CELLS - 1)
+        impossible = at_zero if self.exact else (self.keys == 0) | (self.keys == _cells.N_CELLS - 1)
         far_loss = np.where(at_zero | (far.n == 0), 0.0, far_loss)
         total = float(np.sum(near_loss) + np.sum(far_loss)) - self.log_tail / _cells.LOG_SCALE
         return total, int(far.n[impossible].sum())
@@ -242,9 +231,7 @@ def _by_side(upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide) -> tuple
     """Regroup label sides into rows whose label agrees with the cell's side of 1/2, and rows whose does not."""
 
     def pick(a: LabelSide, b: LabelSide) -> LabelSide:
-        return LabelSide(
-            np.where(upper, a.n, b.n), np.where(upper, a.mean, b.mean), np.where(upper, a.spread, b.spread)
-        )
+        return LabelSide(*(np.where(upper, getattr(a, f), getattr(b, f)) for f in ("n", "mean", "spread")))
 
     return pick(one, zero), pick(zero, one)
 
@@ -394,9 +381,7 @@ class _CompiledState:
         return q[order], self._slot_counts[full][order]
 
     def _collapse(self) -> None:
-        assert self._slots is not None
-        full = np.flatnonzero(self._slots != self._kernels.EMPTY)
-        q, counts = self._slots[full].view(np.float64), self._slot_counts[full]
+        q, counts = self._distinct()
         self._slots, self._slot_counts = None, self._slot_counts[:0].copy()
         self._table = np.zeros((2 * _cells.N_CELLS, 4), np.int64)
         self._packed = np.zeros((2 * _cells.N_CELLS, 2), np.int64)

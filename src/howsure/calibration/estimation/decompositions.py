@@ -103,14 +103,12 @@ def _parts(
 
 def entropy(p: Floats) -> Floats:
     """Entropy of a coin, in nats."""
-    total: Floats = special.entr(p) + special.entr(1.0 - p)
-    return total
+    return special.entr(p) + special.entr(1.0 - p)
 
 
 def _divergence(p: Floats, q: Floats) -> Floats:
     """Kullback-Leibler divergence of coin q from coin p."""
-    total: Floats = special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
-    return total
+    return special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,8 +237,7 @@ def beyond(f: Callable[[float], float], start: float, rate: float, near: float =
 
 
 def _expit(x: Floats) -> Floats:
-    made: Floats = special.expit(x)
-    return made
+    return special.expit(x)
 
 
 def _variance(log_odds: Floats) -> Floats:

@@ -328,8 +328,7 @@ def _two_groups_a_bin(level: Level) -> Ints:
 
 def sums_at(where: Ints, values: Floats, size: int) -> Floats:
     """Sums of values by place."""
-    made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
-    return made
+    return np.bincount(where, values, size).astype(np.float64, copy=False)
 
 
 def _square(values: Floats) -> float:

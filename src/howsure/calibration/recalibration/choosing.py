@@ -117,8 +117,7 @@ def cross_fitted(
 def chosen_methods(log_losses: Floats, fold: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each row the number of the method of least loss on the folds that it is not in."""
     by_fold = np.stack([np.bincount(fold, row) for row in log_losses])
-    best: NDArray[np.int64] = np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
-    return best
+    return np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
 
 
 def _called_impossible(p: Floats, y: NDArray[np.int64]) -> tuple[int, int]:

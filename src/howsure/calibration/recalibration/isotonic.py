@@ -29,9 +29,6 @@ class Isotonic(Recalibrator):
     knots_: Floats  # q where each block begins and ends
     heights_: Floats  # frequencies there
 
-    def __init__(self) -> None:
-        pass
-
     def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         from scipy.optimize import isotonic_regression
 

@@ -30,15 +30,11 @@ def candidates(method: str, n_classes: int) -> dict[str, Recalibrator]:
     suited = FOR_TWO_CLASSES if n_classes == 2 else FOR_MANY_CLASSES
     if method == "auto":
         return {name: METHODS[name]() for name in suited}
-    if method in BY_NAME and n_classes == 2:
-        return {method: METHODS[method]()}
+    suited = (*suited, *BY_NAME) if n_classes == 2 else suited
     if method not in suited:
-        suited = (*suited, *BY_NAME) if n_classes == 2 else suited
-        if method in METHODS:
-            raise InputError(
-                f"method {method!r} is not for {n_classes} classes.{_validate.nearest(method, ('auto', *suited))}"
-            )
-        raise InputError(f"there is no method {method!r}.{_validate.nearest(method, ('auto', *suited))}")
+        known = f"method {method!r} is not for {n_classes} classes"
+        wrong = known if method in METHODS else f"there is no method {method!r}"
+        raise InputError(f"{wrong}.{_validate.nearest(method, ('auto', *suited))}")
     return {method: METHODS[method]()}
 
 
@@ -65,12 +61,11 @@ def from_dict(saved: Any, name: str = "this") -> Recalibrator:
         if not (q >= 0.0).all() or not (q <= 1.0).all() or not np.allclose(q.sum(axis=1), 1.0, rtol=0.0, atol=1e-6):
             raise ValueError("it yields what is no probability")
     except (
-        KeyError,
+        LookupError,
         TypeError,
         ValueError,
         AttributeError,
         NotImplementedError,
-        IndexError,
         OverflowError,
         MemoryError,
     ) as error:

@@ -136,12 +136,6 @@ class Identity(Recalibrator):
     def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
         pass
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
-        pass
-
-    def _curve(self, x: Floats) -> Floats:
-        return sigmoid(x)
-
     def _formula(self) -> str:
         return "no change"
 
@@ -244,9 +238,6 @@ class Vector(Recalibrator):
             options={"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000, "maxfun": 2000},
         )
         self.slopes_, self.intercepts_ = found.x[0] + found.x[1 : k + 1], found.x[k + 1 :]
-
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
-        raise NotImplementedError  # two classes are fitted as K
 
     def _curve(self, x: Floats) -> Floats:
         z = self.slopes_ * _two_columns(x) + self.intercepts_

@@ -138,7 +138,6 @@ class Recalibrator(ABC):
             raise _not_fitted()(f"this {type(self).__name__} is not fitted yet: call `fit` first.")
 
     def _check_classes(self, found: int) -> None:
-        self._check_fitted()
         if self.n_classes_ != found:
             raise InputError(f"this recalibrator was fitted to {self.n_classes_} classes; got {found}.")
 
@@ -155,13 +154,13 @@ class Recalibrator(ABC):
             x, labels, weight, fold = pooled(x, labels, weight, fold)
         self._fit_binary(x, labels, weight, fold)
 
-    @abstractmethod
     def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
         """Fit to log-odds x; `fold` is for methods that cross-validate inside."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _curve(self, x: Floats) -> Floats:
         """Probabilities at log-odds x."""
+        raise NotImplementedError
 
     def _classes_curve(self, log_p: Floats) -> Floats:
         """Probabilities of K > 2 classes; for the methods that have them."""
@@ -271,8 +270,7 @@ def random_folds(
     if groups is None:
         return generator.permutation(n) % n_folds
     names, number = np.unique(groups, return_inverse=True)
-    dealt: NDArray[np.int64] = (generator.permutation(len(names)) % n_folds)[number]
-    return dealt
+    return (generator.permutation(len(names)) % n_folds)[number]
 
 
 def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> NDArray[np.int64]:

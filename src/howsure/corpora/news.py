@@ -123,7 +123,6 @@ class Incident:
     document: str
     type: str
     organisations: tuple[tuple[str, ...], ...]
-    individuals: tuple[tuple[str, ...], ...]
     confidence: str
     optional: bool
 
@@ -166,10 +165,10 @@ def muc_keys(folder: str | Path) -> tuple[frozenset[str], list[Incident]]:
             kind = slots.get("INCIDENT: TYPE", "*").strip()
             if kind in ("*", "-", ""):
                 continue
-            who, alone = (_names(slots.get(f"PERP: {what} ID", "")) for what in ("ORGANIZATION", "INDIVIDUAL"))
+            who = _names(slots.get("PERP: ORGANIZATION ID", ""))
             confidence = slots.get("PERP: ORGANIZATION CONFIDENCE", "").split('"')[0].strip(" :?")
             optional = "OPTIONAL" in slots.get("MESSAGE: TEMPLATE", "")
-            incidents.append(Incident(document, kind, who, alone, confidence, optional))
+            incidents.append(Incident(document, kind, who, confidence, optional))
     return frozenset(documents), incidents
 
 

@@ -58,15 +58,11 @@ def in_time(period: Ints, group: Ints | None = None) -> Effects:
     """Cells of periods (numbered in time), alone or by group."""
     n = int(period.max()) + 1
     time = (period - (n - 1) / 2) / max(np.arange(n).std(), 1e-300)
-    columns, fixed, scaled = [time[:, None]], [1.0], [0.0]
     if group is None:
-        return Effects(np.hstack(columns), np.array(fixed), np.array(scaled))
-    for factor in (period, group):
-        dummies = np.eye(int(factor.max()) + 1)[factor]
-        columns.append(dummies)
-        fixed += [0.0] * dummies.shape[1]
-        scaled += [1.0] * dummies.shape[1]
-    return Effects(np.hstack(columns), np.array(fixed), np.array(scaled), 4.0)
+        return Effects(time[:, None], np.ones(1), np.zeros(1))
+    dummies = np.hstack([np.eye(int(factor.max()) + 1)[factor] for factor in (period, group)])
+    scaled = np.arange(1 + dummies.shape[1]) > 0
+    return Effects(np.column_stack([time, dummies]), np.where(scaled, 0.0, 1.0), np.where(scaled, 1.0, 0.0), 4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +78,6 @@ class CellDraws:
     total: Share
 
     __repr__ = shown_as("{counts.shape[1]} cells, {counts.shape[0]:,} draws, all: {total}")
-
-    def interval(self, confidence_level: float = 0.95) -> tuple[Ints, Ints]:
-        """Lower and upper limits of each cell's count."""
-        tail = (1 - confidence_level) / 2
-        low, high = np.quantile(self.counts, [tail, 1 - tail], axis=0, method="inverted_cdf")
-        return low.astype(np.int64), high.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,16 +106,10 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
         quantile = np.where(some, pearson_quantiles(skew, side), side)
         up = wanted - share > quantile * np.sqrt(variance)
         a, b = np.where(up, c, a), np.where(up, b, c)
-    limits = moments((a + b) / 2)[0].reshape(4, -1)
-    low = np.maximum(np.minimum(limits[:2].min(0), estimate), positive.sum(1) / total)
-    high = np.minimum(np.maximum(limits[2:].max(0), estimate), 1 - (labelled - positive).sum(1) / total)
-    low = np.maximum(np.minimum(low, _single(items, labelled, positive, z)), positive.sum(1) / total)
-    others = labelled - positive
-    return (
-        estimate,
-        low,
-        np.minimum(np.maximum(high, 1 - _single(items, labelled, others, z)), 1 - others.sum(1) / total),
-    )
+    limits, others = moments((a + b) / 2)[0].reshape(4, -1), labelled - positive
+    low = np.min([*limits[:2], estimate, _single(items, labelled, positive, z)], axis=0)
+    high = np.max([*limits[2:], estimate, 1 - _single(items, labelled, others, z)], axis=0)
+    return estimate, np.maximum(low, positive.sum(1) / total), np.minimum(high, 1 - others.sum(1) / total)
 
 
 def _single(items: Floats, labelled: Floats, positive: Floats, z: float) -> Floats:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from howsure._result import Sums
 from howsure.calibration.estimation.estimate import bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, merge_keyed
 from howsure.kernels.grouping import bins_of_cells
 
 STEP = 1 << 17  # rows worked on at once
@@ -95,22 +95,14 @@ class Joint:
     """Sums by pair of bins, those that are not 0: code = bin of A times the number of B's bins plus bin of B."""
 
     code: Ints
-    value: Floats
-    square: Floats
+    sums: Floats  # (k, 2): of the values and of their squares
 
     def __add__(self, other: Joint) -> Joint:
         return _added([self, other])
 
 
 def _added(parts: Sequence[Joint]) -> Joint:
-    code = np.concatenate([p.code for p in parts])
-    order = np.argsort(code, kind="stable")
-    code = code[order]
-    starts = np.flatnonzero(np.diff(code, prepend=-1))
-    value, square = (np.concatenate(v)[order] for v in ([p.value for p in parts], [p.square for p in parts]))
-    if not len(starts):
-        return Joint(code, value, square)
-    return Joint(code[starts], np.add.reduceat(value, starts), np.add.reduceat(square, starts))
+    return Joint(*merge_keyed(np.concatenate([p.code for p in parts]), np.concatenate([p.sums for p in parts])))
 
 
 @dataclass(frozen=True)
@@ -201,7 +193,7 @@ class _JointBuilder:
                 else:
                     np.add.at(sums, code, x)
             return
-        made = _added([Joint(code, value, value**2)])
+        made = _added([Joint(code, np.stack([value, value**2], axis=1))])
         self._parts.append(made)
         self._held += len(made.code)
         if self._held > max(HELD_FROM, 2 * self._compacted):
@@ -211,8 +203,8 @@ class _JointBuilder:
     def finish(self) -> Joint:
         if self._dense is not None:
             code = np.flatnonzero(self._dense[1])
-            return Joint(code, self._dense[0, code], self._dense[1, code])
-        return _added(self._parts) if self._parts else Joint(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+            return Joint(code, self._dense[:, code].T)
+        return _added([Joint(np.zeros(0, np.int64), np.zeros((0, 2))), *self._parts])
 
 
 def row_log_loss(y: NDArray[np.uint8], q: Floats) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from howsure._result import Record, Result, drawn_by, plain, shown_as
 from howsure.calibration.analysis import analyse, filing
 from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
-from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
+from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, Weighing, paired_totals
 from howsure.calibration.comparing.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
 from howsure.calibration.estimation.perfection import p_words
 from howsure.calibration.gate import Regression
@@ -217,7 +218,7 @@ class HeldRows:
 def squared_error_gap(held: HeldRows) -> float:
     """T of the first model less T of the second, rows in groups: the number alone, where many are wanted."""
     plan = Plan(tuple(map(Binning.of, held.sketches())))
-    totals = held.look(plan, PairedTotalsLook(tuple(map(len, plan.models))))
+    totals = held.look(plan, partial(paired_totals, [len(m) for m in plan.models]))
     first, second = (Weighing.of(b).t for b in totals.bins[:2])
     return first - second
 

@@ -212,11 +212,8 @@ def brownian_maximum_tail(x: float) -> float:
         return 1.0
     k = np.arange(60)
     inside = 4.0 / pi * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * pi**2 / (8 * x * x)))
-    return float(np.clip(1.0 - inside, 0.0, 1.0)) if x < 4 else _far_maximum(x)
-
-
-def _far_maximum(x: float) -> float:
-    return float(min(1.0, 4.0 * special.ndtr(-x)))  # the reflection principle's leading term
+    # Far out, the reflection principle's leading term.
+    return float(np.clip(1.0 - inside, 0.0, 1.0)) if x < 4 else float(4.0 * special.ndtr(-x))
 
 
 def brownian_range_tail(x: float) -> float:

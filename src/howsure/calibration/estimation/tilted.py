@@ -237,7 +237,8 @@ def beyond(f: Callable[[float], float], start: float, rate: float, near: float =
 
 
 def _expit(x: Floats) -> Floats:
-    return special.expit(x)
+    made: Floats = special.expit(x)
+    return made
 
 
 def _variance(log_odds: Floats) -> Floats:

@@ -92,6 +92,17 @@ def shown_as(template: str) -> Callable[[Any], str]:
     return lambda self: f"{type(self).__name__}({template.format_map(_Attributes(self))})"
 
 
+def drawn_by(path: str) -> Callable[..., Any]:
+    """A method that hands its result to a function of `plots` or `report`, imported when it is called."""
+    module, _, name = path.rpartition(".")
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(self, *args, **options)
+
+    method.__doc__ = f"See `{path}`."
+    return method
+
+
 class Result(Record):
     """What a verb returns: a verdict in words, plain data, and the same as text, tables, pages and files.
 
@@ -163,10 +174,7 @@ class Result(Record):
         """The few numbers that stand above the picture in a notebook."""
         return {}
 
-    def _repr_html_(self) -> str:
-        from howsure.report.tables import snippet
-
-        return snippet(self)
+    _repr_html_ = drawn_by("howsure.report.tables.snippet")
 
     def save(self, path: str | Path) -> None:
         """Write the result, whole or not at all; the name's ending chooses the form.
@@ -308,17 +316,6 @@ class Training(Result):
             self.model.save(path)
         else:
             Result.save(self, path)
-
-
-def drawn_by(path: str) -> Callable[..., Any]:
-    """A method that hands its result to a function of `plots` or `report`, imported when it is called."""
-    module, _, name = path.rpartition(".")
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return getattr(import_module(module), name)(self, *args, **options)
-
-    method.__doc__ = f"See `{path}`."
-    return method
 
 
 def json_text(data: Any) -> str:

@@ -232,10 +232,9 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
                 finally:
                     os.close(handle)
+        # What a writer wrote beside the file that it was locked by.
         for piece in [n for n in os.listdir(folder) if n.endswith(SUFFIX) and ours.fullmatch(n.removesuffix(SUFFIX))]:
-            if not (
-                folder / piece.removesuffix(SUFFIX)
-            ).exists():  # what a writer wrote beside the file that it was locked by
+            if not (folder / piece.removesuffix(SUFFIX)).exists():
                 (folder / piece).unlink(missing_ok=True)
 
 

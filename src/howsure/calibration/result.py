@@ -111,9 +111,8 @@ class Calibration(Result):
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
     of_predicted: bool = False  # q is the probability of the predicted class, y whether it is right
-    later: Callable[[], Calibration] | None = field(
-        default=None, compare=False
-    )  # makes the fields that are not there yet
+    # Makes the fields that are not there yet.
+    later: Callable[[], Calibration] | None = field(default=None, compare=False)
 
     @classmethod
     def begun(cls, later: Callable[[], Calibration] | None, known: Mapping[str, Any]) -> Calibration:
@@ -197,6 +196,16 @@ class Calibration(Result):
     explanation = drawn_by("howsure.report.text.calibration.explanation")
 
 
+def _of_main(name: str) -> Callable[..., Any]:
+    """The method of that name of the main calibration."""
+
+    def method(self: Composite, *args: Any, **options: Any) -> Any:
+        return getattr(self.main, name)(*args, **options)
+
+    method.__doc__ = getattr(Result, name).__doc__
+    return method
+
+
 class Composite(Result):
     """A result that contains several calibrations; the one that `MAIN` names is the one that is drawn."""
 
@@ -213,21 +222,10 @@ class Composite(Result):
         """The RMS error of the main calibration."""
         return self.main.error
 
-    def plot(self, ax: Axes | None = None) -> Any:
-        """Draw the main calibration's curve on Matplotlib axes and return them."""
-        return self.main.plot(ax)
-
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        return dict(self.main.figure())
-
-    def table(self) -> list[dict[str, Any]]:
-        """The main calibration's table."""
-        return list(self.main.table())
-
-    def headline(self) -> dict[str, str]:
-        """The main calibration's few numbers."""
-        return dict(self.main.headline())
+    plot = _of_main("plot")
+    figure = _of_main("figure")
+    table = _of_main("table")
+    headline = _of_main("headline")
 
 
 MANY = 1_000  # slices; below, they are kept as they are

@@ -211,19 +211,16 @@ def conll2012_text(documents: Iterable[Document], mentions: Sequence[Sequence[Me
 
 def bracket_column(mentions: Iterable[Mention], n_tokens: int) -> list[str]:
     """The coreference column: entities numbered in order of appearance; `-` where nothing opens or closes."""
-    opens: list[list[str]] = [[] for _ in range(n_tokens)]
-    alone: list[list[str]] = [[] for _ in range(n_tokens)]
-    closes: list[list[str]] = [[] for _ in range(n_tokens)]
-    numbers: dict[str, int] = {}
+    made: list[list[str]] = [[] for _ in range(n_tokens)]
     # Outer brackets open first and close last.
     ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
+    numbers = {entity: number for number, entity in enumerate(dict.fromkeys(m.entity for m in ordered))}
+    long = [m for m in ordered if m.end - m.start > 1]
+    for m in long:
+        made[m.start].append(f"({numbers[m.entity]}")
     for m in ordered:
-        number = numbers.setdefault(m.entity, len(numbers))
         if m.end - m.start == 1:
-            alone[m.start].append(f"({number})")
-        else:
-            opens[m.start].append(f"({number}")
-    for m in reversed(ordered):
-        if m.end - m.start > 1:
-            closes[m.end - 1].append(f"{numbers[m.entity]})")
-    return ["|".join(o + a + c) or "-" for o, a, c in zip(opens, alone, closes, strict=True)]
+            made[m.start].append(f"({numbers[m.entity]})")
+    for m in reversed(long):
+        made[m.end - 1].append(f"{numbers[m.entity]})")
+    return ["|".join(brackets) or "-" for brackets in made]

@@ -26,17 +26,9 @@ class Item:
 
 
 class Answers:
-    """One person's answers to some items, in a file that may hold those of others.
+    """One person's answers to some items, in a file that may hold those of others; what it holds already is taken up again.
 
-    Parameters
-    ----------
-    path : path
-        The file; what it holds already is taken up again.
-    key : str
-        What its column of keys is called.
-    items : sequence of Item
-    annotator : str
-        Whose answers these are.
+    `key` is what its column of keys is called, `annotator` whose answers these are.
     """
 
     def __init__(self, path: str | Path, key: str, items: Sequence[Item], annotator: str = "1") -> None:

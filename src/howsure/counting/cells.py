@@ -117,13 +117,9 @@ class _Laplace:
 
 
 class CellModel:
-    """The posterior of the model above, given the table stratum × cell of labels and positive labels.
+    """The posterior of the model above, given the tables stratum × cell of labels and positive labels.
 
-    Parameters
-    ----------
-    labelled, positive : arrays, shape (H, C)
-        Whole numbers, or effective ones where items were drawn with unequal probabilities.
-    effects : Effects
+    They hold whole numbers, or effective ones where items were drawn with unequal probabilities.
     """
 
     def __init__(self, labelled: Floats | Ints, positive: Floats | Ints, effects: Effects) -> None:
@@ -335,15 +331,8 @@ def cell_counts(
     The model's own total is too narrow with few labels, so that each draw's logits are moved together until its expected
     total is the quantile, of the same rank, of the tilted interval (a normal law on each side of its estimate, in logits).
 
-    Parameters
-    ----------
-    items, labelled, positive : arrays, shape (H, C)
-    effects : Effects
-        `exchangeable` or `in_time`.
-    effective : (labelled, positive)
-        What labels are worth where they were drawn with unequal probabilities; as they are by default.
-    total : Share
-        The share of all items; by default the tilted interval of the table's rows.
+    Tables are stratum × cell. `effective` says what labels (and positive ones) are worth where they were drawn with unequal
+    probabilities; `total` is the share of all items, by default the tilted interval of the table's rows.
     """
     if total is None:
         total = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1), confidence_level)

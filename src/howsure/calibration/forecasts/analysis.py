@@ -113,13 +113,8 @@ def _coverage(
     tails = np.array([round((1.0 - c) / 2.0 * CELLS) for c in nominal], np.int64)
     held = below[CELLS - tails] - below[tails]
     low, high = clopper_pearson(held, np.full(len(held), n), confidence_level)
-    return (
-        tuple(
-            Coverage(c, Estimate(k / n, lo, hi))
-            for c, k, lo, hi in zip(nominal, held.tolist(), low.tolist(), high.tolist(), strict=True)
-        ),
-        notes,
-    )
+    shares = map(Estimate, (held / n).tolist(), low.tolist(), high.tolist())
+    return tuple(map(Coverage, nominal, shares)), notes
 
 
 def _mean_score(sketch: PitSketch, confidence_level: float) -> Estimate:

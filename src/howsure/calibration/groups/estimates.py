@@ -55,9 +55,8 @@ def expected_error(m: Moments, rms_high: float, confidence_level: float) -> Esti
     """The debiased ECE on the bins of T, with the interval of independent rows and the groups' variances."""
     size, d = m.plan.level.n, m.plan.level.d
     v = np.maximum(np.diag(m.squares.r) / size**2, 0.5 / size**2)
-    linear = (
-        max(float(m.squares.linear[1]), float(np.sum(size**2 * v)) * 1e-3, 0.5) / m.n_rows**2
-    )  # 0.5: as for the gap
+    # 0.5: as for the gap.
+    linear = max(float(m.squares.linear[1]), float(np.sum(size**2 * v)) * 1e-3, 0.5) / m.n_rows**2
     variance = linear + _few(m) * m.squares.apart / m.n_rows**2
     side = 0.5 - 0.5 * confidence_level  # half of it below, as for T
     below, above = (student_quantile(1.0 - p, m.squares.rows.degrees) * sqrt(variance) for p in (0.5 * side, side))

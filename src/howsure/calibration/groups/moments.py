@@ -100,9 +100,8 @@ class Choice:
 
     level: int
     rise: float  # how much higher T is on the next levels
-    hint: (
-        Level | None
-    )  # one whose T is higher, by more than two standard deviations of its noise and less than it takes
+    # One whose T is higher, by more than two standard deviations of its noise and less than it takes.
+    hint: Level | None
 
 
 def chosen_level(levels: Sequence[Level], worth: Sequence[float]) -> Choice:

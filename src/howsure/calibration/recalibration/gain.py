@@ -19,9 +19,8 @@ from howsure.kernels import special
 from howsure.kernels.cells import Floats
 
 ENDS = 1000  # units at either end that are kept as they are when there are many; those between are pooled
-SHARED = sqrt(
-    2.0
-)  # of a noisy recalibrator's held-out gain Σ S_f S_g over pairs of folds, f and g each being held out once
+# Of a noisy recalibrator's held-out gain Σ S_f S_g over pairs of folds, f and g each being held out once.
+SHARED = sqrt(2.0)
 FARTHEST = 4.0  # standard errors by which a limit may be moved for having been accepted
 
 

@@ -108,7 +108,12 @@ class Recalibrator(ABC):
 
     def _mapped(self, probs: NDArray[Any]) -> Floats:
         """`transform` of an array of one dimension, or of (n, K)."""
-        return self._transformed(log_probabilities(probs))
+        log_p = log_probabilities(probs)
+        self._check_classes(_n_classes(log_p))
+        if log_p.ndim == 2 and log_p.shape[1] == 2:
+            q = self._curve(_clipped(log_p[:, 1] - log_p[:, 0]))
+            return np.stack([1.0 - q, q], axis=1)
+        return self._curve(log_p) if log_p.ndim == 1 else self._classes_curve(log_p)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
@@ -125,13 +130,6 @@ class Recalibrator(ABC):
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Floats:
         """`fit`, then `transform` the same rows."""
         return self.fit(X, y, sample_weight, groups).transform(X)
-
-    def _transformed(self, log_p: Floats) -> Floats:
-        self._check_classes(_n_classes(log_p))
-        if log_p.ndim == 2 and log_p.shape[1] == 2:
-            q = self._curve(_clipped(log_p[:, 1] - log_p[:, 0]))
-            return np.stack([1.0 - q, q], axis=1)
-        return self._curve(log_p) if log_p.ndim == 1 else self._classes_curve(log_p)
 
     def _check_fitted(self) -> None:
         if not self.is_fitted:

@@ -219,21 +219,17 @@ class PaperCalibration(Result):
     @property
     def verdict(self) -> str:
         """CalibErr, Algorithm 2's interval, and where the curve lies."""
-        a, i = self.to_the_letter, self.to_the_letter.interval
-        parts = [
-            f"CalibErr {a.calib_err:.4f} by Algorithm 1 with bins of {self.bin_size:,} rows; Algorithm 2 gives "
-            f"{i.value:.4f} [{i.low:.4f}, {i.high:.4f}]."
-        ]
+        a = self.to_the_letter
+        sides = {"under": ("above", self.underconfident_rows), "over": ("below", self.overconfident_rows)}
         where = [
-            f"{word} (curve {place} the diagonal) in {100 * rows / self.n:.1f}% of the rows"
-            for word, place, rows in (
-                ("underconfident", "above", self.underconfident_rows),
-                ("overconfident", "below", self.overconfident_rows),
-            )
+            f"{side}confident (curve {place} the diagonal) in {100 * rows / self.n:.1f}% of the rows"
+            for side, (place, rows) in sides.items()
             if rows
         ]
-        parts.append(f"In the words of §3.3: {' and '.join(where) or 'the curve leaves the diagonal nowhere'}.")
-        return " ".join(parts)
+        return (
+            f"CalibErr {a.calib_err:.4f} by Algorithm 1 with bins of {self.bin_size:,} rows; Algorithm 2 gives "
+            f"{a.interval!r}. In the words of §3.3: {' and '.join(where) or 'the curve leaves the diagonal nowhere'}."
+        )
 
     def table(self) -> list[dict[str, Any]]:
         """One row a bin."""

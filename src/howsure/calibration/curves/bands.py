@@ -43,14 +43,10 @@ class Band:
 
     def around(self, p: Floats) -> Band:
         """Inside [0, 1], and never without the curve itself."""
-        low, high = (np.clip(b, 0.0, 1.0) for b in (self.low, self.high))
+        everywhere = self.low_everywhere, self.high_everywhere
+        low, high, bottom, top = (np.clip(b, 0.0, 1.0) for b in (self.low, self.high, *everywhere))
         low, high = np.minimum(low, p), np.maximum(high, p)
-        return Band(
-            low,
-            high,
-            np.minimum(np.clip(self.low_everywhere, 0.0, 1.0), low),
-            np.maximum(np.clip(self.high_everywhere, 0.0, 1.0), high),
-        )
+        return Band(low, high, np.minimum(bottom, low), np.maximum(top, high))
 
 
 def local_polynomial(weights: Floats, distance: Floats, size: Floats, degree: int) -> Floats:

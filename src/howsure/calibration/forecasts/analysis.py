@@ -19,6 +19,7 @@ from howsure.calibration.forecasts.uniformity import (
     moment_tests,
 )
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.pit import as_float
 
 BARS, MOST_BARS = 20, 25
 POINTS = 100
@@ -119,7 +120,7 @@ def _coverage(
 
 def _mean_score(sketch: PitSketch, confidence_level: float) -> Estimate:
     """The mean ± z √(variance/n)."""
-    total, squares = sketch.score_sums
+    total, squares = as_float(sketch.score_units), as_float(sketch.score_square_units)
     n, mean = sketch.n, total / sketch.n
     if n < 2:
         return Estimate(mean)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from howsure.kernels.cells import Floats, Ints, merge_keyed
-from howsure.kernels.pit import as_float, exact_sum
+from howsure.kernels.pit import exact_sum
 
 CELLS = 40_000  # of equal width: 1/1000 and 1/40 are whole numbers of cells
 
@@ -53,11 +53,6 @@ class PitSketch:
     def n(self) -> int:
         """Number of rows."""
         return int(self.cells.sum() + self.counts.sum())
-
-    @property
-    def score_sums(self) -> tuple[float, float]:
-        """Σ score and Σ score²."""
-        return as_float(self.score_units), as_float(self.score_square_units)
 
     def placed(self, rng: np.random.Generator) -> Ints:
         """Rows by cell, those of a span placed in it uniformly at random."""

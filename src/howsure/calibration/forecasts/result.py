@@ -83,7 +83,8 @@ class ContinuousCalibration(Result):
     @property
     def direction(self) -> str | None:
         """ "too low" (y tends to be above the forecasts) or "too high", when both the test and the interval say so."""
-        if self.is_calibrated or self._test("mean of PIT") > 1.0 - self.confidence_level:
+        of_mean = next(t.p_value for t in self.tests if t.name == "mean of PIT")
+        if self.is_calibrated or of_mean > 1.0 - self.confidence_level:
             return None
         if self.shift.low is None:  # so far off that no interval holds it
             return "too low" if self.shift.value > 0.0 else "too high"
@@ -98,9 +99,6 @@ class ContinuousCalibration(Result):
     def score_name(self) -> str:
         """What `crps` is: quantiles give the pinball loss, which becomes the CRPS as the levels fill [0, 1]."""
         return "2 × pinball loss" if self.kind == "quantiles" else "mean CRPS"
-
-    def _test(self, name: str) -> float:
-        return next(t.p_value for t in self.tests if t.name == name)
 
     @property
     def verdict(self) -> str:

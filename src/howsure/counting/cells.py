@@ -79,6 +79,12 @@ class CellDraws:
 
     __repr__ = shown_as("{counts.shape[1]} cells, {counts.shape[0]:,} draws, all: {total}")
 
+    def interval(self, confidence_level: float = 0.95) -> tuple[Ints, Ints]:
+        """Lower and upper limits of each cell's count."""
+        tail = (1 - confidence_level) / 2
+        low, high = np.quantile(self.counts, [tail, 1 - tail], axis=0, method="inverted_cdf")
+        return low.astype(np.int64), high.astype(np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class _Laplace:

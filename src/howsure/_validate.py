@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -313,12 +314,9 @@ def bins(value: int | str | None) -> int | str | None:
     rule = "`bins=` must be a whole bin size of 1 or more, 'width:K' or 'isotonic'"
     if value is None or value == "isotonic":
         return value
-    if isinstance(value, str):
-        head, _, tail = value.partition(":")
-        if head == "width" and tail.isascii() and tail.isdecimal() and 1 <= int(tail) <= 100_000:
-            return value
-        if not (value.isascii() and value.isdecimal()):
-            raise InputError(f"{rule}; got {value!r}.")
+    if isinstance(value, str) and (width := re.fullmatch("width:([0-9]+)", value)) and 1 <= int(width[1]) <= 100_000:
+        return value
+    if isinstance(value, str) and re.fullmatch("[0-9]+", value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{rule}; got {value!r}.")

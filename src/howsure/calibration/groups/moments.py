@@ -243,16 +243,8 @@ class Moments:
     plan: SquaresLook
     q_spread: float  # Σ (q - mean q)²
     choice: Choice
-
-    @property
-    def n_groups(self) -> int:
-        """G."""
-        return self.totals.n_groups
-
-    @property
-    def n_rows(self) -> float:
-        """N."""
-        return float(self.totals.sums[ROWS])
+    n_groups: int  # G
+    n_rows: float  # N
 
 
 def moments(grouped: Grouped) -> Moments:
@@ -285,7 +277,7 @@ def moments(grouped: Grouped) -> Moments:
         np.maximum(drawn_n, 1.0),
         p_drawn,
     )
-    return Moments(totals, grouped.look(plan), plan, spread, choice)
+    return Moments(totals, grouped.look(plan), plan, spread, choice, totals.n_groups, rows)
 
 
 def scores(x: Floats) -> Floats:

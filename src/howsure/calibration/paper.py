@@ -188,6 +188,7 @@ class PaperCalibration(Result):
 
     SHOWN = """verdict n bin_size n_samples tied_rows brier log_loss to_the_letter ties_shared underconfident_rows
         overconfident_rows bins notes source"""
+    __repr__ = shown_as("CalibErr {to_the_letter.calib_err:.4f}, bin_size={bin_size:,}, n={n:,}")
 
     n: int
     bin_size: int
@@ -200,11 +201,6 @@ class PaperCalibration(Result):
     bins: PaperBins  # to the letter
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
-
-    def __repr__(self) -> str:
-        return (
-            f"PaperCalibration(CalibErr {self.to_the_letter.calib_err:.4f}, bin_size={self.bin_size:,}, n={self.n:,})"
-        )
 
     @property
     def underconfident_rows(self) -> int:

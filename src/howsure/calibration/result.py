@@ -20,8 +20,6 @@ from howsure.calibration.estimation.perfection import PerfectionTest, benjamini_
 from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from howsure.calibration.curves.smooth import Curve
 
 
@@ -175,12 +173,6 @@ class Calibration(Result):
             made |= {"by": self.by, "slices": plain(self.slices)}
         return made | {"notes": list(self.notes)}
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the calibration curve on Matplotlib axes and return them."""
-        from howsure.plots.curves import draw_curve
-
-        return draw_curve(self, ax)
-
     def table(self) -> list[dict[str, Any]]:
         """All rows, then each slice."""
         return [s.row() for s in (Slice("all", self, None), *self.slices)]
@@ -190,6 +182,7 @@ class Calibration(Result):
         errors = {"RMS error": repr(self.error), "ECE": repr(self.ece)}
         return {"rows": f"{self.n:,}", **errors, "Brier score": f"{self.brier.value:.4f}"}
 
+    plot = drawn_by("howsure.plots.curves.draw_curve")
     figure = drawn_by("howsure.plots.curves.figure")
     to_text = drawn_by("howsure.report.text.calibration.calibration_text")
     to_html = drawn_by("howsure.report.pages.calibration_page")

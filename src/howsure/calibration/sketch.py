@@ -91,10 +91,8 @@ class Sketch:
         return _from_cells(*_cells.collapse(self.keys, self.counts), self.widths)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sketch):
-            return NotImplemented
         parts = ("exact", "log_tail", "keys", "counts", "sums")
-        return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in parts)
+        return isinstance(other, Sketch) and all(np.array_equal(getattr(self, p), getattr(other, p)) for p in parts)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -125,7 +125,6 @@ class Incident:
     document: str
     type: str
     organisations: tuple[tuple[str, ...], ...]
-    confidence: str
     optional: bool
 
 
@@ -162,9 +161,8 @@ def muc_keys(folder: str | Path) -> tuple[frozenset[str], list[Incident]]:
             if kind in ("*", "-", ""):
                 continue
             who = _names(slots.get("PERP: ORGANIZATION ID", ""))
-            confidence = slots.get("PERP: ORGANIZATION CONFIDENCE", "").split('"')[0].strip(" :?")
             optional = "OPTIONAL" in slots.get("MESSAGE: TEMPLATE", "")
-            incidents.append(Incident(document, kind, who, confidence, optional))
+            incidents.append(Incident(document, kind, who, optional))
     return frozenset(documents), incidents
 
 

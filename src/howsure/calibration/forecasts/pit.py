@@ -57,8 +57,6 @@ class PitSketch:
     def placed(self, rng: np.random.Generator) -> Ints:
         """Rows by cell, those of a span placed in it uniformly at random."""
         placed = self.cells.copy()
-        if not len(self.counts):
-            return placed
         low, high = (self.edges[self.spans] * CELLS).T
         first, after = np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
         few = self.counts <= after - first

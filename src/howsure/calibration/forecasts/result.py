@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from howsure._result import Columns, Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import PerfectionTest, p_words
 from howsure.calibration.forecasts.uniformity import EcdfDifference
 from howsure.kernels.cells import Floats, Ints
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +44,7 @@ class ContinuousCalibration(Result):
 
     SHOWN = """verdict n kind detail confidence_level shift spread mean_pit variance_pit crps coverage tests
         histogram ecdf_difference=ecdf pointwise_level=ecdf.pointwise_level notes"""
+    __repr__ = shown_as("shift={shift!r}, spread={spread!r}, p={p_value:.3g}, n={n:,}")
 
     n: int
     kind: str  # "draws", "quantiles" or "distribution"
@@ -64,11 +62,6 @@ class ContinuousCalibration(Result):
     confidence_level: float = 0.95
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
-
-    def __repr__(self) -> str:
-        return (
-            f"ContinuousCalibration(shift={self.shift!r}, spread={self.spread!r}, p={self.p_value:.3g}, n={self.n:,})"
-        )
 
     @property
     def p_value(self) -> float:
@@ -142,12 +135,6 @@ class ContinuousCalibration(Result):
             made["crps"]["method"] = self.crps_method
         return made
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the ECDF difference and its band on Matplotlib axes and return them."""
-        from howsure.plots.curves import draw_pit
-
-        return draw_pit(self, ax)
-
     def table(self) -> list[dict[str, Any]]:
         """Central intervals: what they should hold, and what they do."""
         return [{"nominal": c.nominal, "observed": c.observed} for c in self.coverage]
@@ -162,6 +149,7 @@ class ContinuousCalibration(Result):
         }
         return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
 
+    plot = drawn_by("howsure.plots.curves.draw_pit")
     figure = drawn_by("howsure.plots.curves.pit_figure")
     to_text = drawn_by("howsure.report.text.calibration.continuous_text")
     to_html = drawn_by("howsure.report.pages.continuous_page")

@@ -134,11 +134,7 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
         fine = not len(y) or (y.max() <= 1 and np.array_equal(y, values))
     else:
         fine = values.view(f"u{values.itemsize}").max() <= 1  # a negative number is a large unsigned one
-        y = np.lib.stride_tricks.as_strided(
-            values.view(np.uint8) if values.flags.c_contiguous else np.ascontiguousarray(values).view(np.uint8),
-            shape=values.shape,
-            strides=(values.itemsize,),
-        )  # the low byte of each
+        y = np.ascontiguousarray(values).view(np.uint8)[:: values.itemsize]  # the low byte of each
     if not fine:
         i = int(np.argmax(~((values == 0) | (values == 1))))
         raise no_label(origin, i, float(values[i]))

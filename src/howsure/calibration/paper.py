@@ -171,7 +171,6 @@ class PaperNumbers(Record):
     when each bin holds one value of q; `within_bins` is what it lacks otherwise.
     """
 
-    SHOWN = "calib_err interval calibration refinement within_bins n_bins"
     __repr__ = shown_as("CalibErr {calib_err:.4f}, {n_bins} bins")
 
     calib_err: float

@@ -114,7 +114,7 @@ def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[D
 
     def product(i: int, j: int) -> float:
         """2 Σ over pairs of different groups that share a bin of each model."""
-        return 2.0 * (float(np.sum(squares.gram(i, j) ** 2)) - float(squares.own[i, j]))
+        return 2.0 * (float(np.sum(squares.grams[i][j - i] ** 2)) - float(squares.own[i, j]))
 
     def mean(pair: int, what: int) -> Difference:
         variance = few * float(squares.deltas[what, pair]) / totals.n_rows**2

@@ -126,10 +126,6 @@ class PairedSquares(Sums):
     deltas: Floats  # (2, P): Σ_g [(Σδ - mean n_g) / (1 - h_g)]²
     balance: Balance
 
-    def gram(self, i: int, j: int) -> Floats:
-        """Of models i <= j."""
-        return self.grams[i][j - i]
-
 
 def paired_squares(
     plan: Plan, weighings: Sequence[Weighing], totals: PairedTotals, piece: PairedPiece

@@ -114,8 +114,6 @@ class ScoreDecomposition(Result):
     None stands for minus infinity. Where a bin holds several values of q, S differs from S1 + S2 by `within_bins`.
     """
 
-    SHOWN = "verdict rule score calibration refinement within_bins n n_bins"
-
     rule: str
     score: float | None
     calibration: float | None

@@ -145,11 +145,6 @@ class ClusterTable:
     levels: tuple[Ints, ...]  # see `Parts`
     n_drawn: int
 
-    @property
-    def n_groups(self) -> int:
-        """G."""
-        return len(self.ids)
-
     def look(self, at: Callable[[ClusterTable], T]) -> T:
         """What is seen of these groups; they are all there are."""
         return at(self)
@@ -160,7 +155,7 @@ def _one_table(tables: list[ClusterTable]) -> ClusterTable:
     if len(tables) == 1:
         return tables[0]
     ids, number = np.unique(np.concatenate([t.ids for t in tables]), return_inverse=True)
-    places = np.split(number, np.cumsum([t.n_groups for t in tables])[:-1])
+    places = np.split(number, np.cumsum([len(t.ids) for t in tables])[:-1])
     by_group = np.zeros((SUM_QY + 1, len(ids)))
     for place, t in zip(places, tables, strict=True):
         by_group[:, place] += t.by_group

@@ -57,7 +57,7 @@ def group_totals(levels: Sequence[Ints], n_drawn: int, table: ClusterTable) -> T
     columns = (*table.drawn.sums[[ROWS, POSITIVE]], np.ones(len(table.drawn.bin)))
     drawn = np.stack([sums_at(table.drawn.bin, c, n_drawn) for c in columns])
     moments = tuple(group_moments(table.estimation, levels))
-    return Totals(table.n_groups, table.by_group.sum(axis=1), moments, drawn)
+    return Totals(len(table.ids), table.by_group.sum(axis=1), moments, drawn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,19 +61,12 @@ def contest(
     """
     fold = random_folds(len(y), n_folds, groups, rng)
     clusters = None if groups is None else np.unique(groups, return_inverse=True)[1]
-    names = list(methods)
     log_losses, briers = cross_fitted(methods, p, y, groups, fold)
     before, brier_before = losses(p, y)
     gains, brier_gains = before - log_losses, brier_before - briers
-    scores = tuple(
-        MethodScore(
-            name,
-            float(log_losses[i].mean()),
-            float(briers[i].mean()),
-            MeanGain.of(gains[i], clusters).estimate(confidence_level),
-        )
-        for i, name in enumerate(names)
-    )
+    gained = [MeanGain.of(gain, clusters).estimate(confidence_level) for gain in gains]
+    means = (loss.mean(axis=1).tolist() for loss in (log_losses, briers))
+    scores = tuple(map(MethodScore, methods, *means, gained))
     chosen, rows = chosen_methods(log_losses, fold), np.arange(len(y))
     gain, brier_gain = (MeanGain.of(g[chosen, rows], clusters) for g in (gains, brier_gains))
     clear = gain.excess(confidence_level) > 0.0
@@ -89,7 +82,7 @@ def contest(
     return Contest(
         MethodScore("none", float(before.mean()), float(brier_before.mean()), Estimate(0.0)),
         scores,
-        names[int(np.argmin(log_losses.sum(axis=1)))],
+        scores[int(np.argmin(log_losses.sum(axis=1)))].method,
         clear,
         found,
         brier_found,

@@ -133,13 +133,7 @@ def calibration_error(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, tie
 
 
 def calibration_interval(
-    y_true: Any,
-    y_prob: Any,
-    bin_size: int = BIN_SIZE,
-    n_samples: int = N_SAMPLES,
-    rng: np.random.Generator | int | None = None,
-    *,
-    ties: Ties = "order",
+    y_true: Any, y_prob: Any, bin_size: int, n_samples: int = N_SAMPLES, rng: np.random.Generator | int | None = None
 ) -> Estimate:
     """Algorithm 2: draw p̂ ~ N(p̂, p̂(1-p̂)/n) per bin, clip to [0, 1], and compute the error of each draw;
     the interval is their mean, plus and minus 1.96 times their standard deviation.
@@ -147,7 +141,7 @@ def calibration_interval(
     >>> calibration_interval([0, 1] * 500, [0.5] * 1000, bin_size=100, rng=0)
     0.0488 [0.0272, 0.0704]
     """
-    return _interval(adaptive_bins(y_true, y_prob, bin_size, ties=ties), n_samples, _validate.generator(rng))
+    return _interval(adaptive_bins(y_true, y_prob, bin_size), n_samples, _validate.generator(rng))
 
 
 def _interval(bins: PaperBins, n_samples: int, rng: np.random.Generator) -> Estimate:

@@ -102,7 +102,7 @@ class PairedGroups(Protocol):
     """Groups that can be looked at in pieces."""
 
     def look(self, plan: Plan, at: PairedLook[T], /) -> T:
-        """The sum of what is seen of each piece."""
+        """The sum of what is seen of each piece, all models side by side."""
 
 
 def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[Differences, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from howsure._result import Record, Result, drawn_by, plain, shown_as
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
+from howsure.calibration.comparing.difference import Difference, PairedGroups, group_differences, row_differences
 from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, Weighing, paired_totals
 from howsure.calibration.comparing.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
 from howsure.calibration.estimation.perfection import p_words
@@ -137,7 +137,7 @@ class Comparison(Result):
     to_html = drawn_by("howsure.report.pages.comparison_page")
 
 
-class Scored(Protocol):
+class Scored(PairedGroups, Protocol):
     """Rows that several models scored, wherever they are."""
 
     @property
@@ -152,9 +152,6 @@ class Scored(Protocol):
 
     def clusters(self, model: int, filed: Parts, /) -> Grouped | None:
         """One model's rows by group; None without groups."""
-
-    def look(self, plan: Plan, at: PairedLook[T], /) -> T:
-        """What is seen of the groups, all models side by side."""
 
 
 def compared(
@@ -184,7 +181,7 @@ def compared(
 
 @dataclass(frozen=True)
 class HeldRows:
-    """Rows in memory: each model's labels and probabilities, and numbers of groups."""
+    """Rows in memory, `Scored`: each model's labels and probabilities, and numbers of groups."""
 
     models: tuple[str, ...]
     ys: tuple[NDArray[np.uint8], ...]
@@ -192,17 +189,14 @@ class HeldRows:
     groups: NDArray[np.uint64] | None
 
     def sketches(self) -> Sequence[Sketch]:
-        """Each model's."""
         return [sketch_rows(y, q) for y, q in zip(self.ys, self.qs, strict=True)]
 
     def row_sums(self, plan: Plan) -> RowSums:
-        """What independent rows add up to."""
         builder = RowSumsBuilder(plan)
         builder.add(self.ys, self.qs)
         return builder.finish()
 
     def clusters(self, model: int, filed: Parts) -> Grouped | None:
-        """One model's rows by group."""
         if self.groups is None:
             return None
         builder = ClusterBuilder(filed)

@@ -46,10 +46,8 @@ def _direction(c: Calibration) -> list[str]:
         said.append(f"They are {where}.")
     if (c.confidence, c.bias.extremity) in (("overconfident", "too timid"), ("underconfident", "too extreme")):
         said.append(f"The surer it is, the less {c.confidence}.")  # the slope, in words that go with the level's
-    elif c.bias.extremity == "too extreme":
-        said.append("They are too extreme.")
-    elif c.bias.extremity == "too timid":
-        said.append("They are too timid: too near the base rate.")
+    elif c.bias.extremity:
+        said.append(f"They are {c.bias.extremity}{': too near the base rate' * (c.bias.extremity == 'too timid')}.")
     return said
 
 

@@ -125,6 +125,7 @@ class Incident:
     document: str
     type: str
     organisations: tuple[tuple[str, ...], ...]
+    confidence: str
     optional: bool
 
 
@@ -161,8 +162,9 @@ def muc_keys(folder: str | Path) -> tuple[frozenset[str], list[Incident]]:
             if kind in ("*", "-", ""):
                 continue
             who = _names(slots.get("PERP: ORGANIZATION ID", ""))
+            confidence = slots.get("PERP: ORGANIZATION CONFIDENCE", "").split('"')[0].strip(" :?")
             optional = "OPTIONAL" in slots.get("MESSAGE: TEMPLATE", "")
-            incidents.append(Incident(document, kind, who, optional))
+            incidents.append(Incident(document, kind, who, confidence, optional))
     return frozenset(documents), incidents
 
 

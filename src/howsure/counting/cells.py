@@ -357,9 +357,7 @@ def _shift(eta: Floats, rest: Ints, positive: int, total: Share) -> Floats:
     """What to add to the logits of each draw."""
     n = total.n_items
     floor = 0.3 / n
-    low, middle, high = (
-        float(special.logit(np.clip(v, floor, 1 - floor))) for v in (total.low, total.value, total.high)
-    )
+    low, middle, high = special.logit(np.clip([total.low, total.value, total.high], floor, 1 - floor)).tolist()
     middle = min(max(middle, low + 1e-9), high - 1e-9)
     flat, weight = eta.reshape(len(eta), -1), rest.astype(np.float64).ravel()
     expected = (positive + special.expit(flat) @ weight) / n

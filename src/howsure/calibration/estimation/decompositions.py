@@ -24,6 +24,8 @@ from howsure.errors import InputError
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints
 
+Function = Callable[[Floats], Floats]
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts(Record):
@@ -50,8 +52,8 @@ class ScoringRule:
     """A strictly proper rule: reward g1(x) when y = 1 and g2(x) when y = 0, for saying x."""
 
     name: str
-    g1: Callable[[Floats], Floats]
-    g2: Callable[[Floats], Floats]
+    g1: Function
+    g2: Function
 
 
 BRIER = ScoringRule("brier", lambda x: -((1.0 - x) ** 2), lambda x: -(x**2))
@@ -83,7 +85,7 @@ def _parts(
     blocks: Ints,
     value: float | None,
     calibration: float | None,
-    impurity: Callable[[Floats], Floats],
+    impurity: Function,
     infinite: int,
 ) -> ScoreParts:
     n = np.add.reduceat(sketch.size, blocks)
@@ -141,7 +143,7 @@ class ScoreDecomposition(Result):
 def score_decomposition(
     y_true: Any,
     y_prob: Any,
-    score: str | ScoringRule | tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]] = "brier",
+    score: str | ScoringRule | tuple[Function, Function] = "brier",
     *,
     bins: int | str | None = None,
 ) -> ScoreDecomposition:
@@ -209,9 +211,7 @@ def score_decomposition(
 GRID = np.linspace(0.005, 0.995, 199)  # where a pair of functions is tested
 
 
-def scoring_rule(
-    score: str | ScoringRule | tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]],
-) -> ScoringRule:
+def scoring_rule(score: str | ScoringRule | tuple[Function, Function]) -> ScoringRule:
     """A rule by name, or of a pair of functions, which must be strictly proper: largest at x = p for every p."""
     if isinstance(score, str):
         if score not in RULES:
@@ -257,7 +257,7 @@ def rule_parts(sketch: Sketch, starts: Ints, rule: ScoringRule) -> ScoreDecompos
     return ScoreDecomposition(rule.name, finite(score), finite(calibration), refinement, rest, sketch.n, len(starts))
 
 
-def _dot(weight: Floats | Ints, g: Callable[[Floats], Floats], x: Floats) -> float:
+def _dot(weight: Floats | Ints, g: Function, x: Floats) -> float:
     """Σ weight g(x), taking 0 g(x) as 0 even where g is infinite."""
     used = weight > 0
     with np.errstate(divide="ignore"):

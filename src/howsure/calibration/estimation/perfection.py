@@ -42,13 +42,11 @@ def p_words(p: float | None) -> str:
 
 def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[PerfectionTest, ...]:
     """The combined test first, then its parts and the classical ones; unless it is the `whole`, the first alone."""
-    tests: tuple[PerfectionTest, ...]
     vector, matrix = _scores(sketch)
     excess, score = _excess_error(r), _score(vector, matrix)
-    tests = (combined((excess, score)),)
+    tests = [combined((excess, score))]
     if whole:
-        spiegelhalter = _spiegelhalter(vector[1], matrix[1, 1])
-        tests = (*tests, excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
+        tests += excess, score, _spiegelhalter(vector[1], matrix[1, 1]), *_cumulative(sketch, matrix[0, 0])
     found: tuple[float, ...] | None = None
     if _information(sketch) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
@@ -60,8 +58,8 @@ def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[
         known = tuple(t.p_value for t in tests)
         found = (*known[:4], *(min(p) for p in zip(known[4:], few_steps_p_values(sketch), strict=True)))
     if found is not None:
-        tests = tuple(replace(test, p_value=p) for test, p in zip(tests, found, strict=True))
-    return tests
+        tests = [replace(test, p_value=p) for test, p in zip(tests, found, strict=True)]
+    return tuple(tests)
 
 
 def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:

@@ -16,7 +16,7 @@ from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.gain import MeanGain, impossible_share
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, random_folds
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Contest:
 def contest(
     methods: Mapping[str, Recalibrator],
     p: Floats,
-    y: NDArray[np.int64],
+    y: Ints,
     groups: NDArray[Any] | None,
     *,
     n_folds: int,
@@ -90,11 +90,7 @@ def contest(
 
 
 def cross_fitted(
-    methods: Mapping[str, Recalibrator],
-    p: Floats,
-    y: NDArray[np.int64],
-    groups: NDArray[Any] | None,
-    fold: NDArray[np.int64],
+    methods: Mapping[str, Recalibrator], p: Floats, y: Ints, groups: NDArray[Any] | None, fold: Ints
 ) -> tuple[Floats, Floats]:
     """Log loss and Brier score of each row, (methods, rows), by recalibrators fitted to the other folds."""
     log_losses, briers = np.empty((len(methods), len(y))), np.empty((len(methods), len(y)))
@@ -107,13 +103,13 @@ def cross_fitted(
     return log_losses, briers
 
 
-def chosen_methods(log_losses: Floats, fold: NDArray[np.int64]) -> NDArray[np.int64]:
+def chosen_methods(log_losses: Floats, fold: Ints) -> Ints:
     """For each row the number of the method of least loss on the folds that it is not in."""
     by_fold = np.stack([np.bincount(fold, row) for row in log_losses])
     return np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
 
 
-def _called_impossible(p: Floats, y: NDArray[np.int64]) -> tuple[int, int]:
+def _called_impossible(p: Floats, y: Ints) -> tuple[int, int]:
     """How many rows call some label impossible, and in how many of them that label came up."""
     if p.ndim == 1:
         return int(np.sum((p == 0.0) | (p == 1.0))), int(np.sum(np.where(y == 1, p, 1.0 - p) == 0.0))
@@ -141,7 +137,7 @@ def _raised(estimate: Estimate, by: float) -> Estimate:
     return estimate if estimate.high is None else replace(estimate, high=estimate.high + by)
 
 
-def losses(p: Floats, y: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def losses(p: Floats, y: Ints) -> tuple[Floats, Floats]:
     """Log loss and Brier score of each row. A log loss is at most 30: 0 counts as 1e-13, as in the recalibrators.
 
     The Brier score of two classes is (q - y)²; of more, the sum of squares over the classes.

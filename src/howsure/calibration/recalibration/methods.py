@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.recalibration.histogram import Histogram, HistogramPlatt
@@ -13,6 +12,7 @@ from howsure.calibration.recalibration.isotonic import Isotonic, IsotonicPlatt
 from howsure.calibration.recalibration.platt import Beta, Identity, Platt, Temperature, Vector
 from howsure.calibration.recalibration.recalibrator import FORMAT, VERSION, Recalibrator
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 
 # In order of complexity: of two that score the same, the simpler is taken.
 METHODS: dict[str, type[Recalibrator]] = {
@@ -80,7 +80,7 @@ def _named(saved: dict[str, Any]) -> str:
     return f"{method}-platt" if blends.get(method) else method
 
 
-def _grid(n_classes: int) -> NDArray[np.float64]:
+def _grid(n_classes: int) -> Floats:
     """Probabilities of all sizes to try a recalibrator on, shape (n, K)."""
     if n_classes == 2:
         small = np.concatenate([[0.0], np.logspace(-300, -3, 100)])

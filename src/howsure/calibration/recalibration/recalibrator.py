@@ -18,7 +18,7 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.errors import InputError
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 FORMAT, VERSION = "howsure recalibrator", 1
 # Log-odds and log-probabilities are clipped here, in and out: q = 0 and 1 count as 1e-13 and 1 - 1e-13.
@@ -139,7 +139,7 @@ class Recalibrator(ABC):
         if self.n_classes_ != found:
             raise InputError(f"this recalibrator was fitted to {self.n_classes_} classes; got {found}.")
 
-    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
         if log_p.ndim == 2:
             if log_p.shape[1] > 2:
                 raise InputError(
@@ -152,7 +152,7 @@ class Recalibrator(ABC):
             x, labels, weight, fold = pooled(x, labels, weight, fold)
         self._fit_binary(x, labels, weight, fold)
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         """Fit to log-odds x; `fold` is for methods that cross-validate inside."""
         raise NotImplementedError
 
@@ -208,7 +208,7 @@ def _given(X: Any) -> tuple[NDArray[Any], tuple[int, ...]]:
     return made.ravel() if made.shape[1:] == (1,) else made, np.shape(X)
 
 
-def _numbered(y: Any, n_classes: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _numbered(y: Any, n_classes: int) -> tuple[Ints, NDArray[Any]]:
     """Labels as numbers of classes, and the labels that they stand for."""
     given = _validate.one_dimensional(y, "y", numbers=False)
     classes = np.unique(given) if given.dtype.kind in "iuUSO" else given[:0]
@@ -260,9 +260,7 @@ def _n_classes(log_p: Floats) -> int:
 INNER_FOLDS = 5
 
 
-def random_folds(
-    n: int, n_folds: int, groups: NDArray[Any] | None, rng: np.random.Generator | int
-) -> NDArray[np.int64]:
+def random_folds(n: int, n_folds: int, groups: NDArray[Any] | None, rng: np.random.Generator | int) -> Ints:
     """The fold of each row: rows, or whole groups, dealt out in random order."""
     generator = np.random.default_rng(rng)
     if groups is None:
@@ -271,7 +269,7 @@ def random_folds(
     return (generator.permutation(len(names)) % n_folds)[number]
 
 
-def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> NDArray[np.int64]:
+def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> Ints:
     """Folds inside an estimator: rows dealt out in order of (x, y), so that the order given does not matter."""
     if groups is not None:
         return random_folds(len(x), INNER_FOLDS, groups, 0)
@@ -284,9 +282,7 @@ MANY_ROWS = 50_000  # up to here rows are used as they are
 CELLS_PER_UNIT = 128
 
 
-def pooled(
-    x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]
-) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+def pooled(x: Floats, y: Floats, weight: Floats, fold: Ints) -> tuple[Floats, Floats, Floats, Ints]:
     """Log-odds, labels, weights and folds of at most 77,000 rows that stand for all.
 
     A pooled row stands at the mean of its cell, 1/128 wide, whatever its label: two places in one cell would look like

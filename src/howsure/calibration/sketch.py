@@ -298,12 +298,9 @@ class SketchBuilder:
         if not self._pending:
             q, counts = np.zeros(0), np.zeros((0, 2), np.int64)
         else:
-            weights = [w for *_, w in self._pending]
-            q, counts = _cells.distinct(
-                np.concatenate([q for q, *_ in self._pending]),
-                np.concatenate([y for _, y, _ in self._pending]),
-                None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
-            )
+            qs, ys, weights = zip(*self._pending, strict=True)
+            weight = None if weights[0] is None else np.concatenate(weights)
+            q, counts = _cells.distinct(np.concatenate(qs), np.concatenate(ys), weight)
         widths = None if self._width is None else _cells.fold_widths(q, counts, self._width)
         return from_distinct(q, counts, widths)
 

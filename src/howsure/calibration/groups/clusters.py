@@ -80,11 +80,11 @@ class Parts:
 
     def of(self, q: Floats) -> tuple[Ints, Ints]:
         """The estimation bin and the drawn bin of each row."""
-        return self._bins(self.estimation, self.exact, q), self._bins(self.drawn, self.exact or self.by_width, q)
-
-    @staticmethod
-    def _bins(first: NDArray[Any], by_value: bool, q: Floats) -> Ints:
-        return np.searchsorted(first, q, side="right") - 1 if by_value else bins_of_cells(first, q)
+        estimation, drawn = (
+            np.searchsorted(first, q, side="right") - 1 if by_value else bins_of_cells(first, q)
+            for first, by_value in ((self.estimation, self.exact), (self.drawn, self.exact or self.by_width))
+        )
+        return estimation, drawn
 
 
 def parts(sketch: Sketch, starts: Ints | None, edges: Floats) -> Parts:

@@ -219,7 +219,10 @@ class Sketch:
             bend = np.where(far.spread > 0.0, 0.5 * far.spread / far.mean**2, 0.0)
             far_loss = -np.log(far.mean) * far.n + bend
         at_zero = far.mean == 0.0
-        impossible = at_zero if self.exact else (self.keys == 0) | (self.keys == _cells.N_CELLS - 1)
+        if self.exact:
+            impossible = at_zero
+        else:
+            impossible = (self.keys == 0) | (self.keys == _cells.N_CELLS - 1)
         far_loss = np.where(at_zero | (far.n == 0), 0.0, far_loss)
         total = float(np.sum(near_loss) + np.sum(far_loss)) - self.log_tail / _cells.LOG_SCALE
         return total, int(far.n[impossible].sum())

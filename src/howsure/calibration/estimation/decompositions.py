@@ -73,8 +73,7 @@ def log_loss_parts(sketch: Sketch, bins: Bins, blocks: Ints) -> ScoreParts:
     """The log loss, mean -log P(label), in nats."""
     total, infinite = sketch.log_loss
     value = None if infinite else total / sketch.n
-    p, q = bins.mean_true, bins.mean_prob
-    divergence = float(np.sum(bins.n * (special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)))) / sketch.n
+    divergence = float(np.sum(bins.n * _divergence(bins.mean_true, bins.mean_prob))) / sketch.n
     calibration = None if infinite or not np.isfinite(divergence) else divergence  # a bin's mean q may round to 0 or 1
     return _parts(sketch, bins, blocks, value, calibration, entropy, infinite)
 
@@ -107,6 +106,11 @@ def _parts(
 def entropy(p: Floats) -> Floats:
     """Entropy of a coin, in nats."""
     return special.entr(p) + special.entr(1.0 - p)
+
+
+def _divergence(p: Floats, q: Floats) -> Floats:
+    """Kullback-Leibler divergence of coin q from coin p."""
+    return special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
 
 
 @dataclass(frozen=True, slots=True)

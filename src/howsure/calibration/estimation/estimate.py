@@ -118,8 +118,9 @@ def _pairs(n: Floats) -> Ints:
     A bin of one row takes in the next: a bin begins a run if an even number of such bins come right before it.
     """
     at = np.arange(len(n))
-    # The last bin of two rows before each.
-    last = np.maximum.accumulate(np.concatenate([[-1], np.where(n >= 2, at, -1)]))[:-1]
+    last = np.maximum.accumulate(np.concatenate([[-1], np.where(n >= 2, at, -1)]))[
+        :-1
+    ]  # the last one of two rows before
     firsts = np.flatnonzero((at - last) % 2 == 1)
     return firsts[:-1] if len(firsts) > 1 and firsts[-1] == len(n) - 1 and n[-1] < 2 else firsts
 

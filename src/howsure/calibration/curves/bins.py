@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from howsure._result import Columns
+from howsure._result import records
 from howsure.calibration.sketch import Sketch
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints, fold_widths
@@ -19,10 +19,8 @@ MOST_DRAWN = 20  # bins=None draws at most this many: a table and a curve people
 
 
 @dataclass(frozen=True, slots=True)
-class Bins(Columns):
+class Bins:
     """Bins in order of probability. `low` and `high` bound `mean_true` (Clopper-Pearson on `effective_n` rows)."""
-
-    SHOWN = "n mean_prob mean_true low high from_prob to_prob"
 
     n: Ints
     mean_prob: Floats
@@ -34,6 +32,9 @@ class Bins(Columns):
     effective_n: Floats  # rows that would tell as much if independent; n itself without groups
     rule: str
 
+    def __len__(self) -> int:
+        return len(self.n)
+
     def __repr__(self) -> str:
         return f"Bins({len(self)} bins, {self.rule}, n={int(self.n.sum()):,})"
 
@@ -41,6 +42,11 @@ class Bins(Columns):
     def gap(self) -> Floats:
         """Mean probability less observed frequency: positive where q is too high."""
         return self.mean_prob - self.mean_true
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One record a bin."""
+        columns = ("n", "mean_prob", "mean_true", "low", "high", "from_prob", "to_prob")
+        return records(**{c: getattr(self, c) for c in columns})
 
 
 def drawn_bins(sketch: Sketch, bins: int | str | None, confidence_level: float | None) -> Bins:
@@ -154,7 +160,10 @@ def _bounded(
     low = high = mean_true
     if confidence_level is not None:
         low, high = clopper_pearson(mean_true * worth, worth, confidence_level)
-    return Bins(n, mean_prob, mean_true, low, high, first, last, worth, rule)
+    arrays = (n, mean_prob, mean_true, low, high, first, last, worth)
+    for array in arrays:
+        array.flags.writeable = False
+    return Bins(*arrays, rule)
 
 
 def clopper_pearson(successes: Ints | Floats, n: Ints | Floats, confidence_level: float) -> tuple[Floats, Floats]:

@@ -48,7 +48,7 @@ class Record:
 
 
 @cache
-def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
+def _keys(of: type[Record | Columns]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
     """Each key of a class's `to_dict`: name, how to get at it, whether it is merged, whether it may be left out."""
     made = []
     verdict = ["verdict"] if issubclass(of, Result) else []
@@ -56,6 +56,25 @@ def _keys(of: type[Record]) -> list[tuple[str, attrgetter[Any], bool, bool]]:
         name, _, path = key.strip("*?").partition("=")
         made.append((name, attrgetter(path or name), key.startswith("*"), key.endswith("?")))
     return made
+
+
+class Columns:
+    """Arrays of one length by name, which become read-only; as plain data a record for each place, with `SHOWN` as in `Record`."""
+
+    __slots__ = ()
+    SHOWN: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            if hasattr(getattr(self, f.name), "flags"):
+                getattr(self, f.name).flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One record a place."""
+        return records(**{name: path(self) for name, path, *_ in _keys(type(self))})  # type: ignore[arg-type]
 
 
 class _Attributes:
@@ -71,6 +90,17 @@ class _Attributes:
 def shown_as(template: str) -> Callable[[Any], str]:
     """A `__repr__` of the class's name and, in brackets, a format string that names attributes: "{question}, {#places:,} places"."""
     return lambda self: f"{type(self).__name__}({template.format_map(_Attributes(self))})"
+
+
+def drawn_by(path: str) -> Callable[..., Any]:
+    """A method that hands its result to a function of `plots` or `report`, imported when it is called."""
+    module, _, name = path.rpartition(".")
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return getattr(import_module(module), name)(self, *args, **options)
+
+    method.__doc__ = f"See `{path}`."
+    return method
 
 
 class Result(Record):
@@ -144,10 +174,7 @@ class Result(Record):
         """The few numbers that stand above the picture in a notebook."""
         return {}
 
-    def _repr_html_(self) -> str:
-        from howsure.report.tables import snippet
-
-        return snippet(self)
+    _repr_html_ = drawn_by("howsure.report.tables.snippet")
 
     def save(self, path: str | Path) -> None:
         """Write the result, whole or not at all; the name's ending chooses the form.
@@ -289,17 +316,6 @@ class Training(Result):
             self.model.save(path)
         else:
             Result.save(self, path)
-
-
-def drawn_by(path: str) -> Callable[..., Any]:
-    """A method that hands its result to a function of `plots` or `report`, imported when it is called."""
-    module, _, name = path.rpartition(".")
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return getattr(import_module(module), name)(self, *args, **options)
-
-    method.__doc__ = f"See `{path}`."
-    return method
 
 
 def json_text(data: Any) -> str:

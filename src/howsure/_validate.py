@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,11 @@ class BadRow(InputError):
         self.row = row
 
 
+def _hold(values: NDArray[Any], name: str, what: str = "numbers", such: str = "") -> None:
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"`{name}` must hold {what}; got {values.dtype}{such}.")
+
+
 # -- probabilities, on whatever scale -------------------------------------------------------------------------------
 
 # What a number may be on each scale. A rounding error above 0 still is the logarithm of 1.
@@ -78,8 +84,7 @@ def missing_rule(value: str) -> str:
 def probabilities(values: NDArray[Any], origin: Origin, *, scale: str | None = None) -> NDArray[np.float64]:
     """Contiguous float64 probabilities in [0, 1], from numbers on the scale that is named."""
     if values.dtype.kind not in "fiub":
-        such = f" values such as {values[0]!r}" if len(values) else ""
-        raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}{such}.")
+        _hold(values, origin.prob, such=f" values such as {values[0]!r}" if len(values) else "")
     q = np.ascontiguousarray(values, dtype=np.float64)
     if scale not in (None, "probability"):
         return _from_scale(q, origin, scale)
@@ -129,11 +134,7 @@ def labels(values: NDArray[Any], origin: Origin) -> NDArray[np.uint8]:
         fine = not len(y) or (y.max() <= 1 and np.array_equal(y, values))
     else:
         fine = values.view(f"u{values.itemsize}").max() <= 1  # a negative number is a large unsigned one
-        y = np.lib.stride_tricks.as_strided(
-            values.view(np.uint8) if values.flags.c_contiguous else np.ascontiguousarray(values).view(np.uint8),
-            shape=values.shape,
-            strides=(values.itemsize,),
-        )  # the low byte of each
+        y = np.ascontiguousarray(values).view(np.uint8)[:: values.itemsize]  # the low byte of each
     if not fine:
         i = int(np.argmax(~((values == 0) | (values == 1))))
         raise no_label(origin, i, float(values[i]))
@@ -164,16 +165,18 @@ def positives(y_true: Any, positive: Any) -> NDArray[Any]:
 
 def weights(values: NDArray[Any], origin: Origin) -> NDArray[np.int64]:
     """Repetition counts as contiguous int64."""
-    if values.dtype.kind not in "fiub":
-        raise InputError(f"`{origin.weight}` must hold whole numbers; got {values.dtype}.")
+    _hold(values, origin.weight, "whole numbers")
+    return _whole(values, origin, f"`{origin.weight}` must be whole repetition counts from 0 to {{:,}}", MAX_WEIGHT)
+
+
+def _whole(values: NDArray[Any], origin: Origin, rule: str, most: int) -> NDArray[np.int64]:
     with np.errstate(invalid="ignore"):
-        w = np.ascontiguousarray(values.astype(np.int64))
-    good = (w == values) & (w >= 0) & (w <= MAX_WEIGHT)
+        made = np.ascontiguousarray(values.astype(np.int64))
+    good = (made == values) & (made >= 0) & (made <= most)
     if not good.all():
         i = int(np.argmin(good))
-        rule = f"`{origin.weight}` must be whole repetition counts from 0 to {MAX_WEIGHT:,}"
-        raise BadRow(f"{rule}; got {values[i]:.6g} in {origin.at(i)}.", origin.first + i)
-    return w
+        raise BadRow(f"{rule.format(most)}; got {values[i]:.6g} in {origin.at(i)}.", origin.first + i)
+    return made
 
 
 def outcomes(values: NDArray[Any], origin: Origin) -> NDArray[np.float64]:
@@ -187,8 +190,7 @@ def forecasts(values: NDArray[Any], origin: Origin, columns: Sequence[str] | Non
 
 
 def _finite(values: NDArray[Any], origin: Origin, name: str, columns: Sequence[str] | None) -> NDArray[np.float64]:
-    if values.dtype.kind not in "fiub":
-        raise InputError(f"`{name}` must hold numbers; got {values.dtype} values.")
+    _hold(values, name, such=" values")
     x = np.ascontiguousarray(values, dtype=np.float64).reshape(len(values), -1)
     good = np.abs(x) <= MAX_OUTCOME
     if good.all():
@@ -308,12 +310,9 @@ def bins(value: int | str | None) -> int | str | None:
     rule = "`bins=` must be a whole bin size of 1 or more, 'width:K' or 'isotonic'"
     if value is None or value == "isotonic":
         return value
-    if isinstance(value, str):
-        head, _, tail = value.partition(":")
-        if head == "width" and tail.isascii() and tail.isdecimal() and 1 <= int(tail) <= 100_000:
-            return value
-        if not (value.isascii() and value.isdecimal()):
-            raise InputError(f"{rule}; got {value!r}.")
+    if isinstance(value, str) and (width := re.fullmatch("width:([0-9]+)", value)) and 1 <= int(width[1]) <= 100_000:
+        return value
+    if isinstance(value, str) and re.fullmatch("[0-9]+", value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{rule}; got {value!r}.")
@@ -322,9 +321,7 @@ def bins(value: int | str | None) -> int | str | None:
 
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     """A random generator from a seed, a generator or nothing."""
-    if rng is None or isinstance(rng, np.random.Generator):
-        return np.random.default_rng(rng)
-    if isinstance(rng, int | np.integer) and rng >= 0:
+    if rng is None or isinstance(rng, np.random.Generator) or (isinstance(rng, int | np.integer) and rng >= 0):
         return np.random.default_rng(rng)
     raise InputError(f"`rng=` must be a seed of 0 or more; got {rng!r}.")
 
@@ -365,8 +362,7 @@ def class_probabilities(values: NDArray[Any], origin: Origin, *, normalise: bool
     """
     if values.ndim != 2 or values.shape[1] < 2:
         raise InputError(f"`{origin.prob}` must have a column for each of two or more classes; got {values.shape}.")
-    if values.dtype.kind not in "fiub":
-        raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}.")
+    _hold(values, origin.prob)
     p = values.astype(np.float64)
     good = (p >= 0.0) & (p <= (np.finfo(np.float64).max if normalise else 1.0 + 1e-6))
     if not good.all():
@@ -391,8 +387,7 @@ def classes_on_scale(
     values: NDArray[Any], origin: Origin, scale: str | None, *, normalise: bool = False
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Probabilities (n, K) from percentages, log-probabilities or logits (of which the softmax is taken), and what was assumed."""
-    if values.dtype.kind not in "fiub":
-        raise InputError(f"`{origin.prob}` must hold numbers; got {values.dtype}.")
+    _hold(values, origin.prob)
     p = values.astype(np.float64)
     rows = p[np.isfinite(p).all(axis=1)]
     if scale is None and len(rows) and not normalise:
@@ -421,23 +416,14 @@ def class_labels(values: Any, n_classes: int, origin: Origin) -> NDArray[np.int6
     given = one_dimensional(values, origin.true)
     if n_classes == 2:
         return labels(given, origin).astype(np.int64)
-    if given.dtype.kind not in "fiub":
-        raise InputError(f"`{origin.true}` must hold class numbers 0 … {n_classes - 1}; got {given.dtype} values.")
-    with np.errstate(invalid="ignore"):
-        y = given.astype(np.int64)
-    good = (y == given) & (y >= 0) & (y < n_classes)
-    if not good.all():
-        i = int(np.argmin(good))
-        rule = f"`{origin.true}` must be a class number from 0 to {n_classes - 1}"
-        raise BadRow(f"{rule}; got {given[i]:.6g} in {origin.at(i)}.", origin.first + i)
-    return y
+    _hold(given, origin.true, f"class numbers 0 … {n_classes - 1}", " values")
+    return _whole(given, origin, f"`{origin.true}` must be a class number from 0 to {{}}", n_classes - 1)
 
 
 def importance(values: Any, name: str) -> NDArray[np.float64]:
     """Weights that need not be whole: finite and not negative."""
     given = one_dimensional(values, name)
-    if given.dtype.kind not in "fiub":
-        raise InputError(f"`{name}` must hold numbers; got {given.dtype}.")
+    _hold(given, name)
     w = given.astype(np.float64)
     good = np.isfinite(w) & (w >= 0.0)
     if not good.all():

@@ -15,7 +15,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -144,23 +144,9 @@ def make_folder(path: str) -> Path:
     return folder
 
 
-@contextmanager
-def only_run(folder: Path) -> Iterator[None]:
+def only_run(folder: Path) -> AbstractContextManager[None]:
     """Keeps other runs out of a folder of results until the end; a run that is killed keeps nobody out."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"another run is writing to {folder}: wait for it, or choose another folder.") from None
-        except OSError:  # a file system without locks
-            pass
-        yield
-    finally:
-        os.close(handle)
+    return locked(folder, f"another run is writing to {folder}: wait for it, or choose another folder.")
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -215,7 +201,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=SUFFIX))
     _UNFINISHED.add(str(made))
     try:
-        with _locked(made):
+        with locked(made):
             yield made
             made.chmod(0o777 & ~_umask())
             for file in (*made.iterdir(), made):
@@ -246,10 +232,9 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
                 finally:
                     os.close(handle)
+        # What a writer wrote beside the file that it was locked by.
         for piece in [n for n in os.listdir(folder) if n.endswith(SUFFIX) and ours.fullmatch(n.removesuffix(SUFFIX))]:
-            if not (
-                folder / piece.removesuffix(SUFFIX)
-            ).exists():  # what a writer wrote beside the file that it was locked by
+            if not (folder / piece.removesuffix(SUFFIX)).exists():
                 (folder / piece).unlink(missing_ok=True)
 
 
@@ -274,7 +259,7 @@ def _temporary_file(target: Path) -> Iterator[str]:
         os.close(handle)
         _UNFINISHED.add(name)
         try:
-            with _locked(name):
+            with locked(name):
                 if os.path.exists(name):  # else another process took it for a leftover before it was locked
                     yield name
                     return
@@ -285,15 +270,19 @@ def _temporary_file(target: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _locked(path: str | Path) -> Iterator[None]:
-    """Marks a file or folder as being written."""
+def locked(path: str | Path, refusal: str = "") -> Iterator[None]:
+    """Locks a file or folder. Where another process has it, waits; with a `refusal`, that is the error."""
     if fcntl is None:
         yield
         return
     handle = os.open(path, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
+        except BlockingIOError:
+            raise InputError(refusal) from None
+        except OSError:  # a file system without locks
+            pass
         yield
     finally:
         os.close(handle)

@@ -55,16 +55,8 @@ class Here:
 class Pool:
     """Does tasks in `n` processes, each with one thread.
 
-    Parameters
-    ----------
-    entry : str
-        "module:function". A worker calls the function with `setup`, and what that returns with each task.
-    setup : JSON-able
-    n : int
-    packed : callable
-        Makes a task JSON-able.
-    lost : str
-        The error message where a process ends too early.
+    A worker calls the function `entry` ("module:function") with `setup`, which JSON can hold, and what that returns with each
+    task as `packed` makes it. `lost` is the error message where a process ends too early.
     """
 
     def __init__(self, entry: str, setup: Any, n: int, *, packed: Callable[[Any], Any], lost: str) -> None:

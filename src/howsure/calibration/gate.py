@@ -1,7 +1,6 @@
 """May it ship? The calibration error held against a bound, or a model against the one before it."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
@@ -17,7 +16,7 @@ class Gate(Record):
     every error whose upper limit is.
     """
 
-    SHOWN: ClassVar[str] = "bound rule outcome fails"
+    SHOWN = "bound rule outcome fails"
 
     error: Estimate
     bound: float
@@ -60,7 +59,7 @@ class Regression(Record):
     above 0 shows the model to be worse; when no interval reaches above 0, it is shown to be no worse.
     """
 
-    SHOWN: ClassVar[str] = "model first differences outcome fails"
+    SHOWN = "model first differences outcome fails"
 
     model: str
     first: str

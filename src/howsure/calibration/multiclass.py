@@ -98,30 +98,24 @@ def analyse_classes(
     `by` names what the predicted class's calibration is compared by, and says its value for each row.
     """
     n, k = probs.shape
-    items = np.arange(n)
+    items, level = np.arange(n), confidence_level
     predicted = probs.argmax(axis=1)
-    right = (predicted == y).astype(np.uint8)
-    top_sketch = sketch_rows(right, probs[items, predicted])
-    top = _analysed(right, probs[items, predicted], top_sketch, groups, bins, confidence_level, rng, source)
+    right, confidence = (predicted == y).astype(np.uint8), probs[items, predicted]
+    top, top_sketch = _analysed(right, confidence, groups, level, bins, rng=rng, source=source)
     top = replace(top, of_predicted=True, notes=(*notes, *top.notes))
     if by is not None:
-        top = replace(top, by=by[0], slices=_slices(right, probs[items, predicted], by[1], groups, confidence_level))
+        top = replace(top, by=by[0], slices=_slices(right, confidence, by[1], groups, level))
     per_class = []
-    for c in range(k):
+    for c, name in enumerate(classes):
         q = np.ascontiguousarray(probs[:, c])
-        is_c = (y == c).astype(np.uint8)
-        per_class.append(
-            (classes[c], _analysed(is_c, q, sketch_rows(is_c, q), groups, None, confidence_level, None, source))
-        )
-    adjusted = benjamini_hochberg([c.p_value for _, c in per_class])
-    slices = [Slice(name, c, p) for (name, c), p in zip(per_class, adjusted, strict=True)]
+        per_class.append((name, _analysed((y == c).astype(np.uint8), q, groups, level, source=source)[0]))
     squares = [c.error_squared.value for _, c in per_class if c.error_squared is not None]
 
     # All events of an item move together, so the item (or the user's group) is what is independent.
     events = (y[:, None] == np.arange(k)[None, :]).astype(np.uint8).ravel()
     flat = np.ascontiguousarray(probs).ravel()
     pooled_groups = np.repeat(items if groups is None else groups, k)
-    pooled = _analysed(events, flat, sketch_rows(events, flat), pooled_groups, bins, confidence_level, None, source)
+    pooled, _ = _analysed(events, flat, pooled_groups, level, bins, source=source)
     true_prob = probs[items, y]
     return MulticlassCalibration(
         n=n,
@@ -130,7 +124,7 @@ def analyse_classes(
         top=top,
         pooled=pooled,
         class_wise=float(np.sqrt(max(float(np.mean(squares)), 0.0))) if squares else 0.0,
-        per_class=worst_first(slices),
+        per_class=_adjusted(per_class),
         risk_coverage=risk_coverage(top_sketch),
         brier=float(np.mean(np.sum(probs**2, axis=1) - 2.0 * true_prob + 1.0)),
         log_loss=float(-np.mean(np.log(true_prob))) if true_prob.min() > 0 else None,
@@ -146,12 +140,15 @@ def _slices(
     made = []
     for i, name in enumerate(names.tolist()):
         rows = number == i
-        y, q = right[rows], confidence[rows]
         mine = None if groups is None else np.unique(groups[rows], return_inverse=True)[1].astype(np.int64)
         mine = None if mine is None or mine.max() < 1 else mine  # one group alone tells nothing of groups
-        made.append((name, _analysed(y, q, sketch_rows(y, q), mine, None, level, None, "")))
-    adjusted = benjamini_hochberg([c.p_value for _, c in made])
-    return worst_first(Slice(name, c, p) for (name, c), p in zip(made, adjusted, strict=True))
+        made.append((name, _analysed(right[rows], confidence[rows], mine, level)[0]))
+    return _adjusted(made)
+
+
+def _adjusted(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
+    p_values = benjamini_hochberg([c.p_value for _, c in found])
+    return worst_first(Slice(name, c, p) for (name, c), p in zip(found, p_values, strict=True))
 
 
 def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:
@@ -165,14 +162,8 @@ def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:
 
 
 def _analysed(
-    y: NDArray[np.uint8],
-    q: Floats,
-    sketch: Sketch,
-    groups: Ints | None,
-    bins: int | str | None,
-    level: float,
-    rng: np.random.Generator | None,
-    source: str,
-) -> Calibration:
+    y: NDArray[np.uint8], q: Floats, groups: Ints | None, level: float, bins: int | str | None = None, **how: Any
+) -> tuple[Calibration, Sketch]:
+    sketch = sketch_rows(y, q)
     table = cluster_rows(sketch, y, q, groups, bins, level)
-    return analyse(sketch, bins=bins, confidence_level=level, rng=rng, clusters=table, source=source)
+    return analyse(sketch, bins=bins, confidence_level=level, clusters=table, **how), sketch

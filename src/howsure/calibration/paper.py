@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Record, Result, drawn_by, finite, records, shown_as
+from howsure._result import Columns, Record, Result, drawn_by, finite, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
@@ -32,8 +33,10 @@ Ties = Literal["order", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
-class PaperBins:
+class PaperBins(Columns):
     """Bins of exactly `bin_size` rows, the last short one merged: size, p̂, q̂ and p̂ ± 1.96 se."""
+
+    SHOWN = "n mean_prob mean_true low high side=words"
 
     n: Ints
     mean_prob: Floats
@@ -44,24 +47,15 @@ class PaperBins:
     def __repr__(self) -> str:
         return f"PaperBins({len(self.n)} bins, n={int(self.n.sum()):,})"
 
-    def __len__(self) -> int:
-        return len(self.n)
-
     @property
     def side(self) -> Ints:
         """Of each point of the curve: 1 above the diagonal, -1 below, 0 where q̂ lies within p̂ ± 1.96 se."""
         return (self.mean_prob < self.low).astype(np.int64) - (self.mean_prob > self.high)
 
-    def to_dict(self) -> list[dict[str, Any]]:
-        """A record for each bin, with the side of the diagonal in the words of §3.3."""
-        columns = {"n": self.n, "mean_prob": self.mean_prob, "mean_true": self.mean_true}
-        made = records(**columns, low=self.low, high=self.high)
-        for record, side in zip(made, self.side.tolist(), strict=True):
-            record["side"] = SIDES[side]
-        return made
-
-
-SIDES = {1: "underconfident", -1: "overconfident", 0: None}  # §3.3: the curve above, and below, the diagonal
+    @property
+    def words(self) -> NDArray[Any]:
+        """The sides in the words of §3.3: where the curve is above the diagonal, and where below."""
+        return np.array([None, "underconfident", "overconfident"], object)[self.side]
 
 
 def adaptive_bins(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, ties: Ties = "order") -> PaperBins:
@@ -139,13 +133,7 @@ def calibration_error(y_true: Any, y_prob: Any, bin_size: int = BIN_SIZE, *, tie
 
 
 def calibration_interval(
-    y_true: Any,
-    y_prob: Any,
-    bin_size: int = BIN_SIZE,
-    n_samples: int = N_SAMPLES,
-    rng: np.random.Generator | int | None = None,
-    *,
-    ties: Ties = "order",
+    y_true: Any, y_prob: Any, bin_size: int, n_samples: int = N_SAMPLES, rng: np.random.Generator | int | None = None
 ) -> Estimate:
     """Algorithm 2: draw p̂ ~ N(p̂, p̂(1-p̂)/n) per bin, clip to [0, 1], and compute the error of each draw;
     the interval is their mean, plus and minus 1.96 times their standard deviation.
@@ -153,7 +141,7 @@ def calibration_interval(
     >>> calibration_interval([0, 1] * 500, [0.5] * 1000, bin_size=100, rng=0)
     0.0488 [0.0272, 0.0704]
     """
-    return _interval(adaptive_bins(y_true, y_prob, bin_size, ties=ties), n_samples, _validate.generator(rng))
+    return _interval(adaptive_bins(y_true, y_prob, bin_size), n_samples, _validate.generator(rng))
 
 
 def _interval(bins: PaperBins, n_samples: int, rng: np.random.Generator) -> Estimate:
@@ -177,7 +165,6 @@ class PaperNumbers(Record):
     when each bin holds one value of q; `within_bins` is what it lacks otherwise.
     """
 
-    SHOWN = "calib_err interval calibration refinement within_bins n_bins"
     __repr__ = shown_as("CalibErr {calib_err:.4f}, {n_bins} bins")
 
     calib_err: float
@@ -194,6 +181,7 @@ class PaperCalibration(Result):
 
     SHOWN = """verdict n bin_size n_samples tied_rows brier log_loss to_the_letter ties_shared underconfident_rows
         overconfident_rows bins notes source"""
+    __repr__ = shown_as("CalibErr {to_the_letter.calib_err:.4f}, bin_size={bin_size:,}, n={n:,}")
 
     n: int
     bin_size: int
@@ -206,11 +194,6 @@ class PaperCalibration(Result):
     bins: PaperBins  # to the letter
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
-
-    def __repr__(self) -> str:
-        return (
-            f"PaperCalibration(CalibErr {self.to_the_letter.calib_err:.4f}, bin_size={self.bin_size:,}, n={self.n:,})"
-        )
 
     @property
     def underconfident_rows(self) -> int:
@@ -225,21 +208,17 @@ class PaperCalibration(Result):
     @property
     def verdict(self) -> str:
         """CalibErr, Algorithm 2's interval, and where the curve lies."""
-        a, i = self.to_the_letter, self.to_the_letter.interval
-        parts = [
-            f"CalibErr {a.calib_err:.4f} by Algorithm 1 with bins of {self.bin_size:,} rows; Algorithm 2 gives "
-            f"{i.value:.4f} [{i.low:.4f}, {i.high:.4f}]."
-        ]
+        a = self.to_the_letter
+        sides = {"under": ("above", self.underconfident_rows), "over": ("below", self.overconfident_rows)}
         where = [
-            f"{word} (curve {place} the diagonal) in {100 * rows / self.n:.1f}% of the rows"
-            for word, place, rows in (
-                ("underconfident", "above", self.underconfident_rows),
-                ("overconfident", "below", self.overconfident_rows),
-            )
+            f"{side}confident (curve {place} the diagonal) in {100 * rows / self.n:.1f}% of the rows"
+            for side, (place, rows) in sides.items()
             if rows
         ]
-        parts.append(f"In the words of §3.3: {' and '.join(where) or 'the curve leaves the diagonal nowhere'}.")
-        return " ".join(parts)
+        return (
+            f"CalibErr {a.calib_err:.4f} by Algorithm 1 with bins of {self.bin_size:,} rows; Algorithm 2 gives "
+            f"{a.interval!r}. In the words of §3.3: {' and '.join(where) or 'the curve leaves the diagonal nowhere'}."
+        )
 
     def table(self) -> list[dict[str, Any]]:
         """One row a bin."""

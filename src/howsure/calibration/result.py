@@ -20,8 +20,6 @@ from howsure.calibration.estimation.perfection import PerfectionTest, benjamini_
 from howsure.kernels.cells import Floats
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from howsure.calibration.curves.smooth import Curve
 
 
@@ -111,9 +109,8 @@ class Calibration(Result):
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
     of_predicted: bool = False  # q is the probability of the predicted class, y whether it is right
-    later: Callable[[], Calibration] | None = field(
-        default=None, compare=False
-    )  # makes the fields that are not there yet
+    # Makes the fields that are not there yet.
+    later: Callable[[], Calibration] | None = field(default=None, compare=False)
 
     @classmethod
     def begun(cls, later: Callable[[], Calibration] | None, known: Mapping[str, Any]) -> Calibration:
@@ -176,12 +173,6 @@ class Calibration(Result):
             made |= {"by": self.by, "slices": plain(self.slices)}
         return made | {"notes": list(self.notes)}
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the calibration curve on Matplotlib axes and return them."""
-        from howsure.plots.curves import draw_curve
-
-        return draw_curve(self, ax)
-
     def table(self) -> list[dict[str, Any]]:
         """All rows, then each slice."""
         return [s.row() for s in (Slice("all", self, None), *self.slices)]
@@ -191,10 +182,21 @@ class Calibration(Result):
         errors = {"RMS error": repr(self.error), "ECE": repr(self.ece)}
         return {"rows": f"{self.n:,}", **errors, "Brier score": f"{self.brier.value:.4f}"}
 
+    plot = drawn_by("howsure.plots.curves.draw_curve")
     figure = drawn_by("howsure.plots.curves.figure")
     to_text = drawn_by("howsure.report.text.calibration.calibration_text")
     to_html = drawn_by("howsure.report.pages.calibration_page")
     explanation = drawn_by("howsure.report.text.calibration.explanation")
+
+
+def _of_main(name: str) -> Callable[..., Any]:
+    """The method of that name of the main calibration."""
+
+    def method(self: Composite, *args: Any, **options: Any) -> Any:
+        return getattr(self.main, name)(*args, **options)
+
+    method.__doc__ = getattr(Result, name).__doc__
+    return method
 
 
 class Composite(Result):
@@ -211,24 +213,12 @@ class Composite(Result):
     @property
     def error(self) -> Estimate | None:
         """The RMS error of the main calibration."""
-        error: Estimate | None = self.main.error
-        return error
+        return self.main.error
 
-    def plot(self, ax: Axes | None = None) -> Any:
-        """Draw the main calibration's curve on Matplotlib axes and return them."""
-        return self.main.plot(ax)
-
-    def figure(self) -> dict[str, Any]:
-        """The picture of `--plot`, a Vega-Lite specification."""
-        return dict(self.main.figure())
-
-    def table(self) -> list[dict[str, Any]]:
-        """The main calibration's table."""
-        return list(self.main.table())
-
-    def headline(self) -> dict[str, str]:
-        """The main calibration's few numbers."""
-        return dict(self.main.headline())
+    plot = _of_main("plot")
+    figure = _of_main("figure")
+    table = _of_main("table")
+    headline = _of_main("headline")
 
 
 MANY = 1_000  # slices; below, they are kept as they are
@@ -251,8 +241,7 @@ class FoundSlice:
     @property
     def calibration(self) -> Calibration:
         """Unpacked."""
-        made: Calibration = pickle.loads(zlib.decompress(self.packed))
-        return made
+        return pickle.loads(zlib.decompress(self.packed))
 
 
 class PackedSlices(Sequence[Slice]):

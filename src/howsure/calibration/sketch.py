@@ -77,9 +77,7 @@ class Sketch:
     # -- merging -------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Sketch) -> Sketch:
-        widths = None
-        if self.widths is not None and other.widths is not None:
-            widths = self.widths + other.widths
+        widths = None if self.widths is None or other.widths is None else self.widths + other.widths
         if self.exact and other.exact:
             q, counts = _cells.merge_keyed(
                 np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts])
@@ -98,15 +96,8 @@ class Sketch:
         return _from_cells(*_cells.collapse(self.keys, self.counts), self.widths)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sketch):
-            return NotImplemented
-        return (
-            self.exact == other.exact
-            and self.log_tail == other.log_tail
-            and np.array_equal(self.keys, other.keys)
-            and np.array_equal(self.counts, other.counts)
-            and np.array_equal(self.sums, other.sums)
-        )
+        parts = ("exact", "log_tail", "keys", "counts", "sums")
+        return isinstance(other, Sketch) and all(np.array_equal(getattr(self, p), getattr(other, p)) for p in parts)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -130,8 +121,7 @@ class Sketch:
     @cached_property
     def ends(self) -> list[int]:
         """Rows up to and including each cell, as Python numbers for bisection."""
-        ends: list[int] = np.cumsum(self.size).tolist()
-        return ends
+        return np.cumsum(self.size).tolist()
 
     @cached_property
     def upper(self) -> NDArray[np.bool_]:
@@ -247,9 +237,7 @@ def _by_side(upper: NDArray[np.bool_], zero: LabelSide, one: LabelSide) -> tuple
     """Regroup label sides into rows whose label agrees with the cell's side of 1/2, and rows whose does not."""
 
     def pick(a: LabelSide, b: LabelSide) -> LabelSide:
-        return LabelSide(
-            np.where(upper, a.n, b.n), np.where(upper, a.mean, b.mean), np.where(upper, a.spread, b.spread)
-        )
+        return LabelSide(*(np.where(upper, getattr(a, f), getattr(b, f)) for f in ("n", "mean", "spread")))
 
     return pick(one, zero), pick(zero, one)
 
@@ -322,12 +310,9 @@ class SketchBuilder:
         if not self._pending:
             q, counts = np.zeros(0), np.zeros((0, 2), np.int64)
         else:
-            weights = [w for *_, w in self._pending]
-            q, counts = _cells.distinct(
-                np.concatenate([q for q, *_ in self._pending]),
-                np.concatenate([y for _, y, _ in self._pending]),
-                None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
-            )
+            qs, ys, weights = zip(*self._pending, strict=True)
+            weight = None if weights[0] is None else np.concatenate(weights)
+            q, counts = _cells.distinct(np.concatenate(qs), np.concatenate(ys), weight)
         widths = None if self._width is None else _cells.fold_widths(q, counts, self._width)
         return from_distinct(q, counts, widths)
 
@@ -403,9 +388,7 @@ class _CompiledState:
         return q[order], self._slot_counts[full][order]
 
     def _collapse(self) -> None:
-        assert self._slots is not None
-        full = np.flatnonzero(self._slots != self._kernels.EMPTY)
-        q, counts = self._slots[full].view(np.float64), self._slot_counts[full]
+        q, counts = self._distinct()
         self._slots, self._slot_counts = None, self._slot_counts[:0].copy()
         self._table = np.zeros((2 * _cells.N_CELLS, 4), np.int64)
         self._packed = np.zeros((2 * _cells.N_CELLS, 2), np.int64)

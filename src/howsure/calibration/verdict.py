@@ -17,17 +17,19 @@ def verdict(c: Calibration) -> str:
     if c.error is None or c.p_value is None:
         return f"Too little to judge: {c.n:,} row{'s' * (c.n != 1)}."
     tested = c.p_value <= 1.0 - c.confidence_level
-    size = f"off by {_number(c.error.value)} (root mean square{_limits(c)})"
-    if not tested and not c.error.low:
-        return f"No miscalibration found in {c.n:,} rows (p {p_words(c.p_value)}){_ruled_out(c)}."
-    if c.error.low == 0.0:  # the tests see a direction, and the size cannot be distinguished from noise
+    low, high = c.error.limits
+    if not tested and low == 0.0:
+        above = f"an error above {_number(high)}"
+        ruled_out = f", but they rule out only {above}" if high > LOOSE else f": {above} is ruled out"
+        return f"No miscalibration found in {c.n:,} rows (p {p_words(c.p_value)}){ruled_out}."
+    if low == 0.0:  # the tests see a direction, and the size cannot be distinguished from noise
         said = f"Not calibrated, p {p_words(c.p_value)}, but these rows cannot tell by how much: the error is between 0 and"
-        return " ".join([f"{said} {_number(c.error.high)} (root mean square).", *_direction(c)])
-    how_bad = "Slightly miscalibrated" if (c.error.high or 1.0) < 0.02 else "Not calibrated"
-    if c.error.low is not None and c.error.low >= 0.1:
-        how_bad = "Badly miscalibrated"
+        return " ".join([f"{said} {_number(high)} (root mean square).", *_direction(c)])
+    how_bad = "Badly miscalibrated" if low >= 0.1 else "Slightly miscalibrated" if high < 0.02 else "Not calibrated"
+    limits = f"{100 * c.confidence_level:g}% interval {_number(low)} to {_number(high)}"
     p = f", p {p_words(c.p_value)}" if tested else ""
-    return " ".join([f"{how_bad}: the probabilities are {size}{p}.", *_direction(c)])
+    off = f"off by {_number(c.error.value)} (root mean square; {limits}){p}"
+    return " ".join([f"{how_bad}: the probabilities are {off}.", *_direction(c)])
 
 
 def _direction(c: Calibration) -> list[str]:
@@ -44,10 +46,8 @@ def _direction(c: Calibration) -> list[str]:
         said.append(f"They are {where}.")
     if (c.confidence, c.bias.extremity) in (("overconfident", "too timid"), ("underconfident", "too extreme")):
         said.append(f"The surer it is, the less {c.confidence}.")  # the slope, in words that go with the level's
-    elif c.bias.extremity == "too extreme":
-        said.append("They are too extreme.")
-    elif c.bias.extremity == "too timid":
-        said.append("They are too timid: too near the base rate.")
+    elif c.bias.extremity:
+        said.append(f"They are {c.bias.extremity}{': too near the base rate' * (c.bias.extremity == 'too timid')}.")
     return said
 
 
@@ -76,22 +76,7 @@ def _span(r: Region) -> str:
     return f"between {_number(r.from_prob)} and {_number(r.to_prob)}"
 
 
-def _ruled_out(c: Calibration) -> str:
-    if c.error is None or c.error.high is None:
-        return ""
-    above = f"an error above {_number(c.error.high)}"
-    return f", but they rule out only {above}" if c.error.high > LOOSE else f": {above} is ruled out"
-
-
-def _limits(c: Calibration) -> str:
-    if c.error is None or c.error.low is None or c.error.high is None:
-        return ""
-    return f"; {100 * c.confidence_level:g}% interval {_number(c.error.low)} to {_number(c.error.high)}"
-
-
-def _number(x: float | None) -> str:
-    if x is None:
-        return "?"
+def _number(x: float) -> str:
     if 0.0 < x < 0.001:
         return f"{x:.2g}"
     return f"{x:.4f}" if 0.999 < x < 0.99995 else f"{x:.3f}"

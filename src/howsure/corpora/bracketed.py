@@ -33,15 +33,10 @@ class BracketedTree:
 
     def text(self) -> str:
         """The tree in brackets, on one line."""
-        opens: dict[int, list[str]] = {}
-        closes: dict[int, int] = {}
-        for start, end, label in self.spans:
-            opens.setdefault(start, []).append(f"({label} ")
-            closes[end] = closes.get(end, 0) + 1
-        leaves = zip(self.words, self.tags, strict=True)
-        made = [
-            "".join(opens.get(i, ())) + f"({t} {w})" + ")" * closes.get(i + 1, 0) for i, (w, t) in enumerate(leaves)
-        ]
+        made = [f"({tag} {word})" for word, tag in zip(self.words, self.tags, strict=True)]
+        for start, end, label in reversed(self.spans):
+            made[start] = f"({label} {made[start]}"
+            made[end - 1] += ")"
         return f"( {' '.join(made)})"
 
 

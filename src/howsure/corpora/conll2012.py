@@ -1,6 +1,7 @@
 """CoNLL-2012, and entity mentions written as brackets: `(3-person-new(4)` opens 3, opens and closes 4; `3)` closes 3."""
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import ceil
 from pathlib import Path
@@ -32,7 +33,7 @@ class BracketReader:
         names = layout.split("-") if layout else ["GRP"]
         self.entity_at = names.index("GRP") if "GRP" in names else names.index("eid") if "eid" in names else 0
         self.type_at = names.index("etype") if "etype" in names else None
-        self.open: dict[str, list[tuple[int, float, str, str]]] = {}
+        self.open: defaultdict[str, list[tuple[int, float, str, str]]] = defaultdict(list)
         self.found: list[tuple[float, float, int, str, str, str]] = []  # start, -end, order, entity, type, parts' key
         self.order = 0
 
@@ -45,21 +46,18 @@ class BracketReader:
             if match is None:
                 raise InputError(f'{where}: brackets of Entity cannot be read at "{value[at:][:20]}".')
             at = match.end()
-            opened, closed, ended = match.group(1), match.group(2), match.group(3)
-            if opened is not None:
-                fields = opened.split("-")
-                entity = fields[min(self.entity_at, len(fields) - 1)]
+            opened, closed, ended = match.groups()
+            fields = (opened or ended).split("-")
+            name, parts = _parts(fields[min(self.entity_at, len(fields) - 1)])
+            waiting = self.open[name]
+            if opened:
                 kind = "" if self.type_at is None or self.type_at >= len(fields) else fields[self.type_at]
-                name, parts = _parts(entity)
                 if closed:
                     self.found.append((token, -token - 1, self.order, name, kind, parts))
                 else:
-                    self.open.setdefault(name, []).append((self.order, token, kind, parts))
+                    waiting.append((self.order, token, kind, parts))
                 self.order += 1
             else:
-                fields = ended.split("-")
-                name, parts = _parts(fields[0] if len(fields) == 1 else fields[min(self.entity_at, len(fields) - 1)])
-                waiting = self.open.get(name)
                 if not waiting:
                     raise InputError(f'{where}: entity "{name}" is closed but was not opened.')
                 # Brackets of one entity nest: the last opened closes first; parts of a split mention close by number.
@@ -73,19 +71,15 @@ class BracketReader:
         if left:
             raise InputError(f'{source}: entity "{left[0]}" is opened but never closed.')
         whole: list[tuple[int, int, int, str, str]] = []
-        split: dict[tuple[str, int], list[tuple[int, int, int, str, str]]] = {}
-        numbers: dict[str, int] = {}
+        split: defaultdict[tuple[str, int], list[tuple[int, int, int, str, str]]] = defaultdict(list)
+        numbers: Counter[str] = Counter()
         for first, minus_last, order, name, kind, parts in sorted(self.found):
             start, minus_end = ceil(first), ceil(minus_last)
             if -minus_end <= start:
                 continue
             self.places.setdefault(start, self.places[first])
-            if not parts:
-                whole.append((start, minus_end, order, name, kind))
-                continue
-            if parts.startswith("1/"):
-                numbers[name] = numbers.get(name, 0) + 1
-            split.setdefault((name, numbers.get(name, 0)), []).append((start, minus_end, order, name, kind))
+            numbers[name] += parts.startswith("1/")
+            (split[name, numbers[name]] if parts else whole).append((start, minus_end, order, name, kind))
         spans = [(start, -minus_end, name) for start, minus_end, _, name, _ in whole]
         if not self.crossing and (crossed := first_crossing(spans)):
             at, one, other = crossed
@@ -211,19 +205,16 @@ def conll2012_text(documents: Iterable[Document], mentions: Sequence[Sequence[Me
 
 def bracket_column(mentions: Iterable[Mention], n_tokens: int) -> list[str]:
     """The coreference column: entities numbered in order of appearance; `-` where nothing opens or closes."""
-    opens: list[list[str]] = [[] for _ in range(n_tokens)]
-    alone: list[list[str]] = [[] for _ in range(n_tokens)]
-    closes: list[list[str]] = [[] for _ in range(n_tokens)]
-    numbers: dict[str, int] = {}
+    made: list[list[str]] = [[] for _ in range(n_tokens)]
     # Outer brackets open first and close last.
     ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
+    numbers = {entity: number for number, entity in enumerate(dict.fromkeys(m.entity for m in ordered))}
+    long = [m for m in ordered if m.end - m.start > 1]
+    for m in long:
+        made[m.start].append(f"({numbers[m.entity]}")
     for m in ordered:
-        number = numbers.setdefault(m.entity, len(numbers))
         if m.end - m.start == 1:
-            alone[m.start].append(f"({number})")
-        else:
-            opens[m.start].append(f"({number}")
-    for m in reversed(ordered):
-        if m.end - m.start > 1:
-            closes[m.end - 1].append(f"{numbers[m.entity]})")
-    return ["|".join(o + a + c) or "-" for o, a, c in zip(opens, alone, closes, strict=True)]
+            made[m.start].append(f"({numbers[m.entity]})")
+    for m in reversed(long):
+        made[m.end - 1].append(f"{numbers[m.entity]})")
+    return ["|".join(brackets) or "-" for brackets in made]

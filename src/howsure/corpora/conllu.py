@@ -1,6 +1,7 @@
 """CoNLL-U: ten columns, sentences separated by an empty line, comments that begin with #."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -217,28 +218,22 @@ def _misc(kept: str, spaced: bool, bracket: str | None) -> str:
 
 def _brackets(name: str, mentions: tuple[Mention, ...]) -> dict[int, str]:
     """The brackets at each token: what closes there, then what opens; the longest opens first and closes last."""
-    opens: dict[int, list[str]] = {}
-    closes: dict[int, list[str]] = {}
-    alone: dict[int, list[str]] = {}
-    for m in sorted(mentions, key=lambda m: (m.start, -m.end)):
-        if set("()-|[]") & set(m.entity + m.type) or not m.entity:
-            raise InputError(f'document "{name}": an entity\'s name in CoNLL-U has none of ()-|[]; got "{m.entity}".')
-        label = f"({m.entity}-{m.type}" if m.type else f"({m.entity}"
-        if m.end == m.start + 1:
-            alone.setdefault(m.start, []).append(f"{label})")
-        else:
-            opens.setdefault(m.start, []).append(label)
+    made: defaultdict[int, str] = defaultdict(str)
     for m in sorted(mentions, key=lambda m: (m.end, -m.start)):
         if m.end > m.start + 1:
-            closes.setdefault(m.end - 1, []).append(f"{m.entity})")
+            made[m.end - 1] += f"{m.entity})"
     ordered = sorted(mentions, key=lambda m: (m.start, -m.end))
+    for m in ordered:  # one of a single word comes last, as the shortest
+        if set("()-|[]") & set(m.entity + m.type) or not m.entity:
+            raise InputError(f'document "{name}": an entity\'s name in CoNLL-U has none of ()-|[]; got "{m.entity}".')
+        made[m.start] += f"({m.entity}-{m.type}" if m.type else f"({m.entity}"
+        made[m.start] += ")" if m.end == m.start + 1 else ""
     if crossed := first_crossing((m.start, m.end, m.entity) for m in ordered):
         raise InputError(
             f'document "{name}": mentions of entities "{crossed[2]}" and "{crossed[1]}" overlap in part; '
             "brackets of CoNLL-U must nest."
         )
-    tokens = opens.keys() | closes.keys() | alone.keys()
-    return {t: "".join([*closes.get(t, ()), *opens.get(t, ()), *alone.get(t, ())]) for t in tokens}
+    return made
 
 
 def _one_line(value: str, name: str) -> str:

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 
 from howsure.corpora.conll2012 import BracketReader, read_conll2012
-from howsure.corpora.conllu import read_conllu
+from howsure.corpora.conllu import NAMES, read_conllu
 from howsure.corpora.document import Document, Mention
 from howsure.corpora.reading import corpus_path, json_documents, numbered_lines, read_splits
 from howsure.corpora.relations import universal
 from howsure.errors import InputError
-
-COLUMNS = ("lemma", "upos", "xpos", "features", "relation", "misc")
-
 
 # Documents with mentions as JSON lines: one object a document.
 #
@@ -68,7 +65,7 @@ def _document(record: dict[str, Any], where: str, name: str) -> Document:
     words = tuple(str(w) for s in sentences for w in s)
     starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences], dtype=np.int64)]).astype(np.int64)
     columns = {}
-    for column in COLUMNS:
+    for column in NAMES:
         if column in record:
             columns[column] = tuple(str(v) for v in record[column])
             if len(columns[column]) != len(words):
@@ -155,9 +152,6 @@ def _read_file(path: Path) -> list[Document]:
     if path.suffix not in READERS and not path.name.endswith("_conll"):
         raise InputError(f"{path}: the ending tells the format, and is one of {', '.join(READERS)} or _conll.")
     return READERS.get(path.suffix, read_conll2012)(path)
-
-
-PARTS = ("train", "dev", "test")
 
 
 def read_ontogum(path: str | Path, parsed: Document) -> Document:

@@ -176,10 +176,8 @@ def text_folder(
             day, undated = date_in_name(id)
         try:
             raw = path.read_bytes()
-            if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                text = raw.decode("utf-16")
-            else:
-                text = raw.decode("utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding)
+            marked = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
+            text = raw.decode("utf-16" if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else marked)
         except OSError as error:
             yield DatedText(id, "", day, title, undated, f"cannot be read: {error.strerror}")
             continue
@@ -208,17 +206,14 @@ class _Text(HTMLParser):
         self.parts: list[str] = []
         self.hidden = 0
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: object, step: int = 1) -> None:
         if tag in ("script", "style"):
-            self.hidden += 1
+            self.hidden = max(self.hidden + step, 0)
         elif tag in self.BLOCKS:
             self.parts.append("\n\n")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("script", "style") and self.hidden:
-            self.hidden -= 1
-        elif tag in self.BLOCKS:
-            self.parts.append("\n\n")
+        self.handle_starttag(tag, None, -1)
 
     def handle_data(self, data: str) -> None:
         if not self.hidden:

@@ -3,7 +3,7 @@
 import html
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -31,10 +31,7 @@ def reuters_texts(folder: str | Path) -> Iterator[DatedText]:
     Lines are joined to paragraphs (a new one is indented). A story without a body, a headline alone, is its headline.
     """
     home = Path(folder)
-    paths = [home] if home.is_file() else sorted(home.rglob("*.sgm"))
-    if not paths:
-        raise InputError(f"{folder} holds no .sgm files.")
-    for path in paths:
+    for path in [home] if home.is_file() else _found(home.rglob("*.sgm"), folder, ".sgm"):
         text = path.read_bytes().decode("latin-1")
         if "<REUTERS" not in text and "lewis" not in text[:200]:
             raise InputError(f"{path} holds no <REUTERS> stories.")
@@ -48,6 +45,13 @@ def reuters_texts(folder: str | Path) -> Iterator[DatedText]:
                 body = _inside("TEXT", story)  # stories that were not cut into parts
             day, undated = date_or_reason(_inside("DATE", story).strip())
             yield usable(f"reuters-{int(number[1]):05d}", _paragraphs(_clean(body)) or title, day, undated, title)
+
+
+def _found(paths: Iterable[Path], folder: str | Path, kind: str) -> list[Path]:
+    """The paths in order of name, of which there must be some."""
+    if not (found := sorted(paths)):
+        raise InputError(f"{folder} holds no {kind} files.")
+    return found
 
 
 def _inside(tag: str, story: str) -> str:
@@ -72,10 +76,8 @@ def nitf_texts(folder: str | Path, section: str | None = None) -> Iterator[Dated
     With `section` ("Top/News/World") only those that a taxonomic classifier puts there or below. An article that is
     not XML is yielded with the reason, and the others go on.
     """
-    paths = sorted(p for p in Path(folder).rglob("*") if p.suffix == ".xml" or p.name.endswith(ARCHIVES))
-    if not paths:
-        raise InputError(f"{folder} holds no .xml or .tgz files.")
-    for path in paths:
+    paths = (p for p in Path(folder).rglob("*") if p.suffix == ".xml" or p.name.endswith(ARCHIVES))
+    for path in _found(paths, folder, ".xml or .tgz"):
         for name, source in _sources(path):
             made = _article(name, source, section)
             if made is not None:
@@ -123,7 +125,6 @@ class Incident:
     document: str
     type: str
     organisations: tuple[tuple[str, ...], ...]
-    individuals: tuple[tuple[str, ...], ...]
     confidence: str
     optional: bool
 
@@ -133,10 +134,7 @@ def muc_texts(folder: str | Path) -> Iterator[DatedText]:
 
     The line with the message's number and the place, date and [TEXT] marks before the first sentence are left out.
     """
-    paths = sorted(Path(folder).rglob("*.xhtml"))
-    if not paths:
-        raise InputError(f"{folder} holds no .xhtml files.")
-    for path in paths:
+    for path in _found(Path(folder).rglob("*.xhtml"), folder, ".xhtml"):
         source = path.read_text(encoding="utf-8", errors="replace")
         identity, day = _ID.search(source), _DATE.search(source)
         paragraphs = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", p)).split()) for p in _PARAGRAPH.findall(source)]
@@ -154,22 +152,19 @@ def muc_texts(folder: str | Path) -> Iterator[DatedText]:
 
 def muc_keys(folder: str | Path) -> tuple[frozenset[str], list[Incident]]:
     """The documents that have keys, and their incidents."""
-    paths = sorted(p for p in Path(folder).iterdir() if p.name.startswith("key"))
-    if not paths:
-        raise InputError(f"{folder} holds no key files.")
     documents: set[str] = set()
     incidents: list[Incident] = []
-    for path in paths:
+    for path in _found(Path(folder).glob("key*"), folder, "key"):
         for slots in _templates(path):
             document = slots["MESSAGE: ID"].split()[0]
             documents.add(document)
             kind = slots.get("INCIDENT: TYPE", "*").strip()
             if kind in ("*", "-", ""):
                 continue
-            who, alone = (_names(slots.get(f"PERP: {what} ID", "")) for what in ("ORGANIZATION", "INDIVIDUAL"))
+            who = _names(slots.get("PERP: ORGANIZATION ID", ""))
             confidence = slots.get("PERP: ORGANIZATION CONFIDENCE", "").split('"')[0].strip(" :?")
             optional = "OPTIONAL" in slots.get("MESSAGE: TEMPLATE", "")
-            incidents.append(Incident(document, kind, who, alone, confidence, optional))
+            incidents.append(Incident(document, kind, who, confidence, optional))
     return frozenset(documents), incidents
 
 

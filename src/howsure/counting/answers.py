@@ -2,20 +2,14 @@
 
 import csv
 import io
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 from howsure.errors import InputError
-from howsure.files import write_whole
+from howsure.files import locked, write_whole
 
 COLUMNS = ("label", "annotator", "stratum", "inclusion", "time")
 
@@ -32,17 +26,9 @@ class Item:
 
 
 class Answers:
-    """One person's answers to some items, in a file that may hold those of others.
+    """One person's answers to some items, in a file that may hold those of others; what it holds already is taken up again.
 
-    Parameters
-    ----------
-    path : path
-        The file; what it holds already is taken up again.
-    key : str
-        What its column of keys is called.
-    items : sequence of Item
-    annotator : str
-        Whose answers these are.
+    `key` is what its column of keys is called, `annotator` whose answers these are.
     """
 
     def __init__(self, path: str | Path, key: str, items: Sequence[Item], annotator: str = "1") -> None:
@@ -124,15 +110,6 @@ class Answers:
         writer.writerows(rows)
         write_whole(self.path, file.getvalue().encode())
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         """Two people who answer at once never lose each other's answers: the folder is locked while one writes."""
-        if fcntl is None:
-            yield
-            return
-        folder = os.open(self.path.resolve().parent, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
+        return locked(self.path.resolve().parent)

@@ -58,15 +58,11 @@ def in_time(period: Ints, group: Ints | None = None) -> Effects:
     """Cells of periods (numbered in time), alone or by group."""
     n = int(period.max()) + 1
     time = (period - (n - 1) / 2) / max(np.arange(n).std(), 1e-300)
-    columns, fixed, scaled = [time[:, None]], [1.0], [0.0]
     if group is None:
-        return Effects(np.hstack(columns), np.array(fixed), np.array(scaled))
-    for factor in (period, group):
-        dummies = np.eye(int(factor.max()) + 1)[factor]
-        columns.append(dummies)
-        fixed += [0.0] * dummies.shape[1]
-        scaled += [1.0] * dummies.shape[1]
-    return Effects(np.hstack(columns), np.array(fixed), np.array(scaled), 4.0)
+        return Effects(time[:, None], np.ones(1), np.zeros(1))
+    dummies = np.hstack([np.eye(int(factor.max()) + 1)[factor] for factor in (period, group)])
+    scaled = np.arange(1 + dummies.shape[1]) > 0
+    return Effects(np.column_stack([time, dummies]), np.where(scaled, 0.0, 1.0), np.where(scaled, 1.0, 0.0), 4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +123,9 @@ class _Laplace:
 
 
 class CellModel:
-    """The posterior of the model above, given the table stratum × cell of labels and positive labels.
+    """The posterior of the model above, given the tables stratum × cell of labels and positive labels.
 
-    Parameters
-    ----------
-    labelled, positive : arrays, shape (H, C)
-        Whole numbers, or effective ones where items were drawn with unequal probabilities.
-    effects : Effects
+    They hold whole numbers, or effective ones where items were drawn with unequal probabilities.
     """
 
     def __init__(self, labelled: Floats | Ints, positive: Floats | Ints, effects: Effects) -> None:
@@ -345,15 +337,8 @@ def cell_counts(
     The model's own total is too narrow with few labels, so that each draw's logits are moved together until its expected
     total is the quantile, of the same rank, of the tilted interval (a normal law on each side of its estimate, in logits).
 
-    Parameters
-    ----------
-    items, labelled, positive : arrays, shape (H, C)
-    effects : Effects
-        `exchangeable` or `in_time`.
-    effective : (labelled, positive)
-        What labels are worth where they were drawn with unequal probabilities; as they are by default.
-    total : Share
-        The share of all items; by default the tilted interval of the table's rows.
+    Tables are stratum × cell. `effective` says what labels (and positive ones) are worth where they were drawn with unequal
+    probabilities; `total` is the share of all items, by default the tilted interval of the table's rows.
     """
     if total is None:
         total = share_of_positives(items.sum(1), labelled.sum(1), positive.sum(1), confidence_level)
@@ -372,9 +357,7 @@ def _shift(eta: Floats, rest: Ints, positive: int, total: Share) -> Floats:
     """What to add to the logits of each draw."""
     n = total.n_items
     floor = 0.3 / n
-    low, middle, high = (
-        float(special.logit(np.clip(v, floor, 1 - floor))) for v in (total.low, total.value, total.high)
-    )
+    low, middle, high = special.logit(np.clip([total.low, total.value, total.high], floor, 1 - floor)).tolist()
     middle = min(max(middle, low + 1e-9), high - 1e-9)
     flat, weight = eta.reshape(len(eta), -1), rest.astype(np.float64).ravel()
     expected = (positive + special.expit(flat) @ weight) / n

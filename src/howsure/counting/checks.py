@@ -14,7 +14,6 @@ from howsure._result import Record
 from howsure.counting.cells import CellModel, Effects
 from howsure.counting.sample import Sample
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
 
 LEAST = 40  # labels; fewer say too little
 DRAWS = 300
@@ -42,8 +41,7 @@ def held_out(sample: Sample, effects: Effects, names: tuple[str, ...], rng: np.r
     times = np.zeros(len(names))
     rise = 2 * np.arange(sample.items.shape[0]) - (sample.items.shape[0] - 1)
     for seen in (half, ~half):
-        n, k = _tables(sample, seen)
-        m, positive = _tables(sample, ~seen)
+        (n, k), (m, positive) = ((sample.table(mine), sample.table(mine * sample.y)) for mine in (seen, ~seen))
         model = CellModel(n, k, effects)
         p = special.expit(model.logits(model.draws(DRAWS, rng)))
         drawn = rng.binomial(m.astype(np.int64), p)
@@ -66,11 +64,3 @@ def held_out(sample: Sample, effects: Effects, names: tuple[str, ...], rng: np.r
         float(-np.expm1(len(used) * np.log1p(-min(single, 1 - 1e-16)))),
         tuple(float(x) for x in special.ndtr(scaled[0])),
     )
-
-
-def _tables(sample: Sample, mine: np.ndarray) -> tuple[Floats, Floats]:
-    h, c = sample.items.shape
-    code = (sample.stratum * c + sample.cell)[mine]
-    n = np.bincount(code, minlength=h * c).reshape(h, c).astype(np.float64)
-    k = np.bincount(code, sample.y[mine], h * c).reshape(h, c).astype(np.float64)
-    return n, k

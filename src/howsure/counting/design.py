@@ -105,14 +105,7 @@ def cell_plan(
     """Draw n more labels, evenly over cells, of which each gets a few.
 
     Cells that would get fewer than four (less if there are many cells) are drawn apart: at random from all of their items, evenly over
-    strata. The others share what is left, stratum by stratum.
-
-    Parameters
-    ----------
-    items, labelled, positive : arrays, shape (H, C)
-    mean_prob : array, shape (H,)
-    apart : array of bool, shape (C,)
-        Cells that were drawn apart before.
+    strata; so are those that were drawn `apart` before. The others share what is left, stratum by stratum.
     """
     size, have = items.sum(0), labelled.sum(0)
     before = np.zeros(len(size), bool) if apart is None else apart

@@ -27,10 +27,9 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Coefficients with standard errors and limits, and those of a regression of q itself."""
+    """Coefficients with limits, and those of a regression of q itself."""
 
     value: Floats
-    error: Floats
     low: Floats
     high: Floats
     raw: Floats
@@ -71,7 +70,5 @@ def corrected_regression(
         e = np.stack([np.bincount(drawn.of, z, m) for z in (x * (sample.weight * left)[:, None]).T], axis=1)
         variance = (1 - m / drawn.every) * m / (m - 1) * ((e - e.mean(0)) ** 2).sum(0)
         freedom = m - 1
-    error = np.sqrt(variance)
-    t = float(special.stdtrit(freedom, (1 + confidence_level) / 2))
-    raw = inverse @ columns.T @ sample.raw
-    return Fitted(value, error, value - t * error, value + t * error, raw)
+    half = float(special.stdtrit(freedom, (1 + confidence_level) / 2)) * np.sqrt(variance)
+    return Fitted(value, value - half, value + half, inverse @ columns.T @ sample.raw)

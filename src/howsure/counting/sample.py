@@ -33,22 +33,23 @@ class Sample:
     @property
     def labelled(self) -> Ints:
         """Labelled items, shape (H, C)."""
-        return self._table(np.ones(len(self.y))).astype(np.int64)
+        return self.table(np.ones(len(self.y))).astype(np.int64)
 
     @property
     def positive(self) -> Ints:
         """Positive labelled items, shape (H, C)."""
-        return self._table(self.y).astype(np.int64)
+        return self.table(self.y).astype(np.int64)
 
     @property
     def effective(self) -> tuple[Floats, Floats]:
         """Labelled and positive items of each stratum and cell as they are worth, shape (H, C): n = (Σw)² ÷ Σw²."""
         w = self.weight / np.maximum(self.items.sum(1), 1)[self.stratum]
-        sums, squares = self._table(w), self._table(w**2)
+        sums, squares = self.table(w), self.table(w**2)
         n = sums**2 / np.where(squares > 0, squares, 1.0)
-        return n, n * self._table(w * self.y) / np.where(sums > 0, sums, 1.0)
+        return n, n * self.table(w * self.y) / np.where(sums > 0, sums, 1.0)
 
-    def _table(self, values: Floats) -> Floats:
+    def table(self, values: Floats) -> Floats:
+        """Sums of the labelled items' values by stratum and cell, shape (H, C)."""
         h, c = self.items.shape
         return np.asarray(np.bincount(self.stratum * c + self.cell, values, h * c).reshape(h, c), np.float64)
 

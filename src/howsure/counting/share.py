@@ -49,23 +49,12 @@ def share_of_positives(
     confidence_level: float = 0.95,
     z: float | None = None,
 ) -> Share:
-    """The share of positives and its interval.
+    """The share of positives and its interval; `z` is the quantile that limits use, by default the normal one.
 
-    Parameters
-    ----------
-    items, labelled, positive : arrays, shape (H,)
-        For each stratum the number of items, of labelled items (at least one where there are items), and of positive
-        ones among these; where labels are worth less than their number, what they are worth.
-    z : float
-        The quantile that the limits use, by default the normal one of `confidence_level`.
+    Of each stratum there are so many `items`, `labelled` ones (at least one where there are items) and `positive` ones among
+    these; where labels are worth less than their number, what they are worth. Labelled items are known: a fully labelled stratum
+    adds no uncertainty, and limits never contradict the labels. Items are the unit: of whole documents drawn this does not hold.
 
-    Notes
-    -----
-    Labelled items are known: a fully labelled stratum adds no uncertainty, and limits never contradict the labels.
-    Strata are drawn one after another, so items are the unit; where whole documents were drawn, this does not hold.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> share_of_positives(np.array([9000, 1000]), np.array([100, 100]), np.array([0, 40]))
     0.0400 [0.0262, 0.0579] of 10,000 from 200 labels
@@ -106,16 +95,10 @@ def tilted_limits(items: Floats, labelled: Floats, positive: Floats, z: float) -
         quantile = np.where(some, pearson_quantiles(skew, side), side)
         up = wanted - share > quantile * np.sqrt(variance)
         a, b = np.where(up, c, a), np.where(up, b, c)
-    limits = moments((a + b) / 2)[0].reshape(4, -1)
-    low = np.maximum(np.minimum(limits[:2].min(0), estimate), positive.sum(1) / total)
-    high = np.minimum(np.maximum(limits[2:].max(0), estimate), 1 - (labelled - positive).sum(1) / total)
-    low = np.maximum(np.minimum(low, _single(items, labelled, positive, z)), positive.sum(1) / total)
-    others = labelled - positive
-    return (
-        estimate,
-        low,
-        np.minimum(np.maximum(high, 1 - _single(items, labelled, others, z)), 1 - others.sum(1) / total),
-    )
+    limits, others = moments((a + b) / 2)[0].reshape(4, -1), labelled - positive
+    low = np.min([*limits[:2], estimate, _single(items, labelled, positive, z)], axis=0)
+    high = np.max([*limits[2:], estimate, 1 - _single(items, labelled, others, z)], axis=0)
+    return estimate, np.maximum(low, positive.sum(1) / total), np.minimum(high, 1 - others.sum(1) / total)
 
 
 def _single(items: Floats, labelled: Floats, positive: Floats, z: float) -> Floats:

@@ -26,18 +26,9 @@ def grid_places(y_prob: Floats) -> Ints:
 def stratum_edges(values: Floats, counts: Ints, n_strata: int = N_STRATA) -> Floats:
     """The largest probability of every stratum but the last.
 
-    Strata have equal shares of Σ √(q(1-q) + 0.001); equal probabilities stay together, and items with q = 0 ("nothing
-    found") are a stratum of their own.
+    `values` are the distinct probabilities in order, `counts` the items with each. Strata have equal shares of
+    Σ √(q(1-q) + 0.001); equal probabilities stay together, and items with q = 0 ("nothing found") are a stratum of their own.
 
-    Parameters
-    ----------
-    values : array, ascending
-        The distinct probabilities.
-    counts : array
-        The number of items with each.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> stratum_edges(np.array([0.0, 0.1, 0.5, 0.9]), np.array([90, 10, 10, 10]), 2)
     array([0. , 0.1])
@@ -58,13 +49,7 @@ def strata_of(y_prob: Floats, edges: Floats) -> Ints:
 
 
 def merged_strata(items: Ints, labelled: Ints, least: int = 2) -> Ints:
-    """A new number for each stratum, neighbours being merged until each has `least` labels (or none is left to merge).
-
-    Parameters
-    ----------
-    items, labelled : arrays, shape (H,)
-        Number of items and of labelled items of each stratum, in order of probability.
-    """
+    """A new number for each stratum, in order, neighbours being merged until each has `least` labels (or one is left)."""
     number = np.arange(len(items))
     while True:
         groups = number.max() + 1

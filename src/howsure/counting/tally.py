@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from howsure.counting.strata import GRID, grid_places
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, merge_keyed
 
 UNIT = 1 << 32  # probabilities are summed as whole numbers of this fraction
 Cell = tuple[str, ...]
-Key = TypeVar("Key", np.int64, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +69,8 @@ class Tally:
         labels = joined([self.labels, replace(other.labels, cell=moved[other.labels.cell])])
         code = np.concatenate([self.cell, moved[other.cell]]) * GRID + np.concatenate([self.place, other.place])
         sums = np.stack([np.concatenate([self.n, other.n]), np.concatenate([self.sum, other.sum])], axis=1)
-        found, both = added(code, sums)
-        groups, sizes = added(
+        found, both = merge_keyed(code, sums)
+        groups, sizes = merge_keyed(
             np.concatenate([self.groups, other.groups]),
             np.concatenate([self.group_sizes, other.group_sizes])[:, None],
         )
@@ -92,20 +90,11 @@ class Tally:
     def renumbered(self, cells: tuple[Cell, ...], number: Ints) -> Tally:
         """The cells in another order, or joined: cell i becomes number[i] of `cells`. Labels are put in order too."""
         labels = self.labels
-        code, both = added(number[self.cell] * GRID + self.place, np.stack([self.n, self.sum], axis=1))
+        code, both = merge_keyed(number[self.cell] * GRID + self.place, np.stack([self.n, self.sum], axis=1))
         moved = replace(labels, cell=number[labels.cell])
         order = (moved.group, moved.key, moved.inclusion, moved.y, moved.y_prob, moved.place, moved.cell)
         moved = moved.take(np.lexsort(order))
         return Tally(cells, code // GRID, code % GRID, both[:, 0], both[:, 1], moved, self.groups, self.group_sizes)
-
-
-def added(keys: NDArray[Key], values: Ints) -> tuple[NDArray[Key], Ints]:
-    """Distinct keys in order, and the sums of their values (rows)."""
-    if not len(keys):
-        return keys, values
-    order = np.argsort(keys, kind="stable")
-    first = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]]))
-    return keys[order][first], np.add.reduceat(values[order], first, axis=0)
 
 
 def tally_of(
@@ -127,7 +116,7 @@ def tally_of(
         found: Ints = np.flatnonzero(n)
         n, whole = n[found], total[found].astype(np.int64)
     else:
-        found, both = added(code, np.stack([np.ones(len(code), np.int64), q.astype(np.int64)], axis=1))
+        found, both = merge_keyed(code, np.stack([np.ones(len(code), np.int64), q.astype(np.int64)], axis=1))
         n, whole = both[:, 0], both[:, 1]
     groups, sizes = np.unique(np.zeros(0, np.uint64) if group is None else group, return_counts=True)
     inclusion = np.broadcast_to(np.nan, len(code)) if inclusion is None else inclusion

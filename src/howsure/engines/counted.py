@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import BadRow, Origin
 from howsure.counting.strata import GRID, grid_places
-from howsure.counting.tally import UNIT, Cell, Labels, Tally, added, joined, no_labels
+from howsure.counting.tally import UNIT, Cell, Labels, Tally, joined, no_labels
 from howsure.engines.columns import label_column, label_sql, number_sql, value_sql
 from howsure.engines.items import Items, numbers
 from howsure.engines.rows import Chunk
 from howsure.engines.slices import SliceNames, slice_key
 from howsure.engines.tables import Column, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, merge_keyed
 from howsure.kernels.chains import log_space
 
 MOST_CELLS = 5_000
@@ -154,7 +154,7 @@ class TallyWork:
         code = np.flatnonzero(sums.reshape(-1, 2)[:, 0])
         n, total = sums.reshape(-1, 2)[code].T
         found, counts = (np.concatenate([np.zeros(0, kind), *(g[i] for g in groups)]) for i, kind in enumerate(KINDS))
-        drawn, sizes = added(found, counts[:, None])
+        drawn, sizes = merge_keyed(found, counts[:, None])
         every = joined(labels or [no_labels()])
         return Tally(numbering.cells(), code // GRID, code % GRID, n, total, every, drawn, sizes[:, 0])
 

@@ -139,7 +139,7 @@ def fold_widths(q: Floats, counts: Ints, n_bins: int) -> Ints:
     return table
 
 
-def merge_keyed(keys: NDArray[Any], rows: Ints) -> tuple[NDArray[Any], Ints]:
+def merge_keyed(keys: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sort by key and add up the rows that share one."""
     if not len(keys):
         return keys, rows

@@ -110,12 +110,9 @@ class Abstention(Result):
 
     def table(self) -> list[dict[str, Any]]:
         """The cut-offs."""
-        names = {"threshold": "confidence at least", "precision": "precision", "recall": "recall"}
-        rows = []
-        for c in self.cut_offs:
-            row = {names[k]: getattr(c, k) for k in ("threshold",)} | {"answered": c.answered, "wrong": c.risk}
-            rows.append(row | {"precision": c.precision, "recall": c.recall})
-        return rows
+        names = ("confidence at least", "answered", "wrong", "precision", "recall")
+        rows = ((c.threshold, c.answered, c.risk, c.precision, c.recall) for c in self.cut_offs)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     layers = drawn_by("howsure.plots.curves.abstention_layers")
     to_text = drawn_by("howsure.report.text.calibration.abstention_text")

@@ -62,8 +62,7 @@ def weights(answered: Ints, first: float) -> Floats:
     first, last = min(int(first), n), LOOSEST_START * n
     wanted = np.geomspace(first, last, STARTS) if last > 2 * first else np.full(STARTS, first)
     at = np.searchsorted(answered, np.ceil(wanted - 1e-9))
-    made: Floats = np.bincount(np.minimum(at, len(answered) - 1), minlength=len(answered)) / STARTS
-    return made
+    return np.bincount(np.minimum(at, len(answered) - 1), minlength=len(answered)) / STARTS
 
 
 def rejected(p_value: Floats, weight: Floats, delta: float) -> tuple[int, float]:

@@ -8,13 +8,14 @@ interval for θ_A - θ_B itself fails when one of them is near 0; the sign is th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf, sqrt
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from howsure._result import Record
-from howsure.calibration.comparing.paired_groups import PairedLook, PairedSquaresLook, PairedTotalsLook, Weighing
+from howsure.calibration.comparing.paired_groups import PairedLook, Weighing, paired_squares, paired_totals
 from howsure.calibration.comparing.paired_rows import BRIER, INFLUENCE, LOG_LOSS, WEIGHT, Plan, RowSums
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.groups.clusters import Balance
@@ -71,11 +72,11 @@ def row_differences(plan: Plan, sums: RowSums, level: float) -> tuple[Difference
     """Every pair's differences, rows independent."""
     total = float(sums.n)
 
-    def product(square: Floats, fourth: Floats, a: Floats, b: Floats) -> float:
+    def product(sums: Floats, a: Floats, b: Floats) -> float:
         """2 Σ over pairs of different rows that share a bin of A and one of B."""
-        return 2.0 / total**2 * float(np.sum((square**2 - fourth) / ((a - 1.0) * (b - 1.0))))
+        return 2.0 / total**2 * float(np.sum((sums[:, 0] ** 2 - sums[:, 1]) / ((a - 1.0) * (b - 1.0))))
 
-    own = [product(s[:, 0], s[:, 1], m.n, m.n) for s, m in zip(sums.models, plan.models, strict=True)]
+    own = [product(s, m.n, m.n) for s, m in zip(sums.models, plan.models, strict=True)]
 
     def mean(pair: int, what: int) -> Difference:
         value, variance = sums.mean_and_variance(plan, pair, what)
@@ -86,7 +87,7 @@ def row_differences(plan: Plan, sums: RowSums, level: float) -> tuple[Difference
     for p, (i, j) in enumerate(plan.pairs):
         a, b, joint = plan.models[i], plan.models[j], sums.joint[p]
         in_a, in_b = np.divmod(joint.code, len(b))
-        shared = product(joint.value, joint.square, a.n[in_a], b.n[in_b])
+        shared = product(joint.sums, a.n[in_a], b.n[in_b])
         variance = _variance(
             float(sums.pairs[p, INFLUENCE, 1]) / total**2,
             own[i] + own[j] - 2.0 * shared,
@@ -101,25 +102,24 @@ class PairedGroups(Protocol):
     """Groups that can be looked at in pieces."""
 
     def look(self, plan: Plan, at: PairedLook[T], /) -> T:
-        """The sum of what is seen of each piece."""
+        """The sum of what is seen of each piece, all models side by side."""
 
 
 def group_differences(plan: Plan, groups: PairedGroups, level: float) -> tuple[Differences, ...]:
     """Every pair's differences, groups independent; there are two at least."""
-    totals = groups.look(plan, PairedTotalsLook(tuple(map(len, plan.models))))
-    weighings = tuple(Weighing.of(b) for b in totals.bins)
-    means = totals.deltas / totals.n_rows
-    squares = groups.look(plan, PairedSquaresLook(plan.pairs, weighings, totals.n_rows, means))
+    totals = groups.look(plan, partial(paired_totals, [len(m) for m in plan.models]))
+    weighings = [Weighing.of(b) for b in totals.bins]
+    squares = groups.look(plan, partial(paired_squares, plan, weighings, totals))
     few, degrees = 1.0 - 1.0 / totals.n_groups, squares.balance.degrees
 
     def product(i: int, j: int) -> float:
         """2 Σ over pairs of different groups that share a bin of each model."""
-        return 2.0 * (float(np.sum(squares.gram(i, j) ** 2)) - float(squares.own[i, j]))
+        return 2.0 * (float(np.sum(squares.grams[i][j - i] ** 2)) - float(squares.own[i, j]))
 
     def mean(pair: int, what: int) -> Difference:
         variance = few * float(squares.deltas[what, pair]) / totals.n_rows**2
         bound = inf if what else 1.0
-        return _judged(float(means[what, pair]), variance, degrees, level, -bound, bound)
+        return _judged(float(totals.means[what, pair]), variance, degrees, level, -bound, bound)
 
     own = [product(i, i) for i in range(len(weighings))]
     made = []

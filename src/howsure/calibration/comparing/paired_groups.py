@@ -6,9 +6,9 @@ mean differences follow; the second sums products of deviations from those. Nota
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from howsure.calibration.groups.moments import sums_at
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import Arranged, binned_sums, numbered, products
 
-Seen = TypeVar("Seen", covariant=True)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,7 @@ class PairedPiece:
         return PairedPiece(np.bincount(group, minlength=g).astype(np.float64), tuple(sides), deltas)
 
 
-class PairedLook(Protocol[Seen]):
-    """What is seen of one piece."""
-
-    def __call__(self, piece: PairedPiece, /) -> Seen: ...
+PairedLook = Callable[[PairedPiece], T]  # what is seen of one piece
 
 
 @dataclass(frozen=True)
@@ -80,19 +77,19 @@ class PairedTotals(Sums):
     bins: tuple[Floats, ...]  # each model's (4, B): Σ_g n_gb, Σ_g n_gb², Σ_g S_gb, Σ_g S_gb²
     deltas: Floats  # (2, P)
 
+    @property
+    def means(self) -> Floats:
+        """The mean differences, (2, P)."""
+        return self.deltas / self.n_rows
 
-@dataclass(frozen=True, slots=True)
-class PairedTotalsLook:
-    """Sees `PairedTotals`, given how many bins each model has."""
 
-    sizes: tuple[int, ...]
-
-    def __call__(self, piece: PairedPiece) -> PairedTotals:
-        made = []
-        for side, size in zip(piece.sides, self.sizes, strict=True):
-            columns = (side.n, side.n**2, side.s, side.s**2)
-            made.append(np.stack([sums_at(side.bin, c, size) for c in columns]))
-        return PairedTotals(len(piece.rows), float(piece.rows.sum()), tuple(made), piece.deltas.sum(axis=2))
+def paired_totals(sizes: Sequence[int], piece: PairedPiece) -> PairedTotals:
+    """Of one piece, given how many bins each model has."""
+    made = []
+    for side, size in zip(piece.sides, sizes, strict=True):
+        columns = (side.n, side.n**2, side.s, side.s**2)
+        made.append(np.stack([sums_at(side.bin, c, size) for c in columns]))
+    return PairedTotals(len(piece.rows), float(piece.rows.sum()), tuple(made), piece.deltas.sum(axis=2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,46 +126,35 @@ class PairedSquares(Sums):
     deltas: Floats  # (2, P): Σ_g [(Σδ - mean n_g) / (1 - h_g)]²
     balance: Balance
 
-    def gram(self, i: int, j: int) -> Floats:
-        """Of models i <= j."""
-        return self.grams[i][j - i]
 
+def paired_squares(
+    plan: Plan, weighings: Sequence[Weighing], totals: PairedTotals, piece: PairedPiece
+) -> PairedSquares:
+    """Of one piece, given the sums of the first look; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
+    g = len(piece.rows)
+    h = piece.rows / totals.n_rows
+    influence, weight, own, entries = [], [], [], []
+    for side, w in zip(piece.sides, weighings, strict=True):
+        others = w.n[side.bin] - side.n
+        alone = others <= 0.0
+        others = np.where(alone, 1.0, others)
+        r = np.where(alone, 0.0, (side.s - w.d[side.bin] * side.n) * np.sqrt(w.n[side.bin] / others))
+        without = (w.s[side.bin] - side.s) / others  # the mean of the bin's other groups
+        influence.append(np.bincount(side.group, 2.0 * without * r, g) / totals.n_rows)
+        weight.append(np.bincount(side.group, (w.u[side.bin] - w.t) * side.n, g) / totals.n_rows)
+        own.append(sums_at(side.group, w.a[side.bin] * r**2, g))
+        entries.append((side.group, side.bin, np.sqrt(w.a[side.bin]) * r))
 
-@dataclass(frozen=True, slots=True)
-class PairedSquaresLook:
-    """The second pass: `PairedSquares`, given the sums of the first; R_gb = (S_gb - d_b n_gb) / √(1 - n_gb/N_b)."""
+    def between(i: int, j: int) -> Floats:
+        return products(entries[i], entries[j], g, len(weighings[i].d), len(weighings[j].d))
 
-    pairs: tuple[tuple[int, int], ...]
-    weighings: tuple[Weighing, ...]
-    n_rows: float
-    means: Floats  # (2, P)
-
-    def __call__(self, piece: PairedPiece) -> PairedSquares:
-        g = len(piece.rows)
-        h = piece.rows / self.n_rows
-        influence, weight, own, entries = [], [], [], []
-        for side, w in zip(piece.sides, self.weighings, strict=True):
-            others = w.n[side.bin] - side.n
-            alone = others <= 0.0
-            others = np.where(alone, 1.0, others)
-            r = np.where(alone, 0.0, (side.s - w.d[side.bin] * side.n) * np.sqrt(w.n[side.bin] / others))
-            without = (w.s[side.bin] - side.s) / others  # the mean of the bin's other groups
-            influence.append(np.bincount(side.group, 2.0 * without * r, g) / self.n_rows)
-            weight.append(np.bincount(side.group, (w.u[side.bin] - w.t) * side.n, g) / self.n_rows)
-            own.append(sums_at(side.group, w.a[side.bin] * r**2, g))
-            weighted = np.sqrt(w.a[side.bin]) * r
-            entries.append((side.group, side.bin, weighted))
-
-        def between(i: int, j: int) -> Floats:
-            return products(entries[i], entries[j], g, len(self.weighings[i].d), len(self.weighings[j].d))
-
-        every = np.stack(own)
-        about = (piece.deltas - self.means[:, :, None] * piece.rows) / (1.0 - h)
-        return PairedSquares(
-            np.array([np.sum((influence[i] - influence[j]) ** 2) for i, j in self.pairs]),
-            np.array([np.sum(((weight[i] - weight[j]) / (1.0 - h)) ** 2) for i, j in self.pairs]),
-            every @ every.T,
-            tuple(tuple(between(i, j) for j in range(i, len(entries))) for i in range(len(entries))),
-            np.sum(about**2, axis=2),
-            Balance.of(h),
-        )
+    every = np.stack(own)
+    about = (piece.deltas - totals.means[:, :, None] * piece.rows) / (1.0 - h)
+    return PairedSquares(
+        np.array([np.sum((influence[i] - influence[j]) ** 2) for i, j in plan.pairs]),
+        np.array([np.sum(((weight[i] - weight[j]) / (1.0 - h)) ** 2) for i, j in plan.pairs]),
+        every @ every.T,
+        tuple(tuple(between(i, j) for j in range(i, len(entries))) for i in range(len(entries))),
+        np.sum(about**2, axis=2),
+        Balance.of(h),
+    )

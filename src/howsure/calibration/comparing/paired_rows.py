@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from howsure._result import Sums
 from howsure.calibration.estimation.estimate import bin_count, estimation_bins
 from howsure.calibration.sketch import Sketch
-from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.cells import Floats, Ints, merge_keyed
 from howsure.kernels.grouping import bins_of_cells
 
 STEP = 1 << 17  # rows worked on at once
-MOST_CELLS = 1 << 22  # pairs of bins summed in one array; above, those that occur are listed
-HELD_FROM = 2_000_000  # entries of such lists before they are added up
 INFLUENCE, WEIGHT, BRIER, LOG_LOSS = range(4)
 
 
@@ -95,22 +93,10 @@ class Joint:
     """Sums by pair of bins, those that are not 0: code = bin of A times the number of B's bins plus bin of B."""
 
     code: Ints
-    value: Floats
-    square: Floats
+    sums: Floats  # (k, 2): of the values and of their squares
 
     def __add__(self, other: Joint) -> Joint:
-        return _added([self, other])
-
-
-def _added(parts: Sequence[Joint]) -> Joint:
-    code = np.concatenate([p.code for p in parts])
-    order = np.argsort(code, kind="stable")
-    code = code[order]
-    starts = np.flatnonzero(np.diff(code, prepend=-1))
-    value, square = (np.concatenate(v)[order] for v in ([p.value for p in parts], [p.square for p in parts]))
-    if not len(starts):
-        return Joint(code, value, square)
-    return Joint(code[starts], np.add.reduceat(value, starts), np.add.reduceat(square, starts))
+        return Joint(*merge_keyed(np.concatenate([self.code, other.code]), np.concatenate([self.sums, other.sums])))
 
 
 @dataclass(frozen=True)
@@ -137,7 +123,7 @@ class RowSumsBuilder:
         self._n = 0
         self._models = tuple(np.zeros((len(m), 2)) for m in plan.models)
         self._pairs = np.zeros((len(plan.pairs), 4, 2))
-        self._joint = [_JointBuilder(len(plan.models[i]) * len(plan.models[j])) for i, j in plan.pairs]
+        self._joint = [np.zeros((2, len(plan.models[i]) * len(plan.models[j]))) for i, j in plan.pairs]
 
     def add(self, ys: Sequence[NDArray[np.uint8]], qs: Sequence[Floats]) -> None:
         """Take each model's labels and probabilities of the same rows."""
@@ -174,7 +160,12 @@ class RowSumsBuilder:
             one, other = losses[i], losses[j]
             if one is not None and other is not None:
                 self._note(p, LOG_LOSS, one - other)
-            self._joint[p].add(bins[i] * len(plan.models[j]) + bins[j], x[i] * x[j])
+            code, value = bins[i] * len(plan.models[j]) + bins[j], x[i] * x[j]
+            for sums, each in zip(self._joint[p], (value, value**2), strict=True):
+                if len(sums) <= 4 * len(code):
+                    sums += np.bincount(code, each, len(sums))
+                else:
+                    np.add.at(sums, code, each)
 
     def _note(self, pair: int, what: int, delta: Floats) -> None:
         about = delta - self._plan.centres[pair, what]
@@ -182,37 +173,8 @@ class RowSumsBuilder:
 
     def finish(self) -> RowSums:
         """The sums of all rows taken."""
-        return RowSums(self._n, self._models, self._pairs, tuple(j.finish() for j in self._joint))
-
-
-class _JointBuilder:
-    """Two arrays while they are small, a list of those that occur beyond."""
-
-    def __init__(self, size: int) -> None:
-        self._dense = np.zeros((2, size)) if size <= MOST_CELLS else None
-        self._parts: list[Joint] = []
-        self._held = self._compacted = 0
-
-    def add(self, code: Ints, value: Floats) -> None:
-        if self._dense is not None:
-            for sums, x in zip(self._dense, (value, value**2), strict=True):
-                if len(sums) <= 4 * len(code):
-                    sums += np.bincount(code, x, len(sums))
-                else:
-                    np.add.at(sums, code, x)
-            return
-        made = _added([Joint(code, value, value**2)])
-        self._parts.append(made)
-        self._held += len(made.code)
-        if self._held > max(HELD_FROM, 2 * self._compacted):
-            self._parts = [_added(self._parts)]
-            self._held = self._compacted = len(self._parts[0].code)
-
-    def finish(self) -> Joint:
-        if self._dense is not None:
-            code = np.flatnonzero(self._dense[1])
-            return Joint(code, self._dense[0, code], self._dense[1, code])
-        return _added(self._parts) if self._parts else Joint(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+        joint = (Joint(code, sums[:, code].T) for sums in self._joint for code in [np.flatnonzero(sums[1])])
+        return RowSums(self._n, self._models, self._pairs, tuple(joint))
 
 
 def row_log_loss(y: NDArray[np.uint8], q: Floats) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from howsure._result import Record, Result, drawn_by, plain, shown_as
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.comparing.difference import Difference, group_differences, row_differences
-from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, PairedTotalsLook, Weighing
+from howsure.calibration.comparing.difference import Difference, PairedGroups, group_differences, row_differences
+from howsure.calibration.comparing.paired_groups import PairedLook, PairedPiece, Weighing, paired_totals
 from howsure.calibration.comparing.paired_rows import Binning, Plan, RowSums, RowSumsBuilder
 from howsure.calibration.estimation.perfection import p_words
 from howsure.calibration.gate import Regression
@@ -79,8 +80,18 @@ class Comparison(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
-        return verdict(self)
+        """Who is better calibrated, who scores better, and on how many slices."""
+        if not self.pairs:
+            return "Too little to compare."
+        errors = {m: None if c.error is None else c.error.value for m, c in self.by_model.items()}
+        said = [_sentence(self, self.pairs[0], errors) if len(self.models) == 2 else _ranking(self, errors)]
+        if self.slices:
+            (a, b), k = self.models[:2], self.slice_counts
+            said.append(
+                f"By {self.by}, {a} is better calibrated on {k[a]} of {len(self.slices)} slices "
+                f"({k[f'{a} significantly']} significantly), {b} on {k[b]} ({k[f'{b} significantly']})."
+            )
+        return " ".join(said)
 
     @property
     def by_model(self) -> dict[str, Calibration]:
@@ -104,11 +115,13 @@ class Comparison(Result):
     @property
     def regressions(self) -> tuple[Regression, ...]:
         """Each later model against the first: is it shown to be worse, in squared calibration error or Brier score?"""
-        made = []
-        for p in (p for p in self.pairs if p.a == self.models[0]):
-            numbers = {"squared calibration error": p.error_squared, "Brier score": p.brier}
-            made.append(Regression(p.b, p.a, {name: d.estimate for name, d in numbers.items()}))
-        return tuple(made)
+        return tuple(
+            Regression(
+                p.b, p.a, {"squared calibration error": p.error_squared.estimate, "Brier score": p.brier.estimate}
+            )
+            for p in self.pairs
+            if p.a == self.models[0]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""
@@ -124,7 +137,7 @@ class Comparison(Result):
     to_html = drawn_by("howsure.report.pages.comparison_page")
 
 
-class Scored(Protocol):
+class Scored(PairedGroups, Protocol):
     """Rows that several models scored, wherever they are."""
 
     @property
@@ -139,9 +152,6 @@ class Scored(Protocol):
 
     def clusters(self, model: int, filed: Parts, /) -> Grouped | None:
         """One model's rows by group; None without groups."""
-
-    def look(self, plan: Plan, at: PairedLook[T], /) -> T:
-        """What is seen of the groups, all models side by side."""
 
 
 def compared(
@@ -171,7 +181,7 @@ def compared(
 
 @dataclass(frozen=True)
 class HeldRows:
-    """Rows in memory: each model's labels and probabilities, and numbers of groups."""
+    """Rows in memory, `Scored`: each model's labels and probabilities, and numbers of groups."""
 
     models: tuple[str, ...]
     ys: tuple[NDArray[np.uint8], ...]
@@ -179,17 +189,14 @@ class HeldRows:
     groups: NDArray[np.uint64] | None
 
     def sketches(self) -> Sequence[Sketch]:
-        """Each model's."""
         return [sketch_rows(y, q) for y, q in zip(self.ys, self.qs, strict=True)]
 
     def row_sums(self, plan: Plan) -> RowSums:
-        """What independent rows add up to."""
         builder = RowSumsBuilder(plan)
         builder.add(self.ys, self.qs)
         return builder.finish()
 
     def clusters(self, model: int, filed: Parts) -> Grouped | None:
-        """One model's rows by group."""
         if self.groups is None:
             return None
         builder = ClusterBuilder(filed)
@@ -205,7 +212,7 @@ class HeldRows:
 def squared_error_gap(held: HeldRows) -> float:
     """T of the first model less T of the second, rows in groups: the number alone, where many are wanted."""
     plan = Plan(tuple(map(Binning.of, held.sketches())))
-    totals = held.look(plan, PairedTotalsLook(tuple(map(len, plan.models))))
+    totals = held.look(plan, partial(paired_totals, [len(m) for m in plan.models]))
     first, second = (Weighing.of(b).t for b in totals.bins[:2])
     return first - second
 
@@ -224,32 +231,13 @@ def compare_rows(
     return compared(held, confidence_level, rng)
 
 
-def verdict(c: Comparison) -> str:
-    """Who is better calibrated, who scores better, and on how many slices."""
-    errors = {m: (None if k.error is None else k.error.value) for m, k in zip(c.models, c.calibrations, strict=True)}
-    if not c.pairs:
-        return "Too little to compare."
-    said = (
-        [_sentence(c, p, errors) for p in c.pairs[: len(c.models) - 1]] if len(c.models) == 2 else [_ranking(c, errors)]
-    )
-    if c.slices:
-        a, b = c.models[:2]
-        k = c.slice_counts
-        said.append(
-            f"By {c.by}, {a} is better calibrated on {k[a]} of {len(c.slices)} slices "
-            f"({k[f'{a} significantly']} significantly), {b} on {k[b]} ({k[f'{b} significantly']})."
-        )
-    return " ".join(said)
-
-
 def _sentence(c: Comparison, p: Pair, errors: dict[str, float | None]) -> str:
     alpha = 1.0 - c.confidence_level
     better, worse = (p.a, p.b) if p.error_squared.value > 0 else (p.b, p.a)
+    clear = p.error_squared.p_value is not None and p.error_squared.p_value < alpha
+    found = f"{better} is better calibrated than {worse}" if clear else "No difference in calibration found"
     numbers = f"RMS error {_number(errors[better])} against {_number(errors[worse])}"
-    if p.error_squared.p_value is not None and p.error_squared.p_value < alpha:
-        said = f"{better} is better calibrated than {worse}: {numbers} (p {p_words(p.error_squared.p_value)})."
-    else:
-        said = f"No difference in calibration found: {numbers} (p {p_words(p.error_squared.p_value)})."
+    said = f"{found}: {numbers} (p {p_words(p.error_squared.p_value)})."
     lower, higher = (p.a, p.b) if p.brier.value > 0 else (p.b, p.a)
     if p.brier.p_value is not None and p.brier.p_value < alpha:
         return f"{said} {lower} has the better Brier score, by {abs(p.brier.value):.4f} (p {p_words(p.brier.p_value)})."

@@ -43,14 +43,10 @@ class Band:
 
     def around(self, p: Floats) -> Band:
         """Inside [0, 1], and never without the curve itself."""
-        low, high = (np.clip(b, 0.0, 1.0) for b in (self.low, self.high))
+        everywhere = self.low_everywhere, self.high_everywhere
+        low, high, bottom, top = (np.clip(b, 0.0, 1.0) for b in (self.low, self.high, *everywhere))
         low, high = np.minimum(low, p), np.maximum(high, p)
-        return Band(
-            low,
-            high,
-            np.minimum(np.clip(self.low_everywhere, 0.0, 1.0), low),
-            np.maximum(np.clip(self.high_everywhere, 0.0, 1.0), high),
-        )
+        return Band(low, high, np.minimum(bottom, low), np.maximum(top, high))
 
 
 def local_polynomial(weights: Floats, distance: Floats, size: Floats, degree: int) -> Floats:
@@ -66,8 +62,7 @@ def local_polynomial(weights: Floats, distance: Floats, size: Floats, degree: in
         [(weights * size * powers[i // 2] * powers[i - i // 2]).sum(axis=1) for i in range(2 * degree + 1)]
     )
     solved = _level_of_polynomial(moments.T, degree)
-    hat: Floats = weights * sum(solved[:, i : i + 1] * powers[i] for i in range(degree + 1))
-    return hat
+    return weights * sum(solved[:, i : i + 1] * powers[i] for i in range(degree + 1))
 
 
 def _in_reach(weights: Floats, distance: Floats, size: Floats) -> Floats:
@@ -89,7 +84,7 @@ def _level_of_polynomial(moments: Floats, degree: int) -> Floats:
     return np.asarray(solved[..., 0], np.float64)
 
 
-def _spread(fitted: Floats, rows: Floats) -> Floats:
+def spread(fitted: Floats, rows: Floats) -> Floats:
     """p(1-p) of each point; half a positive and half a negative are added to the rows that the fit rests on."""
     p = (fitted * rows + 0.5) / (rows + 1.0)
     return p * (1.0 - p)
@@ -97,7 +92,7 @@ def _spread(fitted: Floats, rows: Floats) -> Floats:
 
 def linear_band(hat: Floats, size: Floats, positive: Floats, fitted: Floats, rows: Floats, level: float) -> Band:
     """Around hat @ positive, a linear estimate; `fitted` is the curve at the points and `rows` what it rests on there."""
-    noise = np.sqrt(size * _spread(fitted, rows))
+    noise = np.sqrt(size * spread(fitted, rows))
     error = np.sqrt((hat * noise) ** 2 @ np.ones(len(size)))
     drawn = (hat * noise) @ np.random.default_rng(SEED).standard_normal((len(size), DRAWS))
     most = np.abs(drawn / np.maximum(error, 1e-300)[:, None]).max(axis=0)
@@ -123,7 +118,7 @@ def bootstrapped_band(
     hat = local_polynomial(weights, distance, size, 2)
     middle = hat @ positive
     # Where all rows drawn are alike there is no spread to see: that of the fit with half a row added.
-    floor = np.sqrt((hat**2) @ (size * _spread(fitted, rows)))
+    floor = np.sqrt((hat**2) @ (size * spread(fitted, rows)))
     error = np.maximum(np.std(estimates, axis=1), floor)
     most = np.abs((estimates - middle[:, None]) / np.maximum(error, 1e-300)[:, None]).max(axis=0)
     return Band.of(middle, error, level, most)
@@ -137,8 +132,7 @@ def gaussian_process_band(x: Floats, frequency: Floats, grid: Floats, noise: Flo
     place, at = np.arcsin(np.sqrt(x)), np.arcsin(np.sqrt(grid))
 
     def law(a: Floats, b: Floats) -> Floats:
-        made: Floats = AMPLITUDE**2 * np.exp(-0.5 * ((a[:, None] - b[None, :]) / LENGTH) ** 2)
-        return made
+        return AMPLITUDE**2 * np.exp(-0.5 * ((a[:, None] - b[None, :]) / LENGTH) ** 2)
 
     factor = np.linalg.cholesky(law(place, place) + np.diag(noise))
     cross = np.linalg.solve(factor, law(place, at))

@@ -17,6 +17,7 @@ from howsure.calibration.curves.bands import (
     linear_band,
     local_polynomial,
     monotone_band,
+    spread,
 )
 from howsure.calibration.curves.bins import clopper_pearson, isotonic_starts
 from howsure.calibration.estimation.estimate import estimation_bins
@@ -83,9 +84,9 @@ def smooth_curve(sketch: Sketch, kind: str, confidence_level: float = 0.95) -> C
         distance = inside * (x[None, :] - grid[:, None])
         window = np.abs(distance).max(axis=1, keepdims=True)
         hat = local_polynomial(inside, distance / np.maximum(window, 1e-300), size, 1)
-        fitted = neighbours(x, size, positive, x, smoothing)
         own = _among_nearest(x, size, x, smoothing)
-        band = linear_band(hat, size, positive, fitted, own @ size, confidence_level)
+        fitted, rows = own @ positive / (own @ size), own @ size
+        band = linear_band(hat, size, positive, fitted, rows, confidence_level)
     else:
         base, _, scale = kind.partition(":")
         place = log_odds if scale == "logit" else np.asarray
@@ -144,14 +145,12 @@ def smoother(at: Floats, x: Floats, size: Floats, h: float, *, linear: bool) -> 
     s0, s1, s2 = (w * size).sum(axis=1), (w * size * d).sum(axis=1), (w * size * d * d).sum(axis=1)
     # A ridge far below the data's own spread keeps the fit level where one point is all there is.
     s2 = s2 + 1e-10 * s0 * h * h
-    hat: Floats = w * (s2[:, None] - s1[:, None] * d) / (s0 * s2 - s1**2)[:, None]
-    return hat
+    return w * (s2[:, None] - s1[:, None] * d) / (s0 * s2 - s1**2)[:, None]
 
 
 def kernel(x: Floats, size: Floats, positive: Floats, at: Floats, h: float, *, linear: bool) -> Floats:
     """Nadaraya-Watson or local linear estimate. The first is also the ratio of two kernel density estimates."""
-    made: Floats = np.clip(smoother(at, x, size, h, linear=linear) @ positive, 0.0, 1.0)
-    return made
+    return np.clip(smoother(at, x, size, h, linear=linear) @ positive, 0.0, 1.0)
 
 
 def best_bandwidth(x: Floats, size: Floats, positive: Floats, *, linear: bool) -> float:
@@ -175,29 +174,17 @@ def leave_one_out(x: Floats, size: Floats, positive: Floats, h: float, *, linear
 
 def neighbours(x: Floats, size: Floats, positive: Floats, at: Floats, k: float) -> Floats:
     """The frequency among the (at least) k rows nearest in q, ties together."""
-    held, good = _nearest(x, size, positive, at, k)
-    return good / held
+    inside = _among_nearest(x, size, at, k)
+    return (inside @ positive) / (inside @ size)
 
 
 def _among_nearest(x: Floats, size: Floats, at: Floats, k: float) -> Floats:
-    """1 for the points that are among the (at least) k rows nearest, else 0."""
+    """1 for the points that are among the (at least) k rows nearest, those equally far included, else 0."""
     distance = np.abs(at[:, None] - x[None, :])
-    near = np.sort(distance, axis=1)
     order = np.argsort(distance, axis=1, kind="stable")
     enough = np.minimum((np.cumsum(size[order], axis=1) < k).sum(axis=1), len(x) - 1)
-    return (distance <= near[np.arange(len(at)), enough][:, None]).astype(np.float64)
-
-
-def _nearest(x: Floats, size: Floats, positive: Floats, at: Floats, k: float) -> tuple[Floats, Floats]:
-    distance = np.abs(at[:, None] - x[None, :])
-    order = np.argsort(distance, axis=1, kind="stable")
-    held, good = np.cumsum(size[order], axis=1), np.cumsum(positive[order], axis=1)
-    near = np.take_along_axis(distance, order, axis=1)
-    enough = np.minimum((held < k).sum(axis=1), len(x) - 1)
-    reach = near[np.arange(len(at)), enough]
-    last = (near <= reach[:, None]).sum(axis=1) - 1  # points equally far come along
-    rows = np.arange(len(at))
-    return held[rows, last], good[rows, last]
+    reach = np.take_along_axis(distance, np.take_along_axis(order, enough[:, None], 1), 1)
+    return (distance <= reach).astype(np.float64)
 
 
 def best_neighbours(x: Floats, size: Floats, positive: Floats) -> int:
@@ -205,10 +192,11 @@ def best_neighbours(x: Floats, size: Floats, positive: Floats) -> int:
     total = float(size.sum())
     best, least = total, float("inf")
     for k in np.unique(np.geomspace(min(10.0, total), total, 16).round()):
-        held, good = _nearest(x, size, positive, x, k)
+        inside = _among_nearest(x, size, x, k)
+        held = inside @ size
         if held.min() < 2:
             continue
-        p = good / held
+        p = inside @ positive / held
         grown = (held / (held - 1.0)) ** 2
         risk = float(np.sum(grown * (positive * (1.0 - p) ** 2 + (size - positive) * p**2))) / total
         if risk < least:
@@ -234,9 +222,7 @@ def _pilot_noise(x: Floats, size: Floats, positive: Floats) -> Floats:
     h = best_bandwidth(x, size, positive, linear=True)
     own = smoother(x, x, size, h, linear=True)
     rows = 1.0 / (own**2 @ size)
-    p = (np.clip(own @ positive, 0.0, 1.0) * rows + 0.5) / (rows + 1.0)
-    noise: Floats = p * (1.0 - p) / size
-    return noise
+    return spread(np.clip(own @ positive, 0.0, 1.0), rows) / size
 
 
 def _gaussian_process(x: Floats, size: Floats, positive: Floats, grid: Floats, noise: Floats) -> tuple[Floats, float]:

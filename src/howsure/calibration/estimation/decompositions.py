@@ -24,6 +24,8 @@ from howsure.errors import InputError
 from howsure.kernels import special
 from howsure.kernels.cells import Floats, Ints, sum_of
 
+Function = Callable[[Floats], Floats]
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts(Record):
@@ -50,8 +52,8 @@ class ScoringRule:
     """A strictly proper rule: reward g1(x) when y = 1 and g2(x) when y = 0, for saying x."""
 
     name: str
-    g1: Callable[[Floats], Floats]
-    g2: Callable[[Floats], Floats]
+    g1: Function
+    g2: Function
 
 
 BRIER = ScoringRule("brier", lambda x: -((1.0 - x) ** 2), lambda x: -(x**2))
@@ -82,7 +84,7 @@ def _parts(
     blocks: Ints,
     value: float | None,
     calibration: float | None,
-    impurity: Callable[[Floats], Floats],
+    impurity: Function,
     infinite: int,
 ) -> ScoreParts:
     n = np.add.reduceat(sketch.size, blocks)
@@ -103,14 +105,12 @@ def _parts(
 
 def entropy(p: Floats) -> Floats:
     """Entropy of a coin, in nats."""
-    total: Floats = special.entr(p) + special.entr(1.0 - p)
-    return total
+    return special.entr(p) + special.entr(1.0 - p)
 
 
 def _divergence(p: Floats, q: Floats) -> Floats:
     """Kullback-Leibler divergence of coin q from coin p."""
-    total: Floats = special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
-    return total
+    return special.rel_entr(p, q) + special.rel_entr(1.0 - p, 1.0 - q)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,6 @@ class ScoreDecomposition(Result):
 
     None stands for minus infinity. Where a bin holds several values of q, S differs from S1 + S2 by `within_bins`.
     """
-
-    SHOWN = "verdict rule score calibration refinement within_bins n n_bins"
 
     rule: str
     score: float | None
@@ -149,7 +147,7 @@ class ScoreDecomposition(Result):
 def score_decomposition(
     y_true: Any,
     y_prob: Any,
-    score: str | ScoringRule | tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]] = "brier",
+    score: str | ScoringRule | tuple[Function, Function] = "brier",
     *,
     bins: int | str | None = None,
 ) -> ScoreDecomposition:
@@ -217,9 +215,7 @@ def score_decomposition(
 GRID = np.linspace(0.005, 0.995, 199)  # where a pair of functions is tested
 
 
-def scoring_rule(
-    score: str | ScoringRule | tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]],
-) -> ScoringRule:
+def scoring_rule(score: str | ScoringRule | tuple[Function, Function]) -> ScoringRule:
     """A rule by name, or of a pair of functions, which must be strictly proper: largest at x = p for every p."""
     if isinstance(score, str):
         if score not in RULES:
@@ -265,7 +261,7 @@ def rule_parts(sketch: Sketch, starts: Ints, rule: ScoringRule) -> ScoreDecompos
     return ScoreDecomposition(rule.name, finite(score), finite(calibration), refinement, rest, sketch.n, len(starts))
 
 
-def _dot(weight: Floats | Ints, g: Callable[[Floats], Floats], x: Floats) -> float:
+def _dot(weight: Floats | Ints, g: Function, x: Floats) -> float:
     """Σ weight g(x), taking 0 g(x) as 0 even where g is infinite."""
     used = weight > 0
     with np.errstate(divide="ignore"):

@@ -261,5 +261,4 @@ def folded_mean(d: Floats, v: Floats) -> Floats:
     """E|N(d, v)| of each bin."""
     sd = np.sqrt(v)
     ratio = d / sd
-    mean: Floats = sd * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + d * special.erf(ratio / np.sqrt(2.0))
-    return mean
+    return sd * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + d * special.erf(ratio / np.sqrt(2.0))

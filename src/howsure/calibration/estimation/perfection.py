@@ -43,13 +43,11 @@ def p_words(p: float | None) -> str:
 
 def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[PerfectionTest, ...]:
     """The combined test first, then its parts and the classical ones; unless it is the `whole`, the first alone."""
-    tests: tuple[PerfectionTest, ...]
     vector, matrix = _scores(sketch)
     excess, score = _excess_error(r), _score(vector, matrix)
-    tests = (combined((excess, score)),)
+    tests = [combined((excess, score))]
     if whole:
-        spiegelhalter = _spiegelhalter(vector[1], matrix[1, 1])
-        tests = (*tests, excess, score, spiegelhalter, *_cumulative(sketch, matrix[0, 0]))
+        tests += excess, score, _spiegelhalter(vector[1], matrix[1, 1]), *_cumulative(sketch, matrix[0, 0])
     found: tuple[float, ...] | None = None
     if _information(sketch, matrix) < SIMULATED_BELOW:
         from howsure.calibration.estimation.simulated import simulated_p_values
@@ -61,8 +59,8 @@ def perfection_tests(sketch: Sketch, r: Ladder, *, whole: bool = True) -> tuple[
         known = tuple(t.p_value for t in tests)
         found = (*known[:4], *(min(p) for p in zip(known[4:], few_steps_p_values(sketch), strict=True)))
     if found is not None:
-        tests = tuple(replace(test, p_value=p) for test, p in zip(tests, found, strict=True))
-    return tests
+        tests = [replace(test, p_value=p) for test, p in zip(tests, found, strict=True)]
+    return tuple(tests)
 
 
 def combined(parts: tuple[PerfectionTest, ...]) -> PerfectionTest:
@@ -219,11 +217,8 @@ def brownian_maximum_tail(x: float) -> float:
         return 1.0
     k = np.arange(60)
     inside = 4.0 / pi * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * pi**2 / (8 * x * x)))
-    return float(np.clip(1.0 - inside, 0.0, 1.0)) if x < 4 else _far_maximum(x)
-
-
-def _far_maximum(x: float) -> float:
-    return float(min(1.0, 4.0 * special.ndtr(-x)))  # the reflection principle's leading term
+    # Far out, the reflection principle's leading term.
+    return float(np.clip(1.0 - inside, 0.0, 1.0)) if x < 4 else float(4.0 * special.ndtr(-x))
 
 
 def brownian_range_tail(x: float) -> float:

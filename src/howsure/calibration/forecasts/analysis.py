@@ -19,6 +19,7 @@ from howsure.calibration.forecasts.uniformity import (
     moment_tests,
 )
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.pit import as_float
 
 BARS, MOST_BARS = 20, 25
 POINTS = 100
@@ -113,18 +114,13 @@ def _coverage(
     tails = np.array([round((1.0 - c) / 2.0 * CELLS) for c in nominal], np.int64)
     held = below[CELLS - tails] - below[tails]
     low, high = clopper_pearson(held, np.full(len(held), n), confidence_level)
-    return (
-        tuple(
-            Coverage(c, Estimate(k / n, lo, hi))
-            for c, k, lo, hi in zip(nominal, held.tolist(), low.tolist(), high.tolist(), strict=True)
-        ),
-        notes,
-    )
+    shares = map(Estimate, (held / n).tolist(), low.tolist(), high.tolist())
+    return tuple(map(Coverage, nominal, shares)), notes
 
 
 def _mean_score(sketch: PitSketch, confidence_level: float) -> Estimate:
     """The mean ± z √(variance/n)."""
-    total, squares = sketch.score_sums
+    total, squares = as_float(sketch.score_units), as_float(sketch.score_square_units)
     n, mean = sketch.n, total / sketch.n
     if n < 2:
         return Estimate(mean)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from howsure.kernels.cells import Floats, Ints
-from howsure.kernels.pit import as_float, exact_sum
+from howsure.kernels.cells import Floats, Ints, merge_keyed
+from howsure.kernels.pit import exact_sum
 
 CELLS = 40_000  # of equal width: 1/1000 and 1/40 are whole numbers of cells
 
@@ -54,16 +54,9 @@ class PitSketch:
         """Number of rows."""
         return int(self.cells.sum() + self.counts.sum())
 
-    @property
-    def score_sums(self) -> tuple[float, float]:
-        """Σ score and Σ score²."""
-        return as_float(self.score_units), as_float(self.score_square_units)
-
     def placed(self, rng: np.random.Generator) -> Ints:
         """Rows by cell, those of a span placed in it uniformly at random."""
         placed = self.cells.copy()
-        if not len(self.counts):
-            return placed
         low, high = (self.edges[self.spans] * CELLS).T
         first, after = np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
         few = self.counts <= after - first
@@ -104,8 +97,8 @@ class PitBuilder:
         """The sketch of all rows taken."""
         if self._sketch is not None:
             return self._sketch
-        nothing = np.zeros(0, np.int64)
-        return PitSketch(self.edges, self.known, np.zeros(CELLS, np.int64), nothing.reshape(0, 2), nothing)
+        self.add_values(np.zeros(0))
+        return self.finish()
 
 
 def for_draws(n_draws: int) -> PitBuilder:
@@ -128,9 +121,5 @@ def for_values() -> PitBuilder:
 
 def _compacted(spans: Ints, counts: Ints, n_edges: int) -> tuple[Ints, Ints]:
     """One entry a span, in order."""
-    if not len(spans):
-        return spans, counts
-    keys, which = np.unique(spans[:, 0] * n_edges + spans[:, 1], return_inverse=True)
-    sums = np.zeros(len(keys), np.int64)
-    np.add.at(sums, which, counts)
-    return np.column_stack(np.divmod(keys, n_edges)), sums
+    keys, sums = merge_keyed(spans[:, 0] * n_edges + spans[:, 1], counts)
+    return np.column_stack(np.divmod(keys, max(n_edges, 1))), sums

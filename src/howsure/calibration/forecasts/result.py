@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from howsure._result import Record, Result, drawn_by, records, shown_as
+from howsure._result import Columns, Record, Result, drawn_by, shown_as
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.estimation.perfection import PerfectionTest, p_words
 from howsure.calibration.forecasts.uniformity import EcdfDifference
 from howsure.kernels.cells import Floats, Ints
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 @dataclass(frozen=True, slots=True)
-class PitHistogram:
+class PitHistogram(Columns):
     """Rows by PIT. `density` is 1 where there are as many as there should be; a calibrated one stays in low to high."""
 
     n: Ints
@@ -26,19 +23,8 @@ class PitHistogram:
     low: Floats
     high: Floats
 
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            getattr(self, name).flags.writeable = False
-
-    def __len__(self) -> int:
-        return len(self.n)
-
     def __repr__(self) -> str:
         return f"PitHistogram({len(self)} bins, n={int(self.n.sum()):,})"
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One record a bin."""
-        return records(**{c: getattr(self, c) for c in ("n", "from_pit", "to_pit", "density", "low", "high")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +44,7 @@ class ContinuousCalibration(Result):
 
     SHOWN = """verdict n kind detail confidence_level shift spread mean_pit variance_pit crps coverage tests
         histogram ecdf_difference=ecdf pointwise_level=ecdf.pointwise_level notes"""
+    __repr__ = shown_as("shift={shift!r}, spread={spread!r}, p={p_value:.3g}, n={n:,}")
 
     n: int
     kind: str  # "draws", "quantiles" or "distribution"
@@ -76,11 +63,6 @@ class ContinuousCalibration(Result):
     notes: tuple[str, ...] = ()
     source: str = field(default="", compare=False)
 
-    def __repr__(self) -> str:
-        return (
-            f"ContinuousCalibration(shift={self.shift!r}, spread={self.spread!r}, p={self.p_value:.3g}, n={self.n:,})"
-        )
-
     @property
     def p_value(self) -> float:
         """Of the combined test of uniform PIT."""
@@ -94,7 +76,8 @@ class ContinuousCalibration(Result):
     @property
     def direction(self) -> str | None:
         """ "too low" (y tends to be above the forecasts) or "too high", when both the test and the interval say so."""
-        if self.is_calibrated or self._test("mean of PIT") > 1.0 - self.confidence_level:
+        of_mean = next(t.p_value for t in self.tests if t.name == "mean of PIT")
+        if self.is_calibrated or of_mean > 1.0 - self.confidence_level:
             return None
         if self.shift.low is None:  # so far off that no interval holds it
             return "too low" if self.shift.value > 0.0 else "too high"
@@ -110,13 +93,39 @@ class ContinuousCalibration(Result):
         """What `crps` is: quantiles give the pinball loss, which becomes the CRPS as the levels fill [0, 1]."""
         return "2 × pinball loss" if self.kind == "quantiles" else "mean CRPS"
 
-    def _test(self, name: str) -> float:
-        return next(t.p_value for t in self.tests if t.name == name)
-
     @property
     def verdict(self) -> str:
-        """The answer in words."""
-        return continuous_verdict(self)
+        """One to four sentences: calibrated or not, the shape, its size, what it does to the intervals."""
+        if self.n < 3:
+            return f"Too little to judge: {self.n:,} row{'s' * (self.n != 1)}."
+        shift, spread, p = self.shift, self.spread, p_words(self.p_value)
+        if self.is_calibrated:
+            limits = ""
+            if spread.low is not None and spread.high is not None:
+                between = f"{spread.low:.2f} and {spread.high:.2f}"
+                limits = f"; outcomes are spread between {between} times as widely as forecast"
+            return f"No miscalibration found in {self.n:,} forecasts (p {p}){limits}."
+        said = [f"Not calibrated: PIT values are not uniform, p {p}."]
+        if self.width is not None:
+            wrong, only = ("narrow", "") if self.width == "overconfident" else ("wide", "only ")
+            said.append(
+                f"The forecasts are too {wrong} ({self.width}): outcomes are spread {only}{spread.value:.2f} times as "
+                f"widely{_limits(self, spread)}{_shape(self)}."
+            )
+        if self.direction is not None:
+            where = "above" if self.direction == "too low" else "below"
+            said.append(
+                f"{'They' if self.width else 'The forecasts'} are {self.direction}: y tends to be {where} them, by "
+                f"{abs(shift.value):.2f} of their standard deviations{_limits(self, shift, absolute=True)}."
+            )
+        if self.width is None and self.direction is None:
+            said.append("It is neither a shift nor a wrong width; see where the curve leaves its band.")
+        elif self.width is not None and self.coverage:
+            worst = max(self.coverage, key=lambda k: abs(k.observed.value - k.nominal))
+            said.append(
+                f"Central {worst.nominal * 100:.3g}% intervals hold {worst.observed.value * 100:.3g}% of the outcomes."
+            )
+        return " ".join(said)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data: what `--json` prints and the page shows."""
@@ -125,12 +134,6 @@ class ContinuousCalibration(Result):
         if self.crps is not None:
             made["crps"]["method"] = self.crps_method
         return made
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the ECDF difference and its band on Matplotlib axes and return them."""
-        from howsure.plots.curves import draw_pit
-
-        return draw_pit(self, ax)
 
     def table(self) -> list[dict[str, Any]]:
         """Central intervals: what they should hold, and what they do."""
@@ -146,47 +149,10 @@ class ContinuousCalibration(Result):
         }
         return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
 
+    plot = drawn_by("howsure.plots.curves.draw_pit")
     figure = drawn_by("howsure.plots.curves.pit_figure")
     to_text = drawn_by("howsure.report.text.calibration.continuous_text")
     to_html = drawn_by("howsure.report.pages.continuous_page")
-
-
-def continuous_verdict(c: ContinuousCalibration) -> str:
-    """One to four sentences: calibrated or not, the shape, its size, what it does to the intervals."""
-    if c.n < 3:
-        return f"Too little to judge: {c.n:,} row{'s' * (c.n != 1)}."
-    if c.is_calibrated:
-        limits = (
-            f"; outcomes are spread between {c.spread.low:.2f} and {c.spread.high:.2f} times as widely as forecast"
-            if c.spread.low is not None and c.spread.high is not None
-            else ""
-        )
-        return f"No miscalibration found in {c.n:,} forecasts (p {p_words(c.p_value)}){limits}."
-    said = [f"Not calibrated: PIT values are not uniform, p {p_words(c.p_value)}."]
-    if c.width == "overconfident":
-        said.append(
-            f"The forecasts are too narrow (overconfident): outcomes are spread {c.spread.value:.2f} times as widely"
-            f"{_limits(c, c.spread)}{_shape(c)}."
-        )
-    elif c.width == "underconfident":
-        said.append(
-            f"The forecasts are too wide (underconfident): outcomes are spread only {c.spread.value:.2f} times as widely"
-            f"{_limits(c, c.spread)}{_shape(c)}."
-        )
-    if c.direction is not None:
-        where = "above" if c.direction == "too low" else "below"
-        said.append(
-            f"{'They' if c.width else 'The forecasts'} are {c.direction}: y tends to be {where} them, by "
-            f"{abs(c.shift.value):.2f} of their standard deviations{_limits(c, c.shift, absolute=True)}."
-        )
-    if c.width is None and c.direction is None:
-        said.append("It is neither a shift nor a wrong width; see where the curve leaves its band.")
-    elif c.width is not None and c.coverage:
-        worst = max(c.coverage, key=lambda k: abs(k.observed.value - k.nominal))
-        said.append(
-            f"Central {worst.nominal * 100:.3g}% intervals hold {worst.observed.value * 100:.3g}% of the outcomes."
-        )
-    return " ".join(said)
 
 
 def _shape(c: ContinuousCalibration) -> str:

@@ -8,12 +8,11 @@ points are Poisson counts given their total, and those advance by convolution (M
 from dataclasses import dataclass
 from functools import lru_cache
 from math import erfc, exp, log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure._result import records
+from howsure._result import Columns
 from howsure.calibration.estimation.perfection import PerfectionTest
 from howsure.calibration.forecasts.pit import CELLS
 from howsure.kernels import special
@@ -23,18 +22,16 @@ EXACT_ROWS = 300_000  # γ of more rows is γ of this number: it has converged
 
 
 @dataclass(frozen=True, slots=True)
-class EcdfDifference:
+class EcdfDifference(Columns):
     """The share of PIT values below each point less the point, and the simultaneous band of a calibrated forecast."""
+
+    SHOWN = "pit=points difference low high"
 
     points: Floats
     difference: Floats
     low: Floats
     high: Floats
     pointwise_level: float  # γ: each point alone leaves the band with probability γ at most
-
-    def __post_init__(self) -> None:
-        for array in (self.points, self.difference, self.low, self.high):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         return f"EcdfDifference({len(self.points)} points, {int(self.is_outside.sum())} outside the band)"
@@ -43,10 +40,6 @@ class EcdfDifference:
     def is_outside(self) -> NDArray[np.bool_]:
         """Which points leave the band."""
         return (self.difference < self.low) | (self.difference > self.high)
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One record a point."""
-        return records(pit=self.points, difference=self.difference, low=self.low, high=self.high)
 
 
 def ecdf_difference(cells: Ints, points: Ints, confidence_level: float) -> EcdfDifference:
@@ -85,8 +78,7 @@ def simultaneous_level(n: int, points: tuple[int, ...], confidence_level: float)
 
 def _tail(count: Ints, n: int, points: Ints) -> Floats:
     """P(C ≤ count), C binomial."""
-    tail: Floats = special.bdtr(count.astype(np.float64), n, points / CELLS)
-    return tail
+    return special.bdtr(count.astype(np.float64), n, points / CELLS)
 
 
 def binomial_limits(n: int, points: Ints, gamma: float) -> tuple[Ints, Ints]:
@@ -108,8 +100,7 @@ def _inside(n: int, points: Ints, gamma: float) -> float:
 
     def poisson(first: int, last: int, mean: float) -> Floats:
         k = np.arange(first, last + 1, dtype=np.float64)
-        probability: Floats = np.exp(k * log(mean) - mean - special.gammaln(k + 1.0))
-        return probability
+        return np.exp(k * log(mean) - mean - special.gammaln(k + 1.0))
 
     law, at, z = np.ones(1), 0, 0.0  # of the count so far, from `at` up
     for lo, hi, point in zip(low.tolist(), high.tolist(), (points / CELLS).tolist(), strict=True):

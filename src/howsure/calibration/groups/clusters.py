@@ -80,11 +80,11 @@ class Parts:
 
     def of(self, q: Floats) -> tuple[Ints, Ints]:
         """The estimation bin and the drawn bin of each row."""
-        return self._bins(self.estimation, self.exact, q), self._bins(self.drawn, self.exact or self.by_width, q)
-
-    @staticmethod
-    def _bins(first: NDArray[Any], by_value: bool, q: Floats) -> Ints:
-        return np.searchsorted(first, q, side="right") - 1 if by_value else bins_of_cells(first, q)
+        estimation, drawn = (
+            np.searchsorted(first, q, side="right") - 1 if by_value else bins_of_cells(first, q)
+            for first, by_value in ((self.estimation, self.exact), (self.drawn, self.exact or self.by_width))
+        )
+        return estimation, drawn
 
 
 def parts(sketch: Sketch, starts: Ints | None, edges: Floats) -> Parts:
@@ -145,11 +145,6 @@ class ClusterTable:
     levels: tuple[Ints, ...]  # see `Parts`
     n_drawn: int
 
-    @property
-    def n_groups(self) -> int:
-        """G."""
-        return len(self.ids)
-
     def look(self, at: Callable[[ClusterTable], T]) -> T:
         """What is seen of these groups; they are all there are."""
         return at(self)
@@ -160,7 +155,7 @@ def _one_table(tables: list[ClusterTable]) -> ClusterTable:
     if len(tables) == 1:
         return tables[0]
     ids, number = np.unique(np.concatenate([t.ids for t in tables]), return_inverse=True)
-    places = np.split(number, np.cumsum([t.n_groups for t in tables])[:-1])
+    places = np.split(number, np.cumsum([len(t.ids) for t in tables])[:-1])
     by_group = np.zeros((SUM_QY + 1, len(ids)))
     for place, t in zip(places, tables, strict=True):
         by_group[:, place] += t.by_group

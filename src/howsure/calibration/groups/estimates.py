@@ -55,9 +55,8 @@ def expected_error(m: Moments, rms_high: float, confidence_level: float) -> Esti
     """The debiased ECE on the bins of T, with the interval of independent rows and the groups' variances."""
     size, d = m.plan.level.n, m.plan.level.d
     v = np.maximum(np.diag(m.squares.r) / size**2, 0.5 / size**2)
-    linear = (
-        max(float(m.squares.linear[1]), float(np.sum(size**2 * v)) * 1e-3, 0.5) / m.n_rows**2
-    )  # 0.5: as for the gap
+    # 0.5: as for the gap.
+    linear = max(float(m.squares.linear[1]), float(np.sum(size**2 * v)) * 1e-3, 0.5) / m.n_rows**2
     variance = linear + _few(m) * m.squares.apart / m.n_rows**2
     side = 0.5 - 0.5 * confidence_level  # half of it below, as for T
     below, above = (student_quantile(1.0 - p, m.squares.rows.degrees) * sqrt(variance) for p in (0.5 * side, side))
@@ -109,25 +108,21 @@ def perfection_tests(m: Moments, excess: PerfectionTest) -> tuple[PerfectionTest
     return (combined(pair), *pair)
 
 
-def _mean_interval(m: Moments, mean: float, squares: float, confidence_level: float) -> tuple[float, float]:
-    """A mean over rows, given Σ_g [(sum_g - mean n_g) / (1 - h_g)]²: the jackknife over groups."""
+def _mean(m: Moments, mean: float, squares: float, confidence_level: float, least: float) -> Estimate:
+    """A mean over rows from `least` to 1, given Σ_g [(sum_g - mean n_g) / (1 - h_g)]²: the jackknife over groups."""
     variance = max(_few(m) * squares, 0.5) / m.n_rows**2  # floored as without groups
     half = student_quantile(0.5 + confidence_level / 2, m.squares.rows.degrees) * sqrt(variance)
-    return mean - half, mean + half
+    return Estimate(mean, max(mean - half, least), min(mean + half, 1.0))
 
 
 def mean_gap(m: Moments, confidence_level: float) -> Estimate:
     """Mean q less the base rate."""
-    gap = float(m.plan.means[0])
-    low, high = _mean_interval(m, gap, m.squares.gap, confidence_level)
-    return Estimate(gap, max(low, -1.0), min(high, 1.0))
+    return _mean(m, float(m.plan.means[0]), m.squares.gap, confidence_level, -1.0)
 
 
 def brier(m: Moments, confidence_level: float) -> Estimate:
     """The Brier score."""
-    mean = float(m.plan.means[1])
-    low, high = _mean_interval(m, mean, m.squares.brier, confidence_level)
-    return Estimate(mean, max(low, 0.0), min(high, 1.0))
+    return _mean(m, float(m.plan.means[1]), m.squares.brier, confidence_level, 0.0)
 
 
 def slope(m: Moments, confidence_level: float) -> Estimate | None:

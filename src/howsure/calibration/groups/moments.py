@@ -7,8 +7,9 @@ docs/evidence/theory.md: S_gb = Σe and n_gb of group g in bin b, d_b = S_b / N_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Protocol, TypeVar
 
@@ -21,13 +22,9 @@ from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.grouping import Resolution, group_moments, residuals
 
 T = TypeVar("T")
-Seen = TypeVar("Seen", covariant=True)
 
 
-class Look(Protocol[Seen]):
-    """What is seen of one piece of the groups."""
-
-    def __call__(self, table: ClusterTable, /) -> Seen: ...
+Look = Callable[[ClusterTable], T]  # what is seen of one piece of the groups
 
 
 class Grouped(Protocol):
@@ -55,22 +52,12 @@ class Totals(Sums):
     drawn: Floats  # (3, D): rows, positive, groups
 
 
-@dataclass(frozen=True, slots=True)
-class TotalsLook:
-    """Sees `Totals`; at each resolution, bin i is counted under level[i]."""
-
-    levels: tuple[Ints, ...]
-    n_drawn: int
-
-    def __call__(self, table: ClusterTable) -> Totals:
-        drawn, of_drawn = table.drawn.bin, table.drawn.sums
-        columns = of_drawn[ROWS], of_drawn[POSITIVE], np.ones(len(drawn))
-        return Totals(
-            table.n_groups,
-            table.by_group.sum(axis=1),
-            tuple(group_moments(table.estimation, self.levels)),
-            np.stack([sums_at(drawn, c, self.n_drawn) for c in columns]),
-        )
+def group_totals(levels: Sequence[Ints], n_drawn: int, table: ClusterTable) -> Totals:
+    """Of one piece; at each resolution, bin i is counted under level[i]."""
+    columns = (*table.drawn.sums[[ROWS, POSITIVE]], np.ones(len(table.drawn.bin)))
+    drawn = np.stack([sums_at(table.drawn.bin, c, n_drawn) for c in columns])
+    moments = tuple(group_moments(table.estimation, levels))
+    return Totals(len(table.ids), table.by_group.sum(axis=1), moments, drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +100,8 @@ class Choice:
 
     level: int
     rise: float  # how much higher T is on the next levels
-    hint: (
-        Level | None
-    )  # one whose T is higher, by more than two standard deviations of its noise and less than it takes
+    # One whose T is higher, by more than two standard deviations of its noise and less than it takes.
+    hint: Level | None
 
 
 def chosen_level(levels: Sequence[Level], worth: Sequence[float]) -> Choice:
@@ -257,23 +243,15 @@ class Moments:
     plan: SquaresLook
     q_spread: float  # Σ (q - mean q)²
     choice: Choice
-
-    @property
-    def n_groups(self) -> int:
-        """G."""
-        return self.totals.n_groups
-
-    @property
-    def n_rows(self) -> float:
-        """N."""
-        return float(self.totals.sums[ROWS])
+    n_groups: int  # G
+    n_rows: float  # N
 
 
 def moments(grouped: Grouped) -> Moments:
     """Look at the groups twice; once more where some bin holds a single group."""
     levels, choice = list(grouped.levels), None
     while True:
-        totals = grouped.look(TotalsLook(tuple(levels), grouped.n_drawn))
+        totals = grouped.look(partial(group_totals, levels, grouped.n_drawn))
         found = [Level.of(joined, sums) for joined, sums in zip(levels, totals.levels, strict=True)]
         if choice is None:
             worth = [float(np.mean(n**2 / np.maximum(nn, 1.0))) for n, nn, *_ in totals.levels]
@@ -299,7 +277,7 @@ def moments(grouped: Grouped) -> Moments:
         np.maximum(drawn_n, 1.0),
         p_drawn,
     )
-    return Moments(totals, grouped.look(plan), plan, spread, choice)
+    return Moments(totals, grouped.look(plan), plan, spread, choice, totals.n_groups, rows)
 
 
 def scores(x: Floats) -> Floats:
@@ -328,8 +306,7 @@ def _two_groups_a_bin(level: Level) -> Ints:
 
 def sums_at(where: Ints, values: Floats, size: int) -> Floats:
     """Sums of values by place."""
-    made: Floats = np.bincount(where, values, size).astype(np.float64, copy=False)
-    return made
+    return np.bincount(where, values, size).astype(np.float64, copy=False)
 
 
 def _square(values: Floats) -> float:

@@ -16,7 +16,7 @@ from howsure._result import Record
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.recalibration.gain import MeanGain, impossible_share
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, random_folds
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Contest:
 def contest(
     methods: Mapping[str, Recalibrator],
     p: Floats,
-    y: NDArray[np.int64],
+    y: Ints,
     groups: NDArray[Any] | None,
     *,
     n_folds: int,
@@ -61,19 +61,12 @@ def contest(
     """
     fold = random_folds(len(y), n_folds, groups, rng)
     clusters = None if groups is None else np.unique(groups, return_inverse=True)[1]
-    names = list(methods)
     log_losses, briers = cross_fitted(methods, p, y, groups, fold)
     before, brier_before = losses(p, y)
     gains, brier_gains = before - log_losses, brier_before - briers
-    scores = tuple(
-        MethodScore(
-            name,
-            float(log_losses[i].mean()),
-            float(briers[i].mean()),
-            MeanGain.of(gains[i], clusters).estimate(confidence_level),
-        )
-        for i, name in enumerate(names)
-    )
+    gained = [MeanGain.of(gain, clusters).estimate(confidence_level) for gain in gains]
+    means = (loss.mean(axis=1).tolist() for loss in (log_losses, briers))
+    scores = tuple(map(MethodScore, methods, *means, gained))
     chosen, rows = chosen_methods(log_losses, fold), np.arange(len(y))
     gain, brier_gain = (MeanGain.of(g[chosen, rows], clusters) for g in (gains, brier_gains))
     clear = gain.excess(confidence_level) > 0.0
@@ -89,7 +82,7 @@ def contest(
     return Contest(
         MethodScore("none", float(before.mean()), float(brier_before.mean()), Estimate(0.0)),
         scores,
-        names[int(np.argmin(log_losses.sum(axis=1)))],
+        scores[int(np.argmin(log_losses.sum(axis=1)))].method,
         clear,
         found,
         brier_found,
@@ -97,11 +90,7 @@ def contest(
 
 
 def cross_fitted(
-    methods: Mapping[str, Recalibrator],
-    p: Floats,
-    y: NDArray[np.int64],
-    groups: NDArray[Any] | None,
-    fold: NDArray[np.int64],
+    methods: Mapping[str, Recalibrator], p: Floats, y: Ints, groups: NDArray[Any] | None, fold: Ints
 ) -> tuple[Floats, Floats]:
     """Log loss and Brier score of each row, (methods, rows), by recalibrators fitted to the other folds."""
     log_losses, briers = np.empty((len(methods), len(y))), np.empty((len(methods), len(y)))
@@ -114,14 +103,13 @@ def cross_fitted(
     return log_losses, briers
 
 
-def chosen_methods(log_losses: Floats, fold: NDArray[np.int64]) -> NDArray[np.int64]:
+def chosen_methods(log_losses: Floats, fold: Ints) -> Ints:
     """For each row the number of the method of least loss on the folds that it is not in."""
     by_fold = np.stack([np.bincount(fold, row) for row in log_losses])
-    best: NDArray[np.int64] = np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
-    return best
+    return np.argmin(by_fold.sum(axis=1, keepdims=True) - by_fold, axis=0)[fold]
 
 
-def _called_impossible(p: Floats, y: NDArray[np.int64]) -> tuple[int, int]:
+def _called_impossible(p: Floats, y: Ints) -> tuple[int, int]:
     """How many rows call some label impossible, and in how many of them that label came up."""
     if p.ndim == 1:
         return int(np.sum((p == 0.0) | (p == 1.0))), int(np.sum(np.where(y == 1, p, 1.0 - p) == 0.0))
@@ -149,7 +137,7 @@ def _raised(estimate: Estimate, by: float) -> Estimate:
     return estimate if estimate.high is None else replace(estimate, high=estimate.high + by)
 
 
-def losses(p: Floats, y: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def losses(p: Floats, y: Ints) -> tuple[Floats, Floats]:
     """Log loss and Brier score of each row. A log loss is at most 30: 0 counts as 1e-13, as in the recalibrators.
 
     The Brier score of two classes is (q - y)²; of more, the sum of squares over the classes.

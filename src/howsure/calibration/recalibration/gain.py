@@ -11,17 +11,15 @@ from math import inf, log, sqrt
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure.calibration.estimation.intervals import Estimate, normal_quantile
 from howsure.calibration.groups.estimates import student_quantile
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 ENDS = 1000  # units at either end that are kept as they are when there are many; those between are pooled
-SHARED = sqrt(
-    2.0
-)  # of a noisy recalibrator's held-out gain Σ S_f S_g over pairs of folds, f and g each being held out once
+# Of a noisy recalibrator's held-out gain Σ S_f S_g over pairs of folds, f and g each being held out once.
+SHARED = sqrt(2.0)
 FARTHEST = 4.0  # standard errors by which a limit may be moved for having been accepted
 
 
@@ -34,7 +32,7 @@ class MeanGain:
     count: Floats  # units pooled into one
 
     @classmethod
-    def of(cls, values: Floats, clusters: NDArray[np.int64] | None) -> Self:
+    def of(cls, values: Floats, clusters: Ints | None) -> Self:
         """Rows are units unless they belong to clusters, numbered from 0."""
         if clusters is None:
             total, size = np.asarray(values, np.float64), np.ones(len(values))

@@ -1,12 +1,11 @@
 """Histogram recalibration: plain, and as shifts of the Platt curve."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.recalibration.platt import platt_line
 from howsure.calibration.recalibration.recalibrator import INNER_FOLDS, Recalibrator, sigmoid
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 CANDIDATES = (2, 3, 5, 8, 12, 20, 32, 50, 80)
 FEWEST_ROWS = 20  # a bin, of those tried
@@ -42,7 +41,7 @@ class Histogram(Recalibrator):
     def __init__(self, *, n_bins: int = 10) -> None:
         self.n_bins = n_bins
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         kept = weight > 0
         x, y, weight = x[kept], y[kept], weight[kept]
         b = equal_mass(x, weight, _validate.count(self.n_bins, "n_bins"))
@@ -97,7 +96,7 @@ class HistogramPlatt(Recalibrator):
     def __init__(self, *, n_bins: int | None = None) -> None:
         self.n_bins = n_bins
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         n_bins = None if self.n_bins is None else _validate.count(self.n_bins, "n_bins")
         wanted = _best_number(x, y, weight, fold) if n_bins is None else n_bins
         self.intercept_, self.slope_ = platt_line(x, y, weight)
@@ -122,7 +121,7 @@ def _shifts(x: Floats, z: Floats, y: Floats, weight: Floats, n_bins: int) -> tup
     return np.bincount(b, weight * x) / n, shifts
 
 
-def equal_mass(x: Floats, weight: Floats, n_bins: int) -> NDArray[np.int64]:
+def equal_mass(x: Floats, weight: Floats, n_bins: int) -> Ints:
     """The number of each row's bin, bins of equal weight; rows with the same x are never parted."""
     number = np.unique(x, return_inverse=True)[1]
     mass = np.bincount(number, weight)
@@ -130,7 +129,7 @@ def equal_mass(x: Floats, weight: Floats, n_bins: int) -> NDArray[np.int64]:
     return np.asarray(np.unique((n_bins * middle).astype(np.int64), return_inverse=True)[1][number])
 
 
-def _best_number(x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> int:
+def _best_number(x: Floats, y: Floats, weight: Floats, fold: Ints) -> int:
     """The fewest bins whose log loss on rows left out is within a standard error of the least."""
     tried = [b for b in CANDIDATES if b * FEWEST_ROWS <= weight.sum()] or [1]
     loss = np.zeros((len(tried), len(x)))

@@ -1,11 +1,10 @@
 """Isotonic recalibration: plain, and blended with Platt, safe near 0 and 1 and as smooth as the data ask for."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure.calibration.recalibration.platt import platt_line
 from howsure.calibration.recalibration.recalibrator import INNER_FOLDS, Recalibrator, log_odds, sigmoid
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 
 class Isotonic(Recalibrator):
@@ -29,10 +28,7 @@ class Isotonic(Recalibrator):
     knots_: Floats  # q where each block begins and ends
     heights_: Floats  # frequencies there
 
-    def __init__(self) -> None:
-        pass
-
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         from scipy.optimize import isotonic_regression
 
         values, n, k = _by_value(x, y, weight)
@@ -88,7 +84,7 @@ class IsotonicPlatt(Recalibrator):
     def __init__(self, *, blend: bool = True) -> None:
         self.blend = blend
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         self.first_, self.frequencies_, self.centres_, self.heights_ = _blocks(x, y, weight)
         self.intercept_, self.slope_, self.weight_ = 0.0, 1.0, 1.0
         if self.blend:
@@ -129,7 +125,7 @@ def _joined(x: Floats, centres: Floats, heights: Floats) -> Floats:
     return sigmoid(np.interp(x, centres, heights))
 
 
-def _stacking_weight(x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> float:
+def _stacking_weight(x: Floats, y: Floats, weight: Floats, fold: Ints) -> float:
     """λ in [0, 1] of least log loss on rows that neither curve has seen. The loss is convex in λ: bisection."""
     isotonic, line = np.full(len(x), 0.5), np.full(len(x), 0.5)
     for f in range(INNER_FOLDS):

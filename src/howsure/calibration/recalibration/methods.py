@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.recalibration.histogram import Histogram, HistogramPlatt
@@ -13,6 +12,7 @@ from howsure.calibration.recalibration.isotonic import Isotonic, IsotonicPlatt
 from howsure.calibration.recalibration.platt import Beta, Identity, Platt, Temperature, Vector
 from howsure.calibration.recalibration.recalibrator import FORMAT, VERSION, Recalibrator
 from howsure.errors import InputError
+from howsure.kernels.cells import Floats
 
 # In order of complexity: of two that score the same, the simpler is taken.
 METHODS: dict[str, type[Recalibrator]] = {
@@ -30,15 +30,11 @@ def candidates(method: str, n_classes: int) -> dict[str, Recalibrator]:
     suited = FOR_TWO_CLASSES if n_classes == 2 else FOR_MANY_CLASSES
     if method == "auto":
         return {name: METHODS[name]() for name in suited}
-    if method in BY_NAME and n_classes == 2:
-        return {method: METHODS[method]()}
+    suited = (*suited, *BY_NAME) if n_classes == 2 else suited
     if method not in suited:
-        suited = (*suited, *BY_NAME) if n_classes == 2 else suited
-        if method in METHODS:
-            raise InputError(
-                f"method {method!r} is not for {n_classes} classes.{_validate.nearest(method, ('auto', *suited))}"
-            )
-        raise InputError(f"there is no method {method!r}.{_validate.nearest(method, ('auto', *suited))}")
+        known = f"method {method!r} is not for {n_classes} classes"
+        wrong = known if method in METHODS else f"there is no method {method!r}"
+        raise InputError(f"{wrong}.{_validate.nearest(method, ('auto', *suited))}")
     return {method: METHODS[method]()}
 
 
@@ -65,12 +61,11 @@ def from_dict(saved: Any, name: str = "this") -> Recalibrator:
         if not (q >= 0.0).all() or not (q <= 1.0).all() or not np.allclose(q.sum(axis=1), 1.0, rtol=0.0, atol=1e-6):
             raise ValueError("it yields what is no probability")
     except (
-        KeyError,
+        LookupError,
         TypeError,
         ValueError,
         AttributeError,
         NotImplementedError,
-        IndexError,
         OverflowError,
         MemoryError,
     ) as error:
@@ -85,7 +80,7 @@ def _named(saved: dict[str, Any]) -> str:
     return f"{method}-platt" if blends.get(method) else method
 
 
-def _grid(n_classes: int) -> NDArray[np.float64]:
+def _grid(n_classes: int) -> Floats:
     """Probabilities of all sizes to try a recalibrator on, shape (n, K)."""
     if n_classes == 2:
         small = np.concatenate([[0.0], np.logspace(-300, -3, 100)])

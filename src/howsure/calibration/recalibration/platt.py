@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure._validate import Origin
 from howsure.calibration.recalibration.recalibrator import LOG_ODDS_BOUND, Recalibrator, sigmoid
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.losses import logistic_fit, logistic_loss, temperature_loss, vector_loss
 
 
@@ -44,7 +44,7 @@ class Platt(Recalibrator):
     def __init__(self, *, smoothing: bool = False) -> None:
         self.smoothing = smoothing
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         if self.smoothing:
             positive = float(weight @ y)
             negative = float(weight.sum()) - positive
@@ -86,7 +86,7 @@ class Temperature(Recalibrator):
     method = "temperature"
     slope_: float
 
-    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
         if log_p.ndim == 1 or log_p.shape[1] == 2:
             super()._learn(log_p, y, weight, groups)
             return
@@ -100,7 +100,7 @@ class Temperature(Recalibrator):
         )
         self.slope_ = float(found.x[0])
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         self.slope_ = max(float(logistic_fit(x[:, None], y, weight, np.ones(1))[0]), 0.0)
 
     def _curve(self, x: Floats) -> Floats:
@@ -133,14 +133,8 @@ class Identity(Recalibrator):
         check = _validate.probabilities if probs.ndim == 1 else _validate.class_probabilities
         return check(probs, Origin("y", "X"))
 
-    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
         pass
-
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
-        pass
-
-    def _curve(self, x: Floats) -> Floats:
-        return sigmoid(x)
 
     def _formula(self) -> str:
         return "no change"
@@ -173,7 +167,7 @@ class Beta(Recalibrator):
     b_: float
     c_: float
 
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         design = _design(x)
         best = np.inf
         for face in ([0, 1, 2], [0, 2], [1, 2], [2]):
@@ -226,7 +220,7 @@ class Vector(Recalibrator):
     def __init__(self, *, penalty: float = 1.0) -> None:
         self.penalty = penalty
 
-    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
         from scipy.optimize import minimize
 
         penalty = _validate.not_negative(self.penalty, "penalty")
@@ -244,9 +238,6 @@ class Vector(Recalibrator):
             options={"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000, "maxfun": 2000},
         )
         self.slopes_, self.intercepts_ = found.x[0] + found.x[1 : k + 1], found.x[k + 1 :]
-
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
-        raise NotImplementedError  # two classes are fitted as K
 
     def _curve(self, x: Floats) -> Floats:
         z = self.slopes_ * _two_columns(x) + self.intercepts_

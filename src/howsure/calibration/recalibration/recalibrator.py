@@ -18,7 +18,7 @@ from howsure import _validate
 from howsure._validate import Origin
 from howsure.errors import InputError
 from howsure.kernels import special
-from howsure.kernels.cells import Floats
+from howsure.kernels.cells import Floats, Ints
 
 FORMAT, VERSION = "howsure recalibrator", 1
 # Log-odds and log-probabilities are clipped here, in and out: q = 0 and 1 count as 1e-13 and 1 - 1e-13.
@@ -108,7 +108,12 @@ class Recalibrator(ABC):
 
     def _mapped(self, probs: NDArray[Any]) -> Floats:
         """`transform` of an array of one dimension, or of (n, K)."""
-        return self._transformed(log_probabilities(probs))
+        log_p = log_probabilities(probs)
+        self._check_classes(_n_classes(log_p))
+        if log_p.ndim == 2 and log_p.shape[1] == 2:
+            q = self._curve(_clipped(log_p[:, 1] - log_p[:, 0]))
+            return np.stack([1.0 - q, q], axis=1)
+        return self._curve(log_p) if log_p.ndim == 1 else self._classes_curve(log_p)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
@@ -126,23 +131,15 @@ class Recalibrator(ABC):
         """`fit`, then `transform` the same rows."""
         return self.fit(X, y, sample_weight, groups).transform(X)
 
-    def _transformed(self, log_p: Floats) -> Floats:
-        self._check_classes(_n_classes(log_p))
-        if log_p.ndim == 2 and log_p.shape[1] == 2:
-            q = self._curve(_clipped(log_p[:, 1] - log_p[:, 0]))
-            return np.stack([1.0 - q, q], axis=1)
-        return self._curve(log_p) if log_p.ndim == 1 else self._classes_curve(log_p)
-
     def _check_fitted(self) -> None:
         if not self.is_fitted:
             raise _not_fitted()(f"this {type(self).__name__} is not fitted yet: call `fit` first.")
 
     def _check_classes(self, found: int) -> None:
-        self._check_fitted()
         if self.n_classes_ != found:
             raise InputError(f"this recalibrator was fitted to {self.n_classes_} classes; got {found}.")
 
-    def _learn(self, log_p: Floats, y: NDArray[np.int64], weight: Floats, groups: NDArray[Any] | None) -> None:
+    def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
         if log_p.ndim == 2:
             if log_p.shape[1] > 2:
                 raise InputError(
@@ -155,13 +152,13 @@ class Recalibrator(ABC):
             x, labels, weight, fold = pooled(x, labels, weight, fold)
         self._fit_binary(x, labels, weight, fold)
 
-    @abstractmethod
-    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]) -> None:
+    def _fit_binary(self, x: Floats, y: Floats, weight: Floats, fold: Ints) -> None:
         """Fit to log-odds x; `fold` is for methods that cross-validate inside."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _curve(self, x: Floats) -> Floats:
         """Probabilities at log-odds x."""
+        raise NotImplementedError
 
     def _classes_curve(self, log_p: Floats) -> Floats:
         """Probabilities of K > 2 classes; for the methods that have them."""
@@ -211,7 +208,7 @@ def _given(X: Any) -> tuple[NDArray[Any], tuple[int, ...]]:
     return made.ravel() if made.shape[1:] == (1,) else made, np.shape(X)
 
 
-def _numbered(y: Any, n_classes: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _numbered(y: Any, n_classes: int) -> tuple[Ints, NDArray[Any]]:
     """Labels as numbers of classes, and the labels that they stand for."""
     given = _validate.one_dimensional(y, "y", numbers=False)
     classes = np.unique(given) if given.dtype.kind in "iuUSO" else given[:0]
@@ -263,19 +260,16 @@ def _n_classes(log_p: Floats) -> int:
 INNER_FOLDS = 5
 
 
-def random_folds(
-    n: int, n_folds: int, groups: NDArray[Any] | None, rng: np.random.Generator | int
-) -> NDArray[np.int64]:
+def random_folds(n: int, n_folds: int, groups: NDArray[Any] | None, rng: np.random.Generator | int) -> Ints:
     """The fold of each row: rows, or whole groups, dealt out in random order."""
     generator = np.random.default_rng(rng)
     if groups is None:
         return generator.permutation(n) % n_folds
     names, number = np.unique(groups, return_inverse=True)
-    dealt: NDArray[np.int64] = (generator.permutation(len(names)) % n_folds)[number]
-    return dealt
+    return (generator.permutation(len(names)) % n_folds)[number]
 
 
-def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> NDArray[np.int64]:
+def inner_folds(x: Floats, y: Floats, groups: NDArray[Any] | None) -> Ints:
     """Folds inside an estimator: rows dealt out in order of (x, y), so that the order given does not matter."""
     if groups is not None:
         return random_folds(len(x), INNER_FOLDS, groups, 0)
@@ -288,9 +282,7 @@ MANY_ROWS = 50_000  # up to here rows are used as they are
 CELLS_PER_UNIT = 128
 
 
-def pooled(
-    x: Floats, y: Floats, weight: Floats, fold: NDArray[np.int64]
-) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+def pooled(x: Floats, y: Floats, weight: Floats, fold: Ints) -> tuple[Floats, Floats, Floats, Ints]:
     """Log-odds, labels, weights and folds of at most 77,000 rows that stand for all.
 
     A pooled row stands at the mean of its cell, 1/128 wide, whatever its label: two places in one cell would look like

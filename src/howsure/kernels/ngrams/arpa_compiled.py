@@ -4,13 +4,21 @@ from functools import partial
 
 import numpy as np
 
-from howsure.kernels.compiling import array, kernel, ready
+from howsure.kernels.compiling import array, kernel, piece, ready
 from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS, SHORTS
 
-PLACES = 9
 LOWEST = -99.0
 _SCALE = 10**9
 _FLOATS = array("float64")
+
+
+@piece
+def put(out, at, *given):
+    """Append bytes; returns where the next one goes."""
+    for c in given:
+        out[at] = c
+        at += 1
+    return at
 
 
 @kernel(
@@ -32,58 +40,41 @@ def write_lines(first, last, order, bases, start, word, text, ends, log_p, log_b
             size += ends[w] - (ends[w - 1] if w > 0 else 0) + 4
         if at + size > out.size:
             return -1
-        for part in range(2):
-            if part == 0:
-                value = log_p[node]
-            else:
-                if has_weights == 0:
-                    break
-                value = log_b[node]
-                out[at] = 9
-                at += 1
-            if value < LOWEST:
-                value = LOWEST
+        for part in range(2 if has_weights else 1):
+            value = log_b[node] if part else log_p[node]
+            value = max(value, LOWEST)
+            if part:
+                at = put(out, at, 9)
             if value < 0:
-                out[at] = 45
-                at += 1
+                at = put(out, at, 45)
                 value = -value
             fixed = np.int64(np.rint(value * _SCALE))
             whole = fixed // _SCALE
             fixed -= whole * _SCALE
             if whole >= 10:
-                out[at] = 48 + whole // 10 % 10
-                at += 1
-            out[at] = 48 + whole % 10
-            at += 1
+                at = put(out, at, 48 + whole // 10 % 10)
+            at = put(out, at, 48 + whole % 10)
             if fixed > 0:
-                out[at] = 46
-                at += 1
+                at = put(out, at, 46)
                 digit = _SCALE // 10
                 while fixed > 0:
-                    out[at] = 48 + fixed // digit
-                    at += 1
+                    at = put(out, at, 48 + fixed // digit)
                     fixed %= digit
                     digit //= 10
-            if part == 0:
-                for k in range(order):
-                    out[at] = 9 if k == 0 else 32
-                    at += 1
-                    w = np.int64(word[ancestors[k]])
-                    a = ends[w - 1] if w > 0 else 0
-                    if w == 0:
-                        for c in (60, 117, 110, 107, 62):  # <unk>
-                            out[at] = c
-                            at += 1
-                    elif ends[w] - a == 1 and text[a] == 32:
-                        for c in (0xE2, 0x96, 0x81):  # a space, in models of characters
-                            out[at] = c
-                            at += 1
-                    else:
-                        for i in range(a, ends[w]):
-                            out[at] = text[i]
-                            at += 1
-        out[at] = 10
-        at += 1
+            if part:
+                break
+            for k in range(order):
+                at = put(out, at, 32 if k else 9)
+                w = np.int64(word[ancestors[k]])
+                a = ends[w - 1] if w > 0 else 0
+                if w == 0:
+                    at = put(out, at, 60, 117, 110, 107, 62)  # <unk>
+                elif ends[w] - a == 1 and text[a] == 32:
+                    at = put(out, at, 0xE2, 0x96, 0x81)  # a space, in models of characters
+                else:
+                    for i in range(a, ends[w]):
+                        at = put(out, at, text[i])
+        at = put(out, at, 10)
     return at
 
 
@@ -96,20 +87,14 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
     """
     pos = begin
     n = data.size
-    filled = 0
-    made = 0
-    while made < n_lines and pos < n:
-        if data[pos] == 10 or data[pos] == 92 or data[pos] == 13:
-            break
+    filled = made = 0
+    while made < n_lines and pos < n and data[pos] != 10 and data[pos] != 92 and data[pos] != 13:
         for part in range(2):
-            sign = 1.0
-            if pos < n and (data[pos] == 45 or data[pos] == 43):
-                if data[pos] == 45:
-                    sign = -1.0
+            sign = -1.0 if data[pos] == 45 else 1.0
+            if data[pos] == 45 or data[pos] == 43:
                 pos += 1
             mantissa = 0.0
-            scale = 0
-            digits = 0
+            scale = digits = 0
             after = False
             while pos < n and (48 <= data[pos] <= 57 or data[pos] == 46):
                 if data[pos] == 46:
@@ -117,8 +102,7 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                 else:
                     mantissa = mantissa * 10.0 + (np.int64(data[pos]) - 48)
                     digits += 1
-                    if after:
-                        scale += 1
+                    scale += after
                 pos += 1
             if pos < n and (data[pos] == 101 or data[pos] == 69):
                 pos += 1
@@ -131,9 +115,7 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                     power = min(power * 10 + np.int64(data[pos]) - 48, 100_000)
                     pos += 1
                 scale += power if down else -power
-            if digits == 0 or scale < -300:
-                return pos, -made - 1, filled
-            value = sign * mantissa / 10.0 ** min(scale, 300)
+            value = sign * mantissa / 10.0 ** min(scale, 300) if digits and scale >= -300 else np.nan
             if not np.isfinite(value):
                 return pos, -made - 1, filled
             if part == 1:

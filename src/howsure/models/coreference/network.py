@@ -7,6 +7,7 @@ E_c a row for each code of each relation; NEW's is the same of one mention. Trai
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -68,14 +69,14 @@ class Network:
     def scores(self, vectors: Any, rows: NDArray[np.int64], codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
         """Score of each pair j < i (row i(i-1)/2 + j) and of starting an entity."""
         u, v, new = self.units(vectors.astype(np.float32), rows)
-        given = (u, v, self.relations, codes, self.out)
-        if "numba" in sys.modules or len(codes) >= COMPILED_FROM:
+        scores: Any = kernels.pair_scores
+        few = len(codes) < COMPILED_FROM
+        if "numba" in sys.modules or not few:
             from howsure.kernels.coreference import hidden_compiled
 
-            few = len(codes) < COMPILED_FROM  # then the same numbers as without compiled kernels, to the bit
-            pair = kernels.pair_scores(*given, hidden_compiled.active) if few else hidden_compiled.pair_scores(*given)
-        else:
-            pair = kernels.pair_scores(*given)
+            # Of few pairs the same numbers as without compiled kernels, to the bit.
+            scores = partial(scores, filled=hidden_compiled.active) if few else hidden_compiled.pair_scores
+        pair = scores(u, v, self.relations, codes, self.out)
         return pair, (np.maximum(new, 0.0) @ self.out_new + self.bias[0]).astype(np.float64)
 
 

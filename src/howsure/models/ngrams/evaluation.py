@@ -12,7 +12,7 @@ from howsure.errors import InputError
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
-from howsure.models.ngrams.vocabulary import BOS, EOS, UNK
+from howsure.models.ngrams.vocabulary import EOS, UNK
 
 LN2 = math.log(2.0)
 
@@ -132,7 +132,7 @@ def evaluated(
 ) -> Evaluation:
     """A model on a text; `groups` (one a sentence) are what is independent, by default sentences."""
     ids = model.ids(source)
-    event = ids != BOS if model.frame else np.ones(len(ids), bool)
+    event = model.events(ids)
     if not event.any():
         raise InputError("the text is empty: there is nothing to evaluate.")
     log_prob, matched = model.log_probs(ids)

@@ -81,12 +81,16 @@ class LanguageModel:
         """Whether <UNK> can be predicted."""
         return bool(np.isfinite(self.log_p[UNK]))
 
-    def ids(self, source: Any, *, grow: bool = False) -> Ids:
+    def ids(self, source: Any) -> Ids:
         """Numbers of a text's tokens as the model reads it; see `vocabulary.blocks` for what a source may be."""
         units = units_number(str(self.settings["units"]))
         lower = bool(self.settings.get("lowercase"))
         made = [block_ids(b, self.vocabulary, units, self.frame, grow=False) for b in blocks(source, lowercase=lower)]
         return made[0] if len(made) == 1 else np.concatenate([np.zeros(0, np.int32), *made])
+
+    def events(self, ids: Ids) -> NDArray[np.bool_]:
+        """Which tokens are predicted: all but <s>."""
+        return ids != BOS if self.frame else np.ones(len(ids), bool)
 
     def log_probs(self, ids: Ids) -> tuple[Floats, NDArray[np.uint8]]:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
@@ -133,10 +137,8 @@ class LanguageModel:
             return np.array([self.score(s) for s in sentences])
         ids = self.ids(text_bytes(sentences))
         ends = np.flatnonzero(ids == EOS)
-        if len(ends) != len(sentences):  # some are empty, or hold nothing but <s>
-            return np.array([self.score(s) for s in sentences])
-        if not len(ends):
-            return np.zeros(0)
+        if not len(ends) or len(ends) != len(sentences):  # some are empty, or hold nothing but <s>
+            return np.array([self.score(s) for s in sentences], np.float64)
         return np.add.reduceat(self.log_probs(ids)[0], np.concatenate([[0], ends[:-1] + 1]))
 
     def context_ids(self, history: str) -> Ids:
@@ -216,8 +218,7 @@ class LanguageModel:
 
     def _is_sound(self) -> bool:
         """Whether the tables fit together, so that no kernel reads outside them, and hold probabilities and weights."""
-        trie, n = self.trie, len(self.trie.word)
-        starts = trie.start
+        trie, n, starts = self.trie, len(self.trie.word), self.trie.start
         padding = self.settings.get("padding")
         return bool(
             len(trie.bases) == trie.order + 1 > 1
@@ -229,11 +230,11 @@ class LanguageModel:
             and np.all(np.diff(trie.bases) >= 0)
             and np.array_equal(trie.word[: len(self.vocabulary)], np.arange(len(self.vocabulary)))
             and len(self.log_b) == trie.bases[-2]
-            and (trie.order == 1 or len(starts) == trie.bases[-2] + 1)
             and (
                 trie.order == 1
                 or (
-                    starts[-1] == n
+                    len(starts) == trie.bases[-2] + 1
+                    and starts[-1] == n
                     and np.array_equal(starts[trie.bases[:-2]], trie.bases[1:-1])  # children are of the next order
                     and np.all(starts[1:] >= starts[:-1])
                 )

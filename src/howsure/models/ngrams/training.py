@@ -165,7 +165,7 @@ def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None)
 def held_out_counts(model: LanguageModel, source: Any) -> HeldOut:
     """For each token of a held-out text, c(h w) and c(h) at every order its sentence allows (NaN where it does not)."""
     ids = model.ids(source)
-    events = ids != BOS if model.frame else np.ones(len(ids), bool)
+    events = model.events(ids)
     if not events.any():
         raise InputError("the dev text is empty.")
     made = _sliding_counts(model.trie, ids, bool(model.frame))

@@ -163,11 +163,8 @@ class Spill:
 
     def drop(self, array: NDArray[Any]) -> None:
         """The array is not needed any more."""
-        base: Any = array
-        while base is not None and not isinstance(getattr(base, "filename", None), str | Path):
-            base = getattr(base, "base", None)
-        if base is not None and self._folder is not None:
-            Path(base.filename).unlink(missing_ok=True)
+        if isinstance(array, np.memmap) and array.filename is not None:
+            Path(array.filename).unlink(missing_ok=True)
 
 
 def count_ngrams(
@@ -239,9 +236,9 @@ def _counted(
 def _merged(pair: list[Run], spill: Spill) -> Run:
     if len(pair) == 1:
         return pair[0]
-    (a, a_counts), (b, b_counts) = pair
-    keys, counts = spill.array(len(a) + len(b), np.int64), spill.array(len(a) + len(b), np.uint32)
-    made = int(kernel("merge_runs", len(keys))(a, a_counts, b, b_counts, keys, counts))
-    for used in (a, a_counts, b, b_counts):
+    n, given = sum(len(keys) for keys, _ in pair), (*pair[0], *pair[1])
+    keys, counts = spill.array(n, np.int64), spill.array(n, np.uint32)
+    made = int(kernel("merge_runs", n)(*given, keys, counts))
+    for used in given:
         spill.drop(used)
     return keys[:made], counts[:made]

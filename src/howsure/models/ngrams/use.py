@@ -261,7 +261,7 @@ def sentence_probabilities(model: LanguageModel, sentences: Sequence[str]) -> Se
     made = []
     for text in sentences:
         ids = model.ids(text_bytes([text]))
-        event = ids != BOS if model.frame else np.ones(len(ids), bool)
+        event = model.events(ids)
         if not event.any():
             raise InputError("a sentence is empty: there is nothing to score.")
         log_prob, matched = model.log_probs(ids)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -28,8 +29,7 @@ from howsure.processes import Progress
 UNK, BOS, EOS = 0, 1, 2
 RESERVED = ("<UNK>", "<s>", "</s>")
 UNITS = {"words": 0, "punctuation": 1, "characters": 2}
-SPACE = "▁"  # how a space is written where tokens are separated by spaces
-_DONE, _IDS_FULL, _WORDS_FULL = 0, 1, 2
+_DONE, _WORDS_FULL = 0, 2
 _POSITION, _N_WORDS, _N_IDS, _N_TEXT, _IN_LINE = range(5)
 BLOCK = 1 << 25
 PARALLEL_FROM = 1 << 20
@@ -79,11 +79,8 @@ class Vocabulary:
     def words(self) -> list[str]:
         """The words in order; take it only once the vocabulary no longer grows."""
         text, ends = self.packed
-        whole, begin, made = bytes(text), 0, []
-        for end in ends.tolist():
-            made.append(whole[begin:end].decode("utf-8", "surrogateescape"))
-            begin = end
-        return made
+        whole, places = bytes(text), [0, *ends.tolist()]
+        return [whole[begin:end].decode("utf-8", "surrogateescape") for begin, end in pairwise(places)]
 
     def add(self, words: Iterable[bytes]) -> NDArray[np.int32]:
         """Numbers of words, those not yet there added."""
@@ -143,13 +140,11 @@ def vocabulary_of(words: Iterable[str]) -> Vocabulary:
     """A vocabulary of given words after the reserved ones; a word given twice is an error."""
     made = Vocabulary()
     given = [w for w in words if w not in RESERVED and w != "<unk>"]
-    numbers = made.add([w.encode() for w in given])
+    made.add([w.encode() for w in given])
     if len(made) != len(given) + len(RESERVED):
-        seen: set[int] = set()
-        for word, number in zip(given, numbers.tolist(), strict=True):
-            if number in seen:
-                raise InputError(f"the vocabulary names {word!r} twice.")
-            seen.add(number)
+        first = {w: i for i, w in reversed(list(enumerate(given)))}
+        twice = next(w for i, w in enumerate(given) if first[w] < i)
+        raise InputError(f"the vocabulary names {twice!r} twice.")
     return made
 
 
@@ -160,13 +155,10 @@ def kept_words(
 
     Returns the smaller vocabulary and the new number of each old word, <UNK> for those dropped.
     """
-    kept = counts >= min_count
+    kept, words = counts >= min_count, slice(len(RESERVED), None)
+    if size is not None and int(kept[words].sum()) > size:
+        kept[np.argsort(-counts[words] * kept[words], kind="stable")[size:] + len(RESERVED)] = False
     kept[: len(RESERVED)] = True
-    if size is not None and int(kept.sum()) - len(RESERVED) > size:
-        order = np.argsort(-counts[len(RESERVED) :] * kept[len(RESERVED) :], kind="stable")[:size] + len(RESERVED)
-        kept[:] = False
-        kept[: len(RESERVED)] = True
-        kept[order] = True
     numbers = np.where(kept, np.cumsum(kept) - 1, UNK).astype(np.int32)
     text, ends = vocabulary.packed
     lengths = np.diff(ends, prepend=0)
@@ -234,25 +226,13 @@ def _file_blocks(path: str, lowercase: bool, progress: Progress | None) -> Itera
         def pieces() -> Iterator[bytes]:
             done = 0
             while piece := file.read(BLOCK):
+                piece += file.readline()  # whole lines
                 done += len(piece)
                 yield piece
                 if progress is not None and size:
                     progress(min(done / size, 1.0), 1.0, f"reading {Path(name).name}")
 
-        yield from _checked(_whole_lines(pieces()), name, lowercase)
-
-
-def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for piece in pieces:
-        cut = piece.rfind(b"\n") + 1
-        if cut == 0:
-            rest += piece
-            continue
-        yield rest + piece[:cut]
-        rest = piece[cut:]
-    if rest:
-        yield rest + b"\n"
+        yield from _checked(pieces(), name, lowercase)
 
 
 def _checked(pieces: Iterator[bytes], name: str, lowercase: bool) -> Iterator[bytes]:
@@ -269,8 +249,7 @@ def _checked(pieces: Iterator[bytes], name: str, lowercase: bool) -> Iterator[by
             text = None if text is None else text[1:]
             offset = 3
         offset += len(piece)
-        if lowercase:
-            assert text is not None
+        if lowercase and text is not None:
             piece = text.lower().encode()
         yield piece if piece.endswith(b"\n") else piece + b"\n"
 

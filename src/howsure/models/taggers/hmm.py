@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import not_last
-from howsure.models.saved import Array, Names, load_model, packed_names, save_model
+from howsure.models.saved import Array, Names, Tempered, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
 
@@ -33,7 +33,7 @@ RARE = "\x00rare"  # a rare word whose class was never seen; no word begins so
 
 
 @dataclass(frozen=True, eq=False)
-class Hmm:
+class Hmm(Tempered):
     """P(y, x) = Π P(y_t | y_{t-1}) P(x_t | y_t), with a state before the first and behind the last token."""
 
     tags: tuple[str, ...]
@@ -55,12 +55,7 @@ class Hmm:
         scores, ends = self.log_emission.take(np.array(codes, np.int64), axis=0), (self.log_initial, self.log_final)
         at = np.asarray(starts, np.int64)
         made = ChainPosterior(scores, self.log_transition, starts=at, initial=ends[0], final=ends[1], tags=self.tags)
-        temperature = float(self.settings.get("temperature", 1.0))
-        return made if temperature == 1.0 else made.tempered(temperature)
-
-    def with_settings(self, **changes: Any) -> Hmm:
-        """A copy with some settings changed: `temperature` divides every score."""
-        return replace(self, settings=self.settings | changes)
+        return made if self.temperature == 1.0 else made.tempered(self.temperature)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""

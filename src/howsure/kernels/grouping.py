@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.cells import N_CELLS, Floats, Ints, cell_of
+from howsure.kernels.ragged import offsets
 
 COMPILED_FROM = 1_000_000  # rows, or twice the pairs of group and bin
 PIECE_COMPILED_FROM = 50_000  # where they are a piece of many more
@@ -76,10 +77,13 @@ class Arranged:
             from howsure.kernels import grouping_compiled as compiled
 
             return Arranged(*compiled.dealt(number, n_groups, y, q, weight))
-        starts = np.zeros(n_groups + 1, np.int64)
-        np.cumsum(np.bincount(number, minlength=n_groups), out=starts[1:])
         order = np.argsort(number, kind="stable")
-        return Arranged(starts, y[order], q[order], None if weight is None else weight[order])
+        return Arranged(
+            offsets(np.bincount(number, minlength=n_groups)),
+            y[order],
+            q[order],
+            None if weight is None else weight[order],
+        )
 
     def totals(self, bins: Ints) -> Floats:
         """(5, G) of each group: rows, positive, Σq, Σq², Σqy; few rows bin by bin, so that their order changes next to nothing."""

@@ -35,9 +35,8 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
         made.sum_duplicates()
         counts = np.diff(made.indptr).astype(np.int64)
         rows = np.repeat(np.arange(n), counts)
-        if (made.indices >= rows).any():
-            i = int(rows[np.argmax(made.indices >= rows)])
-            raise InputError(f"{name}: an antecedent comes before its mention; row {i} names one that does not.")
+        if (above := made.indices >= rows).any():
+            raise _not_before(name, rows[np.argmax(above)])
         if made.nnz:
             return made, made.data, made.indices.astype(np.int64), made.indptr[:-1].astype(np.int64), counts
         matrix = np.zeros((n, n)) if not scores else np.full((n, n), -np.inf)
@@ -45,12 +44,13 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
         a = np.ascontiguousarray(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: antecedents cannot be read as numbers: {error}.") from None
-    if not scores and n:
-        above = np.triu(a).any(axis=1)
-        if above.any():
-            i = int(np.argmax(above))
-            raise InputError(f"{name}: an antecedent comes before its mention; row {i} names one that does not.")
+    if not scores and (above := np.triu(a).any(axis=1)).any():
+        raise _not_before(name, np.argmax(above))
     return a, a.reshape(-1), np.zeros(0, np.int64), np.arange(n, dtype=np.int64) * n, np.arange(n, dtype=np.int64)
+
+
+def _not_before(name: str, row: Any) -> InputError:
+    return InputError(f"{name}: an antecedent comes before its mention; row {row} names one that does not.")
 
 
 def row_sums(values: Floats, columns: Ints, counts: Ints, n: int) -> Floats:
@@ -58,6 +58,13 @@ def row_sums(values: Floats, columns: Ints, counts: Ints, n: int) -> Floats:
     if len(columns):
         return np.bincount(np.repeat(np.arange(n), counts), values, n).astype(np.float64)
     return np.asarray(values.reshape(n, n).sum(axis=1))
+
+
+def roots_of(choice: Ints) -> Ints:
+    """The first mention of each one's entity, given its antecedent, or itself where it has none."""
+    while (choice != choice[choice]).any():
+        choice = choice[choice]
+    return choice
 
 
 class AntecedentPosterior:
@@ -146,9 +153,9 @@ class AntecedentPosterior:
             raise InputError(f"{name}: scores must be numbers or -inf; there is NaN or +inf among them.")
         hopeless = np.isinf(given)
         if hopeless.any():
-            some = row_sums(np.isfinite(values).astype(np.float64), columns, counts, n)
-            if (hopeless & (some == 0)).any():
-                i = int(np.argmax(hopeless & (some == 0)))
+            hopeless &= row_sums(np.isfinite(values).astype(np.float64), columns, counts, n) == 0
+            if hopeless.any():
+                i = int(np.argmax(hopeless))
                 raise InputError(f"{name}: mention {i} has no antecedent and no NEW with a score above -inf.")
         if len(columns):
             made, new = kernels.softmax_rows(values, given, starts, counts)
@@ -267,11 +274,8 @@ class AntecedentPosterior:
         with np.errstate(divide="ignore"):
             log_free = np.minimum(self._values if len(self._columns) else self._a, 1.0)
             np.log1p(np.negative(log_free, out=log_free), out=log_free)
-        if len(self._columns):
-            total = np.zeros(len(self))
-            np.add.at(total, self._columns, log_free)
-        else:
-            total = log_free.sum(axis=0)
+        sparse = len(self._columns) > 0
+        total = np.bincount(self._columns, log_free, len(self)) if sparse else log_free.sum(axis=0)
         return np.asarray(self.new * np.exp(total))
 
     def singleton(self, i: int) -> float:
@@ -309,20 +313,16 @@ class AntecedentPosterior:
         if not n:
             return choice
         if len(self._columns):
-            rows, columns, values = self._row_numbers(), self._columns, self._values
-            top = np.full(n, -1.0)
-            np.maximum.at(top, rows, values)
-            is_top = values == top[rows]
-            nearest = np.full(n, -1)
-            np.maximum.at(nearest, rows[is_top], columns[is_top])
+            rows, top, nearest = self._row_numbers(), np.full(n, -1.0), np.full(n, -1)
+            np.maximum.at(top, rows, self._values)
+            is_top = self._values == top[rows]
+            np.maximum.at(nearest, rows[is_top], self._columns[is_top])
         else:
             top = self._a.max(axis=1)
             nearest = n - 1 - np.argmax(self._a[:, ::-1], axis=1)
         links = top > self.new
         choice[links] = nearest[links]
-        while (choice != choice[choice]).any():
-            choice = choice[choice]
-        return choice
+        return roots_of(choice)
 
     def minimum_risk(self) -> Ints:
         """A clustering of large expected pairwise F (the ratio of expectations, exact pair probabilities)."""

@@ -265,7 +265,7 @@ def checked_chain(
     impossible = np.isneginf(top)
     if impossible.any():
         raise InputError(f"`scores` forbids every tag of token {int(np.argmax(impossible))}.")
-    names = tuple(str(i) for i in range(n_tags)) if tags is None else tuple(str(t) for t in tags)
+    names = tuple(map(str, range(n_tags) if tags is None else tags))
     if len(names) != n_tags or len(set(names)) < n_tags:
         raise InputError(f"`tags` must name {n_tags} different tags; got {len(names)}, {len(set(names))} different.")
     return Chain(s, _starts(starts, len(s)), move, *ends), names

@@ -21,6 +21,7 @@ from howsure._validate import generator
 from howsure.corpora.document import Document
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
+from howsure.kernels.ragged import offsets
 from howsure.kernels.trees.choice import kernel
 from howsure.models.saved import Array, Tempered, load_model, save_model
 from howsure.posteriors.trees import TreePosterior, is_projective, is_tree
@@ -61,7 +62,7 @@ def encoded(documents: Sequence[Document]) -> Sentences:
         [t for d in documents for t in d.columns.get(a, d.columns.get(b, d.columns.get("tag", ("_",) * len(d))))]
         for a, b in (("xpos", "upos"), ("upos", "xpos"))
     )
-    starts = np.concatenate([[0], np.cumsum([n for d in documents for n in np.diff(d.starts)])]).astype(np.int64)
+    starts = offsets([n for d in documents for n in np.diff(d.starts)])
     number = {tag: min(i, 61) for i, tag in enumerate(sorted(set(coarse)))}
     rows = np.zeros((len(words) + len(starts) - 1, 4), np.uint64)
     codes = np.full(len(rows), 61, np.int64)

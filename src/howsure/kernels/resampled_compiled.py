@@ -13,7 +13,7 @@ from howsure.kernels.compiling import kernel, mix, piece, ready
 _TABLES = "uint32[::1], int32[::1]"
 
 
-@kernel("int64(float64[::1], uint32[::1], int32[::1], int64, int64)")
+@kernel("void(float64[::1], uint32[::1], int32[::1], int64, int64)")
 def alias_table(weight, threshold, other, first, size):
     """Fill `size` slots (a power of two, at least len(weight)) from `first`: Walker's alias method, thresholds of 32 bits.
 
@@ -43,7 +43,6 @@ def alias_table(weight, threshold, other, first, size):
             n_large -= 1
             small[n_small] = g
             n_small += 1
-    return size
 
 
 @piece
@@ -54,7 +53,7 @@ def _value(z, first, mask, threshold, other):
     return alias if np.uint32(z) >= threshold[first + slot] else slot
 
 
-@kernel(f"int64(uint64[::1], int64, int64[::1], int64[::1], uint64[::1], {_TABLES}, int64, uint64, float32[:, ::1])")
+@kernel(f"void(uint64[::1], int64, int64[::1], int64[::1], uint64[::1], {_TABLES}, int64, uint64, float32[:, ::1])")
 def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_mask, weights):
     """One column of `weights` per state of a generator: how often each cell is drawn, n draws in all.
 
@@ -70,8 +69,7 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
             weights[cell, i] = drawn
             totals[i] += drawn
     for i in range(states.size):
-        state = states[i]
-        total = totals[i]
+        state, total = states[i], totals[i]
         while total > n:  # rare: drawn again
             total = np.int64(0)
             for cell in range(low.size):
@@ -82,7 +80,6 @@ def fill_weights(states, n, low, first, mask, threshold, other, top_first, top_m
         for _ in range(n - total):
             state += step
             weights[_value(mix(state), top_first, top_mask, threshold, other), i] += np.float32(1.0)
-    return states.size
 
 
 compile_kernels = partial(ready, __name__)

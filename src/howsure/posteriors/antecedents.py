@@ -192,9 +192,8 @@ class AntecedentPosterior:
     def _of_rows(cls, values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, name: str) -> Self:
         from scipy.sparse import csr_array
 
-        n = len(new)
+        a = csr_array((values, columns, np.append(starts, len(values))), shape=(len(new), len(new)))
         self = cls.__new__(cls)
-        a = csr_array((values, columns, np.append(starts, len(values))), shape=(n, n))
         self._set(a, values, columns, starts, counts, new, name)
         return self
 
@@ -369,11 +368,12 @@ class AntecedentPosterior:
         """The posterior of scores divided by t: each row's probabilities to the power 1/t, summing to one again."""
         if (t := _validate.temperature(t)) == 1.0:
             return self
-        if len(self._columns) or not len(self):
-            made, new = kernels.tempered_rows(self._values, self.new, self._starts, self._counts, t)
-            return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
         with np.errstate(divide="ignore"):
-            return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)
+            if not len(self._columns):
+                return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)
+            given = np.log(self._values) / t, np.log(self.new) / t, self._starts, self._counts
+            made, new = kernels.softmax_rows(*given)
+        return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
 
     # inside
 

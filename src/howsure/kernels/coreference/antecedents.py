@@ -61,12 +61,6 @@ def dense(a: Any) -> Floats:
     return made
 
 
-def tempered_rows(values: Floats, new: Floats, starts: Ints, counts: Ints, t: float) -> tuple[Floats, Floats]:
-    """Each row's probabilities to the power 1/t, summing to one again. Rows are runs of `values`."""
-    with np.errstate(divide="ignore"):
-        return softmax_rows(np.log(values) / t, np.log(new) / t, starts, counts)
-
-
 def softmax_rows(values: Floats, new: Floats, starts: Ints, counts: Ints) -> tuple[Floats, Floats]:
     """Scores to probabilities, row by row; -inf is a score too."""
     rows = np.repeat(np.arange(len(new)), counts)

@@ -22,24 +22,18 @@ def put(out, at, *given):
 
 
 @kernel(
-    f"int64(int64, int64, int64, {LONGS}, {SHORTS}, {SHORTS}, {BYTES}, {LONGS}, {_FLOATS}, {_FLOATS}, int64, int64[::1], uint8[::1])"
+    f"int64(int64, int64, int64, {SHORTS}, {SHORTS}, {BYTES}, {LONGS}, {_FLOATS}, {_FLOATS}, int64, int64[::1], uint8[::1])"
 )
-def write_lines(first, last, order, bases, start, word, text, ends, log_p, log_b, has_weights, ancestors, out):
-    """Lines of nodes first … last of an order; returns the bytes written, or -1 if `out` is too small."""
+def write_lines(first, last, order, start, word, text, ends, log_p, log_b, has_weights, ancestors, out):
+    """Lines of nodes first … last of an order, for which `out` must have room; returns the bytes written."""
     at = 0
     for node in range(first, last):
         child = node
         ancestors[order - 1] = node
-        size = 64
         for k in range(order - 2, -1, -1):
             while np.int64(start[ancestors[k] + 1]) <= child:
                 ancestors[k] += 1
             child = ancestors[k]
-        for k in range(order):
-            w = np.int64(word[ancestors[k]])
-            size += ends[w] - (ends[w - 1] if w > 0 else 0) + 4
-        if at + size > out.size:
-            return -1
         for part in range(2 if has_weights else 1):
             value = log_b[node] if part else log_p[node]
             value = max(value, LOWEST)
@@ -78,12 +72,12 @@ def write_lines(first, last, order, bases, start, word, text, ends, log_p, log_b
     return at
 
 
-@kernel(f"UniTuple(int64, 3)({BYTES}, int64, int64, int64, float64[::1], float64[::1], uint8[::1])")
+@kernel(f"UniTuple(int64, 2)({BYTES}, int64, int64, int64, float64[::1], float64[::1], uint8[::1])")
 def read_lines(data, begin, order, n_lines, log_p, log_b, words):
     """Parse up to `n_lines` lines from byte `begin`; the words of each go to `words`, a line each.
 
-    Returns the byte after the last line read, how many were read, and the bytes of `words` filled. Stops at an empty
-    line or one that begins with a backslash; a line that cannot be read gives minus its number as the count.
+    Returns how many were read and the bytes of `words` filled. Stops at an empty line or one that begins with a
+    backslash; a line that cannot be read gives minus its number as the count.
     """
     pos = begin
     n = data.size
@@ -117,7 +111,7 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                 scale += power if down else -power
             value = sign * mantissa / 10.0 ** min(scale, 300) if digits and scale >= -300 else np.nan
             if not np.isfinite(value):
-                return pos, -made - 1, filled
+                return -made - 1, filled
             if part == 1:
                 log_b[made] = value
                 break
@@ -131,7 +125,7 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                     filled += 1
                     pos += 1
                 if pos == a:
-                    return pos, -made - 1, filled
+                    return -made - 1, filled
                 if pos - a == 5 and data[a] == 60 and data[a + 1] == 117 and data[a + 2] == 110 and data[a + 3] == 107:
                     for i in range(2, 5):
                         words[filled - i] -= 32  # <unk> is <UNK> here
@@ -143,11 +137,11 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                 break
         while pos < n and data[pos] != 10:
             if not (data[pos] == 32 or data[pos] == 9 or data[pos] == 13):
-                return pos, -made - 1, filled
+                return -made - 1, filled
             pos += 1
         pos += 1
         made += 1
-    return pos, made, filled
+    return made, filled
 
 
 ready_arpa = partial(ready, __name__)

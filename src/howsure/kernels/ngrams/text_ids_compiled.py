@@ -140,36 +140,32 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     return status
 
 
-@kernel(f"int64({BYTES}, {LONGS}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])")
-def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, state, numbers):
-    """Numbers of the words `first`.. of another list, adding those that are not there if `grow` (else <UNK>).
-
-    The tables must have room. Returns how many were there already.
-    """
-    n_words, n_text, found = state[1], state[3], 0
-    for j in range(first, n_other):
-        a = other_ends[j - 1] if j > 0 else 0
+@kernel(f"void({BYTES}, {LONGS}, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])")
+def add_words(other_text, other_ends, grow, slots, text, ends, state, numbers):
+    """Numbers of the words of another list, adding those that are not there if `grow` (else <UNK>). The tables must have room."""
+    n_words, n_text = state[1], state[3]
+    a = 0
+    for j in range(other_ends.size):
         b = other_ends[j]
         h = word_hash(other_text, a, b)
         slot, word = find_word(h, other_text, a, b, slots, text, ends)
-        if word >= 0:
-            found += 1
-        elif grow == 1:
+        if word < 0 and grow == 1:
             n_text = entered(h, slot, other_text, a, b, n_words, n_text, slots, text, ends)
             word = n_words
             n_words += 1
         numbers[j] = max(word, 0)
+        a = b
     state[1], state[3] = n_words, n_text
-    return found
 
 
 @kernel(f"void({BYTES}, {LONGS}, int64, int64[::1])")
 def rehash(text, ends, n_words, slots):
     """Fill an empty table with words known to be distinct."""
     mask = slots.size - 1
+    a = 0
     for j in range(n_words):
-        a = ends[j - 1] if j > 0 else 0
         h = word_hash(text, a, ends[j])
+        a = ends[j]
         slot = h & mask
         while slots[slot] != 0:
             slot = (slot + 1) & mask

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -104,10 +105,10 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     heads = at.tolist()
     kinds = [_kind(m, h, words, lower, upos, xpos, features) for m, h in zip(mentions, heads, strict=True)]
     facts = known(document, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
-    above: dict[int, tuple[int, ...]] = {}
+    above = cache(partial(_above, parents))
     made = []
     for m, h, s, (kind, gender, number, person), fact in zip(
-        mentions, heads, sentences[at].tolist() if heads else (), kinds, facts, strict=True
+        mentions, heads, sentences[at].tolist(), kinds, facts, strict=True
     ):
         span, mine = lower[m.start : m.end], [c for c in children[h] if m.start <= c < m.end]
         bases = [plain[relations[c]] for c in mine]
@@ -118,8 +119,6 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             number, gender = "p", "a" if fact.noun == "person" else ""
         det, full = DETERMINERS.get(span[0], ""), " ".join(span)
         relation, governor = relations[h], parents[h]
-        if h not in above:
-            above[h] = _above(h, parents)
         made.append(
             (
                 NUMBER_OF[kind],
@@ -151,19 +150,18 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
                 fact.name,
                 fact.roles,
                 fact.nation,
-                above[h],
+                above(h),
             )
         )
     rest = [f.name for f in fields(Attributes)[4:-1]]  # after start, end, head, sentence
-    kept: dict[str, Any] = (
-        dict(zip(rest, map(list, zip(*made, strict=True)), strict=True)) if made else {k: [] for k in rest}
-    )
+    columns = list(map(list, zip(*made, strict=True))) or [[] for _ in rest]
+    kept: dict[str, Any] = dict(zip(rest, columns, strict=True))
     kept |= {k: np.array(kept[k], dtype=kind) for k, kind in NUMBERS.items()}
     parts = {name: set(name) for name in kept["name"]}
     longest = {name: max([o for o in parts if own <= parts[o]], key=len) for name, own in parts.items()}
     kept["longest"] = [longest[name] for name in kept["name"]]
     start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
-    return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)
+    return Attributes(start, end, at, sentences[at], **kept)
 
 
 def _kind(
@@ -198,7 +196,7 @@ def _kind(
     return kind, "", number, "3"
 
 
-def _above(h: int, parents: Sequence[int]) -> tuple[int, ...]:
+def _above(parents: Sequence[int], h: int) -> tuple[int, ...]:
     """The tokens above token h, its head first."""
     made: list[int] = []
     while (h := parents[h]) >= 0 and len(made) < DEEP:

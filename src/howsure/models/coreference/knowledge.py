@@ -73,11 +73,8 @@ def known(
         called.setdefault(name, set()).update(own)
         log_odds = evidence.setdefault(name, [])
         log_odds += [SURE if r in FEMALE else -SURE for r in own if r in FEMALE or r in MALE]
-        if (
-            any(r in PERSON or of_word.get(r) == "person" for r in own)
-            or own & TITLES
-            or _has_age(lower, end, len(words))
-        ):
+        described = own & TITLES or any(r in PERSON or of_word.get(r) == "person" for r in own)
+        if described or _has_age(lower, end, len(words)):
             persons.add(name)
     full = {name: _with_longer(name, evidence) for name in evidence}
     named = [countries.get(w, "") for w in lower]
@@ -91,9 +88,8 @@ def known(
         noun = of_word.get(lemmas[h], of_word.get(lower[h], "")).partition("+")
         if not name:
             gender = _noun_gender(lower[h], lemmas[h], noun[0], noun[2])
-            made.append(
-                Known(gender, "person" if gender in ("m", "f", "a") else noun[0], (), frozenset([lemmas[h]]), nation)
-            )
+            kind = "person" if gender in ("m", "f", "a") else noun[0]
+            made.append(Known(gender, kind, (), frozenset([lemmas[h]]), nation))
             continue
         place, kind = noun[0] == "place", noun[0] if noun[0] != "person" else ""
         if (name, place) not in genders:

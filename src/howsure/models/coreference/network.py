@@ -40,17 +40,10 @@ class Network:
     def started(cls, dimensions: int, relations: int, size: int, rng: np.random.Generator) -> Self:
         """Small random weights."""
 
-        def normal(scale: float, *shape: int) -> Units:
-            return (scale * rng.standard_normal(shape)).astype(np.float32)
-
-        return cls(
-            normal(0.1, HALVES, dimensions, size),
-            normal(0.05, HALVES, 1 << ROW_BITS, size),
-            normal(0.05, relations, CODES, size),
-            normal(0.15, size),
-            normal(0.15, size),
-            np.zeros(1, np.float32),
-        )
+        shapes = [(HALVES, dimensions, size), (HALVES, 1 << ROW_BITS, size), (relations, CODES, size), (size,), (size,)]
+        given = zip((0.1, 0.05, 0.05, 0.15, 0.15), shapes, strict=True)
+        made = [(scale * rng.standard_normal(shape)).astype(np.float32) for scale, shape in given]
+        return cls(*[*made, np.zeros(1, np.float32)])
 
     def fits(self, dimensions: int, relations: int) -> bool:
         """Whether the weights are of that many inputs."""
@@ -146,7 +139,5 @@ class NetworkTrainer:
 
     def trained(self) -> Network:
         """The network in half precision; weights that no document touched are 0."""
-        made = self.network.arrays()
-        return Network(
-            *(np.where(self.square[k] > 0, w, 0).astype(np.float16).astype(np.float32) for k, w in made.items())
-        )
+        made = {k: np.where(self.square[k] > 0, w, 0) for k, w in self.network.arrays().items()}
+        return Network(**{k: w.astype(np.float16).astype(np.float32) for k, w in made.items()})

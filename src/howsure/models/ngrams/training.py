@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -74,23 +73,18 @@ class Counted:
         """Read and count a text; without `units` those that suit it (`natural_units`)."""
         if not 1 <= order <= MOST_ORDER:
             raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
-        frame = padding if sentences else 0
         settings: dict[str, Any] = {"units": units, "sentences": sentences, "padding": padding}
         settings |= {"lowercase": lowercase, "closed": closed}
-        with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
-            vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
-            grow = words is None
-            ids, read = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
-            settings["units"] = read
-            if units is None and read == "punctuation":
-                settings["notes"] = [SPLIT]
-            vocabulary, ids = _limited(vocabulary, ids, min_count, size)
-            if closed and words is not None and bool((ids == UNK).any()):
-                raise InputError(
-                    "the text has words that the closed vocabulary has not: leave out `closed=True` to call them <UNK>."
-                )
-            trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
-            del ids
+        vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
+        ids = _all_ids(source, vocabulary, settings, words is None, memory, progress)
+        if units is None and settings["units"] == "punctuation":
+            settings["notes"] = [SPLIT]
+        vocabulary, ids = _limited(vocabulary, ids, min_count, size)
+        if closed and words is not None and bool((ids == UNK).any()):
+            raise InputError(
+                "the text has words that the closed vocabulary has not: leave out `closed=True` to call them <UNK>."
+            )
+        trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
         if trie.sizes()[-1] == 0 or (order > 1 and not trie.is_event[trie.level(order)].any()):
             most = next(k for k in range(order, 0, -1) if trie.sizes()[k - 1])
             raise InputError(
@@ -114,25 +108,17 @@ class Counted:
 
 
 def _all_ids(
-    source: Any,
-    vocabulary: Vocabulary,
-    units: str | None,
-    frame: int,
-    lowercase: bool,
-    grow: bool,
-    memory: int,
-    folder: Path,
-    progress: Progress | None,
-) -> tuple[Ids, str]:
-    """Numbers of the whole text, in a file of the temporary folder once they outgrow memory; and the units."""
+    source: Any, vocabulary: Vocabulary, settings: dict[str, Any], grow: bool, memory: int, progress: Progress | None
+) -> Ids:
+    """Numbers of the whole text, in a temporary file once they outgrow memory; `settings` get their units."""
+    units, frame = settings["units"], settings["padding"] if settings["sentences"] else 0
     if units is not None:
         units_number(units)
     held: list[Ids] = []
     n = n_held = 0
-    path = folder / "ids.bin"
-    with open(path, "wb") as file:
-        for block in blocks(source, lowercase=lowercase, progress=progress):
-            units = units or natural_units(block)
+    with tempfile.TemporaryFile(prefix="howsure-ids-") as file:
+        for block in blocks(source, lowercase=settings["lowercase"], progress=progress):
+            units = settings["units"] = units or natural_units(block)
             ids = block_ids(block, vocabulary, units_number(units), frame, grow=grow)
             held.append(ids)
             n += len(ids)
@@ -141,11 +127,11 @@ def _all_ids(
                 for part in held:
                     part.tofile(file)
                 held, n_held = [], 0
-    if n == 0 or units is None:
-        raise InputError("the text is empty: there is nothing to train on.")
-    if not held:
-        return np.memmap(path, np.int32, "r+"), units
-    return held[0] if len(held) == 1 else np.concatenate(held), units
+        if n == 0:
+            raise InputError("the text is empty: there is nothing to train on.")
+        if not held:
+            return np.memmap(file, np.int32, "r+")
+    return held[0] if len(held) == 1 else np.concatenate(held)
 
 
 def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None) -> tuple[Vocabulary, Ids]:

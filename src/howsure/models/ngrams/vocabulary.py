@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -63,16 +64,14 @@ class Vocabulary:
         """The inverse of `packed`."""
         made = cls.__new__(cls)
         made._text, made._ends = np.array(text, np.uint8), np.array(ends, np.int64)
-        made._state = np.zeros(5, np.int64)
-        made._state[_N_WORDS], made._state[_N_TEXT] = len(ends), len(text)
-        made._slots = np.zeros(0, np.int64)
+        made._state = np.array([0, len(ends), 0, len(text), 0], np.int64)
         made._rehash(len(ends))
         return made
 
     def view(self) -> Vocabulary:
         """The same tables with a reading position of its own."""
-        made = Vocabulary.__new__(Vocabulary)
-        made._text, made._ends, made._slots, made._state = self._text, self._ends, self._slots, self._state.copy()
+        made = copy(self)
+        made._state = self._state.copy()
         return made
 
     @cached_property
@@ -120,14 +119,14 @@ class Vocabulary:
         if grow:
             self._reserve(len(self) + len(ends) + 1, int(self._state[_N_TEXT]) + len(text) + 1)
         run = kernel("add_words", len(text))
-        run(text, ends, len(ends), 0, int(grow), self._slots, self._text, self._ends, self._state, numbers)
+        run(text, ends, int(grow), self._slots, self._text, self._ends, self._state, numbers)
         return numbers
 
     def _reserve(self, n_words: int, n_text: int) -> None:
         if n_text > len(self._text):
-            self._text = np.concatenate([self._text, np.zeros(max(n_text, len(self._text)), np.uint8)])
+            self._text = np.append(self._text, np.zeros(max(n_text, len(self._text)), np.uint8))
         if n_words > len(self._ends):
-            self._ends = np.concatenate([self._ends, np.zeros(max(n_words, len(self._ends)), np.int64)])
+            self._ends = np.append(self._ends, np.zeros(max(n_words, len(self._ends)), np.int64))
         if 2 * len(self._ends) > len(self._slots):
             self._rehash(len(self._ends))
 

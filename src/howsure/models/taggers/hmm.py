@@ -110,20 +110,19 @@ class HmmCounts:
         self.first = np.bincount(gold[at[:-1]], minlength=n_tags)
         self.last = np.bincount(gold[at[1:] - 1], minlength=n_tags)
 
-    def fit(self, *, pseudocount: float = 1.0, transition_pseudocount: float | None = None) -> Hmm:
+    def fit(self, *, pseudocount: float = 1.0) -> Hmm:
         """Dirichlet MAP: (count + a) / (total + a × outcomes); a = 0 is maximum likelihood."""
         a = _validate.not_negative(pseudocount, "pseudocount")
-        b = a if transition_pseudocount is None else _validate.not_negative(transition_pseudocount, "pseudocount")
         moves = np.concatenate([self.transition, self.last[:, None]], axis=1)
-        log_moves = _log_share(moves + b, 1)
+        log_moves = _log_share(moves + a, 1)
         return Hmm(
             self.tags,
             self.symbols,
             _log_share(self.emission + a, 0),
             np.ascontiguousarray(log_moves[:, :-1]),
-            _log_share(self.first + b, 0),
+            _log_share(self.first + a, 0),
             np.ascontiguousarray(log_moves[:, -1]),
-            {"pseudocount": a, "transition_pseudocount": b, "rare": self.rare},
+            {"pseudocount": a, "transition_pseudocount": a, "rare": self.rare},
         )
 
 

@@ -159,10 +159,8 @@ class CrfTrainer:
         method: str = "lbfgs",
         max_iterations: int = 150,
         tolerance: float = 1e-5,
-        from_weights: Floats | None = None,
         progress: Progress | None = None,
         stop: Callable[[int, Crf], bool] | None = None,
-        threads: int | None = None,
         rng: np.random.Generator | int | None = 0,
     ) -> Crf:
         """Minimise Σ -log P(gold) + l2 |w|².
@@ -184,7 +182,7 @@ class CrfTrainer:
             return stop is not None and stop(i, self._model(objective, w, {}))
 
         if method == "lbfgs":
-            w = lbfgs(objective, from_weights, max_iterations, tolerance, after, threads)
+            w = lbfgs(objective, None, max_iterations, tolerance, after)
             falling = len(losses) > 1 and losses[-2] - losses[-1] > tolerance * abs(losses[-2])
             settings: dict[str, Any] = {"converged": len(losses) < max_iterations or not falling}
         else:
@@ -230,18 +228,11 @@ def lbfgs(
     )
 
 
+BATCH = 100  # sentences
 CHECKED = 10  # passes of AdaGrad between two looks at the whole gradient
 
 
-def adagrad(
-    objective: CrfObjective,
-    max_epochs: int,
-    after: After | None,
-    rng: np.random.Generator,
-    *,
-    batch: int = 100,
-    rate: float = 1.0,
-) -> Floats:
+def adagrad(objective: CrfObjective, max_epochs: int, after: After | None, rng: np.random.Generator) -> Floats:
     """Mini-batch AdaGrad (Duchi et al. 2011): each weight's step shrinks with the root of its summed squared gradients.
 
     The regulariser's gradient is shared out among the batches. The weights themselves keep moving with the batches, so
@@ -255,15 +246,15 @@ def adagrad(
         loss = 0.0
         if epoch == 2 * since:  # the mean starts again at passes 2, 4, 8 …
             total[:], steps, since = 0.0, 0, epoch
-        for a in range(0, n, batch):
-            sentences = np.sort(order[a : a + batch])
+        for a in range(0, n, BATCH):
+            sentences = np.sort(order[a : a + BATCH])
             part, gradient = objective.part(w, [objective.chosen(sentences)])
             loss += part
             gradient -= objective.observed_in(sentences)
             gradient += (2.0 * objective.l2 * len(sentences) / n) * w
             gradient *= objective.movable
             sums += gradient * gradient
-            w -= rate * gradient / np.sqrt(sums)
+            w -= gradient / np.sqrt(sums)
             total += w
             steps += 1
         if after is not None and after(epoch, loss + objective.l2 * float(w @ w), total / steps):

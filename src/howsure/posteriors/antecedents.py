@@ -35,8 +35,8 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
         made.sum_duplicates()
         counts = np.diff(made.indptr).astype(np.int64)
         rows = np.repeat(np.arange(n), counts)
-        if (above := made.indices >= rows).any():
-            raise _not_before(name, rows[np.argmax(above)])
+        if (at := _first(made.indices >= rows)) is not None:
+            raise _not_before(name, rows[at])
         if made.nnz:
             return made, made.data, made.indices.astype(np.int64), made.indptr[:-1].astype(np.int64), counts
         matrix = np.zeros((n, n)) if not scores else np.full((n, n), -np.inf)
@@ -44,9 +44,14 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
         a = np.ascontiguousarray(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: antecedents cannot be read as numbers: {error}.") from None
-    if not scores and (above := np.triu(a).any(axis=1)).any():
-        raise _not_before(name, np.argmax(above))
+    if not scores and (row := _first(np.triu(a).any(axis=1))) is not None:
+        raise _not_before(name, row)
     return a, a.reshape(-1), np.zeros(0, np.int64), np.arange(n, dtype=np.int64) * n, np.arange(n, dtype=np.int64)
+
+
+def _first(where: NDArray[np.bool_]) -> int | None:
+    """The first place where something is true."""
+    return int(np.argmax(where)) if where.any() else None
 
 
 def _not_before(name: str, row: Any) -> InputError:
@@ -100,9 +105,7 @@ class AntecedentPosterior:
         a, values, columns, starts, counts = rows_of(antecedents, name)
         n = len(counts)
         scores = "Scores become probabilities with AntecedentPosterior.from_scores."
-        bad = ~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE))
-        if bad.any():
-            at = int(np.argmax(bad))
+        if (at := _first(~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE)))) is not None:
             row = int(np.searchsorted(starts + counts, at, side="right")) if len(columns) else at // n
             got = f"got {values[at]:.6g} in row {row}"
             raise InputError(f"{name}: antecedent probabilities must lie in [0, 1]; {got}. {scores}")
@@ -112,14 +115,10 @@ class AntecedentPosterior:
             raise InputError(f"{name}: `new` has {len(given)} entries for {n} mentions.")
         if new is None:
             given = np.where(np.abs(given) <= SUM_TOLERANCE, np.maximum(given, 0.0), given)
-        wrong = ~((given >= 0.0) & (given <= 1.0 + SUM_TOLERANCE))
-        if wrong.any():
-            i = int(np.argmax(wrong))
+        if (i := _first(~((given >= 0.0) & (given <= 1.0 + SUM_TOLERANCE)))) is not None:
             raise InputError(f"{name}: P(NEW) must lie in [0, 1]; it is {given[i]:.6g} for mention {i}.")
         total = sums + given
-        off = np.abs(total - 1.0) > SUM_TOLERANCE
-        if off.any():
-            i = int(np.argmax(off))
+        if (i := _first(np.abs(total - 1.0) > SUM_TOLERANCE)) is not None:
             said = f"the antecedent row of mention {i} and P(NEW) sum to {total[i]:.6g}"
             raise InputError(f"{name}: {said}, not to one. {scores}")
         if np.any(np.abs(total - 1.0) > 1e-15):
@@ -154,8 +153,7 @@ class AntecedentPosterior:
         hopeless = np.isinf(given)
         if hopeless.any():
             hopeless &= row_sums(np.isfinite(values).astype(np.float64), columns, counts, n) == 0
-            if hopeless.any():
-                i = int(np.argmax(hopeless))
+            if (i := _first(hopeless)) is not None:
                 raise InputError(f"{name}: mention {i} has no antecedent and no NEW with a score above -inf.")
         if len(columns):
             made, new = kernels.softmax_rows(values, given, starts, counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -283,8 +284,7 @@ class ChainPosterior:
 
     def sentences(self) -> Iterator[slice]:
         """The tokens of each sentence."""
-        for a, z in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
-            yield slice(a, z)
+        return itertools.starmap(slice, itertools.pairwise(self.starts.tolist()))
 
     def _known(self, names: list[str]) -> Ints:
         codes = self.codes(names)

@@ -140,10 +140,10 @@ class _Chart:
 
     def ways(self, node: Node) -> Any:
         i, j, symbol = node
-        if symbol >= 0 and j == i + 1:
-            return None
         if symbol < 0:
             return self.top, lambda way: self.parts(node, way)
+        if j == i + 1:
+            return None
         rules = self.grammar.by_parent[symbol]
         _, b, c = self.grammar.rules[rules].T
         pairs = [self.log[self.cell(i, k), b] + self.log[self.cell(k, j), c] for k in range(i + 1, j)]

@@ -103,7 +103,8 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     initials = [w[0] if c else "" for w, c in zip(words, capital, strict=True)]
     at = mention_heads(document, mentions)
     heads = at.tolist()
-    kinds = [_kind(m, h, words, lower, upos, xpos, features) for m, h in zip(mentions, heads, strict=True)]
+    columns = words, lower, upos, xpos, features
+    kinds = [_kind(m, h, columns) for m, h in zip(mentions, heads, strict=True)]
     facts = known(document, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
     above = cache(partial(_above, parents))
     made = []
@@ -154,8 +155,8 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             )
         )
     rest = [f.name for f in fields(Attributes)[4:-1]]  # after start, end, head, sentence
-    columns = list(map(list, zip(*made, strict=True))) or [[] for _ in rest]
-    kept: dict[str, Any] = dict(zip(rest, columns, strict=True))
+    of_all = list(map(list, zip(*made, strict=True))) or [[] for _ in rest]
+    kept: dict[str, Any] = dict(zip(rest, of_all, strict=True))
     kept |= {k: np.array(kept[k], dtype=kind) for k, kind in NUMBERS.items()}
     parts = {name: set(name) for name in kept["name"]}
     longest = {name: max([o for o in parts if own <= parts[o]], key=len) for name, own in parts.items()}
@@ -164,24 +165,15 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     return Attributes(start, end, at, sentences[at], **kept)
 
 
-def _kind(
-    m: Mention,
-    h: int,
-    words: Sequence[str],
-    lower: Sequence[str],
-    upos: Sequence[str],
-    xpos: Sequence[str],
-    features: Sequence[str],
-) -> tuple[str, str, str, str]:
+def _kind(m: Mention, h: int, columns: Sequence[Sequence[str]]) -> tuple[str, str, str, str]:
     """Kind, number and person; gender of pronouns only."""
+    words, lower, upos, xpos, features = columns
     word, span = lower[h], lower[m.start : m.end]
-    if word in PRONOUNS and (m.end - m.start == 1 or upos[h] in ("PRON", "PRP", "DT")) and upos[h] != "NUM":
+    if word in PRONOUNS and (len(span) == 1 or upos[h] in ("PRON", "PRP", "DT")) and upos[h] != "NUM":
         kind, gender, number, person = PRONOUNS[word]
         if kind == "you" and "Number=Plur" in features[h]:
             number = "p"
-        if m.end - m.start == 1 or kind in ("those", "one", "that"):
-            return kind, gender, number, person
-        return "nominal", gender, number, person
+        return kind if len(span) == 1 or kind in ("those", "one", "that") else "nominal", gender, number, person
     if upos[h] == "PROPN" or xpos[h].startswith("NNP"):
         kind = "proper"
     elif upos[h] in ("NOUN", "NUM", "PRON", "SYM", "DET") or xpos[h].startswith("NN"):

@@ -94,8 +94,7 @@ def _assembled(path: Any, vocabulary: Vocabulary, levels: list[Any]) -> Language
     all_p, all_b, words = [log_p], [log_b], [np.arange(n_words)]
     starts: list[NDArray[Any]] = []
     bases = [0, n_words]
-    for k in range(2, order + 1):
-        ids, p, b = levels[k - 1]
+    for k, (ids, p, b) in enumerate(levels[1:], 2):
         node = ids[:, 0]
         trie = _partial(bases, words, starts)
         for j in range(1, k - 1):

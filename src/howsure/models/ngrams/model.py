@@ -28,10 +28,10 @@ from howsure.models.ngrams.vocabulary import (
     text_bytes,
     units_number,
 )
-from howsure.models.saved import Array, Names, load_model, save_model
+from howsure.models.saved import Array, load_model, save_model
 
 KIND, VERSION = "ngrams", 1
-ARRAYS: dict[str, Array | Names] = {
+ARRAYS = {
     "vocabulary": Array("u", ("text",)),
     "ends": Array("iu", ("word",)),
     "bases": Array("iu", ("level",)),
@@ -41,10 +41,8 @@ ARRAYS: dict[str, Array | Names] = {
     "log_p": Array("f", ("node",), log=True),
     "log_b": Array("f", ("context",), log=True),
 }
-ROUNDING, LARGEST_WEIGHT = (
-    1e-3,
-    100.0,
-)  # logs: a probability may be so far above 1, as files print it; a back-off weight so large
+# Logs: a probability may be so far above 1, as files print it; a back-off weight so large.
+ROUNDING, LARGEST_WEIGHT = 1e-3, 100.0
 INDEX_FROM, INDEX_SHARE = 100_000, 8  # tokens, and tokens against n-grams, from which an index of children pays
 
 
@@ -150,12 +148,10 @@ class LanguageModel:
     def distribution(self, history: str | Ids = "") -> Floats:
         """The probability of every word of the vocabulary after a history."""
         ids = self.context_ids(history) if isinstance(history, str) else np.asarray(history, np.int32)
-        context = np.zeros(self.order + 1, np.int64)
-        v = len(self.vocabulary)
-        depth = int(kernel("walk_context", v)(ids, self.order, self.trie.start, self.trie.word, context))
-        probs = np.empty(v)
+        context, probs = np.zeros(self.order + 1, np.int64), np.empty(len(self.vocabulary))
         tables = (self.trie.start, self.trie.word, self.log_p, self.log_b)
-        kernel("fill_distribution", v)(context, depth, *tables, probs)
+        depth = int(kernel("walk_context", len(probs))(ids, self.order, *tables[:2], context))
+        kernel("fill_distribution", len(probs))(context, depth, *tables, probs)
         return probs
 
     @cached_property
@@ -273,7 +269,6 @@ class LanguageTraining(Training):
     def to_dict(self) -> dict[str, Any]:
         """Order, sizes and how it was made."""
         m = self.model
-        sizes = {"order": m.order, "vocabulary": len(m.vocabulary), "ngrams": m.trie.sizes()}
-        return {**sizes, **m.settings}
+        return {"order": m.order, "vocabulary": len(m.vocabulary), "ngrams": m.trie.sizes(), **m.settings}
 
     to_text = drawn_by("howsure.report.text.models.language_training_text")

@@ -68,14 +68,11 @@ def _added(counts: Counts, alpha: float) -> Estimate:
     trie = counts.trie
     for order in range(1, trie.order + 1):
         c = counts.events(order)
-        level = trie.level(order)
-        if order == 1 and trie.order == 1:
-            c = np.where(counts.can_follow, c + alpha, 0.0)
-            p[level] = c / c.sum()
-        elif order == 1:
-            p[level] = counts.uniform
-        else:
+        if order > 1:
             flat_children(counts, p, b, order, c + alpha, alpha)
+            continue
+        c = np.where(counts.can_follow, c + alpha, 0.0)
+        p[trie.level(1)] = c / c.sum() if trie.order == 1 else counts.uniform
     return Estimate(p, b, {"alpha": alpha})
 
 

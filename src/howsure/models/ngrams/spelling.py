@@ -145,7 +145,7 @@ class Corrector:
         if model.settings["units"] == "characters":
             raise InputError("words are corrected with a model of words; this one is of characters.")
         ready_edits()
-        self._model, self._errors = model, shipped_errors() if errors is None else errors
+        self._model, self._errors = model, errors or shipped_errors()
         self._rate, self._most, self.weight = error_rate, most_edits, weight
         self._words = model.vocabulary.words
         encoded = [codes(w) if i >= len(RESERVED) else codes("") for i, w in enumerate(self._words)]

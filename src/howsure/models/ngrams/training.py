@@ -154,9 +154,8 @@ def held_out_counts(model: LanguageModel, source: Any) -> HeldOut:
     events = model.events(ids)
     if not events.any():
         raise InputError("the dev text is empty.")
-    made = _sliding_counts(model.trie, ids, bool(model.frame))
-    c, context = made[0][events], made[1][events]
-    usable = ids[events] != UNK if model.settings["closed"] else np.ones(len(c), bool)
+    c, context = _sliding_counts(model.trie, ids, bool(model.frame))
+    usable = events & (ids != UNK) if model.settings["closed"] else events
     return c[usable], context[usable], np.ones(int(usable.sum()))
 
 
@@ -174,17 +173,15 @@ def _sliding_counts(trie: Trie, ids: Ids, has_sentences: bool) -> tuple[NDArray[
         begins = bos & ~np.concatenate([[False], bos[:-1]])
         place = place - np.maximum.accumulate(np.where(begins, place, 0))
     for k in range(2, order + 1):
-        before = np.concatenate([[-1], node[:-1]])  # node of the k-1 words before
+        before = np.append(-1, node[:-1])  # node of the k-1 words before
         inside = place >= k - 1
-        known_context = inside & (before >= 0)
-        context[inside, k - 1] = 0.0
-        c[inside, k - 1] = 0.0
-        context[known_context, k - 1] = totals[before[known_context]]
-        new = np.full(n, -1, np.int64)
-        new[known_context] = find_children(trie, before[known_context], words[known_context])
-        hit = new >= 0
-        c[hit, k - 1] = trie.count[new[hit]]
-        node = new
+        c[inside, k - 1] = context[inside, k - 1] = 0.0
+        ends = np.flatnonzero(inside & (before >= 0))  # the context is known
+        context[ends, k - 1] = totals[before[ends]]
+        node = np.full(n, -1, np.int64)
+        node[ends] = find_children(trie, before[ends], words[ends])
+        hit = node >= 0
+        c[hit, k - 1] = trie.count[node[hit]]
     return c, context
 
 
@@ -215,27 +212,21 @@ def left_out(trie: Trie, padding: int) -> HeldOut:
     """
     totals = context_totals(trie)
     order = trie.order
-    rows_c, rows_h, weight = [], [], []
+    found = []
     parents_of = {k: trie.parents(k) + int(trie.bases[k - 2]) for k in range(2, order + 1)}
     for top in range(order, 0, -1):
         level = trie.level(top)
         use = trie.is_event[level] & (trie.count[level] > 0)
         if top < order:
             use &= trie.anchored(top, padding)
-        node = np.arange(level.start, level.stop)[use]
-        if not len(node):
-            continue
-        count = trie.count[node].astype(np.float64)
-        c, h = np.full((len(node), order), np.nan), np.full((len(node), order), np.nan)
-        at = node
+        at = level.start + np.flatnonzero(use)
+        c, h = np.full((len(at), order), np.nan), np.full((len(at), order), np.nan)
+        h[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS]) - 1.0
+        found.append((c, h, trie.count[at].astype(np.float64)))
         for k in range(top, 0, -1):
             c[:, k - 1] = trie.count[at] - 1.0
             if k > 1:
                 h[:, k - 1] = totals[parents_of[k][at - int(trie.bases[k - 1])]] - 1.0
-            else:
-                h[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS]) - 1.0
             at = trie.link[at].astype(np.int64)
-        rows_c.append(c)
-        rows_h.append(h)
-        weight.append(count)
-    return np.concatenate(rows_c), np.concatenate(rows_h), np.concatenate(weight)
+    all_c, all_h, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    return all_c, all_h, weight

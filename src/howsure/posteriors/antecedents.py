@@ -49,7 +49,7 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
     return a, a.reshape(-1), np.zeros(0, np.int64), np.arange(n, dtype=np.int64) * n, np.arange(n, dtype=np.int64)
 
 
-def _first(where: NDArray[np.bool_]) -> int | None:
+def _first(where: Any) -> int | None:
     """The first place where something is true."""
     return int(np.argmax(where)) if where.any() else None
 

@@ -105,7 +105,7 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     heads = at.tolist()
     columns = words, lower, upos, xpos, features
     kinds = [_kind(m, h, columns) for m, h in zip(mentions, heads, strict=True)]
-    facts = known(document, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
+    facts = known(document, base, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
     above = cache(partial(_above, parents))
     made = []
     for m, h, s, (kind, gender, number, person), fact in zip(

@@ -39,16 +39,17 @@ def tag_columns(document: Document) -> tuple[list[str], tuple[str, ...], Sequenc
 
 
 def known(
-    document: Document, mentions: Sequence[Mention], heads: Sequence[int], nominal: Sequence[bool]
+    document: Document,
+    lemmas: Sequence[str],
+    mentions: Sequence[Mention],
+    heads: Sequence[int],
+    nominal: Sequence[bool],
 ) -> list[Known]:
     """What is known of each mention; `nominal` is False for pronouns, of which nothing is asked here."""
     words = document.words
-    lower, empty, upos, xpos = tag_columns(document)
-    lemmas = [x.lower() if x != "_" else w for x, w in zip(document.columns.get("lemma") or empty, lower, strict=True)]
-    proper = [
-        u == "PROPN" or x.startswith("NNP") or (u == "_" and w[:1].isupper())
-        for u, x, w in zip(upos, xpos, words, strict=True)
-    ]
+    lower, _, upos, xpos = tag_columns(document)
+    tagged = zip(upos, xpos, words, strict=True)
+    proper = [u == "PROPN" or x.startswith("NNP") or (u == "_" and w[:1].isupper()) for u, x, w in tagged]
     roles = _roles(document, lemmas, upos)
     of_word, countries = noun_classes(), nations()
     names: list[tuple[str, ...]] = []

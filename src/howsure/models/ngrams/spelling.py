@@ -196,10 +196,9 @@ class Corrector:
             forward = _log_sums(score[used], to, len(states))
             if len(states) > MOST_STATES:
                 best = np.sort(np.argsort(-forward, kind="stable")[:MOST_STATES])
-                numbers = np.full(len(states), -1)
-                numbers[best] = np.arange(len(best))
-                to, states, forward = numbers[to], states[best], forward[best]
-                source, candidate, used, to = (x[to >= 0] for x in (source, candidate, used, to))
+                kept = np.isin(to, best)
+                source, candidate, used, to = (x[kept] for x in (source, candidate, used, to))
+                to, states, forward = np.searchsorted(best, to), states[best], forward[best]
             arcs.append((source, to, candidate, step.ravel()[used], alpha))
             history, alpha = states, forward
         beta = np.zeros(len(alpha))

@@ -101,14 +101,8 @@ def _dense_pairs(a):
                     q1[j] += a1 * x + b1 * y
                     q2[j] += a2 * x + b2 * y
                     q3[j] += a3 * x + b3 * y
-        else:
-            for i in range(s, e):
-                for k in range(s):
-                    u, w = q[k], a[i, k]
-                    for j in range(s):
-                        q[i, j] += w * u[j]
         for i in range(s, e):
-            for k in range(s, i):  # antecedents inside the four
+            for k in range(s if e - s == 4 else 0, i):  # antecedents inside the four, or all of the last few
                 w = a[i, k]
                 for j in range(s):
                     q[i, j] += w * q[k, j]

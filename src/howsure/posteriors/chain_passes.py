@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ class Chain:
 
     def goes_in_step(self, parts: Sequence[tuple[int, int]] | None = None) -> bool:
         """Whether sentences (of each part) are many, like enough in length and narrow: then marginals are quickest in step."""
-        return not self.is_small and self.is_narrow and bool(_kernels("in_step").are_even(self.starts, parts))
+        return not self.is_small and self.is_narrow and bool(_in_step().are_even(self.starts, parts))
 
     @property
     def is_small(self) -> bool:
@@ -78,7 +77,7 @@ def _scaled(chain: Chain) -> tuple[tuple[Floats, ...], Floats]:
 
 def _run(name: str, given: tuple[Any, ...], made: tuple[Any, ...]) -> None:
     """Fill `made` by a compiled kernel, runs of sentences on all cores; `given[1]` is where sentences start."""
-    kernel = getattr(_kernels("compiled"), name)
+    kernel = getattr(_compiled(), name)
     for_each(lambda first, after: kernel(*given, first, after, *made), given[1])
 
 
@@ -91,7 +90,7 @@ def marginals_of(chain: Chain) -> tuple[Floats, Floats]:
         return messages.marginals, messages.log_z
     (e, _, *ends), constant = _scaled(chain)
     out, log_z = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1)
-    kernels, none = _kernels("in_step"), np.empty(0, np.int64)
+    kernels, none = _in_step(), np.empty(0, np.int64)
     order, batches = kernels.batches(chain.starts)
     given, made = (chain.scores, chain.starts, order, e, *ends, none, none), (out, log_z, *[np.empty((0, 0))] * 2)
     for_each(lambda first, after: kernels.scaled(*given, first, after, *made), batches)
@@ -149,7 +148,7 @@ def pair_parts(
         return messages.marginals, messages.log_z, expected
     n_tags, inner = chain.scores.shape[1], chains.not_last(chain.starts)
     out, log_z, expected = np.empty_like(chain.scores), np.empty(len(chain.starts) - 1), np.zeros((n_tags, n_tags))
-    kernels = _kernels("in_step")
+    kernels = _in_step()
     (e, _, *ends), constant = _scaled(chain)
     widest = max(int(chain.starts[after] - chain.starts[first]) for first, after in parts)
     threads = min(cores(), len(parts))
@@ -232,10 +231,18 @@ def sample_of(chain: Chain, messages: Messages, n: int, seed: int) -> NDArray[np
     return made
 
 
-def _kernels(name: str) -> Any:
-    module = import_module(f"howsure.kernels.chains.{name}")
-    module.compile_all()
-    return module
+def _compiled() -> Any:
+    from howsure.kernels.chains import compiled as chains_compiled
+
+    chains_compiled.compile_all()
+    return chains_compiled
+
+
+def _in_step() -> Any:
+    from howsure.kernels.chains import in_step
+
+    in_step.compile_all()
+    return in_step
 
 
 def checked_chain(
@@ -258,7 +265,7 @@ def checked_chain(
     impossible = np.isneginf(top)
     if impossible.any():
         raise InputError(f"`scores` forbids every tag of token {int(np.argmax(impossible))}.")
-    names = tuple(map(str, range(n_tags) if tags is None else tags))
+    names = tuple(str(i) for i in range(n_tags)) if tags is None else tuple(str(t) for t in tags)
     if len(names) != n_tags or len(set(names)) < n_tags:
         raise InputError(f"`tags` must name {n_tags} different tags; got {len(names)}, {len(set(names))} different.")
     return Chain(s, _starts(starts, len(s)), move, *ends), names

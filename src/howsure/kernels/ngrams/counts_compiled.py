@@ -99,10 +99,12 @@ def merge_runs(a, a_counts, b, b_counts, keys, counts):
             counts[made] += b_counts[j]
             j += 1
         made += 1
-    made_a = made + a.size - i  # one of the two has come to its end
-    keys[made:made_a], counts[made:made_a] = a[i:], a_counts[i:]
-    made = made_a + b.size - j
-    keys[made_a:made], counts[made_a:made] = b[j:], b_counts[j:]
+    for k in range(i, a.size):
+        keys[made], counts[made] = a[k], a_counts[k]
+        made += 1
+    for k in range(j, b.size):
+        keys[made], counts[made] = b[k], b_counts[k]
+        made += 1
     return made
 
 

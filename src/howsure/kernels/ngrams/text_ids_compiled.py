@@ -74,7 +74,7 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     </s> written in the text are skipped (kept with `frame` -1, which makes no sentences). Unknown words are added if `grow`, else they are <UNK>.
     """
     n = data.size
-    pos, n_words, n_ids, n_text, in_line = state
+    pos, n_words, n_ids, n_text, in_line = state[0], state[1], state[2], state[3], state[4]
     status = 0
     while pos < n:
         if n_ids + frame + 3 > ids.size:

@@ -55,7 +55,8 @@ class Hmm(Tempered):
         scores, ends = self.log_emission.take(np.array(codes, np.int64), axis=0), (self.log_initial, self.log_final)
         at = np.asarray(starts, np.int64)
         made = ChainPosterior(scores, self.log_transition, starts=at, initial=ends[0], final=ends[1], tags=self.tags)
-        return made if self.temperature == 1.0 else made.tempered(self.temperature)
+        temperature = float(self.settings.get("temperature", 1.0))
+        return made if temperature == 1.0 else made.tempered(temperature)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""

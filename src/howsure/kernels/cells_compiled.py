@@ -128,8 +128,7 @@ def unpack(packed, table):
                 table[to, HIGH] += u >> LOW_BITS
                 table[to, LOW] += u & _LOW_MASK
                 table[to, SQUARE] += word & ((1 << COUNT_SHIFT) - 1)
-                packed[slot, 0] = 0
-                packed[slot, 1] = 0
+                packed[slot, 0] = packed[slot, 1] = 0
 
 
 @kernel(f"int64({_PAIRS}, {_WEIGHT}, int64[:, ::1])")
@@ -137,19 +136,14 @@ def fill_weighted(q, y, weight, table):
     """Add rows that count several times straight to the (2 N_CELLS, 4) table; returns the log sum."""
     log_tail = 0
     for i in range(q.size):
-        w = weight[i]
-        x = q[i]
+        w, x = weight[i], q[i]
         m = min(x, 1.0 - x)
         bits = np.float64(m).view(np.int64)
-        cell = (bits >> OFFSET_BITS) - BASE_KEY + 2
-        u = bits & _OFFSET_MASK
+        cell, u = (bits >> OFFSET_BITS) - BASE_KEY + 2, bits & _OFFSET_MASK
         if cell < 2:
-            u = 0
-            cell = 0
-            if m > 0.0:
-                cell = 1
-                if y[i] == 1:
-                    log_tail += w * np.int64(np.rint(math.log(m) * LOG_SCALE))
+            cell, u = np.int64(m > 0.0), np.int64(0)
+            if m > 0.0 and y[i] == 1:
+                log_tail += w * np.int64(np.rint(math.log(m) * LOG_SCALE))
         cell += np.int64(x > 0.5) * (N_CELLS - 1 - 2 * cell)
         v = (u + _ROUND) >> SQUARE_SHIFT
         slot = 2 * cell + y[i]

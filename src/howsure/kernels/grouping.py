@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure.kernels.cells import N_CELLS, Floats, Ints, cell_of
+from howsure.kernels.ragged import offsets
 
 COMPILED_FROM = 1_000_000  # rows, or twice the pairs of group and bin
 PIECE_COMPILED_FROM = 50_000  # where they are a piece of many more
@@ -37,27 +38,28 @@ def one_of_many_pieces() -> Iterator[None]:
         del _here.compiled_from
 
 
-def _is_large(n: int) -> bool:
-    return n >= getattr(_here, "compiled_from", COMPILED_FROM)
+def _compiled(n: int) -> Any:
+    """The compiled kernels where so many rows are worth it, else None."""
+    if n < getattr(_here, "compiled_from", COMPILED_FROM):
+        return None
+    from howsure.kernels import grouping_compiled
+
+    return grouping_compiled
 
 
 def numbered(groups: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], Ints]:
     """The distinct groups in order, and the number of each row's among them."""
-    if not _is_large(len(groups)):
-        ids, number = np.unique(groups, return_inverse=True)
-        return ids, number
-    from howsure.kernels import grouping_compiled as compiled
-
-    return compiled.numbered(groups)
+    if compiled := _compiled(len(groups)):
+        return compiled.numbered(groups)
+    ids, number = np.unique(groups, return_inverse=True)
+    return ids, number
 
 
 def bins_of_cells(first: Ints, q: Floats) -> Ints:
     """The bin of each probability, for bins that begin at the fixed cells `first`."""
-    if not _is_large(len(q)):
-        return np.searchsorted(first, cell_of(q)[0], side="right") - 1
-    from howsure.kernels import grouping_compiled as compiled
-
-    return compiled.bins(np.searchsorted(first, np.arange(N_CELLS), side="right") - 1, q)
+    if compiled := _compiled(len(q)):
+        return compiled.bins(np.searchsorted(first, np.arange(N_CELLS), side="right") - 1, q)
+    return np.searchsorted(first, cell_of(q)[0], side="right") - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +74,19 @@ class Arranged:
     @staticmethod
     def of(number: Ints, n_groups: int, y: NDArray[np.uint8], q: Floats, weight: Floats | None = None) -> Arranged:
         """Arrange rows by the number of their group."""
-        if _is_large(len(q)):
-            from howsure.kernels import grouping_compiled as compiled
-
+        if compiled := _compiled(len(q)):
             return Arranged(*compiled.dealt(number, n_groups, y, q, weight))
-        starts = np.zeros(n_groups + 1, np.int64)
-        np.cumsum(np.bincount(number, minlength=n_groups), out=starts[1:])
         order = np.argsort(number, kind="stable")
-        return Arranged(starts, y[order], q[order], None if weight is None else weight[order])
+        return Arranged(
+            offsets(np.bincount(number, minlength=n_groups)),
+            y[order],
+            q[order],
+            None if weight is None else weight[order],
+        )
 
     def totals(self, bins: Ints) -> Floats:
         """(5, G) of each group: rows, positive, Σq, Σq², Σqy; few rows bin by bin, so that their order changes next to nothing."""
-        if _is_large(len(self.q)):
-            from howsure.kernels import grouping_compiled as compiled
-
+        if compiled := _compiled(len(self.q)):
             return compiled.totals(self.starts, self.y, self.q, self.weight)
         y, q, w = self.y, self.q, np.ones(len(self.q)) if self.weight is None else self.weight
         n_groups = len(self.starts) - 1
@@ -121,9 +122,7 @@ class Filed:
 
 def group_moments(filed: Filed, levels: Sequence[Ints]) -> list[Floats]:
     """For each level (5, B) by bin, bin i counted under level[i]: sums over groups of n, n², S, S² and Sn."""
-    if _is_large(2 * len(filed.bin)):
-        from howsure.kernels import grouping_compiled as compiled
-
+    if compiled := _compiled(2 * len(filed.bin)):
         return compiled.group_moments(filed.starts, filed.bin, filed.sums, levels)
     made: list[Floats] = []
     for level in levels:
@@ -166,9 +165,7 @@ class Residuals:
 
 def residuals(filed: Filed, at: Resolution, *, of_r: bool, of_s: bool) -> Residuals:
     """Of all groups, with the products that are asked for."""
-    if _is_large(2 * len(filed.bin)):
-        from howsure.kernels import grouping_compiled as compiled
-
+    if compiled := _compiled(2 * len(filed.bin)):
         return compiled.residuals(filed.starts, filed.bin, filed.sums, at, of_r, of_s)
     group, b, (n, s) = filed.joined(at.number)
     g, n_bins = len(filed.starts) - 1, len(at.n)
@@ -197,9 +194,7 @@ def residuals(filed: Filed, at: Resolution, *, of_r: bool, of_s: bool) -> Residu
 
 def binned_sums(rows: Arranged, bins: Ints, *, less_q: bool) -> Filed:
     """Rows and Σe, e = y - q, by group and bin; without `less_q` how many are positive."""
-    if _is_large(len(rows.q)):
-        from howsure.kernels import grouping_compiled as compiled
-
+    if compiled := _compiled(len(rows.q)):
         return Filed(*compiled.binned_sums(rows.starts, bins, rows.y, rows.q, rows.weight, less_q))
     w = np.ones(len(rows.q)) if rows.weight is None else rows.weight
     sums = np.stack([w, w * (rows.y - rows.q if less_q else rows.y)])
@@ -220,9 +215,7 @@ def merged(group: Ints, n_groups: int, bins: Ints, sums: Floats) -> Filed:
 
 def products(x: Entries, y: Entries, n_groups: int, n_x: int, n_y: int) -> Floats:
     """XᵀY of sparse (G, B) matrices, each given as group (in order), bin and value of its entries; x and y may be the same."""
-    if _is_large(2 * len(x[0])):
-        from howsure.kernels import grouping_compiled as compiled
-
+    if compiled := _compiled(2 * len(x[0])):
         return compiled.products(x, y, n_groups, n_x, n_y)
     from scipy.sparse import csr_array
 

@@ -14,6 +14,7 @@ import numpy as np
 from howsure.kernels.cells import BASE_KEY, N_CELLS, OFFSET_BITS, Floats, Ints
 from howsure.kernels.compiling import array, kernel, ready
 from howsure.kernels.grouping import PORTIONS, ROUNDING, Entries, Residuals, Resolution
+from howsure.kernels.ragged import offsets
 from howsure.kernels.threads import cores, portions
 
 STEP = 1 << 20
@@ -256,9 +257,7 @@ def numbered(groups: Any) -> tuple[Any, Ints]:
         size *= 8
         ids = np.concatenate([ids, np.zeros(size // 2 - len(ids), np.uint64)])
     order = np.argsort(ids[:used])
-    rank = np.zeros(used, np.int64)
-    rank[order] = np.arange(used)
-    _renumber(number, rank)
+    _renumber(number, np.argsort(order))
     return ids[:used][order], number
 
 
@@ -281,8 +280,7 @@ def dealt(
     halves = [[c[a:b] for c in rows] for a, b in pairwise(cuts)]
     found = np.zeros((HALVES, n_groups), np.int64)
     _each(lambda i: _count(halves[i][0], found[i]), range(HALVES))
-    starts = np.zeros(n_groups + 1, np.int64)
-    np.cumsum(found.sum(axis=0), out=starts[1:])
+    starts = offsets(found.sum(axis=0))
     places = starts[:-1] + np.cumsum(found, axis=0) - found
     made = np.empty(len(q), np.uint8), np.empty(len(q)), np.empty(len(weights))
     _each(lambda i: _deal(halves[i][0], places[i], *halves[i][1:], *made), range(HALVES))
@@ -303,14 +301,13 @@ def binned_sums(
     """See `grouping.binned_sums`."""
     _compiled()
     bins, q, weights = np.ascontiguousarray(bins, np.int32), np.ascontiguousarray(q), _weights(weight)
-    cuts, n_bins, n_groups = _cuts(starts), int(bins.max(initial=0)) + 1, len(starts) - 1
-    found = np.zeros(n_groups, np.int64)
+    cuts, n_bins = _cuts(starts), int(bins.max(initial=0)) + 1
+    found = np.zeros(len(starts) - 1, np.int64)
     _each(lambda cut: _count_pairs(starts, bins, *cut, n_bins, found), cuts)
-    offsets = np.zeros(n_groups + 1, np.int64)
-    np.cumsum(found, out=offsets[1:])
-    bin_, sums = np.empty(offsets[-1], np.int32), np.empty((2, offsets[-1]))
-    _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, offsets, less_q, bin_, sums), cuts)
-    return offsets, bin_, sums
+    places = offsets(found)
+    bin_, sums = np.empty(places[-1], np.int32), np.empty((2, places[-1]))
+    _each(lambda cut: _sum_pairs(starts, bins, y, q, weights, *cut, n_bins, places, less_q, bin_, sums), cuts)
+    return places, bin_, sums
 
 
 def group_moments(starts: Ints, bins: Ints, sums: Floats, levels: Sequence[Ints]) -> list[Floats]:

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from howsure.kernels import special
 from howsure.kernels.cells import Ints
+from howsure.kernels.ragged import offsets
 from howsure.kernels.threads import cores
-
-Floats32 = NDArray[np.float32]
 
 COMPILED_FROM = 300  # cells; below, NumPy's binomials are quick enough that nothing need be compiled
 BLOCK = 256  # resamples at a time
@@ -65,7 +64,7 @@ def _compiled(count: Ints, n: int, statistics: Any, samples: int, rng: np.random
     sizes = [1 << max(0, (len(law) - 1).bit_length()) for _, law in laws]
     top = 1 << max(0, (len(count) - 1).bit_length())
     threshold, other = np.zeros(sum(sizes) + top, np.uint32), np.zeros(sum(sizes) + top, np.int32)
-    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    first = offsets(sizes)
     for at, size, (_, law) in zip(first.tolist(), sizes, laws, strict=False):
         alias_table(law, threshold, other, at, size)
     alias_table(count.astype(np.float64), threshold, other, int(first[-1]), top)
@@ -91,7 +90,6 @@ def _poisson(mean: float) -> tuple[int, NDArray[np.float64]]:
     """The smallest value that matters and the probabilities from there on; what is left out is below 1e-16."""
     if mean == 0.0:
         return 0, np.ones(1)
-
     reach = 9.0 * np.sqrt(mean) + 24.0
     k = np.arange(max(0, int(mean - reach)), int(mean + reach) + 1)
     p = np.exp(k * np.log(mean) - mean - special.gammaln(k + 1.0))

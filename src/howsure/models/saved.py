@@ -5,10 +5,10 @@ import mmap
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -55,7 +55,22 @@ def save_model(
 
 def model_kind(path: str | Path) -> str:
     """The kind of the model in a file."""
-    return str(_read(path, only_header=True)[0]["kind"])
+    return str(_read(path, lambda _: {})[0]["kind"])
+
+
+class Tempered:
+    """A model, a dataclass, with `settings`: its `temperature` divides every score."""
+
+    settings: dict[str, Any]
+
+    @property
+    def temperature(self) -> float:
+        """1 unless one was fitted."""
+        return float(self.settings.get("temperature", 1.0))
+
+    def with_settings(self, **changes: Any) -> Self:
+        """A copy with some settings changed."""
+        return replace(self, settings=self.settings | changes)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +112,7 @@ def load_model(
     With `mapped`, uncompressed arrays of a file above 64 MB are views of it, read only when used and not checked
     against their sums; smaller files are read and checked whole.
     """
-    about, arrays = _read(path, only_header=mapped and _is_large(path))
-    if mapped and _is_large(path):
-        arrays = _mapped(path)
+    about, arrays = _read(path, _mapped if mapped and _is_large(path) else None)
     if about["kind"] != kind:
         raise InputError(f"{path} holds a model of kind {about['kind']}; {kind} was expected.")
     if about["version"] != version:
@@ -163,7 +176,10 @@ def _distinct(names: Any, name: str) -> list[str]:
     return names
 
 
-def _read(path: str | Path, only_header: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read(
+    path: str | Path, read: Callable[[IO[bytes]], dict[str, np.ndarray]] | None = None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file says of itself, and its arrays; `read` gives them another way."""
     if not Path(path).is_file():
         raise InputError(f"there is no model file {path}.")
     try:
@@ -173,7 +189,7 @@ def _read(path: str | Path, only_header: bool = False) -> tuple[dict[str, Any], 
             about = json.loads(bytes(file[HEADER]))
             if not isinstance(about, dict) or not {"kind", "version", "settings"} <= about.keys():
                 raise InputError(f"{path} is damaged: its header says too little.")
-            return about, {} if only_header else {n: file[n] for n in file.files if n != HEADER}
+            return about, read(opened) if read else {n: file[n] for n in file.files if n != HEADER}
     except InputError:
         raise
     except DAMAGE as error:
@@ -201,29 +217,24 @@ def _write_aligned(file: Any, arrays: dict[str, Any]) -> None:
                 np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
 
 
-def _mapped(path: str | Path) -> dict[str, np.ndarray]:
-    made = {}
-    try:
-        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            for member in archive.infolist():
-                name = member.filename.removesuffix(".npy")
-                if name == HEADER:
-                    continue
-                if member.compress_type != zipfile.ZIP_STORED:
-                    raise ValueError(f"array {name} is compressed")
-                file.seek(member.header_offset + 26)
-                lengths = struct.unpack("<HH", file.read(4))
-                file.seek(member.header_offset + _LOCAL_HEADER + sum(lengths))
-                form = np.lib.format
-                header = form.read_array_header_1_0 if form.read_magic(file) == (1, 0) else form.read_array_header_2_0
-                shape, _, dtype = header(file)
-                if dtype.hasobject:
-                    raise ValueError(f"array {name} holds Python objects")
-                n = int(np.prod(shape))
-                made[name] = np.frombuffer(whole, dtype, n, file.tell()).reshape(shape)
-    except DAMAGE as error:
-        raise InputError(f"{path} is damaged or not a model file ({error}).") from None
+def _mapped(file: IO[bytes]) -> dict[str, np.ndarray]:
+    made, form = {}, np.lib.format
+    whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name == HEADER:
+                continue
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"array {name} is compressed")
+            file.seek(member.header_offset + 26)
+            lengths = struct.unpack("<HH", file.read(4))
+            file.seek(member.header_offset + _LOCAL_HEADER + sum(lengths))
+            header = form.read_array_header_1_0 if form.read_magic(file) == (1, 0) else form.read_array_header_2_0
+            shape, _, dtype = header(file)
+            if dtype.hasobject:
+                raise ValueError(f"array {name} holds Python objects")
+            made[name] = np.frombuffer(whole, dtype, int(np.prod(shape)), file.tell()).reshape(shape)
     return made
 
 

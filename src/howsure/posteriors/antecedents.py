@@ -35,9 +35,8 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
         made.sum_duplicates()
         counts = np.diff(made.indptr).astype(np.int64)
         rows = np.repeat(np.arange(n), counts)
-        if (made.indices >= rows).any():
-            i = int(rows[np.argmax(made.indices >= rows)])
-            raise InputError(f"{name}: an antecedent comes before its mention; row {i} names one that does not.")
+        if (at := _first(made.indices >= rows)) is not None:
+            raise _not_before(name, rows[at])
         if made.nnz:
             return made, made.data, made.indices.astype(np.int64), made.indptr[:-1].astype(np.int64), counts
         matrix = np.zeros((n, n)) if not scores else np.full((n, n), -np.inf)
@@ -45,12 +44,18 @@ def rows_of(matrix: Any, name: str, scores: bool = False) -> tuple[Any, Floats, 
         a = np.ascontiguousarray(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: antecedents cannot be read as numbers: {error}.") from None
-    if not scores and n:
-        above = np.triu(a).any(axis=1)
-        if above.any():
-            i = int(np.argmax(above))
-            raise InputError(f"{name}: an antecedent comes before its mention; row {i} names one that does not.")
+    if not scores and (row := _first(np.triu(a).any(axis=1))) is not None:
+        raise _not_before(name, row)
     return a, a.reshape(-1), np.zeros(0, np.int64), np.arange(n, dtype=np.int64) * n, np.arange(n, dtype=np.int64)
+
+
+def _first(where: Any) -> int | None:
+    """The first place where something is true."""
+    return int(np.argmax(where)) if where.any() else None
+
+
+def _not_before(name: str, row: Any) -> InputError:
+    return InputError(f"{name}: an antecedent comes before its mention; row {row} names one that does not.")
 
 
 def row_sums(values: Floats, columns: Ints, counts: Ints, n: int) -> Floats:
@@ -58,6 +63,13 @@ def row_sums(values: Floats, columns: Ints, counts: Ints, n: int) -> Floats:
     if len(columns):
         return np.bincount(np.repeat(np.arange(n), counts), values, n).astype(np.float64)
     return np.asarray(values.reshape(n, n).sum(axis=1))
+
+
+def roots_of(choice: Ints) -> Ints:
+    """The first mention of each one's entity, given its antecedent, or itself where it has none."""
+    while (choice != choice[choice]).any():
+        choice = choice[choice]
+    return choice
 
 
 class AntecedentPosterior:
@@ -93,9 +105,7 @@ class AntecedentPosterior:
         a, values, columns, starts, counts = rows_of(antecedents, name)
         n = len(counts)
         scores = "Scores become probabilities with AntecedentPosterior.from_scores."
-        bad = ~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE))
-        if bad.any():
-            at = int(np.argmax(bad))
+        if (at := _first(~((values >= 0.0) & (values <= 1.0 + SUM_TOLERANCE)))) is not None:
             row = int(np.searchsorted(starts + counts, at, side="right")) if len(columns) else at // n
             got = f"got {values[at]:.6g} in row {row}"
             raise InputError(f"{name}: antecedent probabilities must lie in [0, 1]; {got}. {scores}")
@@ -105,14 +115,10 @@ class AntecedentPosterior:
             raise InputError(f"{name}: `new` has {len(given)} entries for {n} mentions.")
         if new is None:
             given = np.where(np.abs(given) <= SUM_TOLERANCE, np.maximum(given, 0.0), given)
-        wrong = ~((given >= 0.0) & (given <= 1.0 + SUM_TOLERANCE))
-        if wrong.any():
-            i = int(np.argmax(wrong))
+        if (i := _first(~((given >= 0.0) & (given <= 1.0 + SUM_TOLERANCE)))) is not None:
             raise InputError(f"{name}: P(NEW) must lie in [0, 1]; it is {given[i]:.6g} for mention {i}.")
         total = sums + given
-        off = np.abs(total - 1.0) > SUM_TOLERANCE
-        if off.any():
-            i = int(np.argmax(off))
+        if (i := _first(np.abs(total - 1.0) > SUM_TOLERANCE)) is not None:
             said = f"the antecedent row of mention {i} and P(NEW) sum to {total[i]:.6g}"
             raise InputError(f"{name}: {said}, not to one. {scores}")
         if np.any(np.abs(total - 1.0) > 1e-15):
@@ -146,9 +152,8 @@ class AntecedentPosterior:
             raise InputError(f"{name}: scores must be numbers or -inf; there is NaN or +inf among them.")
         hopeless = np.isinf(given)
         if hopeless.any():
-            some = row_sums(np.isfinite(values).astype(np.float64), columns, counts, n)
-            if (hopeless & (some == 0)).any():
-                i = int(np.argmax(hopeless & (some == 0)))
+            hopeless &= row_sums(np.isfinite(values).astype(np.float64), columns, counts, n) == 0
+            if (i := _first(hopeless)) is not None:
                 raise InputError(f"{name}: mention {i} has no antecedent and no NEW with a score above -inf.")
         if len(columns):
             made, new = kernels.softmax_rows(values, given, starts, counts)
@@ -185,9 +190,8 @@ class AntecedentPosterior:
     def _of_rows(cls, values: Floats, columns: Ints, starts: Ints, counts: Ints, new: Floats, name: str) -> Self:
         from scipy.sparse import csr_array
 
-        n = len(new)
+        a = csr_array((values, columns, np.append(starts, len(values))), shape=(len(new), len(new)))
         self = cls.__new__(cls)
-        a = csr_array((values, columns, np.append(starts, len(values))), shape=(n, n))
         self._set(a, values, columns, starts, counts, new, name)
         return self
 
@@ -267,11 +271,8 @@ class AntecedentPosterior:
         with np.errstate(divide="ignore"):
             log_free = np.minimum(self._values if len(self._columns) else self._a, 1.0)
             np.log1p(np.negative(log_free, out=log_free), out=log_free)
-        if len(self._columns):
-            total = np.zeros(len(self))
-            np.add.at(total, self._columns, log_free)
-        else:
-            total = log_free.sum(axis=0)
+        sparse = len(self._columns) > 0
+        total = np.bincount(self._columns, log_free, len(self)) if sparse else log_free.sum(axis=0)
         return np.asarray(self.new * np.exp(total))
 
     def singleton(self, i: int) -> float:
@@ -309,20 +310,16 @@ class AntecedentPosterior:
         if not n:
             return choice
         if len(self._columns):
-            rows, columns, values = self._row_numbers(), self._columns, self._values
-            top = np.full(n, -1.0)
-            np.maximum.at(top, rows, values)
-            is_top = values == top[rows]
-            nearest = np.full(n, -1)
-            np.maximum.at(nearest, rows[is_top], columns[is_top])
+            rows, top, nearest = self._row_numbers(), np.full(n, -1.0), np.full(n, -1)
+            np.maximum.at(top, rows, self._values)
+            is_top = self._values == top[rows]
+            np.maximum.at(nearest, rows[is_top], self._columns[is_top])
         else:
             top = self._a.max(axis=1)
             nearest = n - 1 - np.argmax(self._a[:, ::-1], axis=1)
         links = top > self.new
         choice[links] = nearest[links]
-        while (choice != choice[choice]).any():
-            choice = choice[choice]
-        return choice
+        return roots_of(choice)
 
     def minimum_risk(self) -> Ints:
         """A clustering of large expected pairwise F (the ratio of expectations, exact pair probabilities)."""
@@ -369,11 +366,12 @@ class AntecedentPosterior:
         """The posterior of scores divided by t: each row's probabilities to the power 1/t, summing to one again."""
         if (t := _validate.temperature(t)) == 1.0:
             return self
-        if len(self._columns) or not len(self):
-            made, new = kernels.tempered_rows(self._values, self.new, self._starts, self._counts, t)
-            return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
         with np.errstate(divide="ignore"):
-            return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)
+            if not len(self._columns):
+                return self.from_scores(np.log(self._a) / t, np.log(self.new) / t, name=self.name)
+            given = np.log(self._values) / t, np.log(self.new) / t, self._starts, self._counts
+            made, new = kernels.softmax_rows(*given)
+        return self._of_rows(made, self._columns, self._starts, self._counts, new, self.name)
 
     # inside
 

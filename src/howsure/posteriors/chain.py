@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import not_last
+from howsure.kernels.ragged import offsets
 from howsure.posteriors import chain_spans
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.chain_passes import (
@@ -111,7 +113,7 @@ class ChainPosterior:
                 f"logits have shape (sentences, length, {len(tags)}); got {given.shape}, `keep` {kept.shape}."
             )
         lengths = kept.sum(axis=1)
-        starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+        starts = offsets(lengths[lengths > 0])
         return cls(given[kept], np.zeros((len(tags), len(tags))), starts=starts, tags=tags)
 
     @classmethod
@@ -150,8 +152,6 @@ class ChainPosterior:
     def names(self, codes: NDArray[Any]) -> list[str]:
         """Names of tags by number."""
         return [self.tags[c] for c in codes.tolist()]
-
-    # -- exact numbers -------------------------------------------------------------------------------------------
 
     def marginals(self) -> Floats:
         """P(y_t = j), shape (tokens, T)."""
@@ -203,8 +203,6 @@ class ChainPosterior:
             raise InputError(f"a tag for each of {self.n_tokens:,} tokens is needed; got shape {codes.shape}.")
         return chain_spans.log_weight(self._chain, codes) - self.log_partition
 
-    # -- sequences -----------------------------------------------------------------------------------------------
-
     def best(self) -> Best:
         """The most probable sequence of each sentence (Viterbi)."""
         return self.k_best(1)
@@ -241,8 +239,6 @@ class ChainPosterior:
     def tempered(self, temperature: float) -> ChainPosterior:
         """The posterior with all log potentials divided by `temperature`: above 1 it is less sure."""
         return ChainPosterior._of(self._chain.divided(_validate.temperature(temperature)), self.tags)
-
-    # -- questions -----------------------------------------------------------------------------------------------
 
     def tag_is(self, tag: str) -> Answers:
         """Is this token's tag `tag`? Asked of every token."""
@@ -291,8 +287,7 @@ class ChainPosterior:
 
     def sentences(self) -> Iterator[slice]:
         """The tokens of each sentence."""
-        for a, z in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
-            yield slice(a, z)
+        return itertools.starmap(slice, itertools.pairwise(self.starts.tolist()))
 
     def _known(self, names: list[str]) -> Ints:
         codes = self.codes(names)

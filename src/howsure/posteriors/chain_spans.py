@@ -69,8 +69,7 @@ def log_weight(chain: Chain, codes: NDArray[np.integer]) -> Floats:
     at = np.maximum(codes.astype(np.int64), 0)
     per_token = chain.scores[np.arange(len(at)), at]
     step = np.zeros(len(at))
-    if len(at) > 1:
-        step[1:] = chain.transitions[at[:-1], at[1:]]
+    step[1:] = chain.transitions[at[:-1], at[1:]]
     first, last = chain.starts[:-1], chain.starts[1:] - 1
     step[first] = chain.initial[at[first]]
     per_token = per_token + step
@@ -98,14 +97,12 @@ class Scheme:
 
     def spans(self, codes: Ints, starts: Ints) -> NDArray[np.bool_] | Any:
         """(start, end) of the spans in one tag sequence: B (or S) and what goes on from it."""
-        n = len(codes)
         last_of = np.repeat(starts[1:], np.diff(starts))
         if self.closed:
             single = np.flatnonzero((codes == self.single) & (self.single >= 0))
             begin = np.flatnonzero((codes == self.begin) & (self.begin >= 0))
             stop = _run_end(codes, begin + 1, self.inner, last_of)
-            whole = (stop < n) & (stop < last_of[begin]) if len(begin) else np.zeros(0, bool)
-            whole[whole] = codes[stop[whole]] == self.end if self.end >= 0 else False
+            whole = (stop < last_of[begin]) & (np.append(codes, -2)[stop] == self.end) & (self.end >= 0)
             found = np.concatenate([np.stack([single, single + 1], 1), np.stack([begin[whole], stop[whole] + 1], 1)])
             return found[np.lexsort((found[:, 1], found[:, 0]))]
         begin = np.flatnonzero(codes == self.begin)
@@ -152,18 +149,15 @@ def _closing(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, last: In
     if scheme.closed or scheme.inner < 0:
         return m.marginals[last, tag]
     q = m.marginals[last, tag].copy()
-    more = np.zeros(len(last), bool)
-    more[last + 1 < len(sentence)] = True
-    more[more] = sentence[last[more] + 1] == sentence[last[more]]
+    more = np.append(sentence, -1)[last + 1] == sentence[last]
     t = last[more]
-    others = np.array([k for k in range(chain.scores.shape[1]) if k != scheme.inner], np.int64)
+    others = np.delete(np.arange(chain.scores.shape[1]), scheme.inner)
     part = max(1, 4_000_000 // max(len(others), 1))
     total = np.empty(len(t))
     for a in range(0, len(t), part):
         here = t[a : a + part, None]
-        total[a : a + part] = (
-            backward_step(chain, m, here, np.int64(tag), others[None, :]) * m.marginals[here + 1, others[None, :]]
-        ).sum(axis=1)
+        steps = backward_step(chain, m, here, np.int64(tag), others) * m.marginals[here + 1, others]
+        total[a : a + part] = steps.sum(axis=1)
     q[more] = total
     return q
 
@@ -196,7 +190,7 @@ def _given(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, start: Int
 def _search(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, least: float) -> tuple[Ints, Ints, Floats]:
     """Every span of probability `least` or more: from each end leftwards, while the run itself is that probable."""
     tokens = np.arange(len(sentence))
-    found: list[tuple[Ints, Ints, Floats]] = []
+    found = [(tokens[:0], tokens[:0], np.zeros(0))]
     alone = scheme.single if scheme.closed else scheme.begin
     if alone >= 0:
         likely = tokens[m.marginals[:, alone] >= least]
@@ -207,8 +201,7 @@ def _search(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, least: fl
         p = _closing(chain, m, scheme, sentence, last, close)
         at, tag = last, np.full(len(last), close)
         while True:
-            kept = (p >= least) & (at > 0)
-            kept[kept] = sentence[at[kept] - 1] == sentence[at[kept]]
+            kept = (p >= least) & (at > 0) & (sentence[at - 1] == sentence[at])
             last, p, at, tag = last[kept], p[kept], at[kept], tag[kept]
             if not len(last):
                 break
@@ -218,10 +211,7 @@ def _search(chain: Chain, m: Messages, scheme: Scheme, sentence: Ints, least: fl
                 break
             p = p * backward_step(chain, m, before, np.int64(scheme.inner), tag)
             at, tag = before, np.full(len(last), scheme.inner)
-    if not found:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     start, end, q = (np.concatenate([f[i] for f in found]) for i in range(3))
-    kept = q >= least
-    start, end, q = start[kept], end[kept], q[kept]
     order = np.lexsort((end, start))
-    return start[order], end[order], q[order]
+    kept = order[q[order] >= least]
+    return start[kept], end[kept], q[kept]

@@ -89,10 +89,9 @@ class ClassPosterior:
     def samples(self, n: int, *, rng: np.random.Generator | int | None = 0) -> np.ndarray:
         """`n` draws of every item's class, as numbers of classes: shape (n, items)."""
         generator = _validate.generator(rng)
-        cumulated = np.cumsum(self.marginals(), axis=1)[:, :-1]
         draws = generator.random((n, len(self)))
         drawn = np.zeros((n, len(self)), dtype=np.int64)
-        for passed in cumulated.T:
+        for passed in np.cumsum(self.marginals(), axis=1)[:, :-1].T:
             drawn += draws >= passed
         return drawn
 

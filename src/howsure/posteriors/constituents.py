@@ -15,6 +15,7 @@ from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import log_sum
+from howsure.kernels.ragged import offsets
 from howsure.posteriors.answers import Answers
 from howsure.posteriors.forests import Node, Tree, k_best, sampled
 
@@ -139,10 +140,10 @@ class _Chart:
 
     def ways(self, node: Node) -> Any:
         i, j, symbol = node
-        if symbol >= 0 and j == i + 1:
-            return None
         if symbol < 0:
             return self.top, lambda way: self.parts(node, way)
+        if j == i + 1:
+            return None
         rules = self.grammar.by_parent[symbol]
         _, b, c = self.grammar.rules[rules].T
         pairs = [self.log[self.cell(i, k), b] + self.log[self.cell(k, j), c] for k in range(i + 1, j)]
@@ -199,15 +200,13 @@ class ConstituentPosterior:
 
     __repr__ = shown_as("{n} words, {grammar!r}")
 
-    # -- exact numbers -------------------------------------------------------------------------------------------
-
     def _filled(self, *, most: bool = False, wanted: NDArray[np.int32] | None = None) -> _Chart:
         from howsure.kernels.trees.choice import kernel
 
         g, n = self.grammar, self.n
         shape = n * (n + 1) // 2, len(g.symbols)
         made = _Chart(g, n, np.empty(shape), np.empty(shape, np.int32), np.empty(shape[0], np.int64))
-        ptr = np.concatenate([[0], np.cumsum([len(w[0]) for w in self._words])]).astype(np.int64)
+        ptr = offsets([len(w[0]) for w in self._words])
         given = ptr, *(np.concatenate([w[k] for w in self._words]) for k in (0, 1))
         only = np.full(shape[0], -1, np.int32) if wanted is None else wanted
         fill = kernel("cky_inside", n**3 / 6 * (1 + len(g.weight) / 4) + made.log.size)
@@ -293,8 +292,6 @@ class ConstituentPosterior:
             if not wanted[self._chart.cell(i, j)]:
                 wanted[self._chart.cell(i, j)] = self.grammar.kinds[chain]
         return min(float(log_sum(self._filled(wanted=wanted).top, 0)) - self.log_partition, 0.0)
-
-    # -- trees ---------------------------------------------------------------------------------------------------
 
     def best(self) -> Constituents:
         """The tree of the most probable derivation."""

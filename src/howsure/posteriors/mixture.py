@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
-from howsure.posteriors.antecedents import AntecedentPosterior
+from howsure.posteriors.antecedents import AntecedentPosterior, roots_of
 from howsure.posteriors.chain import ChainPosterior
 from howsure.posteriors.classes import ClassPosterior
 from howsure.posteriors.constituents import ConstituentPosterior
@@ -131,10 +131,7 @@ def _named(p: ChainPosterior | ClassPosterior | AntecedentPosterior, row: NDArra
     if not isinstance(p, AntecedentPosterior):
         names = p.tags if isinstance(p, ChainPosterior) else p.classes
         return tuple(names[i] for i in row.tolist())
-    first = np.asarray(row, np.int64)
-    while (first != first[first]).any():
-        first = first[first]
-    return tuple(first.tolist())
+    return tuple(roots_of(np.asarray(row, np.int64)).tolist())
 
 
 def _labelled_best(p: TreePosterior, k: int) -> Weighted:

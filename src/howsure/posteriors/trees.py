@@ -78,8 +78,6 @@ class TreePosterior:
         kind = "projective" if self.projective else "non-projective"
         return f"TreePosterior({self.n} words, {kind}, {len(self.labels)} labels)"
 
-    # -- exact numbers -------------------------------------------------------------------------------------------
-
     @cached_property
     def _sums(self) -> tuple[Floats, float]:
         q, log_z = summed(self.scores, self.projective)
@@ -191,8 +189,6 @@ class TreePosterior:
             raise InputError(f"an arc goes from 0 … {self.n} to another word 1 … {self.n}; got {bad[0]} → {bad[1]}.")
         return arcs
 
-    # -- trees ---------------------------------------------------------------------------------------------------
-
     def best(self) -> DependencyTree:
         """The most probable tree: the heaviest of all spanning trees, or of the projective ones."""
         return self._tree(self._heaviest(self.scores))
@@ -243,8 +239,6 @@ class TreePosterior:
         """The posterior with all log potentials, of labels too, divided by `temperature`: above 1 it is less sure."""
         given = self._given / _validate.temperature(temperature)
         return TreePosterior(given, projective=self.projective, labels=self.labels or None)
-
-    # -- questions -----------------------------------------------------------------------------------------------
 
     def arc_is(self, *, least: float = 1e-3) -> Answers:
         """Is this the arc to the word? Asked of every arc whose probability is `least` or more; gold: the words' heads."""
@@ -338,19 +332,14 @@ def _arborescence(s: Floats) -> Ints:
 
 def _cycle(head: Ints) -> Ints | None:
     """A cycle of heads, if there is one; node 0 is the root."""
-    colour = np.zeros(len(head), np.int64)
-    colour[0] = -1
-    for start in range(1, len(head)):
-        i = start
-        while colour[i] == 0:
-            colour[i] = start
-            i = int(head[i])
-        if colour[i] == start:
-            members = [i]
-            while int(head[members[-1]]) != i:
-                members.append(int(head[members[-1]]))
-            return np.array(members)
-    return None
+    at = head
+    for _ in range(len(head).bit_length()):
+        at = at[at]  # twice as many steps up
+    lost = np.flatnonzero(at)
+    path = lost[:1].tolist()
+    while path and (above := int(head[path[-1]])) not in path:
+        path.append(above)
+    return np.array(path[path.index(above) :]) if path else None
 
 
 def is_tree(heads: Ints) -> bool:

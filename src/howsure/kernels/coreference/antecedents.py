@@ -34,16 +34,14 @@ def pair_probabilities(a: Any, block: int = BLOCK) -> Floats:
             left = before @ q[:s, :s]
             # (I - L) x = b by forward substitution: the diagonal is one, the rest -L.
             left = solve_triangular(-local, left, lower=True, unit_diagonal=True, check_finite=False)
-            q[s:e, :s] = left
-            q[:s, s:e] = left.T
+            q[s:e, :s], q[:s, s:e] = left, left.T
             cross = before @ left.T
         for r in range(1, e - s):
             # Small products without BLAS, whose threads cost more than they save.
             row = np.einsum("k,kj->j", local[r, :r], inner[:r, :r])
             if s:
                 row += cross[r, :r]
-            inner[r, :r] = row
-            inner[:r, r] = row
+            inner[r, :r] = inner[:r, r] = row
         q[s:e, s:e] = inner
     return np.minimum(q, 1.0, out=q)
 
@@ -61,12 +59,6 @@ def dense(a: Any) -> Floats:
     """A slice of a dense or sparse matrix as an array."""
     made: Floats = a.toarray() if hasattr(a, "toarray") else a
     return made
-
-
-def tempered_rows(values: Floats, new: Floats, starts: Ints, counts: Ints, t: float) -> tuple[Floats, Floats]:
-    """Each row's probabilities to the power 1/t, summing to one again. Rows are runs of `values`."""
-    with np.errstate(divide="ignore"):
-        return softmax_rows(np.log(values) / t, np.log(new) / t, starts, counts)
 
 
 def softmax_rows(values: Floats, new: Floats, starts: Ints, counts: Ints) -> tuple[Floats, Floats]:
@@ -121,8 +113,6 @@ def sampled_roots(
 
 def picks(u: Floats, row: Floats, new: float) -> Ints:
     """Which entry of the row each u falls on; -1 is NEW. NEW comes first, then the row in order."""
-    if not len(row):
-        return np.full(len(u), -1)
     found = np.searchsorted(np.cumsum(np.concatenate([[new], row])), u, side="right") - 1
     # Rounding may leave the sum below u: the last entry with any probability then takes it.
     last = int(np.flatnonzero(row)[-1]) if row.any() else -1
@@ -174,7 +164,7 @@ def linked_clusters(q: Floats, cut: float) -> Ints:
 
 
 def _best_cut(q: Floats) -> Ints:
-    from scipy.cluster.hierarchy import linkage
+    from scipy.cluster.hierarchy import fcluster, linkage
 
     n = len(q)
     upper = np.triu_indices(n, 1)
@@ -185,13 +175,10 @@ def _best_cut(q: Floats) -> Ints:
     joined = sizes[left] * sizes[right]
     hits, made = np.cumsum(joined * (1.0 - tree[:, 2])), np.cumsum(joined)
     f = 2.0 * hits / (made + (q.sum() - n) / 2)
-    merges = int(np.argmax(f)) + 1 if f.max() > 0.0 else 0
-    parent = np.arange(2 * n - 1)
-    for m in range(merges):
-        parent[[left[m], right[m]]] = n + m
-    while (parent != parent[parent]).any():
-        parent = parent[parent]
-    return first_members(parent[:n])
+    last = int(np.argmax(f)) if f.max() > 0.0 else -1
+    return first_members(
+        fcluster(tree, last + 0.5, "monocrit", monocrit=np.arange(n - 1.0))
+    )  # the merges up to that one
 
 
 def _moved(q: Floats, clusters: Ints) -> Ints:

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from howsure.kernels.compiling import kernel, mix, ready
+from howsure.kernels.compiling import array, kernel, mix, ready
 
-_ROOTS = "int32[:,::1](float64[::1], int64[::1], int64[::1], int64[::1], float64[::1], int64, uint64, boolean[::1])"
+_FLOATS, _ROWS = array("float64"), "int64[::1], int64[::1], int64[::1]"
 
 
-@kernel(_ROOTS)
+@kernel(f"int32[:,::1]({_FLOATS}, {_ROWS}, {_FLOATS}, int64, uint64, boolean[::1])")
 def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
     size = len(new)
     # antecedent: -3 not wanted, -2 wanted and not drawn, -1 NEW. Mentions are rows: draws of one mention are together.
@@ -22,9 +22,7 @@ def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
             antecedent[i, :] = -2
     ends = np.empty(size + 1, np.float64)
     for i in range(size - 1, -1, -1):
-        summed = False
-        last = -1
-        count = counts[i]
+        summed, last, count = False, -1, counts[i]
         offset = np.uint64(i) * np.uint64(0xD1B54A32D192ED03) + np.uint64(0x8CB92BA72F3D8DD7)
         for s in range(n):
             if antecedent[i, s] != -2:
@@ -48,23 +46,15 @@ def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
                 else:
                     low = middle + 1
             k = min(low - 1, last)
-            if k < 0:
-                antecedent[i, s] = -1
-            else:
-                if len(columns):
-                    k = columns[starts[i] + k]
-                antecedent[i, s] = k
-                if antecedent[k, s] == -3:
-                    antecedent[k, s] = -2
+            if k >= 0 and len(columns):
+                k = columns[starts[i] + k]
+            antecedent[i, s] = k
+            if k >= 0 and antecedent[k, s] == -3:
+                antecedent[k, s] = -2
     for i in range(size):  # antecedents become roots, in place
         for s in range(n):
             k = antecedent[i, s]
-            if k >= 0:
-                antecedent[i, s] = antecedent[k, s]
-            elif k == -1:
-                antecedent[i, s] = i
-            else:
-                antecedent[i, s] = -1
+            antecedent[i, s] = antecedent[k, s] if k >= 0 else i if k == -1 else -1
     return antecedent.T.copy()
 
 
@@ -72,11 +62,9 @@ def _sampled_roots(values, columns, starts, counts, new, n, key, needed):
 def _pair_frequencies(roots):
     n, size = roots.shape
     together = np.zeros((size, size), np.float64)
-    last = np.empty(size, np.int64)
-    before = np.empty(size, np.int64)
+    last, before = np.empty(size, np.int64), np.empty(size, np.int64)
     for s in range(n):
-        for i in range(size):
-            last[i] = -1
+        last[:] = -1
         for i in range(size):
             r = roots[s, i]
             j = last[r]
@@ -94,7 +82,7 @@ def _pair_frequencies(roots):
     return together
 
 
-@kernel("float64[:,::1](float64[:,::1])")
+@kernel(f"float64[:,::1]({array('float64', 2)})")
 def _dense_pairs(a):
     """Four rows at a time, so that each earlier row of Q is read once for the four, two earlier rows at a time."""
     n = a.shape[0]
@@ -113,14 +101,8 @@ def _dense_pairs(a):
                     q1[j] += a1 * x + b1 * y
                     q2[j] += a2 * x + b2 * y
                     q3[j] += a3 * x + b3 * y
-        else:
-            for i in range(s, e):
-                for k in range(s):
-                    u, w = q[k], a[i, k]
-                    for j in range(s):
-                        q[i, j] += w * u[j]
         for i in range(s, e):
-            for k in range(s, i):  # antecedents inside the four
+            for k in range(s if e - s == 4 else 0, i):  # antecedents inside the four, or all of the last few
                 w = a[i, k]
                 for j in range(s):
                     q[i, j] += w * q[k, j]
@@ -139,7 +121,7 @@ def _dense_pairs(a):
     return q
 
 
-@kernel("float64[:,::1](float64[::1], int64[::1], int64[::1], int64[::1])")
+@kernel(f"float64[:,::1]({_FLOATS}, {_ROWS})")
 def _sparse_pairs(values, columns, starts, counts):
     n = len(starts)
     q = np.zeros((n, n), np.float64)
@@ -158,8 +140,6 @@ def _sparse_pairs(values, columns, starts, counts):
 def sampled_roots(values: Any, columns: Any, starts: Any, counts: Any, new: Any, n: int, key: int, needed: Any) -> Any:
     """As `kernels.coreference.antecedents.sampled_roots`."""
     ready(_sampled_roots)
-    # Compiled for arrays that may be written to; a read-only one is copied.
-    values, new = (x if x.flags.writeable else x.copy() for x in (values, new))
     return _sampled_roots(values, columns, starts, counts, new, n, np.uint64(key), needed)
 
 
@@ -172,10 +152,10 @@ def pair_frequencies(roots: Any) -> Any:
 def dense_pairs(a: Any) -> Any:
     """As `kernels.coreference.antecedents.pair_probabilities`, of a dense matrix."""
     ready(_dense_pairs)
-    return _dense_pairs(a if a.flags.writeable else a.copy())
+    return _dense_pairs(a)
 
 
 def sparse_pairs(values: Any, columns: Any, starts: Any, counts: Any) -> Any:
     """As `kernels.coreference.antecedents.pair_probabilities`, of a sparse matrix given row by row."""
     ready(_sparse_pairs)
-    return _sparse_pairs(values if values.flags.writeable else values.copy(), columns, starts, counts)
+    return _sparse_pairs(values, columns, starts, counts)

@@ -30,12 +30,8 @@ def _tables(kind, values, w, shift, linked, linked_to, new):
         present[kind[i]] = True
     for i in range(n):
         k = np.uint64(kind[i]) + np.uint64(1)
-        total = 0.0
-        base = 0.0
-        bare = 0.0
-        for t in range(_MANY):
-            linked[i, t] = 0.0
-            linked_to[i, t] = 0.0
+        total = base = bare = 0.0
+        linked[i], linked_to[i] = 0.0, 0.0
         for c in range(f):
             v = values[i, c]
             x = v + (_NEW + np.uint64(c)) * _SALT
@@ -50,9 +46,8 @@ def _tables(kind, values, w, shift, linked, linked_to, new):
                     linked[i, t] += w[_at(x + k * _K1 + u * _K2, shift)]
                     linked_to[i, t] += 0.0 + w[_at(y + u * _K1, shift)] + w[_at(y + u * _K1 + k * _K2, shift)]
         new[i] = total
-        for t in range(_MANY):
-            linked[i, t] += base
-            linked_to[i, t] += bare
+        linked[i] += base
+        linked_to[i] += bare
 
 
 @kernel(f"float64({_U64}, {_U64}, {_U64}, {_F32}, {_U64})")
@@ -186,16 +181,10 @@ def _step(kind, values, codes, crossed, d_pair, d_new, w, squares, g, stamp, tou
         k = np.uint64(kind[i]) + np.uint64(1)
         for t in range(_MANY):
             u = np.uint64(t) + np.uint64(1)
-            d = d_linked[i, t]
-            if d != 0.0:
-                for c in range(f):
-                    v = values[i, c] + (_LINKED + np.uint64(c)) * _SALT
-                    count = _add_with_kinds(g, stamp, touched, count, v, k * _K1, k * _K1 + u * _K2, d, shift)
-            d = d_linked_to[i, t]
-            if d != 0.0:
-                for c in range(f):
-                    v = values[i, c] + (_LINKED_TO + np.uint64(c)) * _SALT
-                    count = _add_with_kinds(g, stamp, touched, count, v, u * _K1, u * _K1 + k * _K2, d, shift)
+            for d, salt, own, other in ((d_linked[i, t], _LINKED, k, u), (d_linked_to[i, t], _LINKED_TO, u, k)):
+                for c in range(f if d != 0.0 else 0):
+                    v, one = values[i, c] + (salt + np.uint64(c)) * _SALT, own * _K1
+                    count = _add_with_kinds(g, stamp, touched, count, v, one, one + other * _K2, d, shift)
     for c in range(count):
         at = touched[c]
         d = g[at] + decay * w[at]

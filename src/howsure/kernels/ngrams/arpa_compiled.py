@@ -4,112 +4,91 @@ from functools import partial
 
 import numpy as np
 
-from howsure.kernels.compiling import array, kernel, ready
+from howsure.kernels.compiling import array, kernel, piece, ready
 from howsure.kernels.ngrams.text_ids_compiled import BYTES, LONGS, SHORTS
 
-PLACES = 9
 LOWEST = -99.0
 _SCALE = 10**9
 _FLOATS = array("float64")
 
 
+@piece
+def put(out, at, *given):
+    """Append bytes; returns where the next one goes."""
+    for c in given:
+        out[at] = c
+        at += 1
+    return at
+
+
 @kernel(
-    f"int64(int64, int64, int64, {LONGS}, {SHORTS}, {SHORTS}, {BYTES}, {LONGS}, {_FLOATS}, {_FLOATS}, int64, int64[::1], uint8[::1])"
+    f"int64(int64, int64, int64, {SHORTS}, {SHORTS}, {BYTES}, {LONGS}, {_FLOATS}, {_FLOATS}, int64, int64[::1], uint8[::1])"
 )
-def write_lines(first, last, order, bases, start, word, text, ends, log_p, log_b, has_weights, ancestors, out):
-    """Lines of nodes first … last of an order; returns the bytes written, or -1 if `out` is too small."""
+def write_lines(first, last, order, start, word, text, ends, log_p, log_b, has_weights, ancestors, out):
+    """Lines of nodes first … last of an order, for which `out` must have room; returns the bytes written."""
     at = 0
     for node in range(first, last):
         child = node
         ancestors[order - 1] = node
-        size = 64
         for k in range(order - 2, -1, -1):
             while np.int64(start[ancestors[k] + 1]) <= child:
                 ancestors[k] += 1
             child = ancestors[k]
-        for k in range(order):
-            w = np.int64(word[ancestors[k]])
-            size += ends[w] - (ends[w - 1] if w > 0 else 0) + 4
-        if at + size > out.size:
-            return -1
-        for part in range(2):
-            if part == 0:
-                value = log_p[node]
-            else:
-                if has_weights == 0:
-                    break
-                value = log_b[node]
-                out[at] = 9
-                at += 1
-            if value < LOWEST:
-                value = LOWEST
+        for part in range(2 if has_weights else 1):
+            value = log_b[node] if part else log_p[node]
+            value = max(value, LOWEST)
+            if part:
+                at = put(out, at, 9)
             if value < 0:
-                out[at] = 45
-                at += 1
+                at = put(out, at, 45)
                 value = -value
             fixed = np.int64(np.rint(value * _SCALE))
             whole = fixed // _SCALE
             fixed -= whole * _SCALE
             if whole >= 10:
-                out[at] = 48 + whole // 10 % 10
-                at += 1
-            out[at] = 48 + whole % 10
-            at += 1
+                at = put(out, at, 48 + whole // 10 % 10)
+            at = put(out, at, 48 + whole % 10)
             if fixed > 0:
-                out[at] = 46
-                at += 1
+                at = put(out, at, 46)
                 digit = _SCALE // 10
                 while fixed > 0:
-                    out[at] = 48 + fixed // digit
-                    at += 1
+                    at = put(out, at, 48 + fixed // digit)
                     fixed %= digit
                     digit //= 10
-            if part == 0:
-                for k in range(order):
-                    out[at] = 9 if k == 0 else 32
-                    at += 1
-                    w = np.int64(word[ancestors[k]])
-                    a = ends[w - 1] if w > 0 else 0
-                    if w == 0:
-                        for c in (60, 117, 110, 107, 62):  # <unk>
-                            out[at] = c
-                            at += 1
-                    elif ends[w] - a == 1 and text[a] == 32:
-                        for c in (0xE2, 0x96, 0x81):  # a space, in models of characters
-                            out[at] = c
-                            at += 1
-                    else:
-                        for i in range(a, ends[w]):
-                            out[at] = text[i]
-                            at += 1
-        out[at] = 10
-        at += 1
+            if part:
+                break
+            for k in range(order):
+                at = put(out, at, 32 if k else 9)
+                w = np.int64(word[ancestors[k]])
+                a = ends[w - 1] if w > 0 else 0
+                if w == 0:
+                    at = put(out, at, 60, 117, 110, 107, 62)  # <unk>
+                elif ends[w] - a == 1 and text[a] == 32:
+                    at = put(out, at, 0xE2, 0x96, 0x81)  # a space, in models of characters
+                else:
+                    for i in range(a, ends[w]):
+                        at = put(out, at, text[i])
+        at = put(out, at, 10)
     return at
 
 
-@kernel(f"UniTuple(int64, 3)({BYTES}, int64, int64, int64, float64[::1], float64[::1], uint8[::1])")
+@kernel(f"UniTuple(int64, 2)({BYTES}, int64, int64, int64, float64[::1], float64[::1], uint8[::1])")
 def read_lines(data, begin, order, n_lines, log_p, log_b, words):
     """Parse up to `n_lines` lines from byte `begin`; the words of each go to `words`, a line each.
 
-    Returns the byte after the last line read, how many were read, and the bytes of `words` filled. Stops at an empty
-    line or one that begins with a backslash; a line that cannot be read gives minus its number as the count.
+    Returns how many were read and the bytes of `words` filled. Stops at an empty line or one that begins with a
+    backslash; a line that cannot be read gives minus its number as the count.
     """
     pos = begin
     n = data.size
-    filled = 0
-    made = 0
-    while made < n_lines and pos < n:
-        if data[pos] == 10 or data[pos] == 92 or data[pos] == 13:
-            break
+    filled = made = 0
+    while made < n_lines and pos < n and data[pos] != 10 and data[pos] != 92 and data[pos] != 13:
         for part in range(2):
-            sign = 1.0
-            if pos < n and (data[pos] == 45 or data[pos] == 43):
-                if data[pos] == 45:
-                    sign = -1.0
+            sign = -1.0 if data[pos] == 45 else 1.0
+            if data[pos] == 45 or data[pos] == 43:
                 pos += 1
             mantissa = 0.0
-            scale = 0
-            digits = 0
+            scale = digits = 0
             after = False
             while pos < n and (48 <= data[pos] <= 57 or data[pos] == 46):
                 if data[pos] == 46:
@@ -117,8 +96,7 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                 else:
                     mantissa = mantissa * 10.0 + (np.int64(data[pos]) - 48)
                     digits += 1
-                    if after:
-                        scale += 1
+                    scale += after
                 pos += 1
             if pos < n and (data[pos] == 101 or data[pos] == 69):
                 pos += 1
@@ -131,11 +109,9 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                     power = min(power * 10 + np.int64(data[pos]) - 48, 100_000)
                     pos += 1
                 scale += power if down else -power
-            if digits == 0 or scale < -300:
-                return pos, -made - 1, filled
-            value = sign * mantissa / 10.0 ** min(scale, 300)
+            value = sign * mantissa / 10.0 ** min(scale, 300) if digits and scale >= -300 else np.nan
             if not np.isfinite(value):
-                return pos, -made - 1, filled
+                return -made - 1, filled
             if part == 1:
                 log_b[made] = value
                 break
@@ -149,7 +125,7 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                     filled += 1
                     pos += 1
                 if pos == a:
-                    return pos, -made - 1, filled
+                    return -made - 1, filled
                 if pos - a == 5 and data[a] == 60 and data[a + 1] == 117 and data[a + 2] == 110 and data[a + 3] == 107:
                     for i in range(2, 5):
                         words[filled - i] -= 32  # <unk> is <UNK> here
@@ -161,11 +137,11 @@ def read_lines(data, begin, order, n_lines, log_p, log_b, words):
                 break
         while pos < n and data[pos] != 10:
             if not (data[pos] == 32 or data[pos] == 9 or data[pos] == 13):
-                return pos, -made - 1, filled
+                return -made - 1, filled
             pos += 1
         pos += 1
         made += 1
-    return pos, made, filled
+    return made, filled
 
 
 ready_arpa = partial(ready, __name__)

@@ -55,83 +55,55 @@ def first_keys(ids, begin, end, bits, e, has_sentences, keys):
 @kernel(f"int64({INTS}, int64, int64, int64, int64, int64, int64, {SHORTS}, {SHORTS}, int64[::1])")
 def next_keys(ids, begin, end, bits, length, e, has_sentences, start, word, keys):
     """Keys for a later stage: the node of the first `length` words and up to `e` more. Returns how many there are."""
-    n = ids.size
     made = 0
-    for i in range(begin, end):
-        if i + length >= n:
-            break
+    for i in range(begin, min(end, ids.size - length)):
         node = np.int64(ids[i])
         whole = not (has_sentences == 1 and node == 2)
         j = i
-        for _ in range(length - 1):
-            if not whole:
-                break
+        while whole and j < i + length - 1:
             j += 1
             w = np.int64(ids[j])
             node = child_of(start, word, node, w)
             whole = not (has_sentences == 1 and w == 2)
-        if not whole:
-            continue
-        keys[made] = with_words(ids, node, j, e, bits, has_sentences, False)
-        made += 1
+        if whole:
+            keys[made] = with_words(ids, node, j, e, bits, has_sentences, False)
+            made += 1
     return made
 
 
 @kernel("int64(int64[::1], uint32[::1])")
 def run_lengths(keys, counts):
     """Sorted keys to distinct keys, in place, and how often each occurs; returns how many are distinct."""
-    n = keys.size
-    if n == 0:
-        return 0
-    made = 0
-    last = keys[0]
-    run = 0
-    for i in range(n):
-        key = keys[i]
-        if key != last:
-            keys[made] = last
-            counts[made] = run
-            made += 1
-            last = key
-            run = 0
+    made = run = 0
+    for i in range(keys.size):
         run += 1
-    keys[made] = last
-    counts[made] = run
-    return made + 1
+        if i + 1 == keys.size or keys[i + 1] != keys[i]:
+            keys[made], counts[made] = keys[i], run
+            made += 1
+            run = 0
+    return made
 
 
 @kernel(f"int64({LONGS}, {SHORTS}, {LONGS}, {SHORTS}, int64[::1], uint32[::1])")
 def merge_runs(a, a_counts, b, b_counts, keys, counts):
     """Merge two sorted runs of distinct keys, adding counts; returns how many keys there are."""
-    i = 0
-    j = 0
-    made = 0
+    i = j = made = 0
     while i < a.size and j < b.size:
-        x = a[i]
-        y = b[j]
-        if x < y:
-            keys[made] = x
-            counts[made] = a_counts[i]
+        x, y = a[i], b[j]
+        keys[made] = min(x, y)
+        counts[made] = 0
+        if x <= y:
+            counts[made] += a_counts[i]
             i += 1
-        elif y < x:
-            keys[made] = y
-            counts[made] = b_counts[j]
-            j += 1
-        else:
-            keys[made] = x
-            counts[made] = a_counts[i] + b_counts[j]
-            i += 1
+        if y <= x:
+            counts[made] += b_counts[j]
             j += 1
         made += 1
-    while i < a.size:
-        keys[made] = a[i]
-        counts[made] = a_counts[i]
-        i += 1
+    for k in range(i, a.size):
+        keys[made], counts[made] = a[k], a_counts[k]
         made += 1
-    while j < b.size:
-        keys[made] = b[j]
-        counts[made] = b_counts[j]
-        j += 1
+    for k in range(j, b.size):
+        keys[made], counts[made] = b[k], b_counts[k]
         made += 1
     return made
 
@@ -197,18 +169,15 @@ def suffix_links(start, word, first, last, link):
     The parents' own links must be there. Children and the children of the link are both sorted: gallop.
     """
     for node in range(first, last):
-        low = np.int64(start[np.int64(link[node])])
-        end = np.int64(start[np.int64(link[node]) + 1])
+        low, end = np.int64(start[np.int64(link[node])]), np.int64(start[np.int64(link[node]) + 1])
         for child in range(np.int64(start[node]), np.int64(start[node + 1])):
             w = word[child]
             step = 1
             high = low
             while high < end and word[high] < w:
                 low = high + 1
-                high += step
+                high = min(high + step, end)
                 step *= 2
-            if high > end:
-                high = end
             while low < high:
                 middle = (low + high) >> 1
                 if word[middle] < w:

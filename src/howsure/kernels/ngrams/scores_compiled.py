@@ -110,16 +110,14 @@ def score_ids(ids, begin, end, order, start, word, log_p, log_b, slots, context,
 def walk_context(ids, order, start, word, context):
     """The nodes of the last 1, 2, … words of `ids` that were seen; returns how many."""
     n = min(ids.size, order - 1)
-    depth = 0
-    for length in range(1, n + 1):
-        node = np.int64(ids[ids.size - length])
-        for j in range(ids.size - length + 1, ids.size):
+    for depth in range(n):
+        node = np.int64(ids[ids.size - depth - 1])
+        for j in range(ids.size - depth, ids.size):
             node = child_of(start, word, node, np.int64(ids[j]))
             if node < 0:
                 return depth
         context[depth] = node
-        depth += 1
-    return depth
+    return n
 
 
 @kernel(f"void({LONGS}, int64, {TRIE}, float64[::1])")
@@ -163,47 +161,25 @@ def predict_ids(ids, order, start, word, log_p, log_b, best, ranked, contexts, g
         if w == 1 and not was_bos:
             depth = 0
         was_bos = w == 1
-        top = -math.inf
-        top_word = np.int64(0)
-        total = 0.0
+        top, top_word, total = -math.inf, np.int64(0), 0.0
         for k in range(depth, -1, -1):
-            if k > 0:
-                node = contexts[k - 1]
-                first = np.int64(start[node])
-                n = np.int64(start[node + 1]) - first
-            else:
-                first = 0
-                n = ranked.size
-            for j in range(-1, n):
-                if k > 0:
-                    child = np.int64(best[node]) if j < 0 else first + j
-                    if n == 0:
-                        break
-                    v = np.int64(word[child])
-                else:
-                    if j < 0:
-                        continue
-                    child = np.int64(ranked[j])
-                    v = child
-                value = total + log_p[child]
-                if v == 1:
-                    continue
-                if not value > top and not (value == top and v < top_word):
-                    if j < 0 or k == 0:
-                        break
-                    continue
+            node = contexts[k - 1] if k > 0 else np.int64(0)
+            first = np.int64(start[node]) if k > 0 else np.int64(0)
+            n = np.int64(start[node + 1]) - first if k > 0 else ranked.size
+            for j in range(-1 if k > 0 and n > 0 else 0, n):
+                child = np.int64(ranked[j]) if k == 0 else np.int64(best[node]) if j < 0 else first + j
+                v, value = np.int64(word[child]), total + log_p[child]
+                better = v != 1 and (value > top or (value == top and v < top_word))
                 hidden = False
-                for deeper in range(k, depth):
+                for deeper in range(k, depth if better else k):
                     hidden = hidden or child_of(start, word, contexts[deeper], v) >= 0
-                if not hidden:
-                    top = value
-                    top_word = v
-                    if j < 0 or k == 0:
-                        break
+                if better and not hidden:
+                    top, top_word = value, v
+                if not hidden and (j < 0 or k == 0):  # what follows is not likelier
+                    break
             if k > 0:
                 total += log_b[node]
-        guess[i] = top_word
-        log_guess[i] = top
+        guess[i], log_guess[i] = top_word, top
         # The contexts after w.
         held = contexts[0]
         contexts[0] = w
@@ -239,8 +215,6 @@ def discounted(start, word, link, adjusted, first, last, discounts, p, b):
         gamma = taken / total
         b[node] = gamma
         for child in range(np.int64(start[node]), np.int64(start[node + 1])):
-            if word[child] != 1:
-                a = np.int64(adjusted[child])
-                p[child] = (a - discounts[min(a, 3)]) / total + gamma * p[np.int64(link[child])]
-            else:
-                p[child] = 0.0
+            a = np.int64(adjusted[child])
+            kept = (a - discounts[min(a, 3)]) / total + gamma * p[np.int64(link[child])]
+            p[child] = kept if word[child] != 1 else 0.0

@@ -10,10 +10,6 @@ import numpy as np
 
 from howsure.kernels.compiling import array, kernel, piece
 
-UNK, BOS, EOS = 0, 1, 2
-WORDS, PUNCTUATION, CHARACTERS = 0, 1, 2
-DONE, IDS_FULL, WORDS_FULL = 0, 1, 2
-POSITION, N_WORDS, N_IDS, N_TEXT, IN_LINE = 0, 1, 2, 3, 4  # of `state`
 BYTES, LONGS, INTS, SHORTS = map(array, ("uint8", "int64", "int32", "uint32"))
 
 
@@ -28,6 +24,18 @@ def word_hash(data, a, b):
 
 
 @piece
+def is_space(c):
+    """Whether a byte separates words."""
+    return c == 32 or 9 <= c <= 13 or c == 0
+
+
+@piece
+def is_letter(c):
+    """Whether a byte is part of a word: letters, digits, and all beyond ASCII."""
+    return c >= 128 or 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122
+
+
+@piece
 def find_word(h, data, a, b, slots, text, ends):
     """The slot and the number of the word with the hash h and the bytes a … b; -1 and a free slot where it is not known."""
     mask = slots.size - 1
@@ -38,12 +46,10 @@ def find_word(h, data, a, b, slots, text, ends):
             at = (entry & 0xFFFFFFFF) - 1
             begin = ends[at - 1] if at > 0 else 0
             if ends[at] - begin == b - a:
-                same = True
-                for i in range(b - a):
-                    if text[begin + i] != data[a + i]:
-                        same = False
-                        break
-                if same:
+                i = 0
+                while i < b - a and text[begin + i] == data[a + i]:
+                    i += 1
+                if i == b - a:
                     return slot, at
         slot = (slot + 1) & mask
     return slot, np.int64(-1)
@@ -68,11 +74,7 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
     </s> written in the text are skipped (kept with `frame` -1, which makes no sentences). Unknown words are added if `grow`, else they are <UNK>.
     """
     n = data.size
-    pos = state[0]
-    n_words = state[1]
-    n_ids = state[2]
-    n_text = state[3]
-    in_line = state[4]
+    pos, n_words, n_ids, n_text, in_line = state[0], state[1], state[2], state[3], state[4]
     status = 0
     while pos < n:
         if n_ids + frame + 3 > ids.size:
@@ -88,58 +90,42 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
             if mode != 2 or frame > 0:
                 pos += 1
                 continue
+        if c == 13 if mode == 2 else is_space(c):
+            pos += 1
+            continue
         a = pos
+        b = pos + 1
         if mode == 2:
-            if c == 13:
-                pos += 1
-                continue
-            b = pos + 1
-            if c >= 192:
-                while b < n and np.int64(data[b]) & 192 == 128:
-                    b += 1
+            while c >= 192 and b < n and np.int64(data[b]) & 192 == 128:
+                b += 1
+        elif mode == 0:
+            while b < n and not is_space(np.int64(data[b])):
+                b += 1
         else:
-            if c == 32 or (9 <= c <= 13) or c == 0:
-                pos += 1
-                continue
-            b = pos + 1
-            if mode == 0:
-                while b < n:
-                    c = np.int64(data[b])
-                    if c == 32 or (9 <= c <= 13) or c == 0:
-                        break
+            plain = is_letter(c)
+            while plain and b < n:
+                before = c
+                c = np.int64(data[b])
+                if is_letter(c):
                     b += 1
-            else:
-                plain = c >= 128 or 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122
-                while plain and b < n:
-                    before = c
-                    c = np.int64(data[b])
-                    if c >= 128 or 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122:
-                        b += 1
-                        continue
-                    if b + 1 >= n:
-                        break
-                    after = np.int64(data[b + 1])
-                    joins = (c == 39 or c == 45) and (
-                        after >= 128 or 48 <= after <= 57 or 65 <= after <= 90 or 97 <= after <= 122
-                    )
-                    if (c == 44 or c == 46) and 48 <= before <= 57 and 48 <= after <= 57:
-                        joins = True
-                    if not joins:
-                        break
-                    b += 2
-                    c = after
+                    continue
+                if b + 1 >= n:
+                    break
+                after = np.int64(data[b + 1])
+                between = (c == 44 or c == 46) and 48 <= before <= 57 and 48 <= after <= 57
+                if not between and not ((c == 39 or c == 45) and is_letter(after)):
+                    break
+                b += 2
+                c = after
         h = word_hash(data, a, b)
         slot, word = find_word(h, data, a, b, slots, text, ends)
-        if word < 0:
-            if grow == 1:
-                if 2 * n_words >= slots.size or n_words >= ends.size or n_text + b - a > text.size:
-                    status = 2
-                    break
-                n_text = entered(h, slot, data, a, b, n_words, n_text, slots, text, ends)
-                word = n_words
-                n_words += 1
-            else:
-                word = 0
+        if word < 0 and grow == 1:
+            if 2 * n_words >= slots.size or n_words >= ends.size or n_text + b - a > text.size:
+                status = 2
+                break
+            n_text = entered(h, slot, data, a, b, n_words, n_text, slots, text, ends)
+            word = n_words
+            n_words += 1
         pos = b
         if (word == 1 or word == 2) and frame >= 0:
             continue
@@ -148,51 +134,38 @@ def read_tokens(data, mode, frame, grow, slots, text, ends, ids, state):
                 ids[n_ids] = 1
                 n_ids += 1
             in_line = 1
-        ids[n_ids] = word
+        ids[n_ids] = max(word, 0)
         n_ids += 1
-    state[0] = pos
-    state[1] = n_words
-    state[2] = n_ids
-    state[3] = n_text
-    state[4] = in_line
+    state[0], state[1], state[2], state[3], state[4] = pos, n_words, n_ids, n_text, in_line
     return status
 
 
-@kernel(f"int64({BYTES}, {LONGS}, int64, int64, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])")
-def add_words(other_text, other_ends, n_other, first, grow, slots, text, ends, state, numbers):
-    """Numbers of the words `first`.. of another list, adding those that are not there if `grow` (else <UNK>).
-
-    The tables must have room. Returns how many were there already.
-    """
-    n_words = state[1]
-    n_text = state[3]
-    found = 0
-    for j in range(first, n_other):
-        a = other_ends[j - 1] if j > 0 else 0
+@kernel(f"void({BYTES}, {LONGS}, int64, int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])")
+def add_words(other_text, other_ends, grow, slots, text, ends, state, numbers):
+    """Numbers of the words of another list, adding those that are not there if `grow` (else <UNK>). The tables must have room."""
+    n_words, n_text = state[1], state[3]
+    a = 0
+    for j in range(other_ends.size):
         b = other_ends[j]
         h = word_hash(other_text, a, b)
         slot, word = find_word(h, other_text, a, b, slots, text, ends)
-        if word >= 0:
-            found += 1
-        elif grow == 1:
+        if word < 0 and grow == 1:
             n_text = entered(h, slot, other_text, a, b, n_words, n_text, slots, text, ends)
             word = n_words
             n_words += 1
-        else:
-            word = 0
-        numbers[j] = word
-    state[1] = n_words
-    state[3] = n_text
-    return found
+        numbers[j] = max(word, 0)
+        a = b
+    state[1], state[3] = n_words, n_text
 
 
 @kernel(f"void({BYTES}, {LONGS}, int64, int64[::1])")
 def rehash(text, ends, n_words, slots):
     """Fill an empty table with words known to be distinct."""
     mask = slots.size - 1
+    a = 0
     for j in range(n_words):
-        a = ends[j - 1] if j > 0 else 0
         h = word_hash(text, a, ends[j])
+        a = ends[j]
         slot = h & mask
         while slots[slot] != 0:
             slot = (slot + 1) & mask

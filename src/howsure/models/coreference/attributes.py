@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -102,12 +103,13 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
     initials = [w[0] if c else "" for w, c in zip(words, capital, strict=True)]
     at = mention_heads(document, mentions)
     heads = at.tolist()
-    kinds = [_kind(m, h, words, lower, upos, xpos, features) for m, h in zip(mentions, heads, strict=True)]
-    facts = known(document, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
-    above: dict[int, tuple[int, ...]] = {}
+    columns = words, lower, upos, xpos, features
+    kinds = [_kind(m, h, columns) for m, h in zip(mentions, heads, strict=True)]
+    facts = known(document, base, mentions, heads, [k[0] in KINDS[:3] for k in kinds])
+    above = cache(partial(_above, parents))
     made = []
     for m, h, s, (kind, gender, number, person), fact in zip(
-        mentions, heads, sentences[at].tolist() if heads else (), kinds, facts, strict=True
+        mentions, heads, sentences[at].tolist(), kinds, facts, strict=True
     ):
         span, mine = lower[m.start : m.end], [c for c in children[h] if m.start <= c < m.end]
         bases = [plain[relations[c]] for c in mine]
@@ -118,8 +120,6 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
             number, gender = "p", "a" if fact.noun == "person" else ""
         det, full = DETERMINERS.get(span[0], ""), " ".join(span)
         relation, governor = relations[h], parents[h]
-        if h not in above:
-            above[h] = _above(h, parents)
         made.append(
             (
                 NUMBER_OF[kind],
@@ -151,39 +151,29 @@ def attributes(document: Document, mentions: Sequence[Mention]) -> Attributes:
                 fact.name,
                 fact.roles,
                 fact.nation,
-                above[h],
+                above(h),
             )
         )
     rest = [f.name for f in fields(Attributes)[4:-1]]  # after start, end, head, sentence
-    kept: dict[str, Any] = (
-        dict(zip(rest, map(list, zip(*made, strict=True)), strict=True)) if made else {k: [] for k in rest}
-    )
+    of_all = list(map(list, zip(*made, strict=True))) or [[] for _ in rest]
+    kept: dict[str, Any] = dict(zip(rest, of_all, strict=True))
     kept |= {k: np.array(kept[k], dtype=kind) for k, kind in NUMBERS.items()}
     parts = {name: set(name) for name in kept["name"]}
     longest = {name: max([o for o in parts if own <= parts[o]], key=len) for name, own in parts.items()}
     kept["longest"] = [longest[name] for name in kept["name"]]
     start, end = (np.array([getattr(m, side) for m in mentions], dtype=np.int64) for side in ("start", "end"))
-    return Attributes(start, end, at, sentences[at] if len(at) else np.zeros(0, np.int64), **kept)
+    return Attributes(start, end, at, sentences[at], **kept)
 
 
-def _kind(
-    m: Mention,
-    h: int,
-    words: Sequence[str],
-    lower: Sequence[str],
-    upos: Sequence[str],
-    xpos: Sequence[str],
-    features: Sequence[str],
-) -> tuple[str, str, str, str]:
+def _kind(m: Mention, h: int, columns: Sequence[Sequence[str]]) -> tuple[str, str, str, str]:
     """Kind, number and person; gender of pronouns only."""
+    words, lower, upos, xpos, features = columns
     word, span = lower[h], lower[m.start : m.end]
-    if word in PRONOUNS and (m.end - m.start == 1 or upos[h] in ("PRON", "PRP", "DT")) and upos[h] != "NUM":
+    if word in PRONOUNS and (len(span) == 1 or upos[h] in ("PRON", "PRP", "DT")) and upos[h] != "NUM":
         kind, gender, number, person = PRONOUNS[word]
         if kind == "you" and "Number=Plur" in features[h]:
             number = "p"
-        if m.end - m.start == 1 or kind in ("those", "one", "that"):
-            return kind, gender, number, person
-        return "nominal", gender, number, person
+        return kind if len(span) == 1 or kind in ("those", "one", "that") else "nominal", gender, number, person
     if upos[h] == "PROPN" or xpos[h].startswith("NNP"):
         kind = "proper"
     elif upos[h] in ("NOUN", "NUM", "PRON", "SYM", "DET") or xpos[h].startswith("NN"):
@@ -198,7 +188,7 @@ def _kind(
     return kind, "", number, "3"
 
 
-def _above(h: int, parents: Sequence[int]) -> tuple[int, ...]:
+def _above(parents: Sequence[int], h: int) -> tuple[int, ...]:
     """The tokens above token h, its head first."""
     made: list[int] = []
     while (h := parents[h]) >= 0 and len(made) < DEEP:

@@ -9,7 +9,7 @@ Each feature counts bare, with the mention's kind, and with the kinds of both; a
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -27,48 +27,17 @@ from howsure.models.coreference.attributes import Attributes, attributes
 from howsure.models.coreference.network import row_numbers
 from howsure.models.coreference.relations import RELATIONS, relation_codes
 
-MENTION_TEMPLATES = [
-    "head",
-    "first",
-    "last",
-    "before",
-    "after",
-    "length",
-    "relation",
-    "governor",
-    "determiner",
-    "agreement",
-    "tag",
-    "seen",
-    "position",
-    "nested",
-    "inside",
-    "noun",
-    "cluster",
-    "deed",
-]
-CROSSES = {
-    "heads": ("head", "head"),
-    "governor-head": ("governor", "head"),
-    "head-governor": ("head", "governor"),
-    "governors": ("governor", "governor"),
-    "determiners": ("determiner", "determiner"),
-    "relations": ("relation", "relation"),
-    "tags": ("tag", "tag"),
-    "agreements": ("agreement", "agreement"),
-    "nouns": ("noun", "noun"),
-    "clusters": ("cluster", "cluster"),
-    "deed-noun": ("deed", "noun"),
-    "noun-deed": ("noun", "deed"),
-}
-TEMPLATES = (*MENTION_TEMPLATES, *RELATIONS, *CROSSES)
+NEAR = 3  # words to each side of a phrase
+DIMENSIONS = 500  # five word vectors
+LENGTHS = np.array([1, 2, 3, 4, 5, 7, 10, 15])
 SMALL_TEMPLATES = (
     *("determiner", "relation", "tag", "noun", "agreement"),
     *("length", "seen", "position", "nested", "inside"),
 )
-NEAR = 3  # words to each side of a phrase
-DIMENSIONS = 500  # five word vectors
-LENGTHS = np.array([1, 2, 3, 4, 5, 7, 10, 15])
+# Each names two mention templates, or one twice.
+_CROSSED = """heads governor-head head-governor governors determiners relations tags agreements nouns clusters
+    deed-noun noun-deed"""
+CROSSES = {c: c.split("-") if "-" in c else [c[:-1]] * 2 for c in _CROSSED.split()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +52,13 @@ class Templates:
     def known(self) -> bool:
         """Whether all of them are templates."""
         crossed = {name for c in self.cross for name in CROSSES.get(c, ("",))}
-        return (
-            {*self.mention} <= {*MENTION_TEMPLATES} and {*self.relation} <= {*RELATIONS} and crossed <= {*self.mention}
-        )
+        return {*self.mention} <= {*MENTION} and {*self.relation} <= {*RELATIONS} and crossed <= {*self.mention}
 
     @property
     def crossed(self) -> NDArray[np.int64]:
         """Columns (of the mention, of the antecedent) of each cross."""
         at = {name: k for k, name in enumerate(self.mention)}
-        pairs = [(at[CROSSES[c][0]], at[CROSSES[c][1]]) for c in self.cross]
-        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return np.array([[at[name] for name in CROSSES[c]] for c in self.cross], dtype=np.int64).reshape(-1, 2)
 
 
 def templates(without: Iterable[str] = ()) -> Templates:
@@ -101,7 +67,7 @@ def templates(without: Iterable[str] = ()) -> Templates:
     for name in dropped:
         if name not in TEMPLATES:
             raise InputError(f"there is no feature template {name!r}.{_validate.nearest(name, TEMPLATES)}")
-    mention = tuple(t for t in MENTION_TEMPLATES if t not in dropped)
+    mention = tuple(t for t in MENTION if t not in dropped)
     crosses = tuple(c for c, (a, b) in CROSSES.items() if c not in dropped and a in mention and b in mention)
     return Templates(mention, tuple(r for r in RELATIONS if r not in dropped), crosses)
 
@@ -142,41 +108,17 @@ def features(
     a = attributes(document, mentions)
     tags = document.columns.get("xpos") or document.columns.get("upos") or ("_",) * len(document)
 
-    def word(values: Sequence[str], at: Iterable[int]) -> list[str]:
-        return [
-            v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in zip(values, at, strict=True)
-        ]
+    def word(values: Sequence[str], at: Ints) -> list[str]:
+        places = zip(values, at.tolist(), strict=True)
+        return [v if v in known else f"<{tags[k]}>" if 0 <= k < len(tags) else "<>" for v, k in places]
 
-    columns: dict[str, list[str]] = {
-        "head": word(a.lemma, a.head.tolist()),
-        "first": word(a.first, a.start.tolist()),
-        "last": word(a.last, (a.end - 1).tolist()),
-        "before": word(a.before, (a.start - 1).tolist()),
-        "after": word(a.after, a.end.tolist()),
-        "length": [str(x) for x in np.searchsorted(LENGTHS, a.end - a.start, side="right").tolist()],
-        "relation": a.relation,
-        "governor": [
-            f"{g}/{r.split(':')[0]}" for g, r in zip(word(a.governor, a.governor_at.tolist()), a.relation, strict=True)
-        ],
-        "determiner": a.determiner,
-        "agreement": ["/".join(x) for x in zip(a.gender, a.number, a.person, strict=True)],
-        "tag": a.tag,
-        "seen": _seen(a),
-        "position": _positions(a),
-        "nested": _nested(a),
-        "inside": a.inside,
-        "noun": [n or f"<{t}>" for n, t in zip(a.noun, a.tag, strict=True)],
-        "cluster": _clusters(a.lemma),
-        "deed": [f"{c}/{r.split(':')[0]}" for c, r in zip(_clusters(a.governor), a.relation, strict=True)],
-    }
-    values = np.array([[_hashed(v) for v in columns[name]] for name in used.mention], dtype=np.uint64)
+    values = np.array([[_hashed(v) for v in MENTION[name](a, word)] for name in used.mention], dtype=np.uint64)
     values = np.ascontiguousarray(values.reshape(len(used.mention), len(a)).T)
     small = [used.mention.index(t) for t in SMALL_TEMPLATES if t in used.mention]
     with np.errstate(over="ignore"):
         kinds = (a.kind.astype(np.uint64) + np.uint64(1)) * np.uint64(K1)
-        salted = np.column_stack([values[:, small], kinds]) + np.arange(len(small) + 1, dtype=np.uint64) * np.uint64(
-            SALT
-        )
+        salts = np.arange(len(small) + 1, dtype=np.uint64) * np.uint64(SALT)
+        salted = np.column_stack([values[:, small], kinds]) + salts
     vectors = _vectors(document, a).astype(np.float16)
     n, a = first, a.upto(len(a) if first is None else first)
     return Features(a.kind, values[:n], relation_codes(a, used.relation), a, vectors[:n], row_numbers(salted)[:n])
@@ -205,13 +147,9 @@ def _hashed(value: str) -> int:
     return int.from_bytes(hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _clusters(words: Sequence[str]) -> list[str]:
-    """The cluster of word vectors that each word is nearest to; "" without a vector."""
-    return [_cluster(w) for w in words]
-
-
 @lru_cache(maxsize=1 << 17)
 def _cluster(word: str) -> str:
+    """The cluster of word vectors that a word is nearest to; "" without a vector."""
     (vector,) = word_vectors().of([word])
     return str(int(np.argmax(word_clusters() @ vector))) if vector.any() else ""
 
@@ -253,3 +191,35 @@ def _nested(a: Attributes) -> list[str]:
     np.minimum.at(shortest, which, size)
     flags = np.column_stack([inside, holds, size < longest[which], size > shortest[which]]).astype(int).tolist()
     return ["".join(map(str, row)) for row in flags]
+
+
+def _joined(*columns: Iterable[str]) -> list[str]:
+    return ["/".join(values) for values in zip(*columns, strict=True)]
+
+
+def _bases(a: Attributes) -> Iterable[str]:
+    return (r.split(":")[0] for r in a.relation)
+
+
+Known = Callable[[Sequence[str], Ints], list[str]]  # words at tokens, those that are rare by their part of speech
+MENTION: dict[str, Callable[[Attributes, Known], Iterable[str]]] = {
+    "head": lambda a, word: word(a.lemma, a.head),
+    "first": lambda a, word: word(a.first, a.start),
+    "last": lambda a, word: word(a.last, a.end - 1),
+    "before": lambda a, word: word(a.before, a.start - 1),
+    "after": lambda a, word: word(a.after, a.end),
+    "length": lambda a, _: map(str, np.searchsorted(LENGTHS, a.end - a.start, side="right").tolist()),
+    "relation": lambda a, _: a.relation,
+    "governor": lambda a, word: _joined(word(a.governor, a.governor_at), _bases(a)),
+    "determiner": lambda a, _: a.determiner,
+    "agreement": lambda a, _: _joined(a.gender, a.number, a.person),
+    "tag": lambda a, _: a.tag,
+    "seen": lambda a, _: _seen(a),
+    "position": lambda a, _: _positions(a),
+    "nested": lambda a, _: _nested(a),
+    "inside": lambda a, _: a.inside,
+    "noun": lambda a, _: [n or f"<{t}>" for n, t in zip(a.noun, a.tag, strict=True)],
+    "cluster": lambda a, _: map(_cluster, a.lemma),
+    "deed": lambda a, _: _joined(map(_cluster, a.governor), _bases(a)),
+}
+TEMPLATES = (*MENTION, *RELATIONS, *CROSSES)

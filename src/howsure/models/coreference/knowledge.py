@@ -39,16 +39,17 @@ def tag_columns(document: Document) -> tuple[list[str], tuple[str, ...], Sequenc
 
 
 def known(
-    document: Document, mentions: Sequence[Mention], heads: Sequence[int], nominal: Sequence[bool]
+    document: Document,
+    lemmas: Sequence[str],
+    mentions: Sequence[Mention],
+    heads: Sequence[int],
+    nominal: Sequence[bool],
 ) -> list[Known]:
     """What is known of each mention; `nominal` is False for pronouns, of which nothing is asked here."""
     words = document.words
-    lower, empty, upos, xpos = tag_columns(document)
-    lemmas = [x.lower() if x != "_" else w for x, w in zip(document.columns.get("lemma") or empty, lower, strict=True)]
-    proper = [
-        u == "PROPN" or x.startswith("NNP") or (u == "_" and w[:1].isupper())
-        for u, x, w in zip(upos, xpos, words, strict=True)
-    ]
+    lower, _, upos, xpos = tag_columns(document)
+    tagged = zip(upos, xpos, words, strict=True)
+    proper = [u == "PROPN" or x.startswith("NNP") or (u == "_" and w[:1].isupper()) for u, x, w in tagged]
     roles = _roles(document, lemmas, upos)
     of_word, countries = noun_classes(), nations()
     names: list[tuple[str, ...]] = []
@@ -73,11 +74,8 @@ def known(
         called.setdefault(name, set()).update(own)
         log_odds = evidence.setdefault(name, [])
         log_odds += [SURE if r in FEMALE else -SURE for r in own if r in FEMALE or r in MALE]
-        if (
-            any(r in PERSON or of_word.get(r) == "person" for r in own)
-            or own & TITLES
-            or _has_age(lower, end, len(words))
-        ):
+        described = own & TITLES or any(r in PERSON or of_word.get(r) == "person" for r in own)
+        if described or _has_age(lower, end, len(words)):
             persons.add(name)
     full = {name: _with_longer(name, evidence) for name in evidence}
     named = [countries.get(w, "") for w in lower]
@@ -91,9 +89,8 @@ def known(
         noun = of_word.get(lemmas[h], of_word.get(lower[h], "")).partition("+")
         if not name:
             gender = _noun_gender(lower[h], lemmas[h], noun[0], noun[2])
-            made.append(
-                Known(gender, "person" if gender in ("m", "f", "a") else noun[0], (), frozenset([lemmas[h]]), nation)
-            )
+            kind = "person" if gender in ("m", "f", "a") else noun[0]
+            made.append(Known(gender, kind, (), frozenset([lemmas[h]]), nation))
             continue
         place, kind = noun[0] == "place", noun[0] if noun[0] != "person" else ""
         if (name, place) not in genders:

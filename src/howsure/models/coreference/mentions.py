@@ -22,6 +22,7 @@ LOOSE = frozenset(["advmod", "obl", "punct", "conj", "cc"])
 NOT_PHRASES = frozenset(
     ["fixed", "flat", "goeswith", "reparandum", "discourse", "case", "cc", "mark", "cop", "aux", "punct", "advmod"]
 )
+NOT_OF = {"NUM": ("nummod", "compound", "appos", "dep", "list"), "PRON": ("expl", "det")}
 PRONOUN_KINDS = frozenset(["i", "we", "you", "he", "she", "it", "they", "this", "that", "these", "those", "one"])
 
 
@@ -97,13 +98,9 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
                 if rest and PRONOUNS[word][0] in ("those", "one", "that", "we", "you", "he", "they"):
                     spans.update(_phrases(i, children[i], bases, low, high, document))
             continue
-        if tag not in ("NOUN", "PROPN", "PRON", "NUM") or base in NOT_PHRASES:
-            continue
-        if tag == "NUM" and base in ("nummod", "compound", "appos", "dep", "list"):
+        if tag not in ("NOUN", "PROPN", "PRON", "NUM") or base in NOT_PHRASES or base in NOT_OF.get(tag, ()):
             continue
         if base == "compound" and tag != "PROPN":
-            continue
-        if tag == "PRON" and (word in PRONOUNS or base in ("expl", "det")):
             continue
         if children[i]:
             spans.update(_phrases(i, children[i], bases, low, high, document))

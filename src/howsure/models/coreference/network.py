@@ -7,6 +7,7 @@ E_c a row for each code of each relation; NEW's is the same of one mention. Trai
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -39,17 +40,10 @@ class Network:
     def started(cls, dimensions: int, relations: int, size: int, rng: np.random.Generator) -> Self:
         """Small random weights."""
 
-        def normal(scale: float, *shape: int) -> Units:
-            return (scale * rng.standard_normal(shape)).astype(np.float32)
-
-        return cls(
-            normal(0.1, HALVES, dimensions, size),
-            normal(0.05, HALVES, 1 << ROW_BITS, size),
-            normal(0.05, relations, CODES, size),
-            normal(0.15, size),
-            normal(0.15, size),
-            np.zeros(1, np.float32),
-        )
+        shapes = [(HALVES, dimensions, size), (HALVES, 1 << ROW_BITS, size), (relations, CODES, size), (size,), (size,)]
+        given = zip((0.1, 0.05, 0.05, 0.15, 0.15), shapes, strict=True)
+        made = [(scale * rng.standard_normal(shape)).astype(np.float32) for scale, shape in given]
+        return cls(*[*made, np.zeros(1, np.float32)])
 
     def fits(self, dimensions: int, relations: int) -> bool:
         """Whether the weights are of that many inputs."""
@@ -68,14 +62,14 @@ class Network:
     def scores(self, vectors: Any, rows: NDArray[np.int64], codes: NDArray[np.uint8]) -> tuple[Floats, Floats]:
         """Score of each pair j < i (row i(i-1)/2 + j) and of starting an entity."""
         u, v, new = self.units(vectors.astype(np.float32), rows)
-        given = (u, v, self.relations, codes, self.out)
-        if "numba" in sys.modules or len(codes) >= COMPILED_FROM:
+        scores: Any = kernels.pair_scores
+        few = len(codes) < COMPILED_FROM
+        if "numba" in sys.modules or not few:
             from howsure.kernels.coreference import hidden_compiled
 
-            few = len(codes) < COMPILED_FROM  # then the same numbers as without compiled kernels, to the bit
-            pair = kernels.pair_scores(*given, hidden_compiled.active) if few else hidden_compiled.pair_scores(*given)
-        else:
-            pair = kernels.pair_scores(*given)
+            # Of few pairs the same numbers as without compiled kernels, to the bit.
+            scores = partial(scores, filled=hidden_compiled.active) if few else hidden_compiled.pair_scores
+        pair = scores(u, v, self.relations, codes, self.out)
         return pair, (np.maximum(new, 0.0) @ self.out_new + self.bias[0]).astype(np.float64)
 
 
@@ -144,7 +138,5 @@ class NetworkTrainer:
 
     def trained(self) -> Network:
         """The network in half precision; weights that no document touched are 0."""
-        made = self.network.arrays()
-        return Network(
-            *(np.where(self.square[k] > 0, w, 0).astype(np.float16).astype(np.float32) for k, w in made.items())
-        )
+        made = {k: np.where(self.square[k] > 0, w, 0) for k, w in self.network.arrays().items()}
+        return Network(**{k: w.astype(np.float16).astype(np.float32) for k, w in made.items()})

@@ -37,6 +37,7 @@ ARRAYS: dict[str, Array | Names] = {
     "out_new": Array("f", ("unit",)),
     "bias": Array("f", ("one",)),
 }
+USED = ("mention_templates", "relation_templates", "crosses")  # lists of names, as `Templates` has them
 MENTIONS = ("gold", "predicted")
 NO_COSTS = (0.0, 0.0, 0.0)
 # Of a new entity that is none, a wrong link, a link where there is none (Durrett & Klein).
@@ -118,20 +119,19 @@ class CorefModel:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz of plain arrays."""
-        used = (self.used.mention, self.used.relation, self.used.cross)
-        settings: dict[str, Any] = dict(zip(("mention_templates", "relation_templates", "crosses"), used, strict=True))
+        settings: dict[str, Any] = {
+            name: getattr(self.used, f.name) for name, f in zip(USED, fields(Templates), strict=True)
+        }
         settings |= {k: getattr(self, k) for k in ("mentions", "keeps_singletons", "temperature", "cut")}
         settings["training"] = self.settings or {}
-        halved = {k: w.astype(np.float16) for k, w in {"weights": self.weights, **self.network.arrays()}.items()}
-        arrays = {**halved, "known": packed_names(sorted(self.known))}
-        save_model(path, KIND, VERSION, settings, arrays)
+        arrays = {k: w.astype(np.float16) for k, w in {"weights": self.weights, **self.network.arrays()}.items()}
+        save_model(path, KIND, VERSION, settings, arrays | {"known": packed_names(sorted(self.known))})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
-        names = ("mention_templates", "relation_templates", "crosses")
-        settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={n: n for n in names})
-        used = Templates(*(tuple(settings[n]) for n in names))
+        settings, arrays = load_model(path, KIND, VERSION, ARRAYS, lists={n: n for n in USED})
+        used = Templates(*(tuple(settings[n]) for n in USED))
         size = len(arrays["weights"])
         network = Network(*(arrays[f.name].astype(np.float32) for f in fields(Network)))
         whole = network.fits(DIMENSIONS, len(used.relation))
@@ -150,15 +150,10 @@ def linear_scores(
     made: Features, used: Templates, weights: NDArray[np.float32], compiled: bool = False
 ) -> tuple[Floats, Floats]:
     """Scores of the log-linear model: of each pair j < i (row i(i-1)/2 + j), and of starting an entity."""
-    if len(made.codes) < COMPILED_FROM and not compiled:
-        score = coref_scores.scores
-    else:
-        from howsure.kernels.coreference import ranking_compiled
-
-        score = ranking_compiled.scores
-    shift = 65 - len(weights).bit_length()
-    pair, new = score(made.kind, made.values, made.codes, used.crossed, weights, shift)
-    return pair, new
+    score = coref_scores.scores
+    if len(made.codes) >= COMPILED_FROM or compiled:
+        from howsure.kernels.coreference.ranking_compiled import scores as score
+    return score(made.kind, made.values, made.codes, used.crossed, weights, 65 - len(weights).bit_length())
 
 
 def pair_posterior(pair: Floats, new: Floats, name: str) -> AntecedentPosterior:
@@ -171,9 +166,7 @@ def pair_posterior(pair: Floats, new: Floats, name: str) -> AntecedentPosterior:
 def ordered(document: Document, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
     """Mentions checked, each span once, in document order: outer before inner."""
     check_spans(document, mentions)
-    once: dict[tuple[int, int], Mention] = {}
-    for m in mentions:
-        once.setdefault((m.start, m.end), m)
+    once = {(m.start, m.end): m for m in reversed(mentions)}  # the first of each span
     return tuple(sorted(once.values(), key=lambda m: (m.start, -m.end)))
 
 
@@ -190,9 +183,7 @@ def candidate_mentions(document: Document, mentions: str) -> tuple[Mention, ...]
 
 def gold_clusters(document: Document, mentions: Sequence[Mention]) -> NDArray[np.int64]:
     """The gold entity of each mention as a number; a mention that gold lacks has a number of its own."""
-    entity: dict[tuple[int, int], str] = {}
-    for m in document.mentions or ():
-        entity.setdefault((m.start, m.end), m.entity)
+    entity = {(m.start, m.end): m.entity for m in reversed(document.mentions or ())}  # the first of each span
     numbers: dict[object, int] = {}
     keys = [entity.get((m.start, m.end), (m.start, m.end)) for m in mentions]
     return np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)
@@ -327,9 +318,9 @@ def fit_temperature(
 
 def tuned(model: CorefModel, documents: Sequence[Document], objective: str = "likelihood") -> CorefModel:
     """The model with temperature and cut fitted on documents whose clusterings are known."""
-    found = [model.candidates(d) for d in documents]
-    posteriors = [model.posterior(d, m, temperature=1.0) for d, m in zip(documents, found, strict=True)]
-    gold = [gold_clusters(d, m) for d, m in zip(documents, found, strict=True)]
+    found = [(d, model.candidates(d)) for d in documents]
+    posteriors = [model.posterior(*pair, temperature=1.0) for pair in found]
+    gold = [gold_clusters(*pair) for pair in found]
     t = fit_temperature(posteriors, gold, objective)
     return replace(model, temperature=t, cut=fit_cut([p.tempered(t) for p in posteriors], gold, documents))
 
@@ -341,12 +332,8 @@ def fit_cut(
     large expected F is better. With `documents`, their gold mentions that were not found count as missed."""
     linked = [np.unique(e, return_counts=True)[1] for e in gold]  # sizes of entities; those of one mention are left out
     missed = sum(len(d.mentions or ()) for d in documents) - sum(int(n[n > 1].sum()) for n in linked)
-    best, top = None, b_cubed([p.minimum_risk() for p in posteriors], gold, max(missed, 0))
-    for cut in CUTS:
-        value = b_cubed([p.linked(cut) for p in posteriors], gold, max(missed, 0))
-        if value > top:
-            best, top = cut, value
-    return best
+    found = {cut: [p.minimum_risk() if cut is None else p.linked(cut) for p in posteriors] for cut in (None, *CUTS)}
+    return max(found, key=lambda cut: b_cubed(found[cut], gold, max(missed, 0)))
 
 
 def b_cubed(found: Sequence[NDArray[np.int64]], gold: Sequence[NDArray[np.int64]], missed: int = 0) -> float:

@@ -216,12 +216,10 @@ def _names(p: Pairs) -> Square:
     table = np.where((sizes[:, None] > 1) & (sizes > 1), 12, 11).astype(np.uint8)  # names that share nothing
     having: dict[str, list[int]] = {}
     for k, name in enumerate(kinds):
-        if name:
-            for part in name:
-                having.setdefault(part, []).append(k)
-        else:
-            table[:, k], table[k] = 13, 14
-            table[k, k] = 0
+        for part in name:
+            having.setdefault(part, []).append(k)
+        if not name:
+            table[:, k], table[k], table[k, k] = 13, 14, 0
     for x, y in {(x, y) for found in having.values() for x in found for y in found}:
         table[x, y] = _name_match(kinds[x], kinds[y])
     index = {name: k for k, name in enumerate(kinds)}
@@ -251,12 +249,8 @@ def _called(p: Pairs) -> Square:
 def _chain(p: Pairs) -> Square:
     """How often the antecedent's name or noun came before the mention, whether it opens the document, and whether this is its last."""
     a = p.a
-    key = numbered(
-        [
-            " ".join(whole) if n else t if k < 3 else ""
-            for n, whole, t, k in zip(a.name, a.longest, a.lemma, a.kind, strict=True)
-        ]
-    )
+    called = zip(a.name, a.longest, a.lemma, a.kind, strict=True)
+    key = numbered([" ".join(whole) if n else t if k < 3 else "" for n, whole, t, k in called])
     pronoun = a.kind > 2
     # seen[i, k]: mentions of antecedent k's key among those before i.
     alike = same(key) & ~pronoun & ~pronoun[:, None]
@@ -279,9 +273,7 @@ def _similar(p: Pairs) -> Square:
 
 
 RELATIONS: dict[str, Callable[[Pairs], Square]] = {
-    "mention-distance": lambda p: steps(
-        MENTION_STEPS, np.arange(p.n, dtype=np.int32)[:, None] - np.arange(p.n, dtype=np.int32)
-    ),
+    "mention-distance": lambda p: steps(MENTION_STEPS, np.subtract.outer(*[np.arange(p.n, dtype=np.int32)] * 2)),
     "sentence-distance": lambda p: steps(SENTENCE_STEPS, p.gap),
     "exact-match": lambda p: same(p.text).view(np.uint8) + same(numbered(p.a.full)),
     "head-match": lambda p: p.same_lemma.view(np.uint8) + (p.same_lemma & same(p.word)),

@@ -31,7 +31,7 @@ def write_arpa(model: LanguageModel, path: str | Path) -> None:
     with whole_file(target) as file:
         sizes = "".join(f"ngram {k}={n}\n" for k, n in enumerate(trie.sizes(), 1))
         file.write(f"\\data\\\n{sizes}".encode())
-        log_p, log_b = np.maximum(model.log_p / LN10, LOWEST), np.maximum(model.log_b / LN10, LOWEST)
+        tables = (trie.start, trie.word, text, ends, model.log_p / LN10, model.log_b / LN10)
         for order in range(1, trie.order + 1):
             file.write(f"\n\\{order}-grams:\n".encode())
             level = trie.level(order)
@@ -39,7 +39,6 @@ def write_arpa(model: LanguageModel, path: str | Path) -> None:
             out = np.empty(min(_PIECE, level.stop - level.start) * (64 + order * (longest + 4)) + 64, np.uint8)
             for first in range(level.start, level.stop, _PIECE):
                 last = min(first + _PIECE, level.stop)
-                tables = (trie.bases, trie.start, trie.word, text, ends, log_p, log_b)
                 made = write_lines(first, last, order, *tables, int(order < trie.order), ancestors, out)
                 file.write(out[:made].data)
         file.write(b"\n\\end\\\n")
@@ -69,7 +68,7 @@ def read_arpa(path: str | Path) -> LanguageModel:
         end = raw.find(b"\n\\", mark.end() - 1)
         room = (end if end >= 0 else len(raw)) - mark.end() + 16
         log_p, log_b, words = np.empty(n), np.zeros(n), np.empty(max(room, 16), np.uint8)
-        _, made, filled = read_lines(data, mark.end(), order, n, log_p, log_b, words)
+        made, filled = read_lines(data, mark.end(), order, n, log_p, log_b, words)
         if made != n:
             line = raw.count(b"\n", 0, mark.end()) + abs(made) + (made >= 0)
             raise InputError(f"{path}, line {line}: not a line of a {order}-gram ({n:,} were announced).")
@@ -95,8 +94,7 @@ def _assembled(path: Any, vocabulary: Vocabulary, levels: list[Any]) -> Language
     all_p, all_b, words = [log_p], [log_b], [np.arange(n_words)]
     starts: list[NDArray[Any]] = []
     bases = [0, n_words]
-    for k in range(2, order + 1):
-        ids, p, b = levels[k - 1]
+    for k, (ids, p, b) in enumerate(levels[1:], 2):
         node = ids[:, 0]
         trie = _partial(bases, words, starts)
         for j in range(1, k - 1):

@@ -66,8 +66,7 @@ class NgramClassifier:
         wanted: dict[str, Any] = {"log_prior": Array("f", ("class",))}
         for i in range(len(classes)):
             for name, a in ARRAYS.items():
-                assert isinstance(a, Array)
-                below = None if a.below is None else f"{a.below} {i}"
+                below = a.below and f"{a.below} {i}"
                 wanted[f"{name} {i}"] = Array(a.kind, tuple(f"{s} {i}" for s in a.shape), below=below, log=a.log)
         settings, arrays = load_model(path, KIND, VERSION, wanted, lists={"classes": "class"})
         models, about = [], settings.pop("models", None)

@@ -10,7 +10,7 @@ from howsure._result import Result, drawn_by, finite, shown_as
 from howsure.errors import InputError
 from howsure.models.ngrams.evaluation import LN2, ratio_half_width
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
-from howsure.models.ngrams.vocabulary import BOS, UNK, blocks
+from howsure.models.ngrams.vocabulary import UNK, blocks
 
 MUST_AGREE = ("units", "sentences", "lowercase")
 PERMUTATIONS = 9_999
@@ -89,7 +89,7 @@ def compared(
     pairs = []
     for model in (a, b):
         ids = model.ids(source)
-        event = ids != BOS if model.frame else np.ones(len(ids), bool)
+        event = model.events(ids)
         number = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20
         pairs.append((-model.log_probs(ids)[0][event] / LN2, ids[event], number[event]))
     (bits_a, ids_a, number), (bits_b, ids_b, _) = pairs

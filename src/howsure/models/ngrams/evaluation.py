@@ -12,7 +12,7 @@ from howsure.errors import InputError
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
 from howsure.models.ngrams.model import LanguageModel, sentence_numbers
-from howsure.models.ngrams.vocabulary import BOS, EOS, UNK
+from howsure.models.ngrams.vocabulary import EOS, UNK
 
 LN2 = math.log(2.0)
 
@@ -98,10 +98,8 @@ class Evaluation(Result):
                 )
             return said + (" Words not in the closed vocabulary have none." if self.out_of_vocabulary else "")
         limits = "" if a.low is None or a.high is None else f" [{_power(a.low):.1f}, {_power(a.high):.1f}]"
-        ends, unknown = (
-            " with </s>" if self.sentences else "",
-            " and counted as <UNK>" if self.out_of_vocabulary else "",
-        )
+        ends = " with </s>" if self.sentences else ""
+        unknown = " and counted as <UNK>" if self.out_of_vocabulary else ""
         return (
             f"Perplexity {a.perplexity:.1f}{limits}: {a.per_word:.3f} bits a word, over {a.words:,} words{ends}; "
             f"{self.out_of_vocabulary:,} of them are not in the vocabulary{unknown}."
@@ -132,7 +130,7 @@ def evaluated(
 ) -> Evaluation:
     """A model on a text; `groups` (one a sentence) are what is independent, by default sentences."""
     ids = model.ids(source)
-    event = ids != BOS if model.frame else np.ones(len(ids), bool)
+    event = model.events(ids)
     if not event.any():
         raise InputError("the text is empty: there is nothing to evaluate.")
     log_prob, matched = model.log_probs(ids)
@@ -163,8 +161,8 @@ def _surprise(bits: Floats, group: NDArray[np.int64], level: float) -> Surprise:
     _, group = np.unique(group, return_inverse=True)
     sums, sizes = np.bincount(group, bits), np.bincount(group)
     half = ratio_half_width(sums, sizes, level)
-    mean = total / n
-    return Surprise(n, total, None if half is None else mean - half, None if half is None else mean + half)
+    limits = (None, None) if half is None else (total / n - half, total / n + half)
+    return Surprise(n, total, *limits)
 
 
 def ratio_half_width(sums: NDArray[Any], sizes: NDArray[Any], level: float) -> float | None:

@@ -38,9 +38,7 @@ class Counts:
     def can_follow(self) -> NDArray[np.bool_]:
         """Which words can be predicted."""
         made = np.ones(int(self.trie.bases[1]), bool)
-        made[BOS] = False
-        if self.closed:
-            made[UNK] = False
+        made[[BOS, UNK] if self.closed else BOS] = False
         return made
 
     @property
@@ -69,10 +67,9 @@ class Counts:
         if trie.order == 1:
             made[BOS] = 0
             return made
-        below = int(trie.bases[trie.order - 1])
+        below = int(trie.bases[-2])
         left = np.zeros(below, np.uint32)
-        first = int(trie.bases[1])
-        kernel("left_extensions", len(trie))(trie.link, trie.word, first, len(trie), left)
+        kernel("left_extensions", len(trie))(trie.link, trie.word, int(trie.bases[1]), len(trie), left)
         np.copyto(made[:below], left, where=left > 0)
         made[:below][~trie.is_event[:below]] = 0
         return made

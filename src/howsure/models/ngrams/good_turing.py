@@ -48,16 +48,11 @@ def adjusted_counts(r: Any, n_r: Any, *, cut_off: int = CUT_OFF) -> AdjustedCoun
     A count whose neighbour r+1 never occurs, or whose adjusted count would exceed that of the next, stays as it is.
     """
     r, n_r = np.asarray(r, np.int64), np.asarray(n_r, np.int64)
-    total = float(r @ n_r)
-    adjusted = r.astype(np.float64)
-    after = np.searchsorted(r, r + 1)
-    has_next = (after < len(r)) & (r[np.minimum(after, len(r) - 1)] == r + 1)
-    use = (r <= cut_off) & has_next
-    turned = (r + 1.0) * n_r[np.minimum(after, len(r) - 1)] / n_r
-    use &= turned < r  # a bump in the counts of counts would raise it
-    adjusted[use] = turned[use]
+    turned = (r + 1.0) * np.append(n_r[1:], 0) / n_r
+    has_next = np.diff(r, append=0) == 1
+    use = (r <= cut_off) & has_next & (turned < r)  # a bump in the counts of counts would raise it
     once = int(n_r[0]) if len(r) and r[0] == 1 else 0
-    return AdjustedCounts(r, n_r, adjusted, once / total)
+    return AdjustedCounts(r, n_r, np.where(use, turned, r), once / float(r @ n_r))
 
 
 def simple_good_turing(r: Any, n_r: Any, *, confidence: float = 1.96) -> AdjustedCounts:
@@ -76,9 +71,9 @@ def simple_good_turing(r: Any, n_r: Any, *, confidence: float = 1.96) -> Adjuste
     else:
         slope, intercept = -1.0, float(np.log(z[0]))
     line = r * (1.0 + 1.0 / r) ** (slope + 1.0)
-    following = {int(x): int(n) for x, n in zip(r, n_r, strict=True)}
+    following = dict(zip(r.tolist(), n_r.tolist(), strict=True))
     adjusted = line.copy()
-    for i, (x, n) in enumerate(zip(r.tolist(), n_r.tolist(), strict=True)):
+    for i, (x, n) in enumerate(following.items()):
         up = following.get(x + 1, 0)
         if up == 0:
             break

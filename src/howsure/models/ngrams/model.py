@@ -28,10 +28,10 @@ from howsure.models.ngrams.vocabulary import (
     text_bytes,
     units_number,
 )
-from howsure.models.saved import Array, Names, load_model, save_model
+from howsure.models.saved import Array, load_model, save_model
 
 KIND, VERSION = "ngrams", 1
-ARRAYS: dict[str, Array | Names] = {
+ARRAYS = {
     "vocabulary": Array("u", ("text",)),
     "ends": Array("iu", ("word",)),
     "bases": Array("iu", ("level",)),
@@ -41,10 +41,8 @@ ARRAYS: dict[str, Array | Names] = {
     "log_p": Array("f", ("node",), log=True),
     "log_b": Array("f", ("context",), log=True),
 }
-ROUNDING, LARGEST_WEIGHT = (
-    1e-3,
-    100.0,
-)  # logs: a probability may be so far above 1, as files print it; a back-off weight so large
+# Logs: a probability may be so far above 1, as files print it; a back-off weight so large.
+ROUNDING, LARGEST_WEIGHT = 1e-3, 100.0
 INDEX_FROM, INDEX_SHARE = 100_000, 8  # tokens, and tokens against n-grams, from which an index of children pays
 
 
@@ -81,12 +79,16 @@ class LanguageModel:
         """Whether <UNK> can be predicted."""
         return bool(np.isfinite(self.log_p[UNK]))
 
-    def ids(self, source: Any, *, grow: bool = False) -> Ids:
+    def ids(self, source: Any) -> Ids:
         """Numbers of a text's tokens as the model reads it; see `vocabulary.blocks` for what a source may be."""
         units = units_number(str(self.settings["units"]))
         lower = bool(self.settings.get("lowercase"))
         made = [block_ids(b, self.vocabulary, units, self.frame, grow=False) for b in blocks(source, lowercase=lower)]
         return made[0] if len(made) == 1 else np.concatenate([np.zeros(0, np.int32), *made])
+
+    def events(self, ids: Ids) -> NDArray[np.bool_]:
+        """Which tokens are predicted: all but <s>."""
+        return ids != BOS if self.frame else np.ones(len(ids), bool)
 
     def log_probs(self, ids: Ids) -> tuple[Floats, NDArray[np.uint8]]:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
@@ -133,10 +135,8 @@ class LanguageModel:
             return np.array([self.score(s) for s in sentences])
         ids = self.ids(text_bytes(sentences))
         ends = np.flatnonzero(ids == EOS)
-        if len(ends) != len(sentences):  # some are empty, or hold nothing but <s>
-            return np.array([self.score(s) for s in sentences])
-        if not len(ends):
-            return np.zeros(0)
+        if not len(ends) or len(ends) != len(sentences):  # some are empty, or hold nothing but <s>
+            return np.array([self.score(s) for s in sentences], np.float64)
         return np.add.reduceat(self.log_probs(ids)[0], np.concatenate([[0], ends[:-1] + 1]))
 
     def context_ids(self, history: str) -> Ids:
@@ -148,12 +148,10 @@ class LanguageModel:
     def distribution(self, history: str | Ids = "") -> Floats:
         """The probability of every word of the vocabulary after a history."""
         ids = self.context_ids(history) if isinstance(history, str) else np.asarray(history, np.int32)
-        context = np.zeros(self.order + 1, np.int64)
-        v = len(self.vocabulary)
-        depth = int(kernel("walk_context", v)(ids, self.order, self.trie.start, self.trie.word, context))
-        probs = np.empty(v)
+        context, probs = np.zeros(self.order + 1, np.int64), np.empty(len(self.vocabulary))
         tables = (self.trie.start, self.trie.word, self.log_p, self.log_b)
-        kernel("fill_distribution", v)(context, depth, *tables, probs)
+        depth = int(kernel("walk_context", len(probs))(ids, self.order, *tables[:2], context))
+        kernel("fill_distribution", len(probs))(context, depth, *tables, probs)
         return probs
 
     @cached_property
@@ -216,8 +214,7 @@ class LanguageModel:
 
     def _is_sound(self) -> bool:
         """Whether the tables fit together, so that no kernel reads outside them, and hold probabilities and weights."""
-        trie, n = self.trie, len(self.trie.word)
-        starts = trie.start
+        trie, n, starts = self.trie, len(self.trie.word), self.trie.start
         padding = self.settings.get("padding")
         return bool(
             len(trie.bases) == trie.order + 1 > 1
@@ -229,11 +226,11 @@ class LanguageModel:
             and np.all(np.diff(trie.bases) >= 0)
             and np.array_equal(trie.word[: len(self.vocabulary)], np.arange(len(self.vocabulary)))
             and len(self.log_b) == trie.bases[-2]
-            and (trie.order == 1 or len(starts) == trie.bases[-2] + 1)
             and (
                 trie.order == 1
                 or (
-                    starts[-1] == n
+                    len(starts) == trie.bases[-2] + 1
+                    and starts[-1] == n
                     and np.array_equal(starts[trie.bases[:-2]], trie.bases[1:-1])  # children are of the next order
                     and np.all(starts[1:] >= starts[:-1])
                 )
@@ -272,7 +269,6 @@ class LanguageTraining(Training):
     def to_dict(self) -> dict[str, Any]:
         """Order, sizes and how it was made."""
         m = self.model
-        sizes = {"order": m.order, "vocabulary": len(m.vocabulary), "ngrams": m.trie.sizes()}
-        return {**sizes, **m.settings}
+        return {"order": m.order, "vocabulary": len(m.vocabulary), "ngrams": m.trie.sizes(), **m.settings}
 
     to_text = drawn_by("howsure.report.text.models.language_training_text")

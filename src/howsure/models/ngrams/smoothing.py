@@ -1,6 +1,7 @@
 """The smoothings by name: additive, discounting, backing off, interpolation; each writes its probabilities in back-off form."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,7 @@ TUNED = {"lidstone": "alpha", "interpolated": "weights"}  # on held-out text
 
 def maximum_likelihood(counts: Counts) -> Estimate:
     """c(h w)/c(h). A context never seen gives no estimate: the longest part of it that was seen is used instead."""
-    p, b = empty(counts)
-    trie = counts.trie
-    for order in range(1, trie.order + 1):
-        c = counts.events(order)
-        if order == 1:
-            p[trie.level(1)] = c / c.sum()
-            continue
-        totals = trie.child_sums(c, order)
-        p[trie.level(order)] = c / np.maximum(totals, 1.0)[trie.parents(order)]
-        b[trie.level(order - 1)] = np.where(totals > 0, 0.0, 1.0)
-    return Estimate(p, b)
+    return replace(interpolated(counts, weights=[1.0] * counts.trie.order), parameters={})
 
 
 def laplace(counts: Counts) -> Estimate:
@@ -77,14 +68,11 @@ def _added(counts: Counts, alpha: float) -> Estimate:
     trie = counts.trie
     for order in range(1, trie.order + 1):
         c = counts.events(order)
-        level = trie.level(order)
-        if order == 1 and trie.order == 1:
-            c = np.where(counts.can_follow, c + alpha, 0.0)
-            p[level] = c / c.sum()
-        elif order == 1:
-            p[level] = counts.uniform
-        else:
+        if order > 1:
             flat_children(counts, p, b, order, c + alpha, alpha)
+            continue
+        c = np.where(counts.can_follow, c + alpha, 0.0)
+        p[trie.level(1)] = c / c.sum() if trie.order == 1 else counts.uniform
     return Estimate(p, b, {"alpha": alpha})
 
 
@@ -105,10 +93,7 @@ def modified_kneser_ney(counts: Counts) -> Estimate:
 
 def one_discount(n: list[int]) -> tuple[float, float, float] | None:
     """D = n1/(n1 + 2 n2); None where it cannot be had."""
-    if n[0] == 0 or n[1] == 0:
-        return None
-    d = n[0] / (n[0] + 2.0 * n[1])
-    return d, d, d
+    return (n[0] / (n[0] + 2.0 * n[1]),) * 3 if all(n[:2]) else None
 
 
 def three_discounts(n: list[int]) -> tuple[float, float, float] | None:
@@ -128,14 +113,10 @@ def _interpolated(
     chosen, notes = [], []
     for order in range(1, trie.order + 1):
         level = trie.level(order)
-        found: tuple[float, float, float] | None
-        if given is not None:
-            found = (given, given, given)
-        else:
-            n = count_of_counts(a[level][trie.is_event[level]], 4)
-            found = one_discount(n) if steps == 1 else three_discounts(n)
+        n = count_of_counts(a[level][trie.is_event[level]], 4)
+        found = (one_discount(n) if steps == 1 else three_discounts(n)) if given is None else (given,) * 3
         if found is None:
-            found = (0.5, 0.5, 0.5) if steps == 1 else FALLBACK
+            found = (0.5,) * 3 if steps == 1 else FALLBACK
             notes.append(f"Too few {order}-grams of each small count to estimate discounts: {found[:steps]} are used.")
         chosen.append(list(found[:steps]))
         steps_of = np.array([0.0, *found])
@@ -278,10 +259,8 @@ def fitted_weights(held_out: HeldOut, n_events: int, steps: int = 100) -> list[f
         stopped = np.where(usable, parts, 0.0).sum(axis=0)
         went_on = np.where(usable, below, 0.0).sum(axis=0)
         new = np.where(stopped + went_on > 0, stopped / np.maximum(stopped + went_on, 1e-300), 0.0)
-        new = np.clip(new, 1e-9, 1.0 - 1e-9)
-        done = np.abs(new - shares).max() < 1e-4
-        shares = new
-        if done:
+        before, shares = shares, np.clip(new, 1e-9, 1.0 - 1e-9)
+        if np.abs(shares - before).max() < 1e-4:
             break
     return [float(x) for x in shares]
 

@@ -90,15 +90,12 @@ def error_model(pairs: Iterable[tuple[str, str]]) -> ErrorModel:
 @cache
 def shipped_errors() -> ErrorModel:
     """The channel of data/edits.csv, which bench/writers/write_edits.py counts."""
-    tables = np.zeros((4, N_CODES, N_CODES))
-    pairs = 0
-    for row in table("edits"):
-        if row["step"] == "pairs":
-            pairs = int(row["count"])
-        else:
-            first, second = LETTERS.index(row["first"]), LETTERS.index(row["second"])
-            tables[STEPS.index(row["step"]), first, second] = float(row["count"])
-    return ErrorModel.of_counts(tables, pairs)
+    tables, rows = np.zeros((4, N_CODES, N_CODES)), table("edits")
+    for row in rows:
+        if row["step"] != "pairs":
+            at = STEPS.index(row["step"]), LETTERS.index(row["first"]), LETTERS.index(row["second"])
+            tables[at] = float(row["count"])
+    return ErrorModel.of_counts(tables, next(int(row["count"]) for row in rows if row["step"] == "pairs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,7 @@ class Corrector:
         if model.settings["units"] == "characters":
             raise InputError("words are corrected with a model of words; this one is of characters.")
         ready_edits()
-        self._model, self._errors = model, shipped_errors() if errors is None else errors
+        self._model, self._errors = model, errors or shipped_errors()
         self._rate, self._most, self.weight = error_rate, most_edits, weight
         self._words = model.vocabulary.words
         encoded = [codes(w) if i >= len(RESERVED) else codes("") for i, w in enumerate(self._words)]
@@ -199,10 +196,9 @@ class Corrector:
             forward = _log_sums(score[used], to, len(states))
             if len(states) > MOST_STATES:
                 best = np.sort(np.argsort(-forward, kind="stable")[:MOST_STATES])
-                numbers = np.full(len(states), -1)
-                numbers[best] = np.arange(len(best))
-                to, states, forward = numbers[to], states[best], forward[best]
-                source, candidate, used, to = (x[to >= 0] for x in (source, candidate, used, to))
+                kept = np.isin(to, best)
+                source, candidate, used, to = (x[kept] for x in (source, candidate, used, to))
+                to, states, forward = np.searchsorted(best, to), states[best], forward[best]
             arcs.append((source, to, candidate, step.ravel()[used], alpha))
             history, alpha = states, forward
         beta = np.zeros(len(alpha))
@@ -243,16 +239,12 @@ class Corrector:
         tokens = text.split()
         cores = [t.lower().strip(AROUND) for t in tokens]
         asked = [any("a" <= c <= "z" for c in core) for core in cores]
-        places = [
-            self.candidates(core)
-            if ask
-            else Place(self._model.vocabulary.numbers([token.lower()]).astype(np.int64), np.zeros(1))
-            for token, core, ask in zip(tokens, cores, asked, strict=True)
-        ]
+        numbers = self._model.vocabulary.numbers([t.lower() for t in tokens]).astype(np.int64)
+        given = zip(cores, asked, numbers, strict=True)
+        places = [self.candidates(core) if ask else Place(np.array([k]), np.zeros(1)) for core, ask, k in given]
         made, changes = [], []
-        for token, core, ask, place, posterior in zip(
-            tokens, cores, asked, places, self.posteriors(places), strict=True
-        ):
+        words = zip(tokens, cores, asked, places, self.posteriors(places), strict=True)
+        for token, core, ask, place, posterior in words:
             if ask and (found := self._correction(core, place, posterior)).meant != core:
                 changes.append(found)
                 at = token.lower().index(core)

@@ -77,12 +77,8 @@ class SmoothingStudy(Result):
         """One row a smoothing, one column an order: the test text's perplexity."""
         found = {(m.smoothing, m.order): m for m in self.models}
         orders = sorted({m.order for m in self.models})
-
-        def perplexity(m: StudiedModel | None) -> float | None:
-            return None if m is None else m.test.perplexity if math.isfinite(m.test.bits) else math.inf
-
         return [
-            {"smoothing": name} | {f"order {k}": perplexity(found.get((name, k))) for k in orders}
+            {"smoothing": name} | {f"order {k}": (m := found.get((name, k))) and m.test.perplexity for k in orders}
             for name in dict.fromkeys(m.smoothing for m in self.models)
         ]
 

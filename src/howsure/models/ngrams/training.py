@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -74,23 +73,18 @@ class Counted:
         """Read and count a text; without `units` those that suit it (`natural_units`)."""
         if not 1 <= order <= MOST_ORDER:
             raise InputError(f"the order must lie between 1 and {MOST_ORDER}; got {order}.")
-        frame = padding if sentences else 0
         settings: dict[str, Any] = {"units": units, "sentences": sentences, "padding": padding}
         settings |= {"lowercase": lowercase, "closed": closed}
-        with tempfile.TemporaryDirectory(prefix="howsure-ids-") as folder:
-            vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
-            grow = words is None
-            ids, read = _all_ids(source, vocabulary, units, frame, lowercase, grow, memory, Path(folder), progress)
-            settings["units"] = read
-            if units is None and read == "punctuation":
-                settings["notes"] = [SPLIT]
-            vocabulary, ids = _limited(vocabulary, ids, min_count, size)
-            if closed and words is not None and bool((ids == UNK).any()):
-                raise InputError(
-                    "the text has words that the closed vocabulary has not: leave out `closed=True` to call them <UNK>."
-                )
-            trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
-            del ids
+        vocabulary = vocabulary_of(words) if words is not None else Vocabulary(1 << 10)
+        ids = _all_ids(source, vocabulary, settings, words is None, memory, progress)
+        if units is None and settings["units"] == "punctuation":
+            settings["notes"] = [SPLIT]
+        vocabulary, ids = _limited(vocabulary, ids, min_count, size)
+        if closed and words is not None and bool((ids == UNK).any()):
+            raise InputError(
+                "the text has words that the closed vocabulary has not: leave out `closed=True` to call them <UNK>."
+            )
+        trie = count_ngrams(ids, len(vocabulary), order, has_sentences=sentences, memory=memory, progress=progress)
         if trie.sizes()[-1] == 0 or (order > 1 and not trie.is_event[trie.level(order)].any()):
             most = next(k for k in range(order, 0, -1) if trie.sizes()[k - 1])
             raise InputError(
@@ -114,25 +108,17 @@ class Counted:
 
 
 def _all_ids(
-    source: Any,
-    vocabulary: Vocabulary,
-    units: str | None,
-    frame: int,
-    lowercase: bool,
-    grow: bool,
-    memory: int,
-    folder: Path,
-    progress: Progress | None,
-) -> tuple[Ids, str]:
-    """Numbers of the whole text, in a file of the temporary folder once they outgrow memory; and the units."""
+    source: Any, vocabulary: Vocabulary, settings: dict[str, Any], grow: bool, memory: int, progress: Progress | None
+) -> Ids:
+    """Numbers of the whole text, in a temporary file once they outgrow memory; `settings` get their units."""
+    units, frame = settings["units"], settings["padding"] if settings["sentences"] else 0
     if units is not None:
         units_number(units)
     held: list[Ids] = []
     n = n_held = 0
-    path = folder / "ids.bin"
-    with open(path, "wb") as file:
-        for block in blocks(source, lowercase=lowercase, progress=progress):
-            units = units or natural_units(block)
+    with tempfile.TemporaryFile(prefix="howsure-ids-") as file:
+        for block in blocks(source, lowercase=settings["lowercase"], progress=progress):
+            units = settings["units"] = units or natural_units(block)
             ids = block_ids(block, vocabulary, units_number(units), frame, grow=grow)
             held.append(ids)
             n += len(ids)
@@ -141,11 +127,11 @@ def _all_ids(
                 for part in held:
                     part.tofile(file)
                 held, n_held = [], 0
-    if n == 0 or units is None:
-        raise InputError("the text is empty: there is nothing to train on.")
-    if not held:
-        return np.memmap(path, np.int32, "r+"), units
-    return held[0] if len(held) == 1 else np.concatenate(held), units
+        if n == 0:
+            raise InputError("the text is empty: there is nothing to train on.")
+        if not held:
+            return np.memmap(file, np.int32, "r+")
+    return held[0] if len(held) == 1 else np.concatenate(held)
 
 
 def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None) -> tuple[Vocabulary, Ids]:
@@ -165,12 +151,11 @@ def _limited(vocabulary: Vocabulary, ids: Ids, min_count: int, size: int | None)
 def held_out_counts(model: LanguageModel, source: Any) -> HeldOut:
     """For each token of a held-out text, c(h w) and c(h) at every order its sentence allows (NaN where it does not)."""
     ids = model.ids(source)
-    events = ids != BOS if model.frame else np.ones(len(ids), bool)
+    events = model.events(ids)
     if not events.any():
         raise InputError("the dev text is empty.")
-    made = _sliding_counts(model.trie, ids, bool(model.frame))
-    c, context = made[0][events], made[1][events]
-    usable = ids[events] != UNK if model.settings["closed"] else np.ones(len(c), bool)
+    c, context = _sliding_counts(model.trie, ids, bool(model.frame))
+    usable = events & (ids != UNK) if model.settings["closed"] else events
     return c[usable], context[usable], np.ones(int(usable.sum()))
 
 
@@ -188,17 +173,15 @@ def _sliding_counts(trie: Trie, ids: Ids, has_sentences: bool) -> tuple[NDArray[
         begins = bos & ~np.concatenate([[False], bos[:-1]])
         place = place - np.maximum.accumulate(np.where(begins, place, 0))
     for k in range(2, order + 1):
-        before = np.concatenate([[-1], node[:-1]])  # node of the k-1 words before
+        before = np.append(-1, node[:-1])  # node of the k-1 words before
         inside = place >= k - 1
-        known_context = inside & (before >= 0)
-        context[inside, k - 1] = 0.0
-        c[inside, k - 1] = 0.0
-        context[known_context, k - 1] = totals[before[known_context]]
-        new = np.full(n, -1, np.int64)
-        new[known_context] = find_children(trie, before[known_context], words[known_context])
-        hit = new >= 0
-        c[hit, k - 1] = trie.count[new[hit]]
-        node = new
+        c[inside, k - 1] = context[inside, k - 1] = 0.0
+        ends = np.flatnonzero(inside & (before >= 0))  # the context is known
+        context[ends, k - 1] = totals[before[ends]]
+        node = np.full(n, -1, np.int64)
+        node[ends] = find_children(trie, before[ends], words[ends])
+        hit = node >= 0
+        c[hit, k - 1] = trie.count[node[hit]]
     return c, context
 
 
@@ -229,27 +212,21 @@ def left_out(trie: Trie, padding: int) -> HeldOut:
     """
     totals = context_totals(trie)
     order = trie.order
-    rows_c, rows_h, weight = [], [], []
+    found = []
     parents_of = {k: trie.parents(k) + int(trie.bases[k - 2]) for k in range(2, order + 1)}
     for top in range(order, 0, -1):
         level = trie.level(top)
         use = trie.is_event[level] & (trie.count[level] > 0)
         if top < order:
             use &= trie.anchored(top, padding)
-        node = np.arange(level.start, level.stop)[use]
-        if not len(node):
-            continue
-        count = trie.count[node].astype(np.float64)
-        c, h = np.full((len(node), order), np.nan), np.full((len(node), order), np.nan)
-        at = node
+        at = level.start + np.flatnonzero(use)
+        c, h = np.full((len(at), order), np.nan), np.full((len(at), order), np.nan)
+        h[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS]) - 1.0
+        found.append((c, h, trie.count[at].astype(np.float64)))
         for k in range(top, 0, -1):
             c[:, k - 1] = trie.count[at] - 1.0
             if k > 1:
                 h[:, k - 1] = totals[parents_of[k][at - int(trie.bases[k - 1])]] - 1.0
-            else:
-                h[:, 0] = float(trie.count[: int(trie.bases[1])].sum() - trie.count[BOS]) - 1.0
             at = trie.link[at].astype(np.int64)
-        rows_c.append(c)
-        rows_h.append(h)
-        weight.append(count)
-    return np.concatenate(rows_c), np.concatenate(rows_h), np.concatenate(weight)
+    all_c, all_h, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    return all_c, all_h, weight

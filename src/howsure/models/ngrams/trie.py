@@ -6,7 +6,6 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -147,27 +146,12 @@ def in_parallel(run: Any, given: tuple[Any, ...], nodes: slice, made: tuple[Any,
 # nodes found so far. Runs of sorted, counted keys are merged two by two.
 
 
-class Spill:
-    """Arrays that live in files of a temporary folder; without a folder, in memory."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self._made = 0
-
-    def array(self, n: int, dtype: Any) -> NDArray[Any]:
-        """An array of `n` items to fill."""
-        if self._folder is None or n == 0:
-            return np.empty(n, dtype)
-        self._made += 1
-        return np.memmap(self._folder / f"{self._made}.bin", dtype, "w+", shape=(n,))
-
-    def drop(self, array: NDArray[Any]) -> None:
-        """The array is not needed any more."""
-        base: Any = array
-        while base is not None and not isinstance(getattr(base, "filename", None), str | Path):
-            base = getattr(base, "base", None)
-        if base is not None and self._folder is not None:
-            Path(base.filename).unlink(missing_ok=True)
+def _array(n: int, dtype: Any, spilled: bool) -> NDArray[Any]:
+    """An array of `n` items to fill; a spilled one lives in a file that goes with it."""
+    if not spilled or n == 0:
+        return np.empty(n, dtype)
+    with tempfile.TemporaryFile(prefix="howsure-ngrams-") as file:
+        return np.memmap(file, dtype, "w+", shape=(n,))
 
 
 def count_ngrams(
@@ -180,32 +164,21 @@ def count_ngrams(
     chunk = max(1 << 16, memory // _BYTES_PER_KEY)
     trie = Trie.of_words(n_words, order)
     length = 1
-    with tempfile.TemporaryDirectory(prefix="howsure-ngrams-") as folder:
-        spill = Spill(Path(folder) if len(ids) > chunk else None)
-        while True:
-            top = bits if length == 1 else len(trie.word).bit_length()
-            further = min(order - length, (63 - top) // bits)
-            if further < 1 and length < order:
-                raise InputError(f"{n_words:,} words are too many for order {order}: give a minimum count.")
-            keys, counts = _counted(ids, bits, length, further, has_sentences, trie, chunk, spill, progress)
-            trie = trie.deepened(keys, counts, bits, length, further)
-            length += further
-            if length == order:
-                return trie
+    while True:
+        top = bits if length == 1 else len(trie.word).bit_length()
+        further = min(order - length, (63 - top) // bits)
+        if further < 1 and length < order:
+            raise InputError(f"{n_words:,} words are too many for order {order}: give a minimum count.")
+        keys, counts = _counted(ids, trie, (bits, length, further, int(has_sentences)), chunk, progress)
+        trie = trie.deepened(keys, counts, bits, length, further)
+        length += further
+        if length == order:
+            return trie
 
 
-def _counted(
-    ids: Ids,
-    bits: int,
-    length: int,
-    further: int,
-    has_sentences: bool,
-    trie: Trie,
-    chunk: int,
-    spill: Spill,
-    progress: Progress | None,
-) -> Run:
+def _counted(ids: Ids, trie: Trie, stage: tuple[int, int, int, int], chunk: int, progress: Progress | None) -> Run:
     """Sorted distinct keys of one stage, and their counts."""
+    bits, length, further, has_sentences = stage
     n = len(ids)
     workers = cores()
     piece = min(chunk, max(1 << 16, -(-n // workers)))
@@ -214,16 +187,15 @@ def _counted(
         end = min(begin + piece, n)
         keys = np.empty(end - begin, np.int64)
         if length == 1:
-            kernel("first_keys", n)(ids, begin, end, bits, further, int(has_sentences), keys)
+            kernel("first_keys", n)(ids, begin, end, bits, further, has_sentences, keys)
         else:
-            args = (ids, begin, end, bits, length, further, int(has_sentences), trie.start, trie.word, keys)
-            keys = keys[: int(kernel("next_keys", n)(*args))]
+            keys = keys[: int(kernel("next_keys", n)(ids, begin, end, *stage, trie.start, trie.word, keys))]
         keys.sort()
         counts = np.empty(len(keys), np.uint32)
         made = int(kernel("run_lengths", n)(keys, counts))
         if progress is not None:
             progress(end / n, 1.0, f"counting {length + further}-grams")
-        kept = spill.array(made, np.int64), spill.array(made, np.uint32)
+        kept = _array(made, np.int64, n > chunk), _array(made, np.uint32, n > chunk)
         kept[0][:], kept[1][:] = keys[:made], counts[:made]
         return kept
 
@@ -232,16 +204,14 @@ def _counted(
         runs = list(pool.map(work, range(0, n, piece)))
         while len(runs) > 1:
             pairs = [runs[i : i + 2] for i in range(0, len(runs), 2)]
-            runs = list(pool.map(lambda pair: _merged(pair, spill), pairs))
+            runs = list(pool.map(lambda pair: _merged(pair, n > chunk), pairs))
     return runs[0]
 
 
-def _merged(pair: list[Run], spill: Spill) -> Run:
+def _merged(pair: list[Run], spilled: bool) -> Run:
     if len(pair) == 1:
         return pair[0]
-    (a, a_counts), (b, b_counts) = pair
-    keys, counts = spill.array(len(a) + len(b), np.int64), spill.array(len(a) + len(b), np.uint32)
-    made = int(kernel("merge_runs", len(keys))(a, a_counts, b, b_counts, keys, counts))
-    for used in (a, a_counts, b, b_counts):
-        spill.drop(used)
+    n = sum(len(keys) for keys, _ in pair)
+    keys, counts = _array(n, np.int64, spilled), _array(n, np.uint32, spilled)
+    made = int(kernel("merge_runs", n)(*pair[0], *pair[1], keys, counts))
     return keys[:made], counts[:made]

@@ -10,10 +10,9 @@ import numpy as np
 from howsure._result import Record, Result, drawn_by, finite
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
+from howsure.models.ngrams.evaluation import LN2
 from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.vocabulary import BOS, EOS, UNK, text_bytes
-
-LN2 = math.log(2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +81,7 @@ class Sentence(Record):
     @property
     def perplexity(self) -> float | None:
         """The inverse of the geometric mean of its words' probabilities; None where it is infinite."""
-        return finite(
-            math.exp(min(-self.log_prob / max(len(self.words), 1), 700.0)) if self.bits is not None else math.inf
-        )
+        return None if self.bits is None else math.exp(min(-self.log_prob / max(len(self.words), 1), 700.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +162,10 @@ class RankedTexts(Result):
 
     def table(self) -> list[dict[str, Any]]:
         """One row a hypothesis."""
-        heard = any(h.channel is not None for h in self.hypotheses)
-        return [
-            {
-                **({"key": h.key} if len(self.best) > 1 else {}),
-                "rank": h.rank,
-                "text": h.text,
-                "prob": h.prob,
-                "log p(text)": h.language,
-                **({"channel": h.channel} if heard else {}),
-            }
-            for h in self.hypotheses
-        ]
+        shown = {"key": "key"} if len(self.best) > 1 else {}
+        shown |= {"rank": "rank", "text": "text", "prob": "prob", "log p(text)": "language"}
+        shown |= {"channel": "channel"} if any(h.channel is not None for h in self.hypotheses) else {}
+        return [{title: getattr(h, name) for title, name in shown.items()} for h in self.hypotheses]
 
     to_text = drawn_by("howsure.report.tables.verdict_and_table")
 
@@ -261,7 +250,7 @@ def sentence_probabilities(model: LanguageModel, sentences: Sequence[str]) -> Se
     made = []
     for text in sentences:
         ids = model.ids(text_bytes([text]))
-        event = ids != BOS if model.frame else np.ones(len(ids), bool)
+        event = model.events(ids)
         if not event.any():
             raise InputError("a sentence is empty: there is nothing to score.")
         log_prob, matched = model.log_probs(ids)
@@ -294,20 +283,18 @@ def ranked(
     if np.isnan(heard).any():
         raise InputError(f"the channel score of hypothesis {int(np.flatnonzero(np.isnan(heard))[0]) + 1} is no number.")
     score = heard + (weight * log_prob if weight else 0.0)
-    given = [""] * len(texts) if keys is None else list(keys)
     members: dict[str, list[int]] = {}
-    for i, key in enumerate(given):
+    for i, key in enumerate([""] * len(texts) if keys is None else keys):
         members.setdefault(key, []).append(i)
     made = []
     for key, rows in members.items():
         mine = score[rows]
-        top = mine.max()
-        share = np.exp(mine - top) if np.isfinite(top) else np.ones(len(mine))
-        share /= share.sum()
-        for place, i in enumerate(np.argsort(-mine, kind="stable").tolist(), 1):
-            at = rows[i]
-            of = None if channel is None else float(heard[at])
-            made.append(Hypothesis(key, place, texts[at], float(log_prob[at]), of, float(mine[i]), float(share[i])))
+        share = np.exp(mine - mine.max()) if np.isfinite(mine.max()) else np.ones(len(mine))
+        order = np.argsort(-mine, kind="stable")
+        ranks = zip(np.array(rows)[order].tolist(), (share / share.sum())[order].tolist(), strict=True)
+        for place, (i, prob) in enumerate(ranks, 1):
+            of = None if channel is None else float(heard[i])
+            made.append(Hypothesis(key, place, texts[i], float(log_prob[i]), of, float(score[i]), prob))
     return RankedTexts(tuple(made), weight)
 
 

@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from copy import copy
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -28,8 +30,7 @@ from howsure.processes import Progress
 UNK, BOS, EOS = 0, 1, 2
 RESERVED = ("<UNK>", "<s>", "</s>")
 UNITS = {"words": 0, "punctuation": 1, "characters": 2}
-SPACE = "▁"  # how a space is written where tokens are separated by spaces
-_DONE, _IDS_FULL, _WORDS_FULL = 0, 1, 2
+_DONE, _WORDS_FULL = 0, 2
 _POSITION, _N_WORDS, _N_IDS, _N_TEXT, _IN_LINE = range(5)
 BLOCK = 1 << 25
 PARALLEL_FROM = 1 << 20
@@ -63,27 +64,22 @@ class Vocabulary:
         """The inverse of `packed`."""
         made = cls.__new__(cls)
         made._text, made._ends = np.array(text, np.uint8), np.array(ends, np.int64)
-        made._state = np.zeros(5, np.int64)
-        made._state[_N_WORDS], made._state[_N_TEXT] = len(ends), len(text)
-        made._slots = np.zeros(0, np.int64)
+        made._state = np.array([0, len(ends), 0, len(text), 0], np.int64)
         made._rehash(len(ends))
         return made
 
     def view(self) -> Vocabulary:
         """The same tables with a reading position of its own."""
-        made = Vocabulary.__new__(Vocabulary)
-        made._text, made._ends, made._slots, made._state = self._text, self._ends, self._slots, self._state.copy()
+        made = copy(self)
+        made._state = self._state.copy()
         return made
 
     @cached_property
     def words(self) -> list[str]:
         """The words in order; take it only once the vocabulary no longer grows."""
         text, ends = self.packed
-        whole, begin, made = bytes(text), 0, []
-        for end in ends.tolist():
-            made.append(whole[begin:end].decode("utf-8", "surrogateescape"))
-            begin = end
-        return made
+        whole, places = bytes(text), [0, *ends.tolist()]
+        return [whole[begin:end].decode("utf-8", "surrogateescape") for begin, end in pairwise(places)]
 
     def add(self, words: Iterable[bytes]) -> NDArray[np.int32]:
         """Numbers of words, those not yet there added."""
@@ -123,14 +119,14 @@ class Vocabulary:
         if grow:
             self._reserve(len(self) + len(ends) + 1, int(self._state[_N_TEXT]) + len(text) + 1)
         run = kernel("add_words", len(text))
-        run(text, ends, len(ends), 0, int(grow), self._slots, self._text, self._ends, self._state, numbers)
+        run(text, ends, int(grow), self._slots, self._text, self._ends, self._state, numbers)
         return numbers
 
     def _reserve(self, n_words: int, n_text: int) -> None:
         if n_text > len(self._text):
-            self._text = np.concatenate([self._text, np.zeros(max(n_text, len(self._text)), np.uint8)])
+            self._text = np.append(self._text, np.zeros(max(n_text, len(self._text)), np.uint8))
         if n_words > len(self._ends):
-            self._ends = np.concatenate([self._ends, np.zeros(max(n_words, len(self._ends)), np.int64)])
+            self._ends = np.append(self._ends, np.zeros(max(n_words, len(self._ends)), np.int64))
         if 2 * len(self._ends) > len(self._slots):
             self._rehash(len(self._ends))
 
@@ -143,13 +139,11 @@ def vocabulary_of(words: Iterable[str]) -> Vocabulary:
     """A vocabulary of given words after the reserved ones; a word given twice is an error."""
     made = Vocabulary()
     given = [w for w in words if w not in RESERVED and w != "<unk>"]
-    numbers = made.add([w.encode() for w in given])
+    made.add([w.encode() for w in given])
     if len(made) != len(given) + len(RESERVED):
-        seen: set[int] = set()
-        for word, number in zip(given, numbers.tolist(), strict=True):
-            if number in seen:
-                raise InputError(f"the vocabulary names {word!r} twice.")
-            seen.add(number)
+        first = {w: i for i, w in reversed(list(enumerate(given)))}
+        twice = next(w for i, w in enumerate(given) if first[w] < i)
+        raise InputError(f"the vocabulary names {twice!r} twice.")
     return made
 
 
@@ -160,13 +154,10 @@ def kept_words(
 
     Returns the smaller vocabulary and the new number of each old word, <UNK> for those dropped.
     """
-    kept = counts >= min_count
+    kept, words = counts >= min_count, slice(len(RESERVED), None)
+    if size is not None and int(kept[words].sum()) > size:
+        kept[np.argsort(-counts[words] * kept[words], kind="stable")[size:] + len(RESERVED)] = False
     kept[: len(RESERVED)] = True
-    if size is not None and int(kept.sum()) - len(RESERVED) > size:
-        order = np.argsort(-counts[len(RESERVED) :] * kept[len(RESERVED) :], kind="stable")[:size] + len(RESERVED)
-        kept[:] = False
-        kept[: len(RESERVED)] = True
-        kept[order] = True
     numbers = np.where(kept, np.cumsum(kept) - 1, UNK).astype(np.int32)
     text, ends = vocabulary.packed
     lengths = np.diff(ends, prepend=0)
@@ -234,25 +225,13 @@ def _file_blocks(path: str, lowercase: bool, progress: Progress | None) -> Itera
         def pieces() -> Iterator[bytes]:
             done = 0
             while piece := file.read(BLOCK):
+                piece += file.readline()  # whole lines
                 done += len(piece)
                 yield piece
                 if progress is not None and size:
                     progress(min(done / size, 1.0), 1.0, f"reading {Path(name).name}")
 
-        yield from _checked(_whole_lines(pieces()), name, lowercase)
-
-
-def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for piece in pieces:
-        cut = piece.rfind(b"\n") + 1
-        if cut == 0:
-            rest += piece
-            continue
-        yield rest + piece[:cut]
-        rest = piece[cut:]
-    if rest:
-        yield rest + b"\n"
+        yield from _checked(pieces(), name, lowercase)
 
 
 def _checked(pieces: Iterator[bytes], name: str, lowercase: bool) -> Iterator[bytes]:
@@ -269,8 +248,7 @@ def _checked(pieces: Iterator[bytes], name: str, lowercase: bool) -> Iterator[by
             text = None if text is None else text[1:]
             offset = 3
         offset += len(piece)
-        if lowercase:
-            assert text is not None
+        if lowercase and text is not None:
             piece = text.lower().encode()
         yield piece if piece.endswith(b"\n") else piece + b"\n"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +21,9 @@ from howsure._validate import generator
 from howsure.corpora.document import Document
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
+from howsure.kernels.ragged import offsets
 from howsure.kernels.trees.choice import kernel
-from howsure.models.saved import Array, load_model, save_model
+from howsure.models.saved import Array, Tempered, load_model, save_model
 from howsure.posteriors.trees import TreePosterior, is_projective, is_tree
 from howsure.processes import Progress
 
@@ -61,7 +62,7 @@ def encoded(documents: Sequence[Document]) -> Sentences:
         [t for d in documents for t in d.columns.get(a, d.columns.get(b, d.columns.get("tag", ("_",) * len(d))))]
         for a, b in (("xpos", "upos"), ("upos", "xpos"))
     )
-    starts = np.concatenate([[0], np.cumsum([n for d in documents for n in np.diff(d.starts)])]).astype(np.int64)
+    starts = offsets([n for d in documents for n in np.diff(d.starts)])
     number = {tag: min(i, 61) for i, tag in enumerate(sorted(set(coarse)))}
     rows = np.zeros((len(words) + len(starts) - 1, 4), np.uint64)
     codes = np.full(len(rows), 61, np.int64)
@@ -76,7 +77,7 @@ def encoded(documents: Sequence[Document]) -> Sentences:
 
 
 @dataclass(frozen=True, eq=False)
-class ArcParser:
+class ArcParser(Tempered):
     """A parser that can be asked. Made by `train_arcs` or `ArcParser.load`."""
 
     labels: tuple[str, ...]
@@ -93,13 +94,12 @@ class ArcParser:
     def posteriors(self, documents: Sequence[Document], *, projective: bool | None = None) -> Iterator[TreePosterior]:
         """The posterior over the trees of each sentence; `projective` as it was trained if not given."""
         s, kept = encoded(documents), bool(self.settings["projective"]) if projective is None else projective
-        t = float(self.settings.get("temperature", 1.0))
         run = kernel("labelled_scores", 90.0 * float((np.diff(s.starts) ** 2).sum()))
         for a, z in pairwise(s.base.tolist()):
             scores = np.zeros((z - a, z - a - 1, len(self.labels)))
             with np.errstate(over="ignore"):  # hashes overflow on purpose
                 run(s.tokens[a:z], s.coarse[a:z], *self._weights, scores)
-            yield TreePosterior(scores / t, projective=kept, labels=self.labels)
+            yield TreePosterior(scores / self.temperature, projective=kept, labels=self.labels)
 
     @cached_property
     def _weights(self) -> tuple[Any, ...]:
@@ -109,10 +109,6 @@ class ArcParser:
 
     def _expanded(self, packed: NDArray[np.uint8], step: str) -> NDArray[np.float32]:
         return (packed.astype(np.float32) - MIDDLE) * np.float32(self.settings[step])
-
-    def with_settings(self, **changes: Any) -> ArcParser:
-        """A copy with some settings changed: `temperature` divides every score."""
-        return replace(self, settings=self.settings | changes)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""

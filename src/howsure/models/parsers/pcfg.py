@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from howsure.corpora.bracketed import BracketedTree
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats
-from howsure.models.saved import Array, Names, load_model, packed_names, save_model
+from howsure.models.saved import Array, Names, Tempered, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.constituents import ConstituentPosterior, Grammar
 
@@ -37,7 +37,7 @@ ARRAYS: dict[str, Array | Names] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Pcfg:
+class Pcfg(Tempered):
     """A grammar with a lexicon. Made by `train_pcfg` or `Pcfg.load`.
 
     A symbol is written `chain)tag(parent`: the labels of a unary chain with spaces between, the tag where it stands for a word,
@@ -62,7 +62,7 @@ class Pcfg:
 
     @cached_property
     def _tempered(self) -> Grammar:
-        return self.grammar.tempered(float(self.settings.get("temperature", 1.0)))
+        return self.grammar.tempered(self.temperature)
 
     @cached_property
     def _leaves(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -77,13 +77,9 @@ class Pcfg:
         made = []
         for word in words:
             row = self.words.get(word, self.words.get(CLASS + unknown_class(word), self.words[ANY]))
-            weights = self.of_words[row][tag] / float(self.settings.get("temperature", 1.0))
+            weights = self.of_words[row][tag] / self.temperature
             made.append((leaves[np.isfinite(weights)], weights[np.isfinite(weights)]))
         return ConstituentPosterior(self._tempered, made)
-
-    def with_settings(self, **changes: Any) -> Pcfg:
-        """A copy with some settings changed: `temperature` divides every log weight."""
-        return replace(self, settings=self.settings | changes)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""

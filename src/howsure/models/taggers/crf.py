@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
+from howsure.kernels.ragged import offsets
 from howsure.kernels.threads import for_each
-from howsure.models.saved import Array, Names, load_model, packed_names, save_model
+from howsure.models.saved import Array, Names, Tempered, load_model, packed_names, save_model
 from howsure.models.taggers.features import TEMPLATES, FeatureTable, TokenFeatures
 from howsure.posteriors.chain import ChainPosterior
 
@@ -49,12 +50,12 @@ class WeightRows:
         count = np.bincount(feature, minlength=n_features)
         whole = count > max(DENSE_SHARE * n_tags, 1)
         size = np.where(whole, n_tags, count)
-        row_ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        row_ptr = offsets(size)
         row_tag, seen = np.zeros(row_ptr[-1], np.int16), np.zeros(row_ptr[-1], bool)
         filled = np.flatnonzero(whole)
         places = row_ptr[filled][:, None] + np.arange(n_tags)
         row_tag[places] = np.arange(n_tags)
-        rank = np.arange(len(feature)) - np.concatenate([[0], np.cumsum(count)])[feature]
+        rank = np.arange(len(feature)) - offsets(count)[feature]
         at = row_ptr[feature] + np.where(whole[feature], tag, rank)
         row_tag[at] = tag
         seen[at] = True
@@ -67,7 +68,7 @@ class WeightRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Crf:
+class Crf(Tempered):
     """A CRF that can tag. Made by `crf_training.train_crf`, `Crf.load` or `crfsuite_import.read_crfsuite`."""
 
     tags: tuple[str, ...]
@@ -94,20 +95,13 @@ class Crf:
         """The posterior of sentences given as each token's list of features by name; unknown ones count for nothing."""
         index = self.features.index
         ids = [[i for f in token if (i := index.get(f, -1)) >= 0] for s in sentences for token in s]
-        ptr = np.concatenate([[0], np.cumsum([len(i) for i in ids])]).astype(np.int64)
         flat = np.array([i for one in ids for i in one], np.int32)
-        starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
-        return self._posterior(TokenFeatures(ptr, flat), starts)
+        return self._posterior(TokenFeatures(offsets([*map(len, ids)]), flat), offsets([*map(len, sentences)]))
 
     def _posterior(self, features: TokenFeatures, starts: Ints) -> ChainPosterior:
         scores = state_scores(features, self.rows, self.weights, len(self.tags))
-        temperature = float(self.settings.get("temperature", 1.0))
         made = ChainPosterior(scores, self.transitions, starts=starts, tags=self.tags)
-        return made if temperature == 1.0 else made.tempered(temperature)
-
-    def with_settings(self, **changes: Any) -> Crf:
-        """A copy with some settings changed: `temperature` divides every score."""
-        return replace(self, settings=self.settings | changes)
+        return made if self.temperature == 1.0 else made.tempered(self.temperature)
 
     def save(self, path: str | Path) -> None:
         """Write the model: weights that single precision holds are stored so."""

@@ -20,6 +20,7 @@ from howsure import _validate
 from howsure.data.vectors import word_classes
 from howsure.errors import InputError
 from howsure.kernels.cells import Ints
+from howsure.kernels.ragged import offsets, picked
 
 _RUN = re.compile(r"(.)\1{2,}")
 _EMOTICON = re.compile(
@@ -125,18 +126,7 @@ FORMS: dict[str, Form] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Forms at offsets, joined: `lower[-1]|lower` is the word before and the word. Its features' names begin so."""
-
-    name: str
-
-    @property
-    def parts(self) -> list[tuple[str, int]]:
-        """Each form with its offset."""
-        return [(form, int(offset or 0)) for form, offset in re.findall(r"(\w+)(?:\[(.\d)\])?", self.name)]
-
-
+# Of each template its columns: forms at offsets, joined. `lower[-1]|lower` is the word before and the word.
 _TEMPLATES = {
     "word": "word",
     "lower": "lower plain",
@@ -150,7 +140,7 @@ _TEMPLATES = {
     "lexicon": "lexicon lexicon[-1] lexicon[+1] lexicon|capital lexicon[-1]|lexicon lexicon|lexicon[+1]",
     "vectors": "vector4 vector6 vector8 vector10 vector12",
 }
-TEMPLATES = {name: tuple(map(Column, columns.split())) for name, columns in _TEMPLATES.items()}
+TEMPLATES = {name: tuple(columns.split()) for name, columns in _TEMPLATES.items()}
 
 SETS = {"basic": ("word",), "advanced": tuple(t for t in TEMPLATES if t not in ("class", "lexicon", "vectors"))}
 
@@ -181,22 +171,10 @@ class TokenFeatures:
     def __len__(self) -> int:
         return len(self.ptr) - 1
 
-    @staticmethod
-    def of_columns(columns: Sequence[NDArray[np.int32]]) -> TokenFeatures:
-        """From one number per token and column, -1 for none."""
-        table = np.stack(columns, axis=1)
-        kept = table >= 0
-        ptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-        return TokenFeatures(ptr, table[kept])
-
     def sentences(self, starts: Ints, chosen: Ints) -> tuple[TokenFeatures, Ints]:
         """Of some sentences only, with their new starts."""
-        lengths = np.diff(starts)[chosen]
-        new_starts = np.concatenate([[0], np.cumsum(lengths)])
-        tokens = np.arange(new_starts[-1]) + np.repeat(starts[:-1][chosen] - new_starts[:-1], lengths)
-        sizes = np.diff(self.ptr)[tokens]
-        ptr = np.concatenate([[0], np.cumsum(sizes)])
-        at = np.arange(ptr[-1]) + np.repeat(self.ptr[tokens] - ptr[:-1], sizes)
+        new_starts, tokens = picked(starts, chosen)
+        ptr, at = picked(self.ptr, tokens)
         return TokenFeatures(ptr, self.ids[at]), new_starts
 
 
@@ -222,25 +200,21 @@ class FeatureTable:
         seen: dict[str, int] = {}
         types = np.array([seen.setdefault(w, len(seen)) for w in words], np.int64)
         forms = _Forms(list(seen), types, starts, self.lexicon)
-        made = [self._numbers(forms, c, learn) for t in templates for c in TEMPLATES[t]]
-        return TokenFeatures.of_columns(made)
+        made = np.stack([self._numbers(forms, c, learn) for t in templates for c in TEMPLATES[t]], axis=1)
+        kept = made >= 0
+        return TokenFeatures(offsets(kept.sum(axis=1)), made[kept])
 
-    def _numbers(self, forms: _Forms, column: Column, learn: bool) -> NDArray[np.int32]:
-        first_part, *parts = column.parts
-        code, values = forms.codes(*first_part), forms.values(first_part[0])
-        for form, offset in parts:
-            other, more = forms.codes(form, offset), forms.values(form)
+    def _numbers(self, forms: _Forms, column: str, learn: bool) -> NDArray[np.int32]:
+        (values, code), *others = (forms.column(*part) for part in re.findall(r"(\w+)(?:\[(.\d)\])?", column))
+        for more, other in others:
             joined = np.where((code < 0) | (other < 0), -1, code * len(more) + other)
             distinct, code = np.unique(joined, return_inverse=True)
-            first, second = np.divmod(distinct, len(more))
-            values = [
-                "" if d < 0 else f"{values[a]}|{more[b]}" for d, a, b in zip(distinct, first, second, strict=True)
-            ]
-        head = column.name + "="
+            pairs = zip(distinct, *np.divmod(distinct, len(more)), strict=True)
+            values = ["" if d < 0 else f"{values[a]}|{more[b]}" for d, a, b in pairs]
         numbers = np.full(len(values) + 1, -1, np.int32)  # the last is that of code -1
         for v in np.unique(code[code >= 0]).tolist():
             if values[v]:
-                name = head + values[v]
+                name = f"{column}={values[v]}"
                 numbers[v] = self.index.setdefault(name, len(self.index)) if learn else self.index.get(name, -1)
         return numbers[code]
 
@@ -255,29 +229,17 @@ class _Forms:
         lengths = np.diff(starts)
         self._first, self._last = np.repeat(starts[:-1], lengths), np.repeat(starts[1:], lengths)
 
-    def values(self, form: str) -> list[str]:
-        """Distinct values of a form."""
-        return self._form(form)[0]
-
-    def _form(self, form: str) -> tuple[list[str], Ints]:
+    def column(self, form: str, offset: str) -> tuple[list[str], Ints]:
+        """The distinct values of a form, and which there is at each token + offset; -1 where the word there has none."""
         if form not in self._made:
             place: dict[str, int] = {"<s>": 0, "</s>": 1}
-            make = self._forms[form]
-            codes = []
-            for w in self._words:
-                value = make(w)
-                codes.append(place.setdefault(value, len(place)) if value else -1)
+            values = map(self._forms[form], self._words)
+            codes = [place.setdefault(value, len(place)) if value else -1 for value in values]
             self._made[form] = (list(place), np.array(codes, np.int64))
-        return self._made[form]
-
-    def codes(self, form: str, offset: int) -> Ints:
-        """The form's value at each token + offset; -1 where the word there has none."""
-        per_type = self._form(form)[1]
-        at = np.arange(len(self._types)) + offset
-        before, behind = at < self._first, at >= self._last
+        names, per_type = self._made[form]
+        at = np.arange(len(self._types)) + int(offset or 0)
         code = per_type[self._types[np.clip(at, 0, len(self._types) - 1)]]
-        made: Ints = np.where(before, 0, np.where(behind, 1, code))
-        return made
+        return names, np.where(at < self._first, 0, np.where(at >= self._last, 1, code))
 
 
 def tag_lexicon(words: Sequence[str], tags: Sequence[str], *, share: float = 0.1) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains.log_space import not_last
-from howsure.models.saved import Array, Names, load_model, packed_names, save_model
+from howsure.models.saved import Array, Names, Tempered, load_model, packed_names, save_model
 from howsure.models.taggers.features import unknown_class
 from howsure.posteriors.chain import ChainPosterior
 
@@ -33,7 +33,7 @@ RARE = "\x00rare"  # a rare word whose class was never seen; no word begins so
 
 
 @dataclass(frozen=True, eq=False)
-class Hmm:
+class Hmm(Tempered):
     """P(y, x) = Π P(y_t | y_{t-1}) P(x_t | y_t), with a state before the first and behind the last token."""
 
     tags: tuple[str, ...]
@@ -57,10 +57,6 @@ class Hmm:
         made = ChainPosterior(self.log_emission, self.log_transition, starts=at, **ends, tags=self.tags, rows=rows)
         temperature = float(self.settings.get("temperature", 1.0))
         return made if temperature == 1.0 else made.tempered(temperature)
-
-    def with_settings(self, **changes: Any) -> Hmm:
-        """A copy with some settings changed: `temperature` divides every score."""
-        return replace(self, settings=self.settings | changes)
 
     def save(self, path: str | Path) -> None:
         """Write the model."""
@@ -115,20 +111,19 @@ class HmmCounts:
         self.first = np.bincount(gold[at[:-1]], minlength=n_tags)
         self.last = np.bincount(gold[at[1:] - 1], minlength=n_tags)
 
-    def fit(self, *, pseudocount: float = 1.0, transition_pseudocount: float | None = None) -> Hmm:
+    def fit(self, *, pseudocount: float = 1.0) -> Hmm:
         """Dirichlet MAP: (count + a) / (total + a × outcomes); a = 0 is maximum likelihood."""
         a = _validate.not_negative(pseudocount, "pseudocount")
-        b = a if transition_pseudocount is None else _validate.not_negative(transition_pseudocount, "pseudocount")
         moves = np.concatenate([self.transition, self.last[:, None]], axis=1)
-        log_moves = _log_share(moves + b, 1)
+        log_moves = _log_share(moves + a, 1)
         return Hmm(
             self.tags,
             self.symbols,
             _log_share(self.emission + a, 0),
             np.ascontiguousarray(log_moves[:, :-1]),
-            _log_share(self.first + b, 0),
+            _log_share(self.first + a, 0),
             np.ascontiguousarray(log_moves[:, -1]),
-            {"pseudocount": a, "transition_pseudocount": b, "rare": self.rare},
+            {"pseudocount": a, "transition_pseudocount": a, "rare": self.rare},
         )
 
 

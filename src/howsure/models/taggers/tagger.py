@@ -57,8 +57,7 @@ class TaggerTraining(Training):
         said = f"Trained {self.model!r} on {self.n_sentences:,} sentences, {self.n_tokens:,} tokens."
         if c.dev_accuracy is not None:
             said += f" {c.setting} = {c.value:g} is best on held-out text: accuracy {c.dev_accuracy:.4f}."
-        if self.temperature is not None:
-            t = self.temperature
+        if (t := self.temperature) is not None:
             said += f" A temperature of {t.temperature:.3f} lowers its log loss from {t.before:.4f} to {t.after:.4f}."
         if self.converged is False:
             made = self.model.settings

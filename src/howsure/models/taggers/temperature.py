@@ -50,16 +50,16 @@ def fit_temperature(
     if not known.any():
         raise InputError("no sentence has only tags that the model knows; there is nothing to fit to.")
 
+    n = posterior.n_tokens if question is not None else int(np.diff(posterior.starts)[known].sum())
+
     def loss(log_t: float) -> float:
         tempered = posterior.tempered(float(np.exp(log_t)))
         if question is None:
-            return -float(tempered.log_probability(codes)[known].sum()) / int(np.diff(posterior.starts)[known].sum())
+            return -float(tempered.log_probability(codes)[known].sum()) / n
         answers = question(tempered)
         return float(np.mean((answers.y_prob - answers.y_true(codes)) ** 2))
 
-    aim = "log loss per token" if question is None else "Brier score"
-    n = posterior.n_tokens if question is not None else int(np.diff(posterior.starts)[known].sum())
-    return least_loss(loss, aim, n)
+    return least_loss(loss, "log loss per token" if question is None else "Brier score", n)
 
 
 def least_loss(loss: Callable[[float], float], aim: str, n: int, tolerance: float = 1e-4) -> FittedTemperature:

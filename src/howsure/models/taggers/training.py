@@ -12,6 +12,7 @@ from howsure.errors import InputError
 from howsure.kernels.cells import Floats, Ints
 from howsure.kernels.chains import crf_compiled, in_step
 from howsure.kernels.chains.log_space import not_last
+from howsure.kernels.ragged import picked
 from howsure.kernels.threads import cores, portions
 from howsure.models.lbfgs import minimise
 from howsure.models.taggers.crf import Crf, WeightRows
@@ -110,28 +111,20 @@ class CrfObjective:
     def chosen(self, sentences: Ints) -> Part:
         """Some sentences: features, starts and gold tags."""
         features, starts = self.features.sentences(self.starts, sentences)
-        tokens = np.arange(starts[-1]) + np.repeat(self.starts[:-1][sentences] - starts[:-1], np.diff(starts))
-        return features, starts, self.gold[tokens]
+        return features, starts, self.gold[picked(self.starts, sentences)[1]]
 
-    def observed_in(self, sentences: Part) -> Floats:
+    def observed_in(self, sentences: Ints) -> Floats:
         """Observed counts of every parameter in some sentences."""
-        features, starts, gold = sentences
-        tag = np.repeat(gold, np.diff(features.ptr))
-        rows = self.rows
-        begin, size = rows.row_ptr[features.ids], rows.row_ptr[features.ids + 1] - rows.row_ptr[features.ids]
-        at = np.where(size == self.n_tags, begin + tag, -1)
-        short = np.flatnonzero(at < 0)
-        keys, places = self._sparse_keys
-        at[short] = places[np.searchsorted(keys, features.ids[short].astype(np.int64) * self.n_tags + tag[short])]
-        made = np.zeros(len(self.observed))
-        np.add.at(made, at, 1.0)
-        made[self.n_states :] = pair_counts(gold, starts, self.n_tags)
-        return made
+        places, starts = self._places.sentences(self.starts, sentences)
+        moves = pair_counts(self.gold[picked(self.starts, sentences)[1]], starts, self.n_tags)
+        return np.concatenate([np.bincount(places.ids, minlength=self.n_states), moves]).astype(np.float64)
 
     @cached_property
-    def _sparse_keys(self) -> tuple[Ints, Ints]:
-        places = np.flatnonzero(self.rows.seen)
-        return self.rows.feature[places] * self.n_tags + self.rows.row_tag[places], places
+    def _places(self) -> TokenFeatures:
+        """The weight of each token's gold tag for each of its features."""
+        keys = self.rows.feature * self.n_tags + self.rows.row_tag
+        code = self.features.ids.astype(np.int64) * self.n_tags + np.repeat(self.gold, np.diff(self.features.ptr))
+        return TokenFeatures(self.features.ptr, np.searchsorted(keys, code).astype(np.int32))
 
 
 class CrfTrainer:
@@ -166,10 +159,8 @@ class CrfTrainer:
         method: str = "lbfgs",
         max_iterations: int = 150,
         tolerance: float = 1e-5,
-        from_weights: Floats | None = None,
         progress: Progress | None = None,
         stop: Callable[[int, Crf], bool] | None = None,
-        threads: int | None = None,
         rng: np.random.Generator | int | None = 0,
     ) -> Crf:
         """Minimise Σ -log P(gold) + l2 |w|².
@@ -191,7 +182,7 @@ class CrfTrainer:
             return stop is not None and stop(i, self._model(objective, w, {}))
 
         if method == "lbfgs":
-            w = lbfgs(objective, from_weights, max_iterations, tolerance, after, threads)
+            w = lbfgs(objective, None, max_iterations, tolerance, after)
             falling = len(losses) > 1 and losses[-2] - losses[-1] > tolerance * abs(losses[-2])
             settings: dict[str, Any] = {"converged": len(losses) < max_iterations or not falling}
         else:
@@ -237,18 +228,11 @@ def lbfgs(
     )
 
 
+BATCH = 100  # sentences
 CHECKED = 10  # passes of AdaGrad between two looks at the whole gradient
 
 
-def adagrad(
-    objective: CrfObjective,
-    max_epochs: int,
-    after: After | None,
-    rng: np.random.Generator,
-    *,
-    batch: int = 100,
-    rate: float = 1.0,
-) -> Floats:
+def adagrad(objective: CrfObjective, max_epochs: int, after: After | None, rng: np.random.Generator) -> Floats:
     """Mini-batch AdaGrad (Duchi et al. 2011): each weight's step shrinks with the root of its summed squared gradients.
 
     The regulariser's gradient is shared out among the batches. The weights themselves keep moving with the batches, so
@@ -262,15 +246,15 @@ def adagrad(
         loss = 0.0
         if epoch == 2 * since:  # the mean starts again at passes 2, 4, 8 …
             total[:], steps, since = 0.0, 0, epoch
-        for a in range(0, n, batch):
-            sentences = objective.chosen(np.sort(order[a : a + batch]))
-            part, gradient = objective.part(w, [sentences])
+        for a in range(0, n, BATCH):
+            sentences = np.sort(order[a : a + BATCH])
+            part, gradient = objective.part(w, [objective.chosen(sentences)])
             loss += part
             gradient -= objective.observed_in(sentences)
-            gradient += (2.0 * objective.l2 * (len(sentences[1]) - 1) / n) * w
+            gradient += (2.0 * objective.l2 * len(sentences) / n) * w
             gradient *= objective.movable
             sums += gradient * gradient
-            w -= rate * gradient / np.sqrt(sums)
+            w -= gradient / np.sqrt(sums)
             total += w
             steps += 1
         if after is not None and after(epoch, loss + objective.l2 * float(w @ w), total / steps):

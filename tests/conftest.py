@@ -1,5 +1,6 @@
 """Shared fixtures, and the reasons why a test is skipped."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -91,6 +92,7 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
+        atexit.register(gc.unfreeze)  # what is left at the end is told as a leak
 
 
 @pytest.hookimpl(optionalhook=True)

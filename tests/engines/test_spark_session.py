@@ -43,12 +43,13 @@ def test_workers_have_this_python_and_this_howsure(spark):
 
 def test_workers_collect_no_garbage_among_what_they_imported(monkeypatch):
     done = []
+    monkeypatch.setattr(spark_session.atexit, "register", lambda at_end: done.append("at the end"))
     for frozen in (0, 7):
         for name in ("collect", "freeze"):
             monkeypatch.setattr(spark_session.gc, name, lambda name=name: done.append(name))
         monkeypatch.setattr(spark_session.gc, "get_freeze_count", lambda frozen=frozen: frozen)
         assert list(spark_session._on_worker(reversed, [1, 2])) == [2, 1]
-        assert done == ["collect", "freeze"]
+        assert done == ["collect", "freeze", "at the end"]
 
 
 def test_the_running_session_is_used_and_left_running(spark):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import logging
 import os
@@ -89,6 +90,7 @@ def _on_worker(function: Callable[[Iterator[Any]], Iterator[Any]], batches: Iter
     if not gc.get_freeze_count():
         gc.collect()
         gc.freeze()
+        atexit.register(gc.unfreeze)  # what is left at the end is told as a leak
     return function(batches)
 
 

@@ -237,7 +237,7 @@ def doctor(*, thorough: bool = False) -> Diagnosis:
     named = os.environ.get("NUMBA_CACHE_DIR")
     kernels = Path(named) if named else Path(__file__).parents[1] / "kernels"
     folders = [_folder("parses", user_cache("parses"), "*"), _folder("script of pages", user_cache("pages"), "*")]
-    folders.append(_folder("compiled kernels", kernels, "**/*.nb[ic]"))
+    folders.append(_folder("compiled kernels", kernels, "**/*.n[ba][ict]*"))
     around = machine, tuple(folders), data, corpora
     return Diagnosis(__version__, base, extras, _english_trouble(), *around, troubles, thorough)
 

@@ -207,11 +207,10 @@ class Records:
         codes = self.columns.get("slice")
         if codes is None:
             return
-        order = np.argsort(codes, kind="stable")
-        first = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        listed = self.names.names
-        for rows in np.split(order, first[1:]):
-            yield listed[codes[rows[0]]], rows
+        listed, sizes = self.names.names, np.bincount(codes)
+        few = codes.astype(np.uint16) if len(sizes) <= 1 << 16 else codes  # NumPy counts numbers of 16 bits
+        parts = np.split(np.argsort(few, kind="stable"), np.cumsum(sizes)[:-1])
+        yield from ((name, rows) for name, rows in zip(listed, parts, strict=False) if len(rows))
 
 
 def record_columns(chunk: Chunk, names: SliceNames) -> dict[str, Any]:

@@ -20,15 +20,17 @@ def add_rows(ptr, ids, row_ptr, row_tag, weight, t, score):
     n_tags = score.size
     for j in range(n_tags):
         score[j] = 0.0
-    for a in range(ptr[t], ptr[t + 1]):
-        f = ids[a]
+    for a in range(
+        np.uint64(ptr[t]), np.uint64(ptr[t + 1])
+    ):  # unsigned: a signed index is tested for counting from the end
+        f = np.uint32(ids[a])
         begin, end = row_ptr[f], row_ptr[f + 1]
         if end - begin == n_tags:
-            row = weight[begin:end]  # a slice: no index can be negative, and the loop is vectorised
+            row = weight[begin:end]  # a slice, whose loop is vectorised
             for j in range(n_tags):
                 score[j] += row[j]
         else:
-            for k in range(np.uint64(begin), np.uint64(end)):  # unsigned, for the same reason
+            for k in range(np.uint64(begin), np.uint64(end)):
                 score[np.uint32(row_tag[k])] += weight[k]
 
 
@@ -36,8 +38,10 @@ def add_rows(ptr, ids, row_ptr, row_tag, weight, t, score):
 def add_expected(ptr, ids, row_ptr, row_tag, t, marginal, expected):
     """The rows of token t's features += its marginals."""
     n_tags = marginal.size
-    for a in range(ptr[t], ptr[t + 1]):
-        f = ids[a]
+    for a in range(
+        np.uint64(ptr[t]), np.uint64(ptr[t + 1])
+    ):  # unsigned: a signed index is tested for counting from the end
+        f = np.uint32(ids[a])
         begin, end = row_ptr[f], row_ptr[f + 1]
         if end - begin == n_tags:
             row = expected[begin:end]

@@ -1,7 +1,7 @@
 """What a CRF adds to chains: scores of tokens from their features' weights, and expected counts of the weights.
 
 A feature's weights are a row: those of the tags it was seen with, or all T of them when that is most (then zeros that
-never move fill the rest, and the row is added as a vector).
+never move fill the rest, and the row is added as a vector). Indices are unsigned: Numba tests a signed one for counting from the end.
 """
 
 from functools import partial
@@ -20,9 +20,7 @@ def add_rows(ptr, ids, row_ptr, row_tag, weight, t, score):
     n_tags = score.size
     for j in range(n_tags):
         score[j] = 0.0
-    for a in range(
-        np.uint64(ptr[t]), np.uint64(ptr[t + 1])
-    ):  # unsigned: a signed index is tested for counting from the end
+    for a in range(np.uint64(ptr[t]), np.uint64(ptr[t + 1])):
         f = np.uint32(ids[a])
         begin, end = row_ptr[f], row_ptr[f + 1]
         if end - begin == n_tags:
@@ -38,9 +36,7 @@ def add_rows(ptr, ids, row_ptr, row_tag, weight, t, score):
 def add_expected(ptr, ids, row_ptr, row_tag, t, marginal, expected):
     """The rows of token t's features += its marginals."""
     n_tags = marginal.size
-    for a in range(
-        np.uint64(ptr[t]), np.uint64(ptr[t + 1])
-    ):  # unsigned: a signed index is tested for counting from the end
+    for a in range(np.uint64(ptr[t]), np.uint64(ptr[t + 1])):
         f = np.uint32(ids[a])
         begin, end = row_ptr[f], row_ptr[f + 1]
         if end - begin == n_tags:

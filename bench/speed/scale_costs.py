@@ -118,7 +118,8 @@ def _line(
         else f"{seconds / 60:.1f} min"
     )
     total = f"{moved * machines / 1e9:,.0f} GB" if moved else "–"
-    return f"| {job} | {where} | {core_seconds / 3600:,.1f} | {wall} | {total} |"
+    hours = core_seconds / 3600
+    return f"| {job} | {where} | {hours:,.{1 if hours >= 1.0 else 2}f} | {wall} | {total} |"
 
 
 if __name__ == "__main__":

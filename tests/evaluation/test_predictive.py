@@ -82,9 +82,8 @@ def trees_checked(rng, truth, n=39, sentences=25):
 @pytest.mark.simulation
 def test_level_and_power_of_trees():
     rng = np.random.default_rng(6)
-    right = np.array(
-        [trees_checked(rng, lambda p: p, sentences=10) for _ in range(60)]
-    )  # the level is that of any size
+    # The level is that of any size.
+    right = np.array([trees_checked(rng, lambda p: p, sentences=10) for _ in range(60)])
     assert ((right <= 0.05).mean(axis=0) <= 0.05 + 4.0 * np.sqrt(0.05 * 0.95 / 60)).all()
 
     def flat(p):

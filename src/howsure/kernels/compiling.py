@@ -91,9 +91,8 @@ def objects(module: str) -> Iterator[tuple[str, bytes, Any]]:
     """Name, object code and Numba's description of a module's kernels that are in its cache with one signature."""
     for dispatcher, signatures in KERNELS[module].items():
         cache = dispatcher._cache
-        with suppress(
-            AttributeError, LookupError, TypeError, ValueError, OSError
-        ):  # a Numba that keeps it in another way
+        # Another Numba may keep it in another way.
+        with suppress(AttributeError, LookupError, TypeError, ValueError, OSError):
             [signature] = signatures
             key = cache._index_key(signature, dispatcher.targetctx.codegen())
             (_, kind, (code, _)), described = cache._cache_file.load(key)[:2]

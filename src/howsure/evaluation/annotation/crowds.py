@@ -156,9 +156,8 @@ def posterior_over_models(ratings: Ratings, fitted: DawidSkene, rng: np.random.G
         counts = np.bincount((cell * k + true[ratings.item])[known], minlength=n_annotators * k * k)
         weight = rng.standard_gamma(counts.reshape(n_annotators, k, k) + before)  # annotator, label, true label
         prior = rng.standard_gamma(np.bincount(true, minlength=k) + 1.0)
-        given = (weight / weight.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[
-            cell
-        ]  # P(answer | true label)
+        # P(answer | true label)
+        given = (weight / weight.sum(axis=1, keepdims=True)).reshape(n_annotators * k, k)[cell]
         easy = np.log1p(-share) + np.add.reduceat(np.log(given), first)
         hard = np.log(share) + np.add.reduceat(np.log(KNOWN * given + (1.0 - KNOWN) / k), first)
         posterior, _ = normalised(np.concatenate([np.log(prior) + easy, np.log(prior) + hard], axis=1))

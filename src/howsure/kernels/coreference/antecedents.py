@@ -176,9 +176,8 @@ def _best_cut(q: Floats) -> Ints:
     hits, made = np.cumsum(joined * (1.0 - tree[:, 2])), np.cumsum(joined)
     f = 2.0 * hits / (made + (q.sum() - n) / 2)
     last = int(np.argmax(f)) if f.max() > 0.0 else -1
-    return first_members(
-        fcluster(tree, last + 0.5, "monocrit", monocrit=np.arange(n - 1.0))
-    )  # the merges up to that one
+    # The merges up to that one.
+    return first_members(fcluster(tree, last + 0.5, "monocrit", monocrit=np.arange(n - 1.0)))
 
 
 def _moved(q: Floats, clusters: Ints) -> Ints:

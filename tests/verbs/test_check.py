@@ -206,3 +206,20 @@ def test_the_verdict_names_all_regions():
             named = [tuple(map(float, re.findall(r"\d[\d.]*(?:e-\d+)?", span))) for span in spans]
             assert bool(found) == bool(said)
             assert all(any(n[0] - 5e-4 <= r.from_prob and r.to_prob <= n[-1] + 5e-4 for n in named) for r in found)
+
+
+@pytest.mark.parametrize("kind", ["U", "S"])
+@pytest.mark.parametrize("role", ["groups", "by"])
+def test_names_of_more_than_16_mb(kind, role):
+    """Arrow takes NumPy's text of that size in several pieces."""
+    rng = np.random.default_rng(17)
+    q = rng.random(400)
+    y, row = rng.random(400) < q, rng.integers(0, 8, 400)
+    long, short = (np.array([f"{i}{'x' * n}" for i in range(8)], kind)[row] for n in (50_000, 0))
+    assert isinstance(pa.array(long), pa.ChunkedArray)
+    found, wanted = (howsure.check(y, q, **{role: names}) for names in (long, short))
+    assert found.error == wanted.error
+    assert len(found.slices or ()) == (8 if role == "by" else 0)
+    for one, other in zip(found.slices or (), wanted.slices or (), strict=True):
+        assert one.name.replace("x", "") == other.name
+        assert (one.calibration.n, one.calibration.error) == (other.calibration.n, other.calibration.error)

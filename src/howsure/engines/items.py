@@ -347,11 +347,15 @@ def items_from_arrays(
 
 
 def arrow_values(values: NDArray[Any], name: str) -> pa.Array:
-    """Values of any one kind as Arrow."""
+    """Values of any one kind as Arrow, in one piece: NumPy's text of more than 16 MB would come in several."""
     try:
-        return pa.array(values, from_pandas=True)
+        made = pa.array(values, from_pandas=True)
     except pa.ArrowException as error:
         raise InputError(f"`{name}` mixes kinds of values: {str(error).splitlines()[0]}.") from None
+    if not isinstance(made, pa.ChunkedArray):
+        return made
+    wide = pa.large_binary() if pa.types.is_binary(made.type) else pa.large_string()  # 2 GB and more fit
+    return made.cast(wide).combine_chunks()
 
 
 def label_texts(values: NDArray[Any]) -> pa.Array:

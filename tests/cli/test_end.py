@@ -32,10 +32,12 @@ def test_the_status_is_kept():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_output_that_cannot_be_written_is_not_passed_over():
+@pytest.mark.parametrize("arguments", [["--version"], ["check", "--help"], ["check", "--demo"]])
+def test_output_that_cannot_be_written_is_not_passed_over(arguments):
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "howsure", "--version"]
+        command = [sys.executable, "-m", "howsure", *arguments]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=buffered)
-    assert done.returncode == 120  # as of every Python program
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
     assert b"No space left on device" in done.stderr

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import threading
+from contextlib import suppress
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -37,6 +38,11 @@ def _end(status: int) -> None:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
-    except (OSError, ValueError):  # a stream is closed or full: Python has its own way to say so
-        return
+    except BrokenPipeError:  # whoever read it has seen enough
+        pass
+    except (OSError, ValueError) as error:  # a stream is closed or full
+        if status == 0:
+            with suppress(OSError, ValueError):
+                print(f"howsure: {error.__class__.__name__}: {error}", file=sys.stderr, flush=True)
+        status = status or 2
     os._exit(status)

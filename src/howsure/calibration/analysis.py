@@ -25,7 +25,7 @@ from howsure.calibration.estimation.intervals import (
 )
 from howsure.calibration.estimation.perfection import PerfectionTest, perfection_tests, refuted_if
 from howsure.calibration.result import Bias, Calibration
-from howsure.calibration.sketch import Sketch
+from howsure.calibration.sketch import Sketch, SketchBuilder
 from howsure.kernels.cells import Floats, Ints
 
 if TYPE_CHECKING:  # loaded where there are groups
@@ -153,6 +153,23 @@ def cluster_rows(
     builder = ClusterBuilder(filing(sketch, bins, confidence_level))
     builder.add(groups.astype(np.uint64, copy=False), y, q, weight)
     return builder.finish()
+
+
+def analyse_rows(
+    y: NDArray[np.uint8],
+    q: Floats,
+    groups: Ints | NDArray[np.uint64] | None,
+    confidence_level: float,
+    bins: int | str | None = None,
+    weight: Ints | None = None,
+    **how: Any,
+) -> tuple[Calibration, Sketch]:
+    """Rows in memory analysed, and their sketch; `how` is as of `analyse`."""
+    builder = SketchBuilder()
+    builder.add(y, q, weight)
+    sketch = builder.finish()
+    clusters = cluster_rows(sketch, y, q, groups, bins, confidence_level, weight)
+    return analyse(sketch, bins=bins, confidence_level=confidence_level, clusters=clusters, **how), sketch
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure._result import Record, drawn_by, records, shown_as
-from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.estimation.perfection import benjamini_hochberg
-from howsure.calibration.result import Calibration, Composite, Slice, worst_first
-from howsure.calibration.sketch import Sketch, sketch_rows
+from howsure.calibration.analysis import analyse_rows
+from howsure.calibration.result import Calibration, Composite, Slice, adjusted_slices, worst_first
+from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
@@ -101,21 +100,21 @@ def analyse_classes(
     items, level = np.arange(n), confidence_level
     predicted = probs.argmax(axis=1)
     right, confidence = (predicted == y).astype(np.uint8), probs[items, predicted]
-    top, top_sketch = _analysed(right, confidence, groups, level, bins, rng=rng, source=source)
+    top, top_sketch = analyse_rows(right, confidence, groups, level, bins, rng=rng, source=source)
     top = replace(top, of_predicted=True, notes=(*notes, *top.notes))
     if by is not None:
         top = replace(top, by=by[0], slices=_slices(right, confidence, by[1], groups, level))
     per_class = []
     for c, name in enumerate(classes):
         q = np.ascontiguousarray(probs[:, c])
-        per_class.append((name, _analysed((y == c).astype(np.uint8), q, groups, level, source=source)[0]))
+        per_class.append((name, analyse_rows((y == c).astype(np.uint8), q, groups, level, source=source)[0]))
     squares = [c.error_squared.value for _, c in per_class if c.error_squared is not None]
 
     # All events of an item move together, so the item (or the user's group) is what is independent.
     events = (y[:, None] == np.arange(k)[None, :]).astype(np.uint8).ravel()
     flat = np.ascontiguousarray(probs).ravel()
     pooled_groups = np.repeat(items if groups is None else groups, k)
-    pooled, _ = _analysed(events, flat, pooled_groups, level, bins, source=source)
+    pooled, _ = analyse_rows(events, flat, pooled_groups, level, bins, source=source)
     true_prob = probs[items, y]
     return MulticlassCalibration(
         n=n,
@@ -124,7 +123,7 @@ def analyse_classes(
         top=top,
         pooled=pooled,
         class_wise=float(np.sqrt(max(float(np.mean(squares)), 0.0))) if squares else 0.0,
-        per_class=_adjusted(per_class),
+        per_class=worst_first(adjusted_slices(per_class)),
         risk_coverage=risk_coverage(top_sketch),
         brier=float(np.mean(np.sum(probs**2, axis=1) - 2.0 * true_prob + 1.0)),
         log_loss=float(-np.mean(np.log(true_prob))) if true_prob.min() > 0 else None,
@@ -142,13 +141,8 @@ def _slices(
         rows = number == i
         mine = None if groups is None else np.unique(groups[rows], return_inverse=True)[1].astype(np.int64)
         mine = None if mine is None or mine.max() < 1 else mine  # one group alone tells nothing of groups
-        made.append((name, _analysed(right[rows], confidence[rows], mine, level)[0]))
-    return _adjusted(made)
-
-
-def _adjusted(found: list[tuple[str, Calibration]]) -> tuple[Slice, ...]:
-    p_values = benjamini_hochberg([c.p_value for _, c in found])
-    return worst_first(Slice(name, c, p) for (name, c), p in zip(found, p_values, strict=True))
+        made.append((name, analyse_rows(right[rows], confidence[rows], mine, level)[0]))
+    return worst_first(adjusted_slices(made))
 
 
 def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:
@@ -159,11 +153,3 @@ def risk_coverage(sketch: Sketch, points: int = 100) -> RiskCoverage:
     area = float(np.sum(size * (1.0 - accuracy)) / sketch.n)
     shown = np.unique(np.searchsorted(coverage, np.linspace(0, 1, points + 1)[1:] - 1e-12))
     return RiskCoverage(coverage[shown], accuracy[shown], sketch.mean_q[::-1][shown], area)
-
-
-def _analysed(
-    y: NDArray[np.uint8], q: Floats, groups: Ints | None, level: float, bins: int | str | None = None, **how: Any
-) -> tuple[Calibration, Sketch]:
-    sketch = sketch_rows(y, q)
-    table = cluster_rows(sketch, y, q, groups, bins, level)
-    return analyse(sketch, bins=bins, confidence_level=level, clusters=table, **how), sketch

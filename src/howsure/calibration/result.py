@@ -69,6 +69,12 @@ def worst_first(slices: Iterable[Slice]) -> tuple[Slice, ...]:
     return tuple(sorted(slices, key=lambda s: badness(s.name, s.calibration)))
 
 
+def adjusted_slices(found: Sequence[tuple[str, Calibration]]) -> tuple[Slice, ...]:
+    """Slices in the order given, their p-values adjusted for their number (Benjamini-Hochberg)."""
+    adjusted = benjamini_hochberg([c.p_value for _, c in found])
+    return tuple(Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True))
+
+
 def badness(name: str, c: Calibration) -> tuple[float, float, str]:
     """What `worst_first` orders by."""
     e = c.error

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from howsure.calibration.analysis import analyse, analyse_slices, cluster_rows
-from howsure.calibration.result import Calibration, FoundSlice
-from howsure.calibration.sketch import Sketch, SketchBuilder
+from howsure.calibration.analysis import analyse_rows, analyse_slices
+from howsure.calibration.result import FoundSlice
+from howsure.calibration.sketch import Sketch
 from howsure.kernels.cells import Floats, Ints
 from howsure.processes import Here, Pool, Progress
 
@@ -98,18 +98,11 @@ def _entries(named: Named) -> int:
 def _analysed(bins: int | str | None, level: float, block: list[Named]) -> list[FoundSlice]:
     made = iter(analyse_slices([rows for _, rows in block if isinstance(rows, Sketch)], bins, level))
     return [
-        FoundSlice.of(name, next(made) if isinstance(rows, Sketch) else _grouped(rows, bins, level))
+        FoundSlice.of(
+            name, next(made) if isinstance(rows, Sketch) else analyse_rows(*rows[:3], level, bins, rows[3])[0]
+        )
         for name, rows in block
     ]
-
-
-def _grouped(rows: GroupedRows, bins: int | str | None, level: float) -> Calibration:
-    y, q, groups, weight = rows
-    builder = SketchBuilder()
-    builder.add(y, q, weight)
-    sketch = builder.finish()
-    clusters = cluster_rows(sketch, y, q, groups, bins, level, weight)
-    return analyse(sketch, bins=bins, confidence_level=level, clusters=clusters)
 
 
 def analyser(how: list[Any]) -> Callable[[str], str]:

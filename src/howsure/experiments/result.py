@@ -6,9 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from howsure._result import Result, shown_as
-from howsure.calibration.analysis import analyse, cluster_rows
+from howsure.calibration.analysis import analyse_rows
 from howsure.calibration.result import Calibration
-from howsure.calibration.sketch import sketch_rows
 from howsure.experiments.findings import Finding
 from howsure.kernels.cells import Floats, Ints
 from howsure.report.text.layout import filled, joined
@@ -105,9 +104,7 @@ CONFIDENCE_LEVEL = 0.95
 def calibrated(y: np.ndarray, q: Floats, groups: Ints | None, bins: int | str | None = None) -> Calibration:
     """A calibration whose intervals take the groups, numbered from 0, for what is independent."""
     y, q = np.ascontiguousarray(y, np.uint8), np.ascontiguousarray(q)
-    sketch = sketch_rows(y, q)
-    table = cluster_rows(sketch, y, q, groups, bins, CONFIDENCE_LEVEL)
-    return analyse(sketch, bins=bins, confidence_level=CONFIDENCE_LEVEL, clusters=table)
+    return analyse_rows(y, q, groups, CONFIDENCE_LEVEL, bins)[0]
 
 
 def short(value: float, digits: int = 6) -> float:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from howsure import _validate
 from howsure.calibration.analysis import analyse, filing
-from howsure.calibration.estimation.perfection import benjamini_hochberg
 from howsure.calibration.groups.clusters import ClusterBuilder
-from howsure.calibration.result import Calibration, Slice
+from howsure.calibration.result import Calibration, adjusted_slices
 from howsure.calibration.sketch import SketchBuilder
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import BANDS, LanguageCalibration
@@ -104,9 +103,7 @@ def _all_words(
     parts = [
         (BANDS[b][0], analyse(s, confidence_level=level, clusters=filers[b].finish())) for b, s in sketches.items()
     ]
-    adjusted = benjamini_hochberg([c.p_value for _, c in parts])
-    slices = tuple(Slice(n, c, p) for (n, c), p in zip(parts, adjusted, strict=True))
-    return replace(made, by="frequency in training", slices=slices)
+    return replace(made, by="frequency in training", slices=adjusted_slices(parts))
 
 
 def _history(model: LanguageModel, ids: NDArray[np.int32], place: int) -> NDArray[np.int32]:

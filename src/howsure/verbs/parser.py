@@ -200,7 +200,7 @@ def check_parser(
     return ParserCheck(
         kind="constituents" if banks else "dependencies",
         accuracy=accuracy,
-        calibration=replace(asked[0].calibration, by="question", slices=tuple(asked), source=name, of_predicted=True),
+        calibration=replace(asked[0].calibration, by="question", slices=asked, source=name, of_predicted=True),
         log_loss=seen.log_loss / max(seen.words, 1),
         temperature=float(parser.settings.get("temperature", 1.0)),
         n_sentences=len(group),

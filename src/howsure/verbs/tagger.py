@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure.calibration.analysis import analyse, cluster_rows
-from howsure.calibration.estimation.perfection import benjamini_hochberg
+from howsure.calibration.analysis import analyse_rows
 from howsure.calibration.multiclass import analyse_classes
-from howsure.calibration.result import Slice, worst_first
-from howsure.calibration.sketch import sketch_rows
+from howsure.calibration.result import Slice, adjusted_slices, worst_first
 from howsure.corpora.document import Document
 from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
@@ -283,7 +281,7 @@ def check_tagger(
         n_groups=int(group.max()) + 1,
         log_loss=-float(log_prob[known].sum()) / max(int(np.diff(starts)[known].sum()), 1),
         per_pair=pair_slices(posterior, codes, group, pairs, level),
-        per_span=tuple(worst_first(analysed(spans, level))),
+        per_span=worst_first(analysed(spans, level)),
         unseen=tuple(unseen),
         source=f"{model} on {name}" if isinstance(model, str | Path) else name,
         predictive=checks,
@@ -306,15 +304,9 @@ def pair_slices(posterior: ChainPosterior, codes: Ints, group: Ints, most: int, 
     return worst_first(analysed(made, level))
 
 
-def analysed(rows: list[tuple[str, NDArray[np.uint8], Floats, Ints]], level: float) -> list[Slice]:
+def analysed(rows: list[tuple[str, NDArray[np.uint8], Floats, Ints]], level: float) -> tuple[Slice, ...]:
     """Calibration of named rows (labels, probabilities, groups) each, p-values adjusted for their number."""
-    found = []
-    for name, y, q, group in rows:
-        sketch = sketch_rows(y, q)
-        table = cluster_rows(sketch, y, q, np.unique(group, return_inverse=True)[1].astype(np.int64), None, level)
-        found.append((name, analyse(sketch, confidence_level=level, clusters=table)))
-    adjusted = benjamini_hochberg([c.p_value for _, c in found])
-    return [Slice(name, c, p) for (name, c), p in zip(found, adjusted, strict=True)]
+    return adjusted_slices([(name, analyse_rows(y, q, group, level)[0]) for name, y, q, group in rows])
 
 
 def apply_tagger(

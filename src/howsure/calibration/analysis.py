@@ -250,8 +250,7 @@ def drawn_starts(sketch: Sketch, drawn: Bins, bins: int | str | None) -> Ints | 
     """First cell of each drawn bin, where the bins are unions of cells."""
     if isinstance(bins, str) and bins.startswith("width:") and not sketch.exact:
         return None
-    starts: Ints = np.searchsorted(sketch.mean_q, drawn.from_prob, side="left").astype(np.int64)
-    return starts
+    return np.searchsorted(sketch.mean_q, drawn.from_prob, side="left").astype(np.int64)
 
 
 def _notes(sketch: Sketch, bins: int | str | None) -> tuple[str, ...]:

@@ -106,8 +106,7 @@ def _numbered(given: NDArray[Any], names: dict[tuple[int, int], int], base: int 
     number[given - low] = 1
     for place in np.flatnonzero(number).tolist():
         number[place] = names.setdefault(divmod(place + low, base), len(names))
-    made: Ints = number[given - low]
-    return made
+    return number[given - low]
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,7 @@ def as_appearing(values: NDArray[Any]) -> Ints:
     _, first, codes = np.unique(values, return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
-    made: Ints = place[codes]
-    return made
+    return place[codes]
 
 
 @dataclass(frozen=True)

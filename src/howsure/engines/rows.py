@@ -156,8 +156,7 @@ def merged(results: Iterable[T | BadRow] | Iterator[T | BadRow]) -> T:
             parts.append(result)
     if bad:
         raise min(bad, key=lambda b: b.row)
-    total: T = reduce(add, parts)
-    return total
+    return reduce(add, parts)
 
 
 def sketched_arrays(y: Any, q: Any, weight: Any = None, scale: str | None = None, width: int | None = None) -> Sketch:

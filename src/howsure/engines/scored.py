@@ -170,8 +170,7 @@ class RecordKeying(Keying):
 def group_key(groups: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Another number for each group, of which the low bits choose the piece: those of small numbers' hashes need not differ."""
     mixed = groups * np.uint64(0x9E3779B97F4A7C15)
-    made: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(32))
-    return made
+    return mixed ^ (mixed >> np.uint64(32))
 
 
 @dataclass(frozen=True, slots=True)

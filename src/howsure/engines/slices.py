@@ -50,8 +50,7 @@ class SliceNames:
         encoded = values.dictionary_encode(null_encoding="encode")
         local = [MISSING if v is None else str(v) for v in encoded.dictionary.to_pylist()]
         numbers = np.array([self.index.setdefault(v, len(self.index)) for v in local], np.int64)
-        codes: Ints = numbers[as_numpy(encoded.indices)]
-        return codes
+        return numbers[as_numpy(encoded.indices)]
 
     @property
     def names(self) -> list[str]:

@@ -192,8 +192,7 @@ def averaged_vectors(found: Sequence[Sequence[str]]) -> np.ndarray:
     text = np.repeat(np.arange(len(found)), [len(words) for words in found])[rows >= 0]
     table = csr_array((np.ones(len(text)), (text, rows[rows >= 0])), shape=(len(found), len(vectors)))
     unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-12)
-    made: np.ndarray = (table @ unit) / np.sqrt(np.maximum(table.sum(axis=1), 1.0))[:, None]
-    return made
+    return (table @ unit) / np.sqrt(np.maximum(table.sum(axis=1), 1.0))[:, None]
 
 
 def fit_classifier(

@@ -35,8 +35,7 @@ class Applied(Result):
         """All rows if they are in memory; else a row for each new column."""
         if self.data is None:
             return [{"column": name, self.what: self.n, "written": self.out} for name in self.columns]
-        rows: list[dict[str, Any]] = self.data.to_pylist()
-        return rows
+        return self.data.to_pylist()
 
     def to_pandas(self) -> Any:
         """The table as a pandas data frame."""

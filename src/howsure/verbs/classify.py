@@ -200,8 +200,7 @@ def apply_classifier(
 def _model(given: Any) -> Classifier:
     from howsure.models.ngrams.classifier import NgramClassifier
 
-    made: Classifier = model_of(given, TextClassifier, NgramClassifier)
-    return made
+    return model_of(given, TextClassifier, NgramClassifier)
 
 
 def _labelled(

@@ -338,8 +338,7 @@ def check(model: Any, text: Any, **options: Any) -> LanguageCalibration:
 
 
 def _model(given: Any) -> LanguageModel:
-    found: LanguageModel = model_of(given, LanguageModel)
-    return found
+    return model_of(given, LanguageModel)
 
 
 def _name(given: Any) -> str:

@@ -120,8 +120,7 @@ def _uniform(rows: int, columns: int) -> Floats:
 @lru_cache(256)
 def _largest(rows: int, columns: int) -> Floats:
     """Of each row of these."""
-    made: Floats = _uniform(rows, columns).max(axis=1)
-    return made
+    return _uniform(rows, columns).max(axis=1)
 
 
 @cache

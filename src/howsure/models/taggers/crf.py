@@ -155,8 +155,7 @@ def state_scores(features: TokenFeatures, rows: WeightRows, weights: Floats, n_t
             (np.ones(len(features.ids)), features.ids.astype(np.int64), features.ptr), shape=(n, len(rows.row_ptr) - 1)
         )
         table = csr_array((weights, rows.row_tag.astype(np.int64), rows.row_ptr), shape=(tokens.shape[1], n_tags))
-        made: Floats = np.ascontiguousarray((tokens @ table).toarray())
-        return made
+        return np.ascontiguousarray((tokens @ table).toarray())
     from howsure.kernels.chains import crf_compiled
 
     crf_compiled.compile_all()

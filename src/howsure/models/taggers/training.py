@@ -261,8 +261,7 @@ def adagrad(objective: CrfObjective, max_epochs: int, after: After | None, rng: 
             break
         if epoch % CHECKED == 0 and excess(objective, total / steps) <= NEAR:
             break
-    mean: Floats = total / steps
-    return mean
+    return total / steps
 
 
 NEAR = 0.01  # excess at which training has converged

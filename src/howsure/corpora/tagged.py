@@ -86,12 +86,11 @@ def read_columns(path: str | Path, column: str | None = None, *, need_tags: bool
         wanted = int(column) - 1
     words: list[str] = []
     tags: list[str] = []
-    starts = [0]
+    ends: list[int] = []
     width: int | None = None
     for number, line in numbered_lines(path):
         if not line.strip():
-            if len(words) > starts[-1]:
-                starts.append(len(words))
+            ends.append(len(words))
             continue
         fields = line.split("\t") if "\t" in line else line.split()
         where = f"{path}, line {number}"
@@ -109,7 +108,7 @@ def read_columns(path: str | Path, column: str | None = None, *, need_tags: bool
         words.append(fields[0])
         tags.append(fields[-1 if wanted is None else wanted])
     columns = {"tag": tuple(tags)} if width is not None and width >= 2 else {}
-    return _document(path, words, starts, columns)
+    return _document(path, words, ends, columns)
 
 
 def read_penn(path: str | Path) -> Document:
@@ -119,12 +118,11 @@ def read_penn(path: str | Path) -> Document:
     """
     words: list[str] = []
     tags: list[str] = []
-    starts = [0]
+    ends: list[int] = []
     ended = False
     for number, line in numbered_lines(path):
         if line.startswith("====="):
-            if len(words) > starts[-1]:
-                starts.append(len(words))
+            ends.append(len(words))
             ended = False
             continue
         for piece in line.split():
@@ -134,21 +132,20 @@ def read_penn(path: str | Path) -> Document:
             if match is None:
                 raise InputError(f'{path}, line {number}: a word with its tag, word/TAG, was expected; got "{piece}".')
             word, tag = match[1].replace("\\/", "/"), match[2].split("|")[0]
-            if ended and tag not in CLOSING and len(words) > starts[-1]:
-                starts.append(len(words))
+            if ended and tag not in CLOSING:
+                ends.append(len(words))
                 ended = False
             words.append(word)
             tags.append(tag)
             ended = tag == "." or (ended and tag in CLOSING)
-    return _document(path, words, starts, {"tag": tuple(tags)})
+    return _document(path, words, ends, {"tag": tuple(tags)})
 
 
-def _document(path: str | Path, words: list[str], starts: list[int], columns: dict[str, tuple[str, ...]]) -> Document:
-    if len(words) > starts[-1]:
-        starts.append(len(words))
+def _document(path: str | Path, words: list[str], ends: list[int], columns: dict[str, tuple[str, ...]]) -> Document:
+    """`ends` are where sentences end; of a sentence without words, where the one before it does."""
     if not words:
         raise InputError(f"{path}: there are no sentences in the file.")
-    return Document(Path(path).stem, tuple(words), np.array(starts, dtype=np.int64), columns)
+    return Document(Path(path).stem, tuple(words), np.unique([0, *ends, len(words)]), columns)
 
 
 def sentences_of(documents: Iterable[Document]) -> tuple[list[str], np.ndarray, np.ndarray]:

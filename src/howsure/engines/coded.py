@@ -165,6 +165,8 @@ def _of_items(
         if unlike.any():
             name = items[int(known[np.argmax(unlike)])]
             raise InputError(f"`{roles[role]}` differs between rows of item {name!r}; an item has one {what}.")
+        if role == "groups" and len(names) == 1:
+            raise InputError("all items are in one group; intervals need two groups at least.")
         found.append((made, names))
     return found
 
@@ -192,8 +194,6 @@ def _made(
         place = {name: i for i, name in enumerate(labels)}
         moved = np.array([place[name] for name in gold_names])
         gold_codes = np.where(known < 0, -1, moved[np.maximum(known, 0)])
-    if groups is not None and groups[0].max() < 1:
-        raise InputError("all items are in one group; intervals need two groups at least.")
     return made_ratings(
         *codes[:3],
         items=names[0],
@@ -239,8 +239,6 @@ def answers_of(table: Table, roles: Roles, where: str | None) -> tuple[Answers, 
     part, parts = encoded(rows["by"].filter(mask)) if "by" in rows else (np.zeros_like(item), [""])
     found, item = np.unique(part * len(items) + item, return_inverse=True)  # an item of each part
     groups = _of_items(rows, mask, item, [items[i] for i in (found % len(items)).tolist()], name)[1]
-    if groups is not None and groups[0].max() < 1:
-        raise InputError("all items are in one group; intervals need two groups at least.")
     run = as_numpy(rows["run"])[kept] if "run" in rows else None
     numbers = None if groups is None else groups[0]
     return Answers(value[kept], part, model, item, tuple(parts), tuple(models), numbers, run), left_out

@@ -14,7 +14,7 @@ import numpy as np
 from howsure._validate import BadRow, Origin
 from howsure.engines import arrow as pa
 from howsure.engines.engine import Engine
-from howsure.engines.formats import bad_files, bad_files_error
+from howsure.engines.formats import bad_files, bad_files_error, reading
 from howsure.engines.rows import ArrayRows, Chunk, Keying, Rows, T, Work, merged
 from howsure.engines.tables import BATCH_ROWS, Table, as_numpy, first_missing, quoted
 from howsure.errors import InputError
@@ -37,13 +37,10 @@ class Selection:
     def check_numbers(self, chunk: Chunk, found: Any, numbered: bool = True) -> None:
         """A value that could not be read as a number: say what stands there. `found(column, i)` looks it up."""
         for name, source in self.numbers.items():
-            column = chunk[name]
-            if not column.null_count:
-                continue
-            i = first_missing(column)
-            origin = Origin(prob=source, first=chunk.first or 0, from_file=True, numbered=numbered)
-            value = found(source, i)
-            raise origin.bad(i, source, np.nan if value is None else 0.0, f"must hold numbers; got {value!r}")
+            if chunk[name].null_count:
+                i = first_missing(chunk[name])
+                origin, value = Origin(first=chunk.first or 0, from_file=True, numbered=numbered), found(source, i)
+                raise origin.bad(i, source, np.nan if value is None else 0.0, f"must hold numbers; got {value!r}")
 
 
 class TableRows(Rows):
@@ -175,7 +172,7 @@ class TableRows(Rows):
         tasks: list[tuple[Path, int, int]] = []
         first = 0
         for path in (f.path for f in self._table.files):
-            with _reading(path), pq.ParquetFile(path) as file:
+            with reading(f"{path} is damaged"), pq.ParquetFile(path) as file:
                 for group in range(file.metadata.num_row_groups):
                     tasks.append((path, group, first))
                     first += file.metadata.row_group(group).num_rows
@@ -184,12 +181,12 @@ class TableRows(Rows):
         def chunks(mine: list[tuple[Path, int, int]]) -> Iterator[Chunk]:
             opened: tuple[Path, Any] | None = None
             for path, group, row in mine:
-                with _reading(path):
+                with reading(f"{path} is damaged"):
                     if opened is None or opened[0] != path:
                         opened = (path, pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False))
                     records = opened[1].iter_batches(1 << 17, row_groups=[group], columns=columns, use_threads=False)
                 while True:
-                    with _reading(path):
+                    with reading(f"{path} is damaged"):
                         record = next(records, None)
                     if record is None:
                         break
@@ -208,20 +205,11 @@ class TableRows(Rows):
             return merged(pool.map(piece, range(n)))
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turns an error of reading a file into one line."""
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
-
-
 def _has_numbers(path: Path, names: Any, whole: Collection[str]) -> bool:
     """Whether a Parquet file has each of the columns once, as numbers that NumPy has too; some as whole ones."""
     import pyarrow.parquet as pq
 
-    with _reading(path):
+    with reading(f"{path} is damaged"):
         schema = pq.read_schema(path)
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
     return all(

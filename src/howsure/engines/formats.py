@@ -78,7 +78,7 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
             if file.kind == "parquet":
                 import pyarrow.parquet as pq
 
-                with _reading(f"{path} cannot be read"):
+                with reading(f"{path} cannot be read"):
                     pq.read_schema(path)  # which is written last
             files.append(_whole(file, str(path)))
         except InputError as error:
@@ -89,7 +89,7 @@ def _recognised(paths: list[Path], pattern: str) -> tuple[list[TableFile], list[
 
 
 @contextmanager
-def _reading(said: str, *more: type[Exception]) -> Iterator[None]:
+def reading(said: str, *more: type[Exception]) -> Iterator[None]:
     """An error of reading, in one line that begins so."""
     import pyarrow as pa
 
@@ -105,7 +105,7 @@ def _whole(file: TableFile, name: str) -> TableFile:
         return file
     import pyarrow as pa
 
-    with _reading(f"{name} cannot be read", MemoryError, UnicodeError), pa.memory_map(str(file.path)) as source:
+    with reading(f"{name} cannot be read", MemoryError, UnicodeError), pa.memory_map(str(file.path)) as source:
         if file.kind == "arrow":
             with pa.ipc.open_file(source) as batches:
                 for number in range(batches.num_record_batches):
@@ -184,9 +184,8 @@ def _unpacked_head(path: Path, compression: str, name: str) -> bytes:
     import pyarrow as pa
 
     said = f"{name} is a damaged {compression} file"
-    with _reading(said), pa.input_stream(str(path), compression=compression) as stream:
-        head: bytes = stream.read(_SNIFFED)
-        return head
+    with reading(said), pa.input_stream(str(path), compression=compression) as stream:
+        return stream.read(_SNIFFED)
 
 
 # -- files that cannot be read, among many -----------------------------------------------------------------------------

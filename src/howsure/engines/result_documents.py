@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from howsure.engines.connection import connect
+from howsure.engines.formats import reading
 from howsure.errors import InputError
 
 FOUND = 100_000  # documents that a search gives back at most
@@ -61,11 +62,9 @@ class ResultDocuments:
         for path in (self.documents, self.chains):
             if not Path(path).is_file():
                 raise InputError(f"the results in {folder} are not complete: there is no {Path(path).name}.")
-        try:
+        with reading(f"the results in {folder} cannot be read"):
             self._documents, self._chains = RowGroups(self.documents, COLUMNS), RowGroups(self.chains)
             ids = pq.read_table(self.chains, columns=["id"]).column(0).combine_chunks().dictionary_encode()
-        except (OSError, pa.ArrowException) as error:
-            raise InputError(f"the results in {folder} cannot be read: {str(error).splitlines()[0]}.") from None
         codes = ids.indices.to_numpy()
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         names = ids.dictionary.to_pylist()

@@ -22,7 +22,7 @@ from howsure import _validate
 from howsure.engines import arrow as pa
 from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
-from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, names_in, table_files
+from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, names_in, reading, table_files
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Table:
         self.said: list[str] = []  # how columns are read, where that is not plain
         try:
             if not isinstance(source, str | Path):
-                self.log = _log_table(source, Path(self._spool.name))
+                from howsure.engines.logs.table import Log, log_table
+
+                self.log = log_table(source, Path(self._spool.name)) if isinstance(source, Log) else None
             if self.log is not None:
                 self.said += [*self.log.notes, *self.log.of_confidence]
                 self.name, self.files = str(source.path), [TableFile(self.log.path, "parquet")]
@@ -280,12 +282,6 @@ class Table:
         return f"{self.name} cannot be read{at}: {first.rstrip('.')}."
 
 
-def _log_table(source: Any, folder: Path) -> LogTable | None:
-    from howsure.engines.logs.table import Log, log_table
-
-    return log_table(source, folder) if isinstance(source, Log) else None
-
-
 def as_numpy(column: Any) -> NDArray[Any]:
     """A numeric Arrow array as NumPy, without a copy where possible; missing values become NaN.
 
@@ -376,12 +372,10 @@ def _relation_sql(files: list[TableFile], folder: Path) -> str:
 def _arrow_files(files: list[TableFile]) -> Any:
     import pyarrow.dataset as ds
 
-    try:
+    with reading(f"{files[0].path} cannot be read"):
         if files[0].kind == "arrow":
             return ds.dataset([str(f.path) for f in files], format="ipc")
         return pa.concat_tables([pa.ipc.open_stream(str(f.path)).read_all() for f in files])
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{files[0].path} cannot be read: {str(error).splitlines()[0]}") from None
 
 
 def _arrow_column(series: Any) -> Any:

@@ -250,12 +250,11 @@ def _check_numbers(
 ) -> None:
     """A value that is missing or no number: say what stands there."""
     for expression, column, array in zip(written, read, values, strict=True):
-        if not array.null_count:
-            continue
-        row = first + first_missing(array)
-        found = table.value_at(expression, row, relation=relation)
-        what = "is missing or NaN" if found is None else f"must hold numbers; got {found!r}"
-        raise BadRow(f"`{column.name}` {what} in row {row + 1:,}.", row)
+        if array.null_count:
+            row = first + first_missing(array)
+            found = table.value_at(expression, row, relation=relation)
+            what = "is missing or NaN" if found is None else f"must hold numbers; got {found!r}"
+            raise BadRow(f"`{column.name}` {what} in row {row + 1:,}.", row)
 
 
 def _json_path(name: str) -> str:

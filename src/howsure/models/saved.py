@@ -112,7 +112,8 @@ def load_model(
     With `mapped`, uncompressed arrays of a file above 64 MB are views of it, read only when used and not checked
     against their sums; smaller files are read and checked whole.
     """
-    about, arrays = _read(path, _mapped if mapped and _is_large(path) else None)
+    is_large = Path(path).is_file() and Path(path).stat().st_size > _LARGE
+    about, arrays = _read(path, _mapped if mapped and is_large else None)
     if about["kind"] != kind:
         raise InputError(f"{path} holds a model of kind {about['kind']}; {kind} was expected.")
     if about["version"] != version:
@@ -201,10 +202,6 @@ _ALIGNMENT = 64
 _LOCAL_HEADER = 30  # bytes of a zip member before its name
 
 
-def _is_large(path: str | Path) -> bool:
-    return Path(path).is_file() and Path(path).stat().st_size > _LARGE
-
-
 def _write_aligned(file: Any, arrays: dict[str, Any]) -> None:
     """An uncompressed `.npz` whose arrays begin at multiples of 64 bytes: an extra field of each member pads it."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -247,8 +244,4 @@ def packed_names(names: list[str] | tuple[str, ...]) -> np.ndarray:
 def unpacked_names(packed: np.ndarray) -> list[str]:
     """The inverse of `packed_names`."""
     lines = bytes(packed).decode("utf-8", "surrogatepass").split("\n")[:-1]
-    return [_unescaped(n) if "\\" in n else n for n in lines]
-
-
-def _unescaped(name: str) -> str:
-    return "\\".join(piece.replace("\\n", "\n") for piece in name.split("\\\\"))
+    return ["\\".join(p.replace("\\n", "\n") for p in n.split("\\\\")) if "\\" in n else n for n in lines]

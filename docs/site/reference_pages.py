@@ -96,9 +96,8 @@ def class_entry(module: str, name: str, cls: type) -> str:
         if inner.startswith("_"):
             continue
         if isinstance(thing, property) or type(thing).__name__ == "cached_property":
-            getter = thing.fget if isinstance(thing, property) else thing.func
-            if inspect.getdoc(getter):
-                body += "\n" + directive("property", inner, prose(inspect.getdoc(getter) or ""), 5)
+            if inspect.getdoc(thing):
+                body += "\n" + directive("property", inner, prose(inspect.getdoc(thing) or ""), 5)
         elif isinstance(thing, classmethod | staticmethod) or inspect.isfunction(thing):
             function = getattr(thing, "__func__", thing)
             if inspect.getdoc(function):

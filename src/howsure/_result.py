@@ -253,7 +253,6 @@ class SavedResult(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         return str(self.about["verdict"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -281,7 +280,6 @@ class SavedResult(Result):
 
     @property
     def level(self) -> float:
-        """Confidence level of the intervals in the tables."""
         return float(self.about["level"])
 
     def _saved(self) -> dict[str, Any]:

@@ -59,7 +59,6 @@ class MulticlassCalibration(Composite):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         clear = sum(s.adjusted_p_value is not None and s.adjusted_p_value < 0.05 for s in self.per_class)
         return (
             f"Of the predicted class's probability: {self.top.verdict} Accuracy is {self.accuracy:.3f}; "

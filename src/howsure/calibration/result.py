@@ -159,13 +159,11 @@ class Calibration(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         from howsure.calibration.verdict import verdict
 
         return verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the page shows."""
         made = Result.to_dict(self)
         for name in ("error", "error_squared", "ece"):
             made[name] = made[name] or {"value": None, "low": None, "high": None}

@@ -98,7 +98,6 @@ class Labelled(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         said = f"{self.n_labelled:,} of {self.n_items:,} items labelled, {self.n_yes:,} yes"
         if self.n_undecided:
             said += f"; {self.n_undecided:,} with as many yes as no, to be decided"
@@ -146,7 +145,6 @@ class Drawn(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         whole = "" if self.n_groups is None else f" in {self.n_groups:,} whole groups"
         before = f", beside {self.n_labels:,} that are labelled already" if self.n_labels else ""
         said = f"{self.n_drawn:,} of {self.n_items:,} items drawn to label{whole}{before}"

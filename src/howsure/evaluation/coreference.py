@@ -139,7 +139,6 @@ class CoreferenceScores(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         conll = self["conll"].f1
         known = conll.low is not None and conll.high is not None
         limits = "" if not known else " ({:.1f} to {:.1f})".format(*(100 * x for x in conll.limits))

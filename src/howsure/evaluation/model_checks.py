@@ -81,7 +81,6 @@ class TaggerCheck(Composite):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         said = (
             f"Accuracy {self.accuracy.value:.4f}. Of the predicted tag's probability: {self.classes.top.verdict} "
             f"{clear(self.per_tag)} of {len(self.per_tag)} tags and {clear(self.per_pair)} of {len(self.per_pair)} tag "
@@ -100,7 +99,6 @@ class TaggerCheck(Composite):
         return f" Tags that the model has never seen have probability 0: {names}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the page shows."""
         made = Result.to_dict(self)
         del made["calibration"]["per_class"]  # as `per_tag`
         return made
@@ -177,7 +175,6 @@ class CorefCheck(Composite):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         return f"{self.question} {self.lead.verdict} {self.beside}".rstrip()
 
     to_text = drawn_by("howsure.report.text.models.coref_text")
@@ -208,7 +205,6 @@ class ParserCheck(Composite):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         said = ", ".join(f"{name} {e.value:.4f}" for name, e in self.accuracy.items())
         part = "arc" if self.kind == "dependencies" else "span"
         return f"{said}. Of the chosen {part}'s probability: {self.calibration.verdict}"
@@ -241,7 +237,6 @@ class LanguageCalibration(Composite):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         leaning = []  # frequency bands that are given too little or too much
         for direction in ("too low", "too high"):
             names = [s.name for s in self.all_words.slices if s.calibration.bias.direction == direction]

@@ -58,7 +58,6 @@ class CorefTraining(Training):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         said = f"Trained on {self.n_mentions:,} {self.model.mentions} mentions in {self.n_documents:,} documents."
         if self.dev is None:
             return said + " Without `dev=` the temperature is 1."
@@ -200,8 +199,7 @@ def _resolver(given: Any) -> CorefModel | SystemScores:
         return shipped_coref()
     if isinstance(given, str | Path) and Path(given).suffix.lower() in (".jsonl", ".json"):
         return read_system(given)
-    made: CorefModel | SystemScores = model_of(given, CorefModel, SystemScores)
-    return made
+    return model_of(given, CorefModel, SystemScores)
 
 
 def resolve(

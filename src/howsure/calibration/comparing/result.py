@@ -124,7 +124,6 @@ class Comparison(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the page shows."""
         sliced = plain({"by": self.by, "slice_counts": self.slice_counts, "slices": self.slices})
         return Result.to_dict(self) | ({} if self.by is None else sliced)
 

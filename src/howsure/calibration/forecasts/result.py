@@ -128,7 +128,6 @@ class ContinuousCalibration(Result):
         return " ".join(said)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the page shows."""
         made = Result.to_dict(self)
         made["shift"]["direction"], made["spread"]["width"] = self.direction, self.width
         if self.crps is not None:

@@ -61,7 +61,6 @@ class Recalibration(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         low, high = self.gain.low or 0.0, self.gain.high or 0.0
         interval = f"{self.confidence_level:.0%} interval {_number(low)} to {_number(high)}"
         what = f"{_number(self.gain.value)} a row ({interval})"

@@ -103,7 +103,6 @@ class Contest(Result):
         return tuple(Regression(d.b, d.a, {self.metric_name: d.difference.estimate}) for d in later)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the page shows."""
         made = Result.to_dict(self) | {"left_out": dict(self.left_out)}
         if self.planned is not None:
             made["planned"] = {"rows": self.planned, "power": [d.power.power(self.planned) for d in self.duels]}

@@ -144,7 +144,6 @@ class Score(Result):
         return "spans" if self.spans else "labels"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data: what `--json` prints and the page shows."""
         made = Result.to_dict(self) | {"left_out": dict(self.left_out)}
         if self.confusion is not None:
             made |= {"confusion": self.confusion.to_dict(), "most_confused": self.confusion.most_confused()}

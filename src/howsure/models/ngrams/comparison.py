@@ -38,7 +38,6 @@ class ModelComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         share = f"{self.better_sentences:,} of {self.sentences:,} sentences are likelier under {self.a}"
         if not math.isfinite(self.difference):
             who = self.b if self.difference > 0 else self.a

@@ -87,7 +87,6 @@ class Evaluation(Result):
 
     @property
     def verdict(self) -> str:
-        """The answer in words."""
         a = self.all_words
         if not math.isfinite(a.bits):
             said = f"The perplexity is infinite: {self.impossible:,} of {a.words:,} words have probability 0."

@@ -77,7 +77,7 @@ class Columns:
         return records(**{name: path(self) for name, path, *_ in _keys(type(self))})  # type: ignore[arg-type]
 
 
-class _Attributes:
+class Attributes:
     """A record's attributes by name, for templates; `#name` is how many items the attribute has."""
 
     def __init__(self, record: Any) -> None:
@@ -89,7 +89,7 @@ class _Attributes:
 
 def shown_as(template: str) -> Callable[[Any], str]:
     """A `__repr__` of the class's name and, in brackets, a format string that names attributes: "{question}, {#places:,} places"."""
-    return lambda self: f"{type(self).__name__}({template.format_map(_Attributes(self))})"
+    return lambda self: f"{type(self).__name__}({template.format_map(Attributes(self))})"
 
 
 def drawn_by(path: str) -> Callable[..., Any]:

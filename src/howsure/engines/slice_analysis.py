@@ -1,7 +1,5 @@
 """Slices analysed, many of them in processes of their own. These import this module: nothing here may load what reads tables."""
 
-from __future__ import annotations
-
 import base64
 import os
 import pickle

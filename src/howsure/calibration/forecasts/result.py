@@ -1,7 +1,5 @@
 """The result of `howsure.check_continuous`: one frozen object with every number, its words, and its pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -35,6 +35,7 @@ class Histogram(Recalibrator):
     """
 
     method = "histogram"
+    FORMULA = "frequencies of {#frequencies_} bins"
     edges_: Floats  # q between the bins
     frequencies_: Floats
 
@@ -53,9 +54,6 @@ class Histogram(Recalibrator):
 
     def _curve(self, x: Floats) -> Floats:
         return self.frequencies_[np.searchsorted(self.edges_, sigmoid(x), side="right")]
-
-    def _formula(self) -> str:
-        return f"frequencies of {len(self.frequencies_)} bins"
 
 
 class HistogramPlatt(Recalibrator):
@@ -87,6 +85,7 @@ class HistogramPlatt(Recalibrator):
     """
 
     method = "histogram-platt"
+    FORMULA = "logit q' = {intercept_:.4g} + {slope_:.4g} logit q + shift of {#centres_} bins"
     cross_validates = True
     intercept_: float
     slope_: float
@@ -105,10 +104,6 @@ class HistogramPlatt(Recalibrator):
 
     def _curve(self, x: Floats) -> Floats:
         return sigmoid(self.intercept_ + self.slope_ * x + np.interp(x, self.centres_, self.shifts_))
-
-    def _formula(self) -> str:
-        bins = f"{len(self.centres_)} bins"
-        return f"logit q' = {self.intercept_:.4g} + {self.slope_:.4g} logit q + shift of {bins}"
 
 
 def _shifts(x: Floats, z: Floats, y: Floats, weight: Floats, n_bins: int) -> tuple[Floats, Floats]:

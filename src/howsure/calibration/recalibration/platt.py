@@ -38,6 +38,7 @@ class Platt(Recalibrator):
     """
 
     method = "platt"
+    FORMULA = "logit q' = {intercept_:.4g} + {slope_:.4g} logit q"
     intercept_: float
     slope_: float
 
@@ -53,9 +54,6 @@ class Platt(Recalibrator):
 
     def _curve(self, x: Floats) -> Floats:
         return sigmoid(self.intercept_ + self.slope_ * x)
-
-    def _formula(self) -> str:
-        return f"logit q' = {self.intercept_:.4g} + {self.slope_:.4g} logit q"
 
 
 def platt_line(x: Floats, target: Floats, weight: Floats) -> tuple[float, float]:
@@ -84,6 +82,7 @@ class Temperature(Recalibrator):
     """
 
     method = "temperature"
+    FORMULA = "softmax({slope_:.4g} ln q)"
     slope_: float
 
     def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
@@ -109,9 +108,6 @@ class Temperature(Recalibrator):
     def _classes_curve(self, log_p: Floats) -> Floats:
         return softmax(self.slope_ * log_p)
 
-    def _formula(self) -> str:
-        return f"softmax({self.slope_:.4g} ln q)"
-
 
 def softmax(z: Floats) -> Floats:
     """Rows of probabilities, none below 1e-13 of the largest."""
@@ -127,6 +123,7 @@ class Identity(Recalibrator):
     """
 
     method = "none"
+    FORMULA = "no change"
 
     def _mapped(self, probs: NDArray[Any]) -> Floats:
         self._check_classes(2 if probs.ndim == 1 else probs.shape[1])
@@ -135,9 +132,6 @@ class Identity(Recalibrator):
 
     def _learn(self, log_p: Floats, y: Ints, weight: Floats, groups: NDArray[Any] | None) -> None:
         pass
-
-    def _formula(self) -> str:
-        return "no change"
 
 
 class Beta(Recalibrator):
@@ -163,6 +157,7 @@ class Beta(Recalibrator):
     """
 
     method = "beta"
+    FORMULA = "logit q' = {a_:.4g} ln q - {b_:.4g} ln(1-q) {c_:+.4g}"
     a_: float
     b_: float
     c_: float
@@ -183,9 +178,6 @@ class Beta(Recalibrator):
 
     def _curve(self, x: Floats) -> Floats:
         return sigmoid(_design(x) @ np.array([self.a_, self.b_, self.c_]))
-
-    def _formula(self) -> str:
-        return f"logit q' = {self.a_:.4g} ln q - {self.b_:.4g} ln(1-q) {self.c_:+.4g}"
 
 
 def _design(x: Floats) -> Floats:

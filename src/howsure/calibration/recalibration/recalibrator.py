@@ -7,7 +7,6 @@ pipelines and cross-validation work) without importing it. Settings are given on
 import inspect
 import json
 import sys
-from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
+from howsure._result import Attributes
 from howsure._validate import Origin
 from howsure.errors import InputError
 from howsure.kernels import special
@@ -25,10 +25,11 @@ FORMAT, VERSION = "howsure recalibrator", 1
 LOG_ODDS_BOUND = 30.0
 
 
-class Recalibrator(ABC):
+class Recalibrator:
     """A map from a model's probabilities to better ones, learnt from labels."""
 
     method: ClassVar[str]
+    FORMULA: ClassVar[str] = ""  # names fitted attributes, as in `shown_as`
     cross_validates: ClassVar[bool] = False
     n_classes_: int
     classes_: NDArray[Any]  # the labels in order: what column k of the probabilities is about
@@ -164,9 +165,9 @@ class Recalibrator(ABC):
         """Probabilities of K > 2 classes; for the methods that have them."""
         raise NotImplementedError
 
-    @abstractmethod
     def _formula(self) -> str:
         """The fitted map in a few words."""
+        return self.FORMULA.format_map(Attributes(self))
 
     # Saving: settings and fitted attributes as plain data, floats exact.
 

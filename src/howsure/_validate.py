@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -345,6 +345,22 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     hint = f" Did you mean `{close[0]}`?" if close else ""
     shown = ", ".join(names[:20]) + (f", … ({len(names)} in all)" if len(names) > 20 else "")
     return f"{hint} There are: {shown}."
+
+
+def known(name: Any, valid: Collection[Any], said: str) -> Any:
+    """A name that is one of the valid ones; else an error that says so and names these, nearest first."""
+    if name not in valid:
+        raise InputError(f"{said}.{nearest(str(name), valid)}")
+    return name
+
+
+OF_TABLES = "`prob`, `true` and `where` name parts of a table; with arrays leave them out."
+
+
+def absent(said: str, **given: Any) -> None:
+    """Raise where an argument is given that does not belong; `said` has {} for the first one's name."""
+    for name in (name for name, value in given.items() if value is not None):
+        raise InputError(said.format(name))
 
 
 def array(values: Any, name: str) -> NDArray[Any]:

@@ -35,8 +35,7 @@ class Engine:
     skip_bad_files: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"there is no engine {self.kind!r}.{_validate.nearest(self.kind, KINDS)}")
+        _validate.known(self.kind, KINDS, f"there is no engine {self.kind!r}")
         if self.master is not None and self.kind not in ("auto", "spark"):
             raise InputError("`master=` goes with `engine='spark'`.")
         if self.memory is not None and self.kind == "spark":

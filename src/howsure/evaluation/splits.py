@@ -55,8 +55,7 @@ class Split(Result):
 
     def rows(self, name: str) -> Ints:
         """Numbers of the rows of a part."""
-        if name not in self.names:
-            raise InputError(f"there is no part `{name}`.{_validate.nearest(name, self.names)}")
+        _validate.known(name, self.names, f"there is no part `{name}`")
         return np.flatnonzero(self.part == self.names.index(name))
 
     def folds(self) -> Iterator[tuple[Ints, Ints]]:

@@ -177,6 +177,4 @@ EXPERIMENTS = {row["name"]: _experiment(**row) for row in table("experiments")}
 def experiment(name: str) -> Experiment:
     """The experiment of that name, or of the figure of that number ("thesis-4.2")."""
     named = EXPERIMENTS | {f: e for e in EXPERIMENTS.values() for f in e.figures}
-    if name not in named:
-        raise InputError(f"there is no experiment {name!r}.{_validate.nearest(name, named)}")
-    return named[name]
+    return named[_validate.known(name, named, f"there is no experiment {name!r}")]

@@ -152,8 +152,7 @@ class ClassifierTraining(Training):
 
 def tokens_of(texts: Sequence[str], tokens: str, ngrams: int = 1) -> list[list[str]]:
     """The words of each text and, joined by spaces, its n-grams of up to `ngrams` words."""
-    if tokens not in TOKENIZERS:
-        raise InputError(f'there is no tokenizer "{tokens}".' + _validate.nearest(tokens, TOKENIZERS))
+    _validate.known(tokens, TOKENIZERS, f'there is no tokenizer "{tokens}"')
     made = []
     for text in texts:
         w = TOKENIZERS[tokens](text)
@@ -225,8 +224,7 @@ def fit_classifier(
     strength : float
         C of logistic regression or the pseudocount of naive Bayes; 1 when there is neither this nor `dev`.
     """
-    if method not in METHODS:
-        raise InputError(f'there is no method "{method}".' + _validate.nearest(method, METHODS))
+    _validate.known(method, METHODS, f'there is no method "{method}"')
     if not len(texts):
         raise InputError("there are no texts to train on.")
     if method == "ngrams":

@@ -100,6 +100,4 @@ class ClassPosterior:
         return ClassPosterior(self.log_scores / _validate.temperature(t), self.classes)
 
     def _number(self, name: str) -> int:
-        if name not in self.classes:
-            raise InputError(f'there is no class "{name}".' + _validate.nearest(name, self.classes))
-        return self.classes.index(name)
+        return self.classes.index(_validate.known(name, self.classes, f'there is no class "{name}"'))

@@ -373,6 +373,5 @@ class ConstituentPosterior:
         return Answers(asked, i, j, np.zeros_like(i), q[i, j], truth)
 
     def _label(self, label: str) -> int:
-        if label not in self.grammar.labels:
-            raise InputError(f"`{label}` is none of the labels.{_validate.nearest(label, self.grammar.labels)}")
-        return self.grammar.labels.index(label)
+        labels = self.grammar.labels
+        return labels.index(_validate.known(label, labels, f"`{label}` is none of the labels"))

@@ -123,9 +123,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if self.groups is None:
             return X, None
         if hasattr(X, "columns"):
-            if self.groups not in list(X.columns):
-                hint = _validate.nearest(str(self.groups), map(str, X.columns))
-                raise InputError(f"`X` has no column {self.groups!r}.{hint}")
+            _validate.known(self.groups, list(X.columns), f"`X` has no column {self.groups!r}")
             rest = X[[c for c in X.columns if c != self.groups]]
             return rest, np.asarray(X[self.groups])
         array = np.asarray(X)

@@ -142,8 +142,7 @@ def check(  # type: ignore[misc]
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     read: dict[str, Any] = {"scale": scale, "missing": missing}
     if y_prob is not None:
-        if any(v is not None for v in (prob, true, where)):
-            raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
+        _validate.absent(_validate.OF_TABLES, prob=prob, true=true, where=where)
         given = _validate.array(y_prob, "y_prob")
         if given.ndim == 2:
             _refuse_for_classes(sample_weight, positive, curve, chosen)
@@ -232,9 +231,8 @@ def _engine(given: Engine | str | None) -> Engine:
 
 def _refuse_for_classes(sample_weight: Any, positive: Any, curve: str | None, engine: Engine | None) -> None:
     """Options that are for one probability a row."""
-    for keyword, value in (("sample_weight", sample_weight), ("positive", positive), ("curve", curve)):
-        if value is not None:
-            raise InputError(f"`{keyword}=` does not go with the probabilities of many classes.")
+    said = "`{}=` does not go with the probabilities of many classes."
+    _validate.absent(said, sample_weight=sample_weight, positive=positive, curve=curve)
     if engine is not None and (engine.kind != "auto" or engine.master or engine.memory or engine.skip_bad_files):
         raise InputError("the probabilities of many classes are read into memory: leave the engine's options out.")
 

@@ -71,8 +71,7 @@ def check_paper(
     generator = _validate.generator(rng)
     scale, missing = _validate.scale(scale, logits=logits), _validate.missing_rule(missing)
     if y_prob is not None:
-        if any(v is not None for v in (prob, true, where)):
-            raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
+        _validate.absent(_validate.OF_TABLES, prob=prob, true=true, where=where)
         y, q, source = _validate.positives(y_true, positive), _validate.array(y_prob, "y_prob"), "arrays"
         if scale is not None:
             q = _validate.probabilities(q, _validate.Origin(), scale=scale)

@@ -124,9 +124,8 @@ def compare(  # type: ignore[misc]
     if several and all(isinstance(each, Log) for each in y_true):
         from howsure.verbs.compare_labels import Wanted, compare_logs
 
-        for name, value in {"true": true, "positive": positive, "sentence": sentence, "metric": metric}.items():
-            if value is not None:
-                raise InputError(f"logs say what is right: leave `{name}=` out.")
+        said = "logs say what is right: leave `{}=` out."
+        _validate.absent(said, true=true, positive=positive, sentence=sentence, metric=metric)
         names = _validate.listed(prob)
         if len(names) > 1:
             raise InputError("with a log per model, `prob=` names the one confidence that each of them has.")
@@ -142,9 +141,8 @@ def compare(  # type: ignore[misc]
         columns: dict[str, Any] = {"groups": groups, "sentence": sentence, "true": true, "where": where, "key": key}
         columns |= {"pred": _validate.listed(pred), "prob": _validate.listed(prob)}
         return compare_labels(y_true, y_preds, y_probs, wanted, scale=scale, engine=chosen, **columns)
-    for name, value in (("metric", metric), ("sentence", sentence), ("planned", planned)):
-        if value is not None:
-            raise InputError(f"`{name}=` is about labels: name the systems' columns with `pred='a,b'`.")
+    said = "`{}=` is about labels: name the systems' columns with `pred='a,b'`."
+    _validate.absent(said, metric=metric, sentence=sentence, planned=planned)
     reading: dict[str, Any] = {"groups": groups, "by": by, "scale": scale, "missing": missing}
     names = _validate.listed(prob)
     if y_probs is not None:

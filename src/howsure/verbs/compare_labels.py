@@ -150,8 +150,7 @@ def _contest(field: Field, scored: Scored | None, wanted: Wanted, source: str, *
 def _metric(metric: str | None, positive: Any) -> str:
     if metric is None:
         return "accuracy" if positive is None else "f1"
-    if metric not in METRICS:
-        raise InputError(f"`metric={metric!r}` is not known.{_validate.nearest(metric, METRICS)}")
+    _validate.known(metric, METRICS, f"`metric={metric!r}` is not known")
     if metric == "f1" and positive is None:
         raise InputError("F1 is of one class: name it with `positive=` (or take `metric='macro-f1'`).")
     return metric
@@ -208,10 +207,7 @@ def _counted_field(rows: LabelledItems, metric: str, positive: Any) -> tuple[Fie
 def _positive(labels: tuple[str, ...], positive: Any) -> int | None:
     if positive is None:
         return None
-    wanted = _label(positive)
-    if wanted not in labels:
-        raise InputError(f"no label equals `positive={positive!r}`.{_validate.nearest(wanted, labels)}")
-    return labels.index(wanted)
+    return labels.index(_validate.known(_label(positive), labels, f"no label equals `positive={positive!r}`"))
 
 
 def _label(value: Any) -> str:

@@ -112,9 +112,7 @@ def count(
         raise InputError(f"`until=` must be a half-width between 0 and 0.5, such as 0.02; got {until}.")
     if y_prob is not None:
         named = {"labels": labels, "key": key, "date": date, "by": by, "formula": formula, "where": where}
-        for name, value in named.items():
-            if value is not None:
-                raise InputError(f"`{name}` is for tables; with arrays, `cells` says what to count in.")
+        _validate.absent("`{}` is for tables; with arrays, `cells` says what to count in.", **named)
         found = _from_arrays(y, y_prob, cells, design, groups, _validate.scale(scale, logits=logits), positive)
     elif not is_table(y):
         raise InputError("give the probabilities too: count(y, y_prob), or a table with its column `prob`.")

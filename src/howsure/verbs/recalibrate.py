@@ -92,8 +92,7 @@ def recalibrate(
     if y_prob is None:
         data = _table_data(y_true, prob, true, positive, where, reading)
     else:
-        if any(v is not None for v in (prob, true, where)):
-            raise InputError("`prob`, `true` and `where` name parts of a table; with arrays leave them out.")
+        _validate.absent(_validate.OF_TABLES, prob=prob, true=true, where=where)
         data = _array_data(y_true, y_prob, positive, **reading)
     y, p, group_numbers, notes, classes, columns = data
     n_classes = 2 if p.ndim == 1 else p.shape[1]
@@ -158,9 +157,8 @@ def apply_recalibrator(
                     f"{saved} was fitted to {recalibrator.n_classes_} classes; `prob={wanted!r}` names {len(columns)}."
                 )
             if fitted is not None:
-                for unknown in (c for c in wide if c not in fitted):
-                    hint = _validate.nearest(unknown, fitted)
-                    raise InputError(f"{saved} was not fitted to class {unknown!r}.{hint}")
+                for c in wide:
+                    _validate.known(c, fitted, f"{saved} was not fitted to class {c!r}")
                 columns = [wide[c] for c in fitted]
         else:
             columns = [table.column(wanted)]

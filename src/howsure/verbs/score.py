@@ -104,13 +104,9 @@ def score(  # type: ignore[misc]
         if y_pred is not None or not is_table(y_true):
             raise InputError("`value=` scores a table of answers: give a path, a data frame or a `howsure.Log`.")
         labels = {"true": true, "pred": pred, "second": second, "sentence": sentence, "spans": spans or None}
-        for name, given_label in labels.items():
-            if given_label is not None:
-                raise InputError(f"answers are scored by their value: leave `{name}=` out.")
+        _validate.absent("answers are scored by their value: leave `{}=` out.", **labels)
         return _of_answers(y_true, {"value": value, "groups": groups, **roles}, where, level, half_width, chosen)
-    for name, given_role in roles.items():
-        if given_role is not None:
-            raise InputError(f"`{name}=` is about answers of models: say what scores them with `value=`.")
+    _validate.absent("`{}=` is about answers of models: say what scores them with `value=`.", **roles)
     if y_pred is not None:
         extra = {"groups": groups, "second": second} | ({"sentence": sentence} if spans else {})
         with labels_from_arrays(y_true, {"y_pred": y_pred}, **extra) as rows:

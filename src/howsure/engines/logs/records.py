@@ -40,8 +40,8 @@ Found = tuple[Place, dict[str, Any] | Skipped]
 
 def log_files(pattern: str, kind: str | None) -> tuple[list[tuple[str, str]], int]:
     """The files of a path, a folder (with those inside it) or a glob, each with its format; and how many others there are."""
-    if kind is not None and kind not in FORMATS:
-        raise InputError(f"`log=` knows {', '.join(FORMATS)}; got {kind!r}.{_validate.nearest(kind, FORMATS)}")
+    if kind is not None:
+        _validate.known(kind, FORMATS, f"`log=` knows {', '.join(FORMATS)}; got {kind!r}")
     if Path(pattern).is_file():
         found = kind or recognised(pattern)
         if found is None:

@@ -17,7 +17,7 @@ from howsure.calibration.sketch import SketchBuilder
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import BANDS, LanguageCalibration
 from howsure.kernels.cells import Floats, Ints
-from howsure.models.ngrams.model import LanguageModel, sentence_numbers
+from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.vocabulary import BOS
 from howsure.verbs.check import check as check_rows
 
@@ -43,8 +43,7 @@ def check_language(
     generator = _validate.generator(rng)
     level = _validate.fraction(confidence_level, "confidence_level")
     ids = model.ids(source)
-    group = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20
-    kept = ids != BOS if model.frame else np.ones(len(ids), bool)
+    group, kept = model.units_of(ids), model.events(ids)
     if not model.has_unknown:
         kept &= ids != 0
     places = np.flatnonzero(kept)
@@ -58,8 +57,7 @@ def check_language(
     groups = group[places]
     several = groups if groups.max() > groups.min() else None
     how: dict[str, Any] = {"by": names[bands[guess[places]]], "bins": bins, "confidence_level": level, "rng": generator}
-    top = check_rows(right, np.minimum(np.exp(log_guess[places]), 1.0), groups=several, **how)
-    assert isinstance(top, Calibration)
+    top: Any = check_rows(right, np.minimum(np.exp(log_guess[places]), 1.0), groups=several, **how)
     n_sampled = min(len(places), max(2, events // len(model.vocabulary)))
     sample = np.sort(generator.choice(places, n_sampled, replace=False)) if n_sampled < len(places) else places
     every = _all_words(model, ids, sample, group, bands, level)

@@ -43,6 +43,7 @@ ARRAYS = {
 }
 # Logs: a probability may be so far above 1, as files print it; a back-off weight so large.
 ROUNDING, LARGEST_WEIGHT = 1e-3, 100.0
+STRETCH = 20  # tokens of running text
 INDEX_FROM, INDEX_SHARE = 100_000, 8  # tokens, and tokens against n-grams, from which an index of children pays
 
 
@@ -89,6 +90,12 @@ class LanguageModel:
     def events(self, ids: Ids) -> NDArray[np.bool_]:
         """Which tokens are predicted: all but <s>."""
         return ids != BOS if self.frame else np.ones(len(ids), bool)
+
+    def units_of(self, ids: Ids) -> NDArray[np.int64]:
+        """What of a text is independent, a number a token: its sentence, counted by </s>, or its stretch of running text."""
+        if not self.frame:
+            return np.arange(len(ids)) // STRETCH
+        return np.concatenate([[0], np.cumsum(ids == EOS)])[: len(ids)]
 
     def log_probs(self, ids: Ids) -> tuple[Floats, NDArray[np.uint8]]:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
@@ -242,12 +249,6 @@ class LanguageModel:
             and self.log_b.max(initial=-np.inf) <= LARGEST_WEIGHT
             and {"units", "sentences", "padding", "smoothing"} <= set(self.settings)
         )
-
-
-def sentence_numbers(ids: Ids) -> NDArray[np.int64]:
-    """The number of each token's sentence, counted by </s>."""
-    ended = np.cumsum(ids == EOS)
-    return np.concatenate([[0], ended[:-1]]).astype(np.int64) if len(ids) else np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)

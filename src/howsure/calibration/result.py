@@ -219,6 +219,10 @@ class Composite(Result):
         """The RMS error of the main calibration."""
         return self.main.error
 
+    def to_html(self) -> bytes:
+        """The main calibration's page, under this verdict."""
+        return self.main.to_html(self.verdict)
+
     plot = _of_main("plot")
     figure = _of_main("figure")
     table = _of_main("table")

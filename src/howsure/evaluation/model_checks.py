@@ -45,10 +45,6 @@ class ClassifierCheck(Composite):
         """One row a class, then the averages."""
         return self.score.table()
 
-    def to_html(self) -> bytes:
-        """The calibration's page, under this verdict."""
-        return self.calibration.to_html(self.verdict)
-
     to_text = drawn_by("howsure.report.text.models.classifier_text")
 
 
@@ -212,10 +208,6 @@ class ParserCheck(Composite):
     def table(self) -> list[dict[str, Any]]:
         """One row a kind of question, then one a label."""
         return [s.row() for s in self.calibration.slices]
-
-    def to_html(self) -> bytes:
-        """The calibration's page, under this verdict."""
-        return self.calibration.to_html(self.verdict)
 
     to_text = drawn_by("howsure.report.text.models.parser_text")
 

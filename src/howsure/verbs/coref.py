@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from howsure import _validate
-from howsure._result import Training, shown_as
+from howsure._result import Training, drawn_by, shown_as
 from howsure.calibration.result import Calibration
 from howsure.corpora.conll2012 import conll2012_text
 from howsure.corpora.coreference import read_documents
@@ -63,11 +63,7 @@ class CorefTraining(Training):
             return said + " Without `dev=` the temperature is 1."
         return f"{said} On dev: {self.dev.verdict} Temperature {self.temperature:.3f}, fitted for the {self.objective}."
 
-    def to_text(self) -> str:
-        """Verdict, then the scores on dev."""
-        from howsure.report.text.models import coref_training_text
-
-        return coref_training_text(self.verdict, self.dev)
+    to_text = drawn_by("howsure.report.text.models.coref_training_text")
 
 
 @dataclass(frozen=True, slots=True)

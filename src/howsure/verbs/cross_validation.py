@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
-from howsure.calibration.result import Calibration
 from howsure.errors import InputError
 from howsure.evaluation.cross_validation import CrossValidation, Fold, fold_difference, fold_interval
 from howsure.kernels.cells import Floats, Ints
@@ -53,8 +52,7 @@ def cross_validated(
         folds.append(Fold(fold + 1, len(train), len(test), right, easy))
     hits = said == truth
     numbers = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
-    calibration = check(hits.astype(np.uint8), np.clip(sure, 0.0, 1.0), groups=numbers, confidence_level=level)
-    assert isinstance(calibration, Calibration)
+    calibration: Any = check(hits.astype(np.uint8), np.clip(sure, 0.0, 1.0), groups=numbers, confidence_level=level)
     sizes = np.array([f.tested_on for f in folds])
     accuracy = fold_interval([f.accuracy for f in folds], sizes, level)
     gain = fold_difference([f.accuracy - f.baseline for f in folds], sizes, level)

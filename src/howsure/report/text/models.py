@@ -175,10 +175,10 @@ def coref_scores_text(s: CoreferenceScores) -> str:
     return joined([filled(s.verdict, break_long_words=False, break_on_hyphens=False), scores_table(s)])
 
 
-def coref_training_text(verdict: str, dev: CoreferenceScores | None) -> str:
+def coref_training_text(t: Any) -> str:
     """Verdict, then the scores on dev."""
-    said = filled(verdict, break_long_words=False, break_on_hyphens=False)
-    return joined([said, "" if dev is None else scores_table(dev)])
+    said = filled(t.verdict, break_long_words=False, break_on_hyphens=False)
+    return joined([said, "" if t.dev is None else scores_table(t.dev)])
 
 
 def classifier_training_text(t: ClassifierTraining) -> str:

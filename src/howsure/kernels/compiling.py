@@ -88,7 +88,10 @@ def ready(*kernels: Any) -> None:
 
 
 def objects(module: str) -> Iterator[tuple[str, bytes, Any]]:
-    """Name, object code and Numba's description of a module's kernels that are in its cache with one signature."""
+    """Name, object code and Numba's description of a module's kernels that are in its cache with one signature.
+
+    None of a source file that has been changed since it was imported.
+    """
     for dispatcher, signatures in KERNELS[module].items():
         cache = dispatcher._cache
         # Another Numba may keep it in another way.
@@ -96,7 +99,7 @@ def objects(module: str) -> Iterator[tuple[str, bytes, Any]]:
             [signature] = signatures
             key = cache._index_key(signature, dispatcher.targetctx.codegen())
             (_, kind, (code, _)), described = cache._cache_file.load(key)[:2]
-            if kind == "object":
+            if kind == "object" and cache._cache_file._source_stamp == cache._impl.locator.get_source_stamp():
                 yield dispatcher.py_func.__name__, bytes(code), described
 
 

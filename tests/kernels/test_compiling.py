@@ -1,9 +1,12 @@
 """Kernels that are compiled on first use."""
 
+import os
+import subprocess
 import sys
 
 import pytest
 
+import howsure
 from howsure.kernels import compiling
 
 
@@ -21,3 +24,11 @@ def test_that_it_compiles_is_said_on_a_terminal_only(monkeypatch, capsys, termin
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     compiling.ready("made up")
     assert ("compiling once" in capsys.readouterr().err) == terminal
+
+
+def test_where_numba_is_told_not_to_compile_kernels_run_as_they_are_written():
+    lines = ["a b c", "a b", "c a b"]
+    code = f"import howsure; print(howsure.lm.train({lines}, order=2).model.score('a b c a').hex()); from howsure.kernels.compiling import mix; print(type(mix).__name__)"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [howsure.lm.train(lines, order=2).model.score("a b c a").hex(), "function"]

@@ -39,6 +39,8 @@ def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any
 
     def made(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # then that is the function itself, which runs as it is written
+            dispatcher.py_func, dispatcher.signatures = function, signatures
         with suppress(RuntimeError):  # no folder can be written at all: compile in memory
             dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
         KERNELS.setdefault(function.__module__, {})[dispatcher] = signatures

@@ -29,6 +29,11 @@ class Kept(numba.core.caching.FunctionCache):
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function; where the disk is full it is compiled again next time."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
 
 def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Mark a function as a kernel, compiled for these signatures alone: cached on disk, and run without holding the GIL.

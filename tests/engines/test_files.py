@@ -210,6 +210,18 @@ def test_a_small_csv_is_held_and_says_the_same_as_one_that_is_read_again(tmp_pat
     assert howsure.check(path, **options).to_dict() == held
 
 
+@pytest.mark.parametrize("before", [10_000, 20_479, 20_600])
+def test_a_fraction_far_down_in_a_small_csv_is_not_rounded(tmp_path, monkeypatch, before):
+    """What DuckDB takes for a column of whole numbers, from its first rows."""
+    path = tmp_path / "a.csv"
+    path.write_text("q,y\n" + "0,0\n" * (before - 1) + "1,1\n0.25,0\n" + "0,0\n" * 1_000)
+    found = howsure.check(path).to_dict()
+    monkeypatch.setattr(tables, "FEW", 0)
+    assert howsure.check(path).to_dict() == found
+    with tables.Table(path) as table:
+        assert sum(b.column(0).to_pylist().count(0.25) for b in table.batches(["CAST(q AS DOUBLE)"])) == 1
+
+
 def test_a_small_csv_of_numbers_is_read_without_pyarrow(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("q,y\n0.2,0\n0.9,1\n0.4,1\n")

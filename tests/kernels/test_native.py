@@ -59,6 +59,19 @@ if found:
             print(error)
 print("numba" in sys.modules)
 """
+DAMAGE = """
+from howsure.kernels import native
+path = native.kept_path({source!r})
+whole = path.read_bytes()
+for i in range(0, len(whole), 29):
+    path.write_bytes(whole[:i])
+    assert not native.is_kept({source!r})
+    path.write_bytes(whole[:i] + bytes([whole[i] ^ 1 << i % 8]) + whole[i + 1:])
+    assert not native.is_kept({source!r})
+path.write_bytes(whole)
+print(native.is_kept({source!r}))
+"""
+EDITED = COMPILE.replace("native.keep", "open(made.__file__, 'a').write('# changed'); native.keep")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="object code is kept on Linux alone")
 
 
@@ -101,8 +114,29 @@ def test_kernels_that_were_compiled_run_without_numba(run, tmp_path):
         assert run(use) == ["", "False"]
     kept.write_bytes(whole)
     assert run(use) == right
+    assert run(DAMAGE.format(source=str(source))) == ["True"]  # of any length, and one bit anywhere
+    before = source.stat()
+    source.write_text(MODULE.replace("//", "/ "))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))  # as in archives that know no times
+    assert run(use) == ["", "False"]
+    source.write_text(MODULE)
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert run(use) == right
     os.utime(source, ns=(1, 1))
     assert run(use) == ["", "False"]
+
+
+def test_what_cannot_be_kept_is_left_out(run, tmp_path):
+    use = USE.format(source=str(tmp_path / "made.py"))
+    run(EDITED)  # after it was compiled, and before it was kept
+    assert run(use) == ["", "False"]
+    assert run(use, NUMBA_CACHE_DIR=str(tmp_path / ("long" * 100))) == ["", "False"]
+    [name] = [p.name for p in (tmp_path / "cache").glob("made.*.native")]
+    (tmp_path / "cache" / name).unlink()
+    (tmp_path / "cache" / name).mkdir()
+    run(COMPILE)
+    assert run(use) == ["", "False"]
+    assert [p.name for p in (tmp_path / "cache").glob("made.*")] == [name]
 
 
 def test_a_language_model_is_the_same_with_numba_and_without(tmp_path):

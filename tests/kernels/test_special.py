@@ -70,3 +70,27 @@ def test_threads_that_come_first_together():
         "with ThreadPoolExecutor(16) as pool: print(set(pool.map(lambda i: float(special.ndtri(0.5)), range(64))))"
     )
     assert {said(code) for _ in range(3)} == {"{0.0}"}
+
+
+def test_who_imports_the_package_meanwhile_waits():
+    code = (
+        "import sys, threading, time; from howsure.kernels import special\n"
+        "from importlib.machinery import PathFinder\n"
+        "find = PathFinder.find_spec\n"
+        "def package():\n"
+        "    import scipy.special\n"
+        "    found.append(float(scipy.special.ndtri(0.5)))\n"
+        "found, other = [], threading.Thread(target=package)\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path):\n"
+        "        spec = find(name, path)\n"
+        "        load = spec.loader.exec_module\n"
+        "        spec.loader.exec_module = lambda module: (other.ident or other.start(), time.sleep(0.05), load(module))\n"
+        "        return spec\n"
+        "special.PathFinder = Slow()\n"
+        "found.append(float(special.ndtri(0.5)))\n"
+        "other.join()\n"
+        "import scipy.special\n"
+        "print(found, scipy.special.ndtri is special.ndtri)"
+    )
+    assert said(code) == "[0.0, 0.0] True"

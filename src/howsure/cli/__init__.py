@@ -19,12 +19,10 @@ def main(arguments: list[str] | None = None) -> None:
         except ModuleNotFoundError as error:  # a broken installation: not even the parser of options is there
             from howsure.verbs.doctor import doctor
 
-            print(f"howsure: there is no module {error.name}. {doctor().verdict}", file=sys.stderr)
-            sys.exit(1)
+            sys.exit(say(f"there is no module {error.name}. {doctor().verdict}", 1))
         status = run(arguments)
     except KeyboardInterrupt:  # while it starts, or between two steps of `run`, which answers it otherwise
-        print("howsure: stopped", file=sys.stderr)
-        status = 130
+        status = say("stopped", 130)
     if arguments is None:
         _end(status)
     sys.exit(status)
@@ -32,17 +30,28 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _end(status: int) -> None:
     """End the process as Python would, without taking the interpreter apart first: that takes longer than a small check."""
-    try:
-        threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-    except BrokenPipeError:  # whoever read it has seen enough
-        pass
-    except (OSError, ValueError) as error:  # a stream is closed or full
-        if status == 0:
-            with suppress(OSError, ValueError):
-                print(f"howsure: {error.__class__.__name__}: {error}", file=sys.stderr, flush=True)
-        status = status or 2
+    waits_for_threads = threading._shutdown  # type: ignore[attr-defined]
+    for step in (waits_for_threads, atexit._run_exitfuncs, _flush):
+        try:
+            step()
+        except KeyboardInterrupt:
+            status = 130 if status == 130 else say("stopped", 130)
+        except BrokenPipeError:  # whoever read it has seen enough
+            pass
+        except (OSError, ValueError) as error:  # a stream is closed or full
+            status = status or say(f"{error.__class__.__name__}: {error}", 2)
     os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def say(line: str, status: int) -> int:
+    """The status, with one line that says why: where that cannot be written, the status has to do."""
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:  # else Python would print it with the output
+            print(f"howsure: {line}", file=sys.stderr, flush=True)
+    return status

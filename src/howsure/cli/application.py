@@ -15,6 +15,7 @@ from typing import Any
 
 from howsure._result import harmless
 from howsure._version import __version__
+from howsure.cli import say
 from howsure.cli.parser import Family
 from howsure.errors import HowsureError
 from howsure.files import remove_unfinished
@@ -80,9 +81,6 @@ def application(names: Iterable[str] = COMMANDS) -> Family:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["--version"]:
-        print(f"howsure {__version__}")
-        return 0
     heard = threading.Event()
     with _interrupts_kept(heard):
         return _answered(arguments, heard)
@@ -91,6 +89,9 @@ def run(arguments: list[str] | None = None) -> int:
 def _answered(arguments: list[str], heard: threading.Event) -> int:
     try:
         first = arguments[0] if arguments else ""
+        if first == "--version":
+            print(f"howsure {__version__}")
+            return 0
         meant = [command for command, words in WORDS.items() if first.lower() in words.split()]
         if meant and first not in COMMANDS:
             return _complain(f"{first} belongs to howsure {meant[0]}. Try 'howsure {meant[0]} --help'.")
@@ -101,8 +102,7 @@ def _answered(arguments: list[str], heard: threading.Event) -> int:
         # Libraries may make another error of a Ctrl-C.
         interrupted = isinstance(error, RuntimeError) and INTERRUPTED in str(error)
         if heard.is_set() or interrupted or isinstance(error, (KeyboardInterrupt, EOFError)):
-            print("howsure: stopped", file=sys.stderr)
-            return 130
+            return say("stopped", 130)
         if isinstance(error, HowsureError):
             return _complain(str(error))
         if isinstance(error, (OSError, UnicodeError)):
@@ -216,5 +216,4 @@ def _end() -> None:
 
 
 def _complain(message: str) -> int:
-    print("howsure: " + harmless(" ".join(message.split())), file=sys.stderr)
-    return 2
+    return say(harmless(" ".join(message.split())), 2)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 1 << 18
 FEW = 1 << 18  # bytes of a file whose rows are held: to tell what its columns are takes longer than to read them
+SAMPLED = 20_000  # rows of it at most: DuckDB looks at 20,480 to tell that, and would round what is no whole number after them
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,10 @@ class Table:
         if only is None or only.kind != "csv" or only.compression or only.path.stat().st_size > FEW:
             return
         try:
-            self._connection.execute(f"CREATE TABLE held AS SELECT * FROM {self._relation_sql}")
+            made = self._connection.execute(f"CREATE TABLE held AS SELECT * FROM {self._relation_sql}").fetchall()
         except duckdb.Error:  # in a column that nobody may ask for: a query of others does not meet it
             return
-        self._is_held = True
+        self._is_held = made[0][0] <= SAMPLED
 
     def _relate(self) -> None:
         """What DuckDB is to read."""

@@ -29,6 +29,11 @@ class Kept(numba.core.caching.FunctionCache):
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function; where the disk is full it is compiled again next time."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
 
 def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Mark a function as a kernel, compiled for these signatures alone: cached on disk, and run without holding the GIL.
@@ -39,6 +44,8 @@ def kernel(*signatures: str, fused: bool = False) -> Callable[[Callable[..., Any
 
     def made(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # then that is the function itself, which runs as it is written
+            dispatcher.py_func, dispatcher.signatures = function, signatures
         with suppress(RuntimeError):  # no folder can be written at all: compile in memory
             dispatcher._cache = Kept(function)  # type: ignore[no-untyped-call]
         KERNELS.setdefault(function.__module__, {})[dispatcher] = signatures
@@ -88,7 +95,10 @@ def ready(*kernels: Any) -> None:
 
 
 def objects(module: str) -> Iterator[tuple[str, bytes, Any]]:
-    """Name, object code and Numba's description of a module's kernels that are in its cache with one signature."""
+    """Name, object code and Numba's description of a module's kernels that are in its cache with one signature.
+
+    None of a source file that has been changed since it was imported.
+    """
     for dispatcher, signatures in KERNELS[module].items():
         cache = dispatcher._cache
         # Another Numba may keep it in another way.
@@ -96,7 +106,7 @@ def objects(module: str) -> Iterator[tuple[str, bytes, Any]]:
             [signature] = signatures
             key = cache._index_key(signature, dispatcher.targetctx.codegen())
             (_, kind, (code, _)), described = cache._cache_file.load(key)[:2]
-            if kind == "object":
+            if kind == "object" and cache._cache_file._source_stamp == cache._impl.locator.get_source_stamp():
                 yield dispatcher.py_func.__name__, bytes(code), described
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -26,6 +27,7 @@ UNUSED = ("NRT_MemInfo_call_dtor", "NRT_adapt_ndarray_from_python", "numba_gil_e
 HARMLESS = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # any other setting of Numba's is for Numba to follow
 SCALARS: dict[str, tuple[Any, type]] = {"int64": (ctypes.c_int64, int), "float64": (ctypes.c_double, float)}
 ARRAY = (ctypes.c_void_p,) * 2 + (ctypes.c_int64,) * 2 + (ctypes.c_void_p,) + (ctypes.c_int64,) * 2
+SUM = 9  # bytes at the beginning of a file, a checksum of all others
 DONE = (0, -2)  # what a kernel returns that ended well, with a result or without
 _LOCK = threading.Lock()
 _ENGINE: list[Any] = []
@@ -58,14 +60,20 @@ def is_kept(source: str) -> bool:
 def _kept(source: str) -> tuple[list[Any], bytes] | None:
     """What was kept: a description of each kernel, and their object code; None if something has changed since."""
     path = kept_path(source)
-    if path is None or not path.exists():
+    if path is None:
         return None
-    with suppress(ImportError, OSError, ValueError, KeyError):
-        header, _, code = path.read_bytes().partition(b"\n")
-        found = json.loads(header)
-        if found["of"] == _depends_on(source) and len(code) == sum(k[2] for k in found["kernels"]):
-            return found["kernels"], code
+    with suppress(ImportError, OSError):
+        whole = path.read_bytes()
+        if whole[:SUM] == _sum(whole[SUM:]):  # code that was damaged could do anything
+            header, _, code = whole[SUM:].partition(b"\n")
+            found = json.loads(header)
+            if found["of"] == _depends_on(source):
+                return found["kernels"], code
     return None
+
+
+def _sum(content: bytes) -> bytes:
+    return b"%08x\n" % crc32(content)
 
 
 def keep(source: str, compiled: Iterator[tuple[str, bytes, Any]]) -> None:
@@ -79,11 +87,15 @@ def keep(source: str, compiled: Iterator[tuple[str, bytes, Any]]) -> None:
         if types is not None and _needs_no_runtime(code):
             kernels.append([name, described.llvm_func_name, len(code), *types])
             codes.append(code)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     with suppress(OSError):
-        beside = path.with_name(f"{path.name}.{os.getpid()}")
-        header = json.dumps({"of": _depends_on(source), "kernels": kernels})
-        beside.write_bytes(header.encode() + b"\n" + b"".join(codes))
-        beside.replace(path)
+        try:
+            header = json.dumps({"of": _depends_on(source), "kernels": kernels})
+            content = header.encode() + b"\n" + b"".join(codes)
+            beside.write_bytes(_sum(content) + content)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def kept_path(source: str) -> Path | None:
@@ -107,7 +119,7 @@ def _depends_on(source: str) -> list[Any]:
         raise ImportError("numba")
     files = [Path(numba.origin).with_name("_version.py"), *map(Path(__file__).with_name, ("native.py", "compiling.py"))]
     files += [Path(source), *sorted(Path(source).parent.glob("*_compiled.py"))]
-    stamps = [[f.stat().st_mtime_ns, f.stat().st_size] for f in files]
+    stamps = [[f.stat().st_mtime_ns, f.stat().st_size, crc32(f.read_bytes())] for f in files]
     machine = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     return [sys.version, source, llvmlite.__version__, *machine, stamps]
 

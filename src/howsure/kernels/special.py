@@ -7,29 +7,28 @@ to import as these functions and NumPy together. Whoever imports `scipy.special`
 import sys
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
 from os.path import join
-from threading import Lock
 from types import ModuleType
 from typing import Any
 
 # In the order in which they import each other.
 COMPILED = ("_sf_error", "_ufuncs_cxx", "_ellip_harm_2", "_special_ufuncs", "_gufuncs", "_ufuncs")
-_LOCK = Lock()  # no thread may see a module that another one is still loading
 
 
 @cache
 def _compiled() -> ModuleType:
     """The module that holds the compiled functions, or `scipy.special` where SciPy is not made of these parts."""
-    with _LOCK:
-        return _loaded()
-
-
-def _loaded() -> ModuleType:
+    # With the locks of `import`: no thread may see what is still being loaded, here or by an `import scipy.special`.
+    try:
+        from importlib._bootstrap import _load, _ModuleLockManager  # type: ignore[attr-defined]
+    except ImportError:  # another Python
+        return _package()
     import scipy
 
     names = [f"scipy.special.{part}" for part in COMPILED]
-    if "scipy.special" not in sys.modules:
+    with _ModuleLockManager("scipy.special"):
+        if "scipy.special" in sys.modules:
+            return _package()
         folders = [join(folder, "special") for folder in scipy.__path__]
         specs = [PathFinder.find_spec(name, folders) for name in names]
         try:
@@ -37,13 +36,12 @@ def _loaded() -> ModuleType:
                 if spec is None or spec.loader is None:
                     raise ImportError
                 if spec.name not in sys.modules:
-                    sys.modules[spec.name] = module = module_from_spec(spec)
-                    spec.loader.exec_module(module)
+                    _load(spec)
             return sys.modules[names[-1]]
         except ImportError:
             for name in names:
                 sys.modules.pop(name, None)
-    return _package()
+            return _package()
 
 
 def _package() -> ModuleType:

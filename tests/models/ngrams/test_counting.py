@@ -1,7 +1,11 @@
 """Tokens and counts against Python's own, whatever the number of cores, the order or the memory."""
 
+import errno
+import os
 import re
+import tempfile
 from collections import Counter
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 from howsure.errors import InputError
 from howsure.kernels.ngrams import choice as kernels
+from howsure.models.ngrams import trie
 from howsure.models.ngrams import vocabulary as text_numbers
 from howsure.models.ngrams.training import trained
 from howsure.models.ngrams.trie import count_ngrams
@@ -97,6 +102,31 @@ def test_spilling_and_stages_change_nothing(order, n_words, monkeypatch):
     assert int(at_once.count[: at_once.bases[1]].sum()) == len(ids)
     few = slow_counts(ids[:3_000].tolist(), order)
     assert all_grams(count_ngrams(ids[:3_000], n_words, order, has_sentences=True)) == dict(few)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [1, 3_000])
+def test_a_full_disk_is_an_error_while_words_are_written(monkeypatch, words):
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: SIM115
+    with pytest.raises(OSError, match="No space left"):
+        trained(["w " * words], order=1, smoothing="mle", memory=1)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room on the disk cannot be reserved")
+def test_runs_on_disk_have_their_room_before_they_are_mapped(monkeypatch, tmp_path):
+    """Else a full disk would end the process with a signal."""
+    path = tmp_path / "run"
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open(path, "w+b"))  # noqa: SIM115
+    trie._array(100_000, np.int64, True)
+    assert path.stat().st_blocks * 512 >= path.stat().st_size == 800_000
+    for number, refused in ((errno.ENOSPC, True), (errno.EOPNOTSUPP, False)):
+
+        def reserve(*_, number=number):
+            raise OSError(number, "")
+
+        monkeypatch.setattr(os, "posix_fallocate", reserve)
+        with pytest.raises(OSError) if refused else nullcontext():
+            trie._array(10, np.uint32, True)[:] = 1
 
 
 def test_cores_do_not_change_the_numbers_of_words(monkeypatch):

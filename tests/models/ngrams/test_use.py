@@ -22,6 +22,20 @@ def model(sentences):
     return trained(sentences, order=3, smoothing="modified-kneser-ney")
 
 
+def test_numbers_of_words_are_checked_whatever_their_array_is(model, sentences):
+    """A kernel would look them up wherever that is in memory."""
+    ids = model.ids(sentences[:9])
+    for asked in (model.log_probs, model.predictions, lambda ids: (model.distribution(ids),)):
+        wide = np.repeat(ids, 2)
+        wide.flags.writeable = False
+        for same in (ids.astype(">i8"), ids.tolist(), wide[::2]):
+            assert all(map(np.array_equal, asked(ids), asked(same)))
+        assert len(asked([])) == len(asked(ids))
+        for wrong in ([len(model.vocabulary)], [-1], [2**40], [0.5], ["a"], ids.reshape(1, -1)):
+            with pytest.raises(InputError, match="whole numbers from 0 to"):
+                asked(np.array(wrong))
+
+
 def test_evaluation_adds_up(model, sentences):
     text = [*sentences[:20], "the fox saw a dragon"]
     e = evaluated(model, text)

@@ -97,9 +97,18 @@ class LanguageModel:
             return np.arange(len(ids)) // STRETCH
         return np.concatenate([[0], np.cumsum(ids == EOS)])[: len(ids)]
 
+    def _known(self, ids: Any) -> Ids:
+        """Numbers of words as kernels take them, which look up tables by them."""
+        given, n = np.asarray(ids), len(self.vocabulary)
+        if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n)):
+            raise InputError(
+                f"words are given by whole numbers from 0 to {n - 1:,}, in one dimension; got {given!r:.60}."
+            )
+        return np.ascontiguousarray(given, np.int32)
+
     def log_probs(self, ids: Ids) -> tuple[Floats, NDArray[np.uint8]]:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
-        n = len(ids)
+        ids, n = self._known(ids), len(ids)
         log_prob, matched = np.empty(n), np.empty(n, np.uint8)
         pays = self.order > 1 and n > INDEX_FROM and n * INDEX_SHARE > len(self.trie)
         index = self._index if pays else np.zeros(0, np.uint64)
@@ -154,7 +163,7 @@ class LanguageModel:
 
     def distribution(self, history: str | Ids = "") -> Floats:
         """The probability of every word of the vocabulary after a history."""
-        ids = self.context_ids(history) if isinstance(history, str) else np.asarray(history, np.int32)
+        ids = self.context_ids(history) if isinstance(history, str) else self._known(history)
         context, probs = np.zeros(self.order + 1, np.int64), np.empty(len(self.vocabulary))
         tables = (self.trie.start, self.trie.word, self.log_p, self.log_b)
         depth = int(kernel("walk_context", len(probs))(ids, self.order, *tables[:2], context))
@@ -173,6 +182,7 @@ class LanguageModel:
 
     def predictions(self, ids: Ids) -> tuple[Ids, Floats]:
         """The likeliest word at each place of a text, and its natural log probability."""
+        ids = self._known(ids)
         guess, log_guess = np.zeros(len(ids), np.int32), np.zeros(len(ids))
         best, ranked = self._best
         tables = (self.trie.start, self.trie.word, self.log_p, self.log_b, best, ranked)

@@ -125,11 +125,12 @@ def _all_ids(
             n_held += len(ids)
             if n_held * 4 > memory // 2 or n > n_held:  # once some are in the file, all are
                 for part in held:
-                    part.tofile(file)
+                    file.write(part.data)  # `tofile` does not say that a disk is full
                 held, n_held = [], 0
         if n == 0:
             raise InputError("the text is empty: there is nothing to train on.")
         if not held:
+            file.flush()
             return np.memmap(file, np.int32, "r+")
     return held[0] if len(held) == 1 else np.concatenate(held)
 

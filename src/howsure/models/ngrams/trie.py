@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -150,7 +152,18 @@ def _array(n: int, dtype: Any, spilled: bool) -> NDArray[Any]:
     if not spilled or n == 0:
         return np.empty(n, dtype)
     with tempfile.TemporaryFile(prefix="howsure-ngrams-") as file:
+        _reserve(file.fileno(), n * np.dtype(dtype).itemsize)
         return np.memmap(file, dtype, "w+", shape=(n,))
+
+
+def _reserve(file: int, size: int) -> None:
+    """Room on the disk: where there is none, that is an error now; once the file is mapped it would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system that cannot tell
+                raise
 
 
 def count_ngrams(

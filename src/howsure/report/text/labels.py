@@ -203,7 +203,8 @@ def _crowd(a: howsure.Agreement, c: Crowd) -> str:
         lines.append(f"  {cut(m.name, 16):<16} {skill:>6} {limits(m, '.3f'):<17} {evidence}")
     lines += and_more(shown, MOST_ANNOTATORS)
     if c.n_unclear:
-        lines.append(f"  {c.n_unclear:,} more labelled too little to distinguish from chance")
+        who = "more" if c.rejected else "of them"
+        lines.append(f"  {c.n_unclear:,} {who} labelled too little to distinguish from chance")
     return "\n".join(lines)
 
 

@@ -279,11 +279,23 @@ def test_damaged_and_binary_files(tmp_path, frame):
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"q,y\n" + b"0.5,1\n" * 9999)[:40])
     (tmp_path / "image.csv").write_bytes(b"\x89PNG\x00\x00\x01\x02" * 50)
     (tmp_path / "cut.jsonl").write_text(json.dumps({"q": 0.5, "y": 1}) + '\n{"q": 0.7, "y"')
+    (tmp_path / "paper.csv").write_bytes(b"%PDF-1.4\n%\xe2\xe3\n")
+    (tmp_path / "page.csv").write_text("<!DOCTYPE html>\n<html></html>\n")
+    (tmp_path / "sheet.csv").write_bytes(b"PK\x03\x04\x00\x00")
+    (tmp_path / "wide.csv").write_text("q,y\n" + "0.5,1\n" * 9 + "0.5,1,7\n" + "0.5,0\n" * 9)
+    (tmp_path / "narrow.csv.gz").write_bytes(gzip.compress(b"q;y\n" + b"0.5;1\n" * 9 + b"0.5\n" + b"0.5;0\n" * 9))
+    (tmp_path / "late.csv").write_text("q,y\n" + "0.5,1\n" * 60_000 + "0.5,1,7\n" + "0.5,0\n" * 9)
     for name, message in {
         "cut.parquet": "cannot be read",
         "cut.csv.gz": "cannot be read|damaged",
         "image.csv": "is not a table: it holds binary data",
         "cut.jsonl": "cannot be read",
+        "paper.csv": "is not a table: it is a PDF",
+        "page.csv": "is not a table: it is a web page",
+        "sheet.csv": "is not a table: it is a zip archive or a spreadsheet",
+        "wide.csv": "line 11 has 3 fields and the first line 2",
+        "narrow.csv.gz": "line 11 has 1 field and the first line 2",
+        "late.csv": "cannot be read in line 60002: it has 3 fields and the first line 2",
         "no.csv": "there is no file",
     }.items():
         with pytest.raises(howsure.InputError, match=message) as caught:
@@ -304,7 +316,7 @@ def test_where_is_a_single_expression(frame, where):
 def test_where_that_keeps_nothing_or_names_no_column(frame):
     with pytest.raises(ValueError, match="`where=` kept none"):
         howsure.check(frame, where="q > 2")
-    with pytest.raises(ValueError, match="tagg"):
+    with pytest.raises(ValueError, match=r"has no column `tagg`\. Did you mean `tag`"):
         howsure.check(frame, where="tagg = 'NN'")
     with pytest.raises(ValueError, match="Did you mean `tag`"):
         howsure.check(frame, by="tga")

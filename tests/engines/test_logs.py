@@ -494,6 +494,36 @@ def test_openai_responses_as_they_are(tmp_path):
     assert "1 of 4 records skipped: 1 × the response is an error" in table.log.notes[0]
 
 
+def test_the_answer_in_a_text_is_what_is_compared(tmp_path, capsys):
+    """A stated confidence and what leads up to `Answer:` are no part of the answer."""
+    texts = [
+        "Answer: Paris\nConfidence: 85%",
+        "It is old.\n**Final answer:** paris.\nConfidence: 60%",
+        "Paris (confidence: 90%)",
+    ]
+    texts += ["Answer: Rome\nConfidence: 70%", "The answer is -4\nConfidence: 50%"]
+    chats = [
+        {"object": "chat.completion", "model": "m", "id": str(i), "choices": [{"message": {"content": t}}], "target": g}
+        for i, (t, g) in enumerate(zip(texts, ["Paris"] * 4 + ["-4"], strict=True))
+    ]
+    rows, table = rows_of(write(tmp_path / "a.jsonl", chats))
+    assert [r["correct"] for r in rows] == [1, 1, 1, 0, 1]
+    assert [r["stated"] for r in rows] == [0.85, 0.6, 0.9, 0.7, 0.5]
+    assert rows[4]["answer"] == "-4"
+    assert "5 answers are marked by comparing their text with the gold answer: 4 are alike." in table.log.notes
+    plain = [{"response": t, "gold": "Paris"} for t in texts[:4]]
+    rows, _ = rows_of(write(tmp_path / "b.jsonl", plain), "llm")
+    assert [(r["correct"], r["stated"]) for r in rows] == [(1, 0.85), (1, 0.6), (1, 0.9), (0, 0.7)]
+    (tmp_path / "d.jsonl").write_text("".join(f'{{"answer": "{a}", "gold": "b", "confidence": 0.5}}\n' for a in "abc"))
+    assert run(["check", str(tmp_path / "d.jsonl")]) == 2
+    assert "or mark a language model's answers by them with --from llm" in capsys.readouterr().err
+    path = write(tmp_path / "c.jsonl", [{"correct": True, "confidence": "likely"}])
+    assert run(["check", "--from", "llm", str(path)]) == 2
+    assert "1 × a stated confidence is neither a number nor a word of --stated likely=0.8,certain=0.95" in (
+        capsys.readouterr().err
+    )
+
+
 def test_fields_of_the_questions_are_columns_and_long_ones_are_hashed(tmp_path):
     passages = ["a" * 500, "a" * 499 + "b"]
     docs = [{"passage": passages[i % 2], "label": "x", "Topic": i, "topic": 7, "choices": ["p", "q"]} for i in range(4)]

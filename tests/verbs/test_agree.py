@@ -100,6 +100,17 @@ def test_thin_data_is_explained_and_fits_the_terminal(columns, options, said, tm
     assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
 
 
+def test_few_items_are_not_called_tentative(tmp_path, capsys):
+    rows = ["doc,ann,bob,cy", "1,low,low,mid", "1,mid,high,high", "2,low,low,low", "2,high,high,mid", "3,mid,mid,mid"]
+    rows += ["3,low,mid,", "4,high,high,high", "4,low,low,low"]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    given = ["--annotators", "ann,bob,cy", "--groups", "doc", "--order", "low,mid,high"]
+    assert run(["agree", str(tmp_path / "a.csv"), *given]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "ordinal α is 0.76 [-1.00, 0.97], not clearly better than chance: too few items to tell." in said
+    assert "3 of them labelled too little to distinguish from chance" in said
+
+
 def test_an_annotator_with_one_item_is_unclear_not_rejected(frame):
     few = frame.assign(new=[frame.ann[0]] + [None] * (len(frame) - 1))
     made = howsure.agree(few, annotators="ann,bob,cy,new")

@@ -223,3 +223,10 @@ def test_names_of_more_than_16_mb(kind, role):
     for one, other in zip(found.slices or (), wanted.slices or (), strict=True):
         assert one.name.replace("x", "") == other.name
         assert (one.calibration.n, one.calibration.error) == (other.calibration.n, other.calibration.error)
+
+
+def test_a_region_whose_ends_are_written_alike_is_near_them():
+    q = np.concatenate([np.linspace(0.99996, 0.99999, 500), np.full(500, 0.2)])
+    y = np.arange(1000) % 5 > 0
+    y[500:] = np.arange(500) % 5 == 0
+    assert "too high near 1.000" in howsure.check(y, q).verdict

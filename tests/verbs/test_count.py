@@ -451,3 +451,13 @@ def test_no_limit_of_a_trend_is_impossible(k):
     steepest = max(float(np.polyfit(month, month >= at, 1)[0]) for at in range(13))
     assert -steepest <= made.low <= made.value <= made.high <= steepest + 1e-12
     assert steepest == pytest.approx(made.high)
+
+
+def test_a_table_without_labels_is_told_how_to_get_some(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("id,p\n" + "".join(f"{i},{i / 100}\n" for i in range(100)))
+    assert run(["count", str(path), "--prob", "p"]) == 2
+    said = capsys.readouterr().err
+    assert "--true, or a file of labels with --labels; `howsure count --to-label` draws items to label" in said
+    assert run(["count", str(path), "--prob", "p", "--to-label", "0", "-o", str(tmp_path / "b.csv")]) == 2
+    assert "--to-label must be a whole number of 1 or more; got 0." in capsys.readouterr().err

@@ -76,9 +76,9 @@ def adjusted_slices(found: Sequence[tuple[str, Calibration]]) -> tuple[Slice, ..
 
 
 def badness(name: str, c: Calibration) -> tuple[float, float, str]:
-    """What `worst_first` orders by."""
+    """What `worst_first` orders by: limits that are shown alike are alike."""
     e = c.error
-    return (0.0, 0.0, name) if e is None else (-(e.low or 0.0), -e.value, name)
+    return (0.0, 0.0, name) if e is None else (-round(e.low or 0.0, 4), -e.value, name)
 
 
 @dataclass(frozen=True, slots=True)

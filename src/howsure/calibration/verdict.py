@@ -67,13 +67,16 @@ def _where(c: Calibration) -> str:
             parts.append(f"mostly {direction} {hull}")
         else:
             parts.append(f"{direction} {' and '.join(_span(r) for r in found)}")
-    return (", " if any(" and between" in p or " and at" in p for p in parts) else " and ").join(parts)
+    return (", " if any(f" and {word}" in p for p in parts for word in ("between", "near", "at ")) else " and ").join(
+        parts
+    )
 
 
 def _span(r: Region) -> str:
     if r.from_prob == r.to_prob:
         return f"at {_number(r.from_prob)}"
-    return f"between {_number(r.from_prob)} and {_number(r.to_prob)}"
+    low, high = _number(r.from_prob), _number(r.to_prob)
+    return f"near {low}" if low == high else f"between {low} and {high}"
 
 
 def _number(x: float) -> str:

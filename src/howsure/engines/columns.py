@@ -111,7 +111,17 @@ def label_sql(table: Table, column: Column, positive: Any, where: str | None) ->
         plain = f"lower(trim(CAST({name} AS VARCHAR)))"
         return f"CAST(CASE WHEN {plain} IN ({ones}) THEN 1 WHEN {plain} IN ({zeros}) THEN 0 END AS DOUBLE)"
     shown = _validate.some(values, 6)
-    raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with `positive=`.")
+    from howsure.engines.logs.answers import ANSWER_KEYS, GOLD_KEYS
+
+    there = {plain_name(c.name) for c in table.columns}
+    answers = (
+        there & set(ANSWER_KEYS)
+        and plain_name(column.name) in GOLD_KEYS
+        and table.files
+        and table.files[0].kind == "json"
+    )
+    or_else = ", or mark a language model's answers by them with `log='llm'`" if answers else ""
+    raise InputError(f"`{column.name}` holds {shown}: say which value counts as 1 with `positive=`{or_else}.")
 
 
 def probability_sql(table: Table, column: Column, scale: str | None, where: str | None) -> str:

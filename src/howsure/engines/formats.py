@@ -18,6 +18,9 @@ _SNIFFED = 1 << 16
 MOST_NAMED = 5  # files in a message
 BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow-stream"}
 BEGINNINGS |= {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+# What people name by mistake, and how it begins, in lower case.
+NO_TABLES = {b"%pdf-": "a PDF", b"<!doctype": "a web page", b"<html": "a web page", b"<?xml": "XML"}
+NO_TABLES |= {b"pk\x03\x04": "a zip archive or a spreadsheet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +134,13 @@ def recognise(path: Path, name: str) -> TableFile:
         head = _unpacked_head(path, known, name)
     elif known is not None:
         return TableFile(path, known)
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    what = next((what for begin, what in NO_TABLES.items() if start[:64].lower().startswith(begin)), None)
+    if what is not None:
+        raise InputError(f"{name} is not a table: it is {what}. Use CSV, JSON lines, Parquet or Arrow.")
     if b"\x00" in head:
         hint = " (UTF-16 text? save it as UTF-8)" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         raise InputError(f"{name} is not a table: it holds binary data{hint}. Use CSV, JSON lines, Parquet or Arrow.")
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
         raise InputError(f"{name} is empty.")
     if start[:1] in (b"{", b"["):
@@ -178,6 +184,25 @@ def names_in(files: list[TableFile]) -> list[str]:
     head = _unpacked_head(file.path, file.compression or "detect", str(file.path))
     line = head.removeprefix(b"\xef\xbb\xbf").splitlines()[0].decode(errors="replace")
     return [name.strip().strip('"') for name in re.split(r"[,;\t|]", line)]
+
+
+def refuse_uneven(file: TableFile, name: str, column: str) -> None:
+    """An error that names the line, where a file reads as one column because a line has more or fewer fields than the first."""
+    import csv
+
+    mark = next((c for c in ",;\t|" if c in column), None)
+    if mark is None:
+        return
+    head = _unpacked_head(file.path, file.compression or "detect", name)
+    lines = head[: head.rfind(b"\n") + 1].decode("utf-8-sig", errors="replace").splitlines()
+    rows = csv.reader(lines, delimiter=mark)
+    first = len(next(rows, []))
+    for row in rows:
+        if row and len(row) != first > 1:
+            raise InputError(
+                f"{name}: line {rows.line_num} has {len(row)} field{'s' * (len(row) > 1)} and the first line {first}; "
+                "every line of a table needs as many."
+            )
 
 
 def _unpacked_head(path: Path, compression: str, name: str) -> bytes:

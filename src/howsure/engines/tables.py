@@ -22,7 +22,16 @@ from howsure import _validate
 from howsure.engines import arrow as pa
 from howsure.engines.connection import checked_condition, connect, literal, try_condition
 from howsure.engines.engine import Engine
-from howsure.engines.formats import BadFile, TableFile, bad_files_error, left_out_note, names_in, reading, table_files
+from howsure.engines.formats import (
+    BadFile,
+    TableFile,
+    bad_files_error,
+    left_out_note,
+    names_in,
+    reading,
+    refuse_uneven,
+    table_files,
+)
 from howsure.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,6 +81,7 @@ class Table:
         self._relation_sql = "given"
         self._is_held = False  # in DuckDB, as "held": the rows of a small file
         self._conditions: dict[str, str] = {}
+        self.columns: list[Column] = []
         self.said: list[str] = []  # how columns are read, where that is not plain
         try:
             if not isinstance(source, str | Path):
@@ -97,11 +107,12 @@ class Table:
             if self._given is not None:
                 self._connection.register("given", self._given)
             self._hold()
-            described = self._described()
+            self.columns = [Column(str(row[0]), str(row[1])) for row in self._described()]
+            if len(self.columns) == 1 and len(self.files) == 1 and self.files[0].kind == "csv":
+                refuse_uneven(self.files[0], self.name, self.columns[0].name)
         except BaseException:
             self._spool.cleanup()
             raise
-        self.columns = [Column(str(row[0]), str(row[1])) for row in described]
 
     def _described(self) -> list[tuple[Any, ...]]:
         try:
@@ -174,9 +185,7 @@ class Table:
             )
         if len(same) == 1:
             return same[0]
-        raise InputError(
-            f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}"
-        )
+        raise InputError(self._no_column(name))
 
     def batches(
         self,
@@ -278,9 +287,17 @@ class Table:
         if "unicode" in text.lower() or "utf-8" in text.lower():
             return f"{self.name} is not UTF-8 text{at}; save it as UTF-8."
         first = re.sub(r"^[A-Za-z ]*(Error|Exception): ", "", text.strip().splitlines()[0])
+        if uneven := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
+            first = f"it has {uneven[2]} field{'s' * (uneven[2] != '1')} and the first line {uneven[1]}"
+        missing = re.match(r'Referenced column "(.*?)" not found', first)
+        if missing and self.columns:
+            return self._no_column(missing[1])
         if "Referenced column" in text or "Binder" in text:
-            return f"{self.name}: {first.rstrip('.')}."
-        return f"{self.name} cannot be read{at}: {first.rstrip('.')}."
+            return f"{self.name}: {first.rstrip(' .!')}."
+        return f"{self.name} cannot be read{at}: {first.rstrip(' .!')}."
+
+    def _no_column(self, name: str) -> str:
+        return f"{self.name} has no column `{name}`.{_validate.nearest(name, [c.name for c in self.columns])}"
 
 
 def as_numpy(column: Any) -> NDArray[Any]:

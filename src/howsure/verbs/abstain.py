@@ -187,6 +187,6 @@ def apply_abstention(
             else:
                 found = (least.get("" if v is None else str(v)) for v in read[1].to_pylist())
                 bound = np.array([np.inf if t is None else t for t in found])
-            return [as_arrow((known & (q >= bound)).astype(np.float64))]
+            return [as_arrow((known & (q >= bound)).astype(np.int64))]
 
         return replace(added(table, columns, [NEW], add, out, "VARCHAR"), what="rows")

@@ -215,7 +215,8 @@ def _check_sources(table: Any, how: _How, *named: Any, **given: Any) -> SourceCa
     from howsure.calibration.by_source import SourceCalibrations
 
     if not table.log.sources:
-        raise InputError(f"{table.name} holds no confidences, only right or wrong: there is nothing to check.")
+        lost = "".join(f" {n}" for n in table.notes if n.startswith("Confidences left out"))
+        raise InputError(f"{table.name} holds no confidences, only right or wrong: there is nothing to check.{lost}")
     made, notes = {}, table.notes
     for source in table.log.sources:
         found = table_items(table, source, *named, **given).analysed(lambda read: _check_rows(read, how))

@@ -11,7 +11,7 @@ from howsure import _validate
 from howsure.counting.analysis import Layout, counts_of, regression_of
 from howsure.counting.result import Counts
 from howsure.counting.tally import Cell, Tally, tally_of
-from howsure.engines.columns import PROB_NAMES, guessed_column, label_column, number_sql, value_sql
+from howsure.engines.columns import PROB_NAMES, TRUE_NAMES, guessed_column, number_sql, value_sql
 from howsure.engines.counted import KeyedLabels, TallyWork, day_sql, inclusion_probabilities, keyed_labels
 from howsure.engines.engine import Engine, engine_of
 from howsure.engines.items import ItemRows, is_table, items_from_table, open_table
@@ -277,7 +277,9 @@ def opened_items(table: Table, asked: Asked, *, every_column: bool = False, labe
     else:
         there = {c.name.lower(): c.name for c in table.columns}
         if labels_needed or asked.true is not None:
-            true = label_column(table, asked.true, skip={column.name, *(there.get(n, "") for n in ("inclusion",))})
+            skip = {column.name, there.get("inclusion", "")}
+            how = "`true=`, or a file of labels with `labels=`; `howsure.to_label` draws items to label"
+            true = guessed_column(table, TRUE_NAMES, "label", how, skip, given=asked.true)
         if asked.design == "random":
             design = "random"
         elif true is not None:

@@ -140,8 +140,8 @@ def _see_spans(seen: _Evidence, p: Any, s: int, spans: Any) -> None:
         return
     best, q, names = p.best(), p.marginals(), p.grammar.labels
     gold, made = Counter(spans), Counter(best.spans)
-    for x in made:
-        seen.ask("chosen span", x in gold, q[x[0], x[1], names.index(x[2])], s)
+    chosen = [(x in gold, q[x[0], x[1], names.index(x[2])]) for x in made]
+    seen.ask("chosen span", [hit for hit, _ in chosen], [p for _, p in chosen], s)  # first, also where there is none
     seen.ask("whole tree", best.spans == spans, np.exp(best.log_prob), s)
     for c, name in enumerate(names):
         i, j = np.nonzero(q[..., c] >= LEAST)
@@ -190,7 +190,7 @@ def check_parser(
             count(tally, posterior, *gold, random)
         if progress is not None:
             progress(s + 1, len(group), "sentences")
-    if not (rows := seen.rows(group)):
+    if not (rows := seen.rows(group)) or not rows[0][0].startswith("chosen"):
         raise InputError("the parser cannot make any of these sentences.")
     asked = analysed(rows, level)
     accuracy = {}

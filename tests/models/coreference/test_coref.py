@@ -353,6 +353,7 @@ def test_bad_documents(model):
         model.candidates(d.with_(mentions=None), "gold")
     with pytest.raises(InputError, match="no dependency parse"):
         model.candidates(d.with_(heads=None), "predicted")
+    assert detect_mentions(Document("empty", (), np.array([0]))) == ()
     with pytest.raises(InputError, match="gold or predicted"):
         model.candidates(d, "guessed")
     with pytest.raises(InputError, match="no document has mentions"):

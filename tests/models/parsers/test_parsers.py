@@ -230,6 +230,20 @@ def test_what_the_posterior_generates_is_compared_with_gold(folder, small_arcs, 
     assert spans.to_dict()["predictive"][0]["n_samples"] == 19
 
 
+def test_the_verdict_is_of_chosen_spans_though_the_first_sentence_has_no_tree(tmp_path):
+    path = tmp_path / "a.mrg"
+    path.write_text("( (S (A a) (B b)) )\n" * 9)
+    grammar = train_pcfg(read_bracketed(path).trees)
+    odd = "( (S (A a) (B b) (A a)) )\n"
+    path.write_text(odd + "( (S (A a) (B b)) )\n" * 9)
+    made = howsure.check_parser(grammar, path, groups="sentence")
+    assert "1 sentences have no tree in the grammar: their spans count as missed." in made.notes
+    assert (made.calibration.slices[0].name, made.calibration.n, made.calibration.base_rate) == ("chosen span", 9, 1.0)
+    path.write_text(odd * 3)
+    with pytest.raises(InputError, match="cannot make any of these sentences"):
+        howsure.check_parser(grammar, path, groups="sentence")
+
+
 def test_temperature_is_fitted_on_held_out_trees(folder):
     made = howsure.train_parser(folder / "train.mrg", dev=folder / "dev.mrg")
     assert made.temperature.after <= made.temperature.before

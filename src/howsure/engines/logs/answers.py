@@ -37,6 +37,7 @@ STATED = re.compile(
     r"(?:confidence|certainty)(?:\s+(?:level|score))?\s*(?:is|=|:|of)?\s*\**\s*(\d+(?:\.\d+)?\s*(?:%|/\s*100?\b)?)",
     re.I,
 )
+ANSWERED = re.compile(r"^[\s*]*(?:the\s+)?(?:final\s+)?answer\s*(?:is\b|:)[\s*]*(\S.*)$", re.I | re.M)
 LONGEST = 200  # characters of a text that is kept as it is
 ROUNDING = 1e-6  # a log-probability above 0 by no more than this is 0
 Scale = Mapping[str, float]
@@ -59,6 +60,7 @@ class Answer:
     tokens: int | None = None
     more: dict[str, Any] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)  # why a confidence is left out
+    compared: bool = False  # whether right or wrong comes from comparing the answer with the gold one
     of_file: bool = False  # whether the task is the file's name, for want of another
 
     @property
@@ -96,7 +98,7 @@ class Answer:
             else:
                 self.confidences["bare"] = float(number)
         except (ValueError, ZeroDivisionError):
-            self.lost.append("a stated confidence is neither a number nor a word of the scale")
+            self.lost.append("a stated confidence is neither a number nor a word of `stated='likely=0.8,certain=0.95'`")
             return
         if not 0.0 <= self.confidences.get("stated", 0.0) <= 1.0 or not self.confidences.get("bare", 0.0) >= 0.0:
             self.confidences.pop("stated", None), self.confidences.pop("bare", None)
@@ -148,6 +150,15 @@ def clipped(text: str | None) -> str | None:
 def normalised(text: str | None) -> str:
     """An answer without case, punctuation and spaces at its ends."""
     return " ".join(re.sub(r"[^\w\s]|_", " ", str(text).lower()).split())
+
+
+def said_answer(text: str | None) -> str | None:
+    """What a text answers: without the confidence stated in it, and of several lines what follows the last `Answer:`."""
+    if text is None:
+        return None
+    bare = STATED.sub("", text).strip()
+    found = ANSWERED.findall(bare)
+    return str(found[-1]).strip() if found else bare
 
 
 # -- one reader per format ---------------------------------------------------------------------------------------------
@@ -302,10 +313,11 @@ def _pieces(body: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
 
 def _generic_row(record: Mapping[str, Any], place: Place, answer: str | None, model: str) -> Answer:
     expected, right = _first(record, GOLD_KEYS), _first(record, RIGHT_KEYS)
-    value = _value(right)
+    value, answer = _value(right), said_answer(answer)
     if right is not None and value is None:
         raise Skipped(f"{str(right)[:40]!r} does not say right or wrong")
-    if value is None and expected is not None and answer is not None:
+    compared = value is None and expected is not None and answer is not None
+    if compared:
         value = float(normalised(answer) == normalised(str(expected)))
     task = _first(record, ("task_name", "task"))
     made = Answer(
@@ -316,6 +328,7 @@ def _generic_row(record: Mapping[str, Any], place: Place, answer: str | None, mo
         value,
         answer,
         _text(expected),
+        compared=compared,
         of_file=not task,
     )
     used = {*RIGHT_KEYS, *GOLD_KEYS, *ITEM_KEYS, *ANSWER_KEYS, *CONFIDENCE_KEYS, *LOGPROB_KEYS, *JUDGE_KEYS}
@@ -354,10 +367,13 @@ def _promptfoo(record: dict[str, Any], place: Place, scale: Scale) -> Iterator[A
 
 def _generic(record: dict[str, Any], place: Place, scale: Scale) -> Iterator[Answer]:
     """Any JSON lines with a right/wrong key, and confidences where they are."""
-    made = _generic_row(record, place, _text(_first(record, ANSWER_KEYS)), "")
+    text = _text(_first(record, ANSWER_KEYS))
+    made = _generic_row(record, place, text, "")
     stated, judge = _first(record, CONFIDENCE_KEYS), _first(record, JUDGE_KEYS)
     if stated is not None:
         made.add_stated(stated, scale)
+    else:
+        made.add_text(text, scale)
     made.add_logprobs(_first(record, LOGPROB_KEYS))
     if judge is not None and (said := _value(judge)) is not None:
         if 0.0 <= said <= 1.0:

@@ -77,6 +77,8 @@ class Tally:
     """What was read, and what was not."""
 
     read: int = 0
+    compared: int = 0  # answers that are right or wrong as their text is the gold answer's or not
+    alike: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
@@ -88,6 +90,8 @@ class Tally:
     def add(self, made: Answer) -> None:
         """One more answer."""
         self.read += 1
+        self.compared += made.compared
+        self.alike += made.compared and made.value == 1.0
         if made.of_file:
             self.of_files.setdefault(made.task, set()).add(made.model)
         else:
@@ -279,6 +283,10 @@ class _Finish:
         unfinished = f"{t.unfinished:,} of {n_files:,} logs did not end with success: only the samples they hold count."
         notes = [
             (skipped, f"{skipped:,} of {t.read + skipped:,} records skipped: {t.told(t.skipped)}."),
+            (
+                t.compared,
+                f"{t.compared:,} answers are marked by comparing their text with the gold answer: {t.alike:,} are alike.",
+            ),
             (t.lost, f"Confidences left out: {t.told(t.lost)}."),
             (others, f"{others:,} other {are} no log of this format."),
             (len(t.versions) > 1, f"The logs are of several versions: {', '.join(sorted(t.versions))}."),
@@ -363,7 +371,11 @@ class _Finish:
     def _say_sources(self, sources: Mapping[str, int]) -> None:
         if "sequence" in sources:
             few, mean, many = self._row(f"SELECT min(tokens), avg(tokens), max(tokens) FROM {self._sql}")
-            length = f"{few:,} to {many:,} tokens, {mean:.1f} on average" if few != many else f"{few:,} tokens"
+            length = (
+                f"{few:,} to {many:,} tokens, {mean:.1f} on average"
+                if few != many
+                else f"{few:,} token{'s' * (few != 1)}"
+            )
             self._of_confidence.append(f"Answers with log-probabilities have {length}; `sequence` falls with length.")
         if len(sources) > 1:
             listed = ", ".join(f"`{s}` ({n:,})" for s, n in sources.items())

@@ -158,13 +158,13 @@ def _agreement(a: Agreement) -> str:
     said += f" [{alpha.low:.2f}, {alpha.high:.2f}],"
     if alpha.low >= RELIABLE:
         return f"{said} reliable."
+    if alpha.low <= 0.0:
+        return f"{said} not clearly better than chance{': too few items to tell' if alpha.value >= TENTATIVE else ''}."
     if alpha.value >= RELIABLE:
         return f"{said} reliable at best: the interval reaches below {RELIABLE}."
     if alpha.value >= TENTATIVE:
         return f"{said} enough for tentative conclusions only ({RELIABLE} is usually asked for)."
-    if alpha.low > 0.0:
-        return f"{said} better than chance but below the {TENTATIVE} usually asked for: revise the guidelines."
-    return f"{said} not clearly better than chance."
+    return f"{said} better than chance but below the {TENTATIVE} usually asked for: revise the guidelines."
 
 
 def _crowd(c: Crowd) -> list[str]:

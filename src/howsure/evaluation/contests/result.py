@@ -163,4 +163,6 @@ def _state(k: Calibration) -> str:
         beyond = "" if k.error.high is None else f" (an RMS error above {k.error.high:.3f} is ruled out)"
         return f"not found to be wrong{beyond}"
     how = " and ".join(x for x in (k.confidence or k.bias.direction, k.bias.extremity) if x) or "off"
+    if k.p_value > 1.0 - k.confidence_level and k.error.high is not None:  # the interval says so, and the test does not
+        return f"{how} (RMS error {k.error.value:.3f}, between {k.error.low:.3f} and {k.error.high:.3f})"
     return f"{how} (RMS error {k.error.value:.3f}, p {p_words(k.p_value)})"

@@ -74,6 +74,8 @@ def detect_mentions(document: Document) -> tuple[Mention, ...]:
     so candidates nest. Meant to miss little: the model decides which corefer. Entity names are the candidates'
     numbers.
     """
+    if not document.words:
+        return ()
     if document.heads is None or "upos" not in document.columns or "relation" not in document.columns:
         raise InputError(
             f'document "{document.name}" has no dependency parse (heads, upos and relation); mentions cannot be found.'

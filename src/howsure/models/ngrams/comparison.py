@@ -46,8 +46,9 @@ class ModelComparison(Result):
             return f"No clear difference between {self.a} and {self.b}: {abs(self.difference):.3f} bits a word, p = {self.p_value:.3f}; {share}."
         better, worse = (self.a, self.b) if self.difference > 0 else (self.b, self.a)
         p = "< 0.001" if self.p_value < 0.001 else f"= {self.p_value:.3f}"
+        of = " of the words that both know" if self.left_out else ""
         return (
-            f"{better} predicts better than {worse}, by {abs(self.difference):.3f} bits a word (p {p}): perplexity "
+            f"{better} predicts better than {worse}, by {abs(self.difference):.3f} bits a word (p {p}): perplexity{of} "
             f"{2 ** min(self.bits_a, self.bits_b):.1f} against {2 ** max(self.bits_a, self.bits_b):.1f}; {share}."
         )
 

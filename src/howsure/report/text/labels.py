@@ -189,10 +189,10 @@ def _crowd(a: howsure.Agreement, c: Crowd) -> str:
             lines.append(f"  {name:<31} {e.value:>6.3f}  {limits(e, '.3f')}".rstrip())
         if g.calibration is not None and (off := g.calibration.error) is not None:
             lines.append(f"  calibration error of its P(label) {off.value:.3f} {limits(off, '.3f')}, see howsure check")
-    for said, needed in (("labels an item", c.needed), ("without those to reject", c.needed_without)):
+    for said, needed in (("", c.needed), (", without those to reject", c.needed_without)):
         if needed is not None:
             many = f"more than {len(needed.certainty)}" if needed.n is None else f"{needed.n}"
-            lines.append(f"  {said + f' needs to be {needed.target:.0%} sure':<52} {many}")
+            lines.append(f"  {f'labels an item needs to be {needed.target:.0%} sure{said}':<61} {many}")
     shown, head = c.rejected, f"Annotators to reject: skill (0 is chance) surely below {c.reject_below:g}; agree on"
     if not shown:
         shown, head = c.annotators, "None to reject. Annotators by skill (0 is chance, 1 is perfect); agree on"
@@ -203,7 +203,8 @@ def _crowd(a: howsure.Agreement, c: Crowd) -> str:
         lines.append(f"  {cut(m.name, 16):<16} {skill:>6} {limits(m, '.3f'):<17} {evidence}")
     lines += and_more(shown, MOST_ANNOTATORS)
     if c.n_unclear:
-        lines.append(f"  {c.n_unclear:,} more labelled too little to distinguish from chance")
+        who = "more" if c.rejected else "of them"
+        lines.append(f"  {c.n_unclear:,} {who} labelled too little to distinguish from chance")
     return "\n".join(lines)
 
 

@@ -285,7 +285,7 @@ def test_probability_space_and_log_space_agree(monkeypatch):
     np.testing.assert_array_equal(other.samples(20, 2), samples)
 
 
-@pytest.mark.parametrize("n_tags", [1, 4, 17, 49])
+@pytest.mark.parametrize("n_tags", [1, 4, 8, 17, 49])
 def test_sentences_in_step_agree_with_numpy(monkeypatch, n_tags):
     lengths = np.random.default_rng(n_tags).integers(1, 30, 77)
     parts, starts = random_parts(3, lengths, n_tags)

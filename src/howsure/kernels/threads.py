@@ -44,5 +44,14 @@ def for_each(work: Callable[[int, int], None], starts: NDArray[np.int64], thread
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda p: work(*p), portions(starts, max(1_000, total // (4 * threads)))))
+    left = iter(portions(starts, max(1_000, total // (4 * threads))))
+
+    def run() -> None:
+        for first, after in left:  # whichever thread is free takes the next
+            work(first, after)
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(run) for _ in range(threads - 1)]
+        run()
+    for other in others:
+        other.result()  # raises what was raised there

@@ -8,8 +8,9 @@ import pytest
 
 from howsure.errors import InputError
 from howsure.kernels.chains import in_step
-from howsure.models.taggers.crf import Crf, read_crfsuite
-from howsure.models.taggers.features import FeatureTable, chosen_templates, shape
+from howsure.models.taggers import crf
+from howsure.models.taggers.crf import Crf, WeightRows, read_crfsuite, state_scores
+from howsure.models.taggers.features import FeatureTable, TokenFeatures, chosen_templates, shape
 from howsure.models.taggers.tagger import Candidate, TaggerTraining
 from howsure.models.taggers.training import CrfObjective, CrfTrainer, adagrad, excess, lbfgs
 
@@ -114,6 +115,23 @@ def test_marginals_of_an_imported_model_are_crfsuites(trainer, crfsuite):
             np.testing.assert_allclose(posterior.marginals()[at + t], theirs, atol=1e-6)
         at += len(sentence)
     peer.close()
+
+
+@pytest.mark.parametrize("n_tags", [1, 3, 7, 8, 9, 32, 33, 49, 70])
+def test_scores_of_tokens_are_sums_of_their_features_weights(n_tags, monkeypatch):
+    rng = np.random.default_rng(n_tags)
+    n_features, counts = 90, rng.integers(0, 30, 40)
+    pairs = np.flatnonzero(rng.random(n_features * n_tags) < rng.random(n_features).repeat(n_tags))
+    rows = WeightRows.of_pairs(pairs // n_tags, pairs % n_tags, n_features, n_tags)
+    weights = np.where(rows.seen, rng.normal(size=len(rows.seen)), 0.0)
+    table = np.zeros((n_features, n_tags))
+    table[rows.feature, rows.row_tag] = weights
+    ids = rng.integers(0, n_features, counts.sum()).astype(np.int32)
+    tokens = TokenFeatures(np.concatenate([[0], counts.cumsum()]), ids)
+    expected = np.array([table[ids[a:z]].sum(axis=0) for a, z in pairwise(tokens.ptr)])
+    for limit in (0, 10**9):  # compiled and by SciPy
+        monkeypatch.setattr(crf, "COMPILE_FROM", limit)
+        np.testing.assert_allclose(state_scores(tokens, rows, weights, n_tags), expected, rtol=1e-12, atol=1e-13)
 
 
 def test_a_file_that_is_no_crfsuite_model(tmp_path):

@@ -24,49 +24,138 @@ LANES = 32
 UNEVEN = 1.3  # steps of all lanes for each token; a step of a lane takes two thirds of one of a sentence alone
 WIDTH, ROWS, VECTORS = 8, 4, 2  # a tile of a product: ROWS rows of VECTORS vectors, which stay in registers
 COLUMNS = WIDTH * VECTORS
+VECTOR, WORD, INDEX = ir.VectorType(ir.DoubleType(), WIDTH), ir.IntType(64), ir.IntType(32)
 _VECTOR, _MATRIX, _WHOLE = array("float64"), array("float64", 2), array("int64")
+
+
+def matrices(context, builder, signature, args, *which):
+    """Arrays among the arguments of an intrinsic."""
+    return [context.make_array(signature.args[i])(context, builder, args[i]) for i in which]
+
+
+def vector_at(builder, array, i, across, j):
+    """Where the vector at row i and column j of an array with `across` columns lies."""
+    return builder.bitcast(builder.gep(array.data, [builder.add(builder.mul(i, across), j)]), VECTOR.as_pointer())
+
+
+def same(builder, x):
+    """A vector of one number."""
+    alone = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), x, ir.Constant(INDEX, 0))
+    return builder.shuffle_vector(alone, alone, ir.Constant(ir.VectorType(INDEX, WIDTH), [0] * WIDTH))
+
+
+def tile(builder, left, right, rows, columns, given=None):
+    """Vectors of a tile of left @ right (plus what is `given`), by row; of as many columns of `left` as `right` has rows.
+
+    Written as LLVM's vectors, since only so the sums stay in registers: four times what the vectoriser makes of loops.
+    """
+    stride, height = builder.extract_value(left.shape, 1), builder.extract_value(right.shape, 0)
+    inner = builder.select(builder.icmp_signed("<", stride, height), stride, height)
+    across = builder.extract_value(right.shape, 1)
+    sums = [[cgutils.alloca_once(builder, VECTOR) for _ in columns] for _ in rows]
+    begin = given or [[ir.Constant(VECTOR, [0.0] * WIDTH) for _ in columns] for _ in rows]
+    for value, total in zip(chain(*begin), chain(*sums), strict=True):
+        builder.store(value, total)
+    with cgutils.for_range(builder, inner, intp=WORD) as loop:
+        ahead = [builder.load(vector_at(builder, right, loop.index, across, j), align=8) for j in columns]
+        for row, totals in zip(rows, sums, strict=True):
+            place = builder.gep(left.data, [builder.add(builder.mul(row, stride), loop.index)])
+            x = same(builder, builder.load(place))
+            for y, total in zip(ahead, totals, strict=True):
+                product = builder.fmul(x, y, flags=("contract",))
+                builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
+    return [[builder.load(total) for total in totals] for totals in sums]
 
 
 @intrinsic
 def add_tile(typing, left, right, out, row, column):
-    """out += left @ right for ROWS rows from `row` and COLUMNS columns from `column`; all arrays are C-ordered.
-
-    Written as LLVM's vectors, since only so the sums stay in registers: four times what the vectoriser makes of loops.
-    """
-    number, word, index = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
-    vector = ir.VectorType(number, WIDTH)
+    """out += left @ right for ROWS rows from `row` and COLUMNS columns from `column`; all arrays are C-ordered."""
 
     def generate(context, builder, signature, args):
-        of = [context.make_array(t)(context, builder, a) for t, a in zip(signature.args[:3], args, strict=False)]
-        row, column = args[3:]
-        inner, across = builder.extract_value(of[0].shape, 1), builder.extract_value(of[1].shape, 1)
-
-        def place(matrix, i, size, j):
-            return builder.gep(matrix.data, [builder.add(builder.mul(i, size), j)])
-
-        def vectors(matrix, i):
-            first = [builder.add(column, word(WIDTH * v)) for v in range(VECTORS)]
-            return [builder.bitcast(place(matrix, i, across, j), vector.as_pointer()) for j in first]
-
-        rows = [builder.add(row, word(r)) for r in range(ROWS)]
-        targets = [vectors(of[2], r) for r in rows]
-        sums = [[cgutils.alloca_once(builder, vector) for _ in range(VECTORS)] for _ in range(ROWS)]
-        for target, total in zip(chain(*targets), chain(*sums), strict=True):
-            builder.store(builder.load(target, align=8), total)
-        with cgutils.for_range(builder, inner, intp=word) as loop:
-            ahead = [builder.load(p, align=8) for p in vectors(of[1], loop.index)]
-            for r in range(ROWS):
-                x = builder.load(place(of[0], rows[r], inner, loop.index))
-                alone = builder.insert_element(ir.Constant(vector, ir.Undefined), x, index(0))
-                same = builder.shuffle_vector(alone, alone, ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH))
-                for y, total in zip(ahead, sums[r], strict=True):
-                    product = builder.fmul(same, y, flags=("contract",))
-                    builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
-        for target, total in zip(chain(*targets), chain(*sums), strict=True):
-            builder.store(builder.load(total), target, align=8)
+        left, right, out = matrices(context, builder, signature, args, 0, 1, 2)
+        across = builder.extract_value(out.shape, 1)
+        rows = [builder.add(args[3], WORD(r)) for r in range(ROWS)]
+        columns = [builder.add(args[4], WORD(WIDTH * v)) for v in range(VECTORS)]
+        places = [[vector_at(builder, out, i, across, j) for j in columns] for i in rows]
+        given = [[builder.load(place, align=8) for place in of_row] for of_row in places]
+        made = tile(builder, left, right, rows, columns, given)
+        for value, place in zip(chain(*made), chain(*places), strict=True):
+            builder.store(value, place, align=8)
         return context.get_dummy_value()
 
     return types.void(left, right, out, types.int64, types.int64), generate
+
+
+@intrinsic
+def weigh_tile(typing, left, right, by, ends, at_end, values, out, total, other, row, column):
+    """Of the messages m = left @ right times `by`, or `at_end` in the lanes where `ends` is not 0: out = values m, with
+    its sums added to `total`, and `other` (or None) times m.
+    """
+    n_arrays = 8 if isinstance(other, types.NoneType) else 9
+
+    def generate(context, builder, signature, args):
+        arrays = matrices(context, builder, signature, args, *range(n_arrays))
+        left, right, by, ends, at_end, values, out, total = arrays[:8]
+        across, zero = builder.extract_value(values.shape, 1), ir.Constant(VECTOR, [0.0] * WIDTH)
+        rows = [builder.add(args[9], WORD(r)) for r in range(ROWS)]
+        columns = [builder.add(args[10], WORD(WIDTH * v)) for v in range(VECTORS)]
+        made = tile(builder, left, right, rows, columns)
+
+        def lanes(array, v):
+            return vector_at(builder, array, WORD(0), across, columns[v])
+
+        factors = [builder.load(lanes(by, v), align=8) for v in range(VECTORS)]
+        ended = [builder.fcmp_unordered("!=", builder.load(lanes(ends, v), align=8), zero) for v in range(VECTORS)]
+        sums = [builder.load(lanes(total, v), align=8) for v in range(VECTORS)]
+        for i, messages in zip(rows, made, strict=True):
+            last = same(builder, builder.load(builder.gep(at_end.data, [i])))
+            for v, column in enumerate(columns):
+                message = builder.select(ended[v], last, builder.fmul(messages[v], factors[v]))
+                value = builder.load(vector_at(builder, values, i, across, column), align=8)
+                value = builder.fmul(value, message)
+                builder.store(value, vector_at(builder, out, i, across, column), align=8)
+                sums[v] = builder.fadd(sums[v], value)
+                for more in arrays[8:]:
+                    place = vector_at(builder, more, i, across, column)
+                    builder.store(builder.fmul(builder.load(place, align=8), message), place, align=8)
+        for v in range(VECTORS):
+            builder.store(sums[v], lanes(total, v), align=8)
+        return context.get_dummy_value()
+
+    return types.void(left, right, by, ends, at_end, values, out, total, other, types.int64, types.int64), generate
+
+
+@intrinsic
+def turn(typing, source, rows, source_at, by, target, columns, target_at):
+    """WIDTH rows of as many numbers, each times a vector of `by`, become columns.
+
+    Row i begins `source_at` behind rows[i] in `source`, what number i of each becomes `target_at` behind columns[i] in `target`.
+    """
+
+    def generate(context, builder, signature, args):
+        source, rows, by, target, columns = matrices(context, builder, signature, args, 0, 1, 3, 4, 5)
+
+        def place(array, starts, at, i):
+            begin = builder.load(builder.gep(starts.data, [WORD(i)]))
+            return vector_at(builder, array, begin, WORD(1), at)
+
+        factor = builder.load(vector_at(builder, by, WORD(0), WORD(0), WORD(0)), align=8)
+        block = [builder.fmul(builder.load(place(source, rows, args[2], i), align=8), factor) for i in range(WIDTH)]
+        apart = WIDTH // 2
+        while apart:
+            low = [c + WIDTH - apart if c & apart else c for c in range(WIDTH)]
+            high = [c + WIDTH if c & apart else c + apart for c in range(WIDTH)]
+            orders = [ir.Constant(ir.VectorType(INDEX, WIDTH), order) for order in (low, high)]
+            for i in range(WIDTH):
+                if not i & apart:
+                    two = block[i], block[i + apart]
+                    block[i], block[i + apart] = (builder.shuffle_vector(*two, order) for order in orders)
+            apart //= 2
+        for i in range(WIDTH):
+            builder.store(block[i], place(target, columns, args[6], i), align=8)
+        return context.get_dummy_value()
+
+    return types.void(source, rows, types.int64, by, target, columns, types.int64), generate
 
 
 def batches(starts: Ints) -> tuple[Ints, Ints]:
@@ -117,27 +206,29 @@ def rows_padded(matrix):
 # The passes over (tags, lanes). They are functions of their own because LLVM vectorises them only so.
 
 
-@kernel(f"void({_MATRIX}, {_WHOLE}, int64, float64[:, ::1], float64[::1])", fused=True)
-def read(scores, token, n_tags, p, top):
-    """Scores of a token of each lane, and the largest."""
-    for lane in range(LANES):
-        row = scores[token[lane]]
-        for j in range(n_tags):
-            p[j, lane] = row[j]
+@kernel(f"void({_MATRIX}, {_WHOLE}, int64, float64[:, ::1])", fused=True)
+def read(scores, token, n_tags, p):
+    """Rows of a token of each lane."""
+    if n_tags < WIDTH:
+        for lane in range(LANES):
+            for j in range(n_tags):
+                p[j, lane] = scores[token[lane], j]
+        return
+    rows, columns, ones = token * n_tags, np.arange(WIDTH) * LANES, np.ones(WIDTH)
+    for lane in range(0, LANES, WIDTH):
+        for j in range(0, n_tags, WIDTH):
+            at = min(j, n_tags - WIDTH)  # the last blocks overlap
+            turn(scores, rows[lane : lane + WIDTH], at, ones, p, columns, at * LANES + lane)
+
+
+@kernel("void(float64[:, ::1], float64[::1], int64)", fused=True)
+def largest(p, top, n_tags):
+    """The largest of each lane."""
     for lane in range(LANES):
         top[lane] = p[0, lane]
     for j in range(1, n_tags):
         for lane in range(LANES):
             top[lane] = max(top[lane], p[j, lane])
-
-
-@kernel(f"void({_MATRIX}, {_WHOLE}, int64, float64[:, ::1])", fused=True)
-def gather(weights, token, n_tags, p):
-    """What a token of each lane weighs."""
-    for lane in range(LANES):
-        row = weights[token[lane]]
-        for j in range(n_tags):
-            p[j, lane] = row[j]
 
 
 @kernel("void(float64[:, ::1], float64[::1], int64)", fused=True)
@@ -148,16 +239,30 @@ def exponentials(p, top, n_tags):
             p[j, lane] = exp_below(p[j, lane] - top[lane])
 
 
-@kernel("void(float64[:, ::1], float64[::1], int64, float64[:, ::1], float64[::1])", fused=True)
-def weigh(p, by, n_tags, alpha, total):
-    """α times p and a number of each lane, with its sums."""
-    for lane in range(LANES):
-        total[lane] = 0.0
-    for j in range(n_tags):
-        for lane in range(LANES):
-            alpha[j, lane] *= p[j, lane] * by[lane]
-        for lane in range(LANES):
-            total[lane] += alpha[j, lane]
+@kernel(
+    f"void(float64[:, ::1], float64[:, ::1], {_VECTOR}, {_VECTOR}, {_VECTOR}, {_MATRIX}, float64[:, ::1], float64[::1], int64)",
+    fused=True,
+)
+def go_forward(moves, before, by, ends, at_end, p, alpha, total, width):
+    """α = p times the messages (as in `weigh_tile`), with its sums."""
+    for column in range(0, width, COLUMNS):
+        for lane in range(column, column + COLUMNS):
+            total[lane] = 0.0
+        for row in range(0, moves.shape[0], ROWS):
+            weigh_tile(moves, before, by, ends, at_end, p, alpha, total, None, row, column)
+
+
+@kernel(
+    f"void(float64[:, ::1], float64[:, ::1], {_VECTOR}, {_VECTOR}, {_VECTOR}, {_MATRIX}, float64[:, ::1], float64[::1], float64[:, ::1], int64, int64)",
+    fused=True,
+)
+def go_back(moves, behind, by, ends, at_end, alpha, both, total, p, first, width):
+    """`both` = α times the messages, with its sums, and p times them in place, for lanes first … width-1."""
+    for column in range(first, width, COLUMNS):
+        for lane in range(column, column + COLUMNS):
+            total[lane] = 0.0
+        for row in range(0, moves.shape[0], ROWS):
+            weigh_tile(moves, behind, by, ends, at_end, alpha, both, total, p, row, column)
 
 
 @kernel(f"void({_MATRIX}, float64[:, ::1], float64[::1])", fused=True)
@@ -167,30 +272,6 @@ def weights_of(scores, made, top):
         top[i] = max_of(scores[i])
         for j in range(scores.shape[1]):
             made[i, j] = exp_below(scores[i, j] - top[i])
-
-
-@kernel("void(float64[:, ::1], float64[:, ::1], int64, float64[:, ::1], float64[::1])", fused=True)
-def join(alpha, beta, n_tags, both, total):
-    """α β, with its sums."""
-    for lane in range(LANES):
-        total[lane] = 0.0
-    for j in range(n_tags):
-        for lane in range(LANES):
-            both[j, lane] = alpha[j, lane] * beta[j, lane]
-        for lane in range(LANES):
-            total[lane] += both[j, lane]
-
-
-@kernel("void(float64[:, ::1], float64[:, ::1], int64, float64[::1])", fused=True)
-def join_in_place(alpha, beta, n_tags, total):
-    """The same in place of α."""
-    for lane in range(LANES):
-        total[lane] = 0.0
-    for j in range(n_tags):
-        for lane in range(LANES):
-            alpha[j, lane] *= beta[j, lane]
-        for lane in range(LANES):
-            total[lane] += alpha[j, lane]
 
 
 @kernel("void(float64[:, ::1], int64, float64[:, ::1])", fused=True)
@@ -209,21 +290,23 @@ def scale(values, by, n_tags):
             values[j, lane] *= by[lane]
 
 
-@kernel("void(float64[:, ::1], float64[:, ::1], float64[::1], int64)", fused=True)
-def look_ahead(p, beta, by, n_tags):
-    """b = p β, each lane times a number."""
-    for j in range(n_tags):
-        for lane in range(LANES):
-            p[j, lane] *= beta[j, lane] * by[lane]
-
-
-@kernel("void(float64[:, :, ::1], float64[:, ::1], int64, float64[:, ::1])", fused=True)
-def write(both, by, lane, rows):
-    """One lane's marginals: a sentence at a time, as rows that lie apart take three times as long to write."""
-    for t in range(len(rows)):
-        row, joint, factor = rows[t], both[t], by[t, lane]
-        for j in range(row.size):
-            row[j] = joint[j, lane] * factor
+@kernel(f"void(float64[:, :, ::1], float64[:, ::1], int64, {_WHOLE}, {_WHOLE}, int64, float64[:, ::1])", fused=True)
+def write(both, by, lane, begin, length, n_tags, out):
+    """Marginals of up to WIDTH lanes from `lane` on: few at a time, as rows that lie apart take three times as long to write."""
+    together = 0  # tokens that all WIDTH have
+    if n_tags >= WIDTH and len(length) == WIDTH:
+        together = length[WIDTH - 1]
+        rows, columns = begin * n_tags, np.arange(WIDTH) * LANES
+        for t in range(together):
+            for j in range(0, n_tags, WIDTH):
+                at = min(j, n_tags - WIDTH)
+                source_at = (t * both.shape[1] + at) * LANES + lane
+                turn(both, columns, source_at, by[t, lane : lane + WIDTH], out, rows, t * n_tags + at)
+    for i in range(len(length)):
+        for t in range(together, length[i]):
+            row, joint, factor = out[begin[i] + t], both[t], by[t, lane + i]
+            for j in range(n_tags):
+                row[j] = joint[j, lane + i] * factor
 
 
 @kernel(
@@ -237,87 +320,101 @@ def scaled(
     """Marginals of batches first … last-1 of sentences `order` into `out`, and log Z less the constants taken out of the transitions.
 
     A token's scores are those of its `row`, in a table of `weights_of` with its `tops`; both are empty where each token has
-    scores of its own, and then `out` may be `scores`. What α would be divided by to sum to one, that of the next
-    step is. Unless `expected` is empty also Σ_t α_t[i] b_{t+1}[j] into it, to be multiplied by `e`, and
+    scores of its own, and then `out` may be `scores`. What α and p β would be divided by, the messages of the next step are.
+    Unless `expected` is empty also Σ_t α_t[i] b_{t+1}[j] into it, to be multiplied by `e`, and
     P(y_t = left[k], y_{t+1} = right[k]) into `pairs` (tokens, K) at the first token of the pair.
     """
     n_tags = scores.shape[1]
     forward, backward = rows_padded(e.T), rows_padded(e)
     height = forward.shape[0]
+    initial, final = np.zeros(height), np.zeros(height)
+    initial[:n_tags], final[:n_tags] = e_initial, e_final
     longest = 0
     for b in range(first, last):
         s = order[b * LANES]  # they are in order of length
         longest = max(longest, starts[s + 1] - starts[s])
-    alpha, p = np.empty((longest, height, LANES)), np.empty((longest, height, LANES))
-    beta, both = np.empty((height, LANES)), np.empty((height, LANES))
-    following = np.zeros((LANES, expected.shape[1]))
+    alpha, p, inverse = (
+        np.empty((longest, height, LANES)),
+        np.empty((longest, height, LANES)),
+        np.zeros((longest, LANES)),
+    )
+    both, following = np.empty((height, LANES)), np.zeros((LANES, expected.shape[1]))
+    p[:, n_tags:] = 0.0
+    if expected.size:  # what lanes hold behind their sentences is multiplied by 0
+        alpha[:], p[:] = 0.0, 0.0
     begin, length, token = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-    top, total, logs = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    by, last_by, inverse = np.empty(LANES), np.empty(LANES), np.empty((longest, LANES))
+    top, total, logs, product = np.zeros(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    by, last_by, ends, none = np.ones(LANES), np.ones(LANES), np.empty(LANES), np.zeros(LANES)
     for b in range(first, last):
         n_lanes = min(LANES, order.size - b * LANES)
         for lane in range(LANES):  # idle ones repeat the first sentence
             s = order[b * LANES + (lane if lane < n_lanes else 0)]
             begin[lane] = starts[s]
             length[lane] = starts[s + 1] - starts[s]
-            logs[lane] = 0.0
-            by[lane] = 1.0
-        steps = length[0]
+            logs[lane], product[lane], ends[lane] = 0.0, 1.0, 1.0
+        steps, active = length[0], n_lanes
         for t in range(steps):
+            while length[active - 1] <= t:
+                active -= 1
+            width = up_to(active, COLUMNS)
             for lane in range(LANES):  # behind its end a sentence repeats its last token
                 token[lane] = begin[lane] + min(t, length[lane] - 1)
                 if row.size:
                     token[lane] = row[token[lane]]
                     top[lane] = tops[token[lane]]
-            if row.size:
-                gather(scores, token, n_tags, p[t])
-            else:
-                read(scores, token, n_tags, p[t], top)
+            read(scores, token, n_tags, p[t])
+            if not row.size:
+                largest(p[t], top, n_tags)
                 exponentials(p[t], top, n_tags)
             if t == 0:
-                for j in range(n_tags):
-                    for lane in range(LANES):
-                        alpha[0, j, lane] = e_initial[j]
+                go_forward(forward, both[:0], by, ends, initial, p[0], alpha[0], total, width)
             else:
-                multiply(forward, alpha[t - 1], alpha[t], False)
-            weigh(p[t], by, n_tags, alpha[t], total)
-            for lane in range(LANES):
+                go_forward(forward, alpha[t - 1], by, none, initial, p[t], alpha[t], total, width)
+            for lane in range(width):
                 by[lane] = 1.0 / total[lane]
-                if t < length[lane]:
-                    logs[lane] += math.log(total[lane]) + top[lane]
-                    last_by[lane] = by[lane]
+            for lane in range(active):
+                logs[lane] += top[lane]
+                last_by[lane] = by[lane]
+                multiplied = product[lane] * total[lane]
+                if 1e-200 < multiplied < 1e200:
+                    product[lane] = multiplied
+                else:
+                    logs[lane] += math.log(product[lane]) + math.log(total[lane])
+                    product[lane] = 1.0
+        active = 0
         for t in range(steps - 1, -1, -1):
+            after = active
+            while active < n_lanes and length[active] > t:
+                active += 1
             for lane in range(LANES):
-                if t == steps - 1 or t == length[lane] - 1:
-                    for j in range(n_tags):
-                        beta[j, lane] = e_final[j]
-            if expected.size:
-                join(alpha[t], beta, n_tags, both, total)
-            else:
-                join_in_place(alpha[t], beta, n_tags, total)
+                ends[lane] = 1.0 if after <= lane < active else 0.0
+            begun, width = up_to(after, COLUMNS), up_to(active, COLUMNS)
+            joint = both if expected.size else alpha[t]
+            if begun:
+                go_back(backward, p[t + 1], inverse[t + 1], ends, final, alpha[t], joint, total, p[t], 0, begun)
+            go_back(backward, both[:0], none, ends, final, alpha[t], joint, total, p[t], begun, width)
+            for lane in range(after, active):
+                logs[lane] += math.log(product[lane]) + math.log(total[lane] * last_by[lane])
             for lane in range(LANES):
-                if t == length[lane] - 1:
-                    logs[lane] += math.log(total[lane] * last_by[lane])
-                total[lane] = 1.0 / total[lane] if t < length[lane] and lane < n_lanes else 0.0
-                inverse[t, lane] = total[lane]
+                inverse[t, lane] = 1.0 / total[lane] if lane < active else 0.0
             if expected.size and t < steps - 1:
+                for lane in range(LANES):
+                    total[lane] = inverse[t, lane] * inverse[t + 1, lane]
                 scale(alpha[t], total, n_tags)
                 for lane in range(LANES):
                     for j in range(n_tags):
                         following[lane, j] = p[t + 1, j, lane]
                 multiply(alpha[t], following, expected, True)
-                for lane in range(n_lanes if left.size else 0):
-                    if t < length[lane] - 1:
-                        pair = pairs[begin[lane] + t]
-                        for k in range(left.size):
-                            pair[k] = alpha[t, left[k], lane] * e[left[k], right[k]] * following[lane, right[k]]
+                for lane in range(after if left.size else 0):
+                    pair = pairs[begin[lane] + t]
+                    for k in range(left.size):
+                        pair[k] = alpha[t, left[k], lane] * e[left[k], right[k]] * following[lane, right[k]]
             if expected.size:
                 put(both, n_tags, alpha[t])
-            if t > 0:
-                look_ahead(p[t], beta, total, n_tags)
-                multiply(backward, p[t], beta, False)
+        for lane in range(0, n_lanes, WIDTH):
+            of = slice(lane, min(lane + WIDTH, n_lanes))
+            write(alpha, inverse, lane, begin[of], length[of], n_tags, out)
         for lane in range(n_lanes):
-            write(alpha, inverse, lane, out[begin[lane] : begin[lane] + length[lane]])
             log_z[order[b * LANES + lane]] = logs[lane]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from howsure._result import Result, shown_as
 from howsure.calibration.analysis import analyse, cluster_rows
+from howsure.calibration.estimation.intervals import Estimate
 from howsure.calibration.result import Calibration
 from howsure.calibration.sketch import sketch_rows
 from howsure.experiments.findings import Finding
@@ -108,6 +109,12 @@ def calibrated(y: np.ndarray, q: Floats, groups: Ints | None, bins: int | str | 
     sketch = sketch_rows(y, q)
     table = cluster_rows(sketch, y, q, groups, bins, CONFIDENCE_LEVEL)
     return analyse(sketch, bins=bins, confidence_level=CONFIDENCE_LEVEL, clusters=table)
+
+
+def error_of(c: Calibration) -> Estimate:
+    """The RMS error, of more than one row or group."""
+    assert c.error is not None
+    return c.error
 
 
 def short(value: float, digits: int = 6) -> float:

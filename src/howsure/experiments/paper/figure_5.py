@@ -11,7 +11,6 @@ import numpy as np
 
 from howsure.calibration import paper
 from howsure.calibration.estimation.intervals import Estimate
-from howsure.calibration.result import Calibration
 from howsure.corpora.conll2012 import read_conll2012
 from howsure.corpora.coreference import gum_documents
 from howsure.corpora.document import Document
@@ -163,12 +162,9 @@ def studied(
 
 
 def _row(settings: dict[str, Any], mentions: str, how: str, pairs: Pairs, q: Floats, rng: np.random.Generator) -> Row:
-    made = check(pairs.y, q, groups=pairs.document, rng=None)
-    assert isinstance(made, Calibration)
-    assert made.error is not None
     high = q >= 1 / 3
-    upper = check(pairs.y[high], q[high], groups=pairs.document[high], rng=None)
-    assert isinstance(upper, Calibration)
+    made: Any = check(pairs.y, q, groups=pairs.document, rng=None)
+    upper: Any = check(pairs.y[high], q[high], groups=pairs.document[high], rng=None)
     off, size = q - pairs.q, settings["bin_size"]
     published = paper.calibration_error(pairs.y, q, size)
     interval = paper.calibration_interval(pairs.y, q, size, settings["simulations"], rng)

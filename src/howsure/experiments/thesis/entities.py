@@ -10,23 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from howsure.calibration.comparing.result import Pair, compare_rows
+from howsure.calibration.comparing.result import compare_rows
 from howsure.calibration.paper import calibration_error
-from howsure.calibration.result import Calibration
 from howsure.experiments.findings import Finding, finding_on, judged, notes_on, shown
 from howsure.experiments.questions import Question
 from howsure.experiments.registry import Work
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table, calibrated
 from howsure.experiments.tagging import Workshop
+from howsure.experiments.thesis.tagging_figures import ADVANCED, BASIC, HMM, Calibrations, Pairs
 from howsure.kernels.cells import Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.plots.panels import curve_panels
 from howsure.posteriors.chain import ChainPosterior
 
-HMM, BASIC, ADVANCED = "HMM", "CRF-Basic", "CRF-Advanced"
 LEAST = 1e-3  # probability from which a span is asked about
-Calibrations = dict[str, Calibration]
 
 
 def settings(quick: bool) -> dict[str, Any]:
@@ -126,9 +124,7 @@ def _models(
     return Table("taggers", "Spans of all kinds", columns, tuple(rows))
 
 
-def findings(
-    named: Calibrations, pairs: dict[tuple[str, str], Pair], accuracies: dict[str, float], whole: Question
-) -> tuple[Finding, ...]:
+def findings(named: Calibrations, pairs: Pairs, accuracies: dict[str, float], whole: Question) -> tuple[Finding, ...]:
     """What the thesis expects of discriminative models and of better features, asked of entities."""
     made = []
     for names, claim in (((HMM, BASIC), "entities/basic"), ((BASIC, ADVANCED), "entities/advanced")):

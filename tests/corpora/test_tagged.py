@@ -114,7 +114,6 @@ def test_entities_outermost_and_within_a_sentence():
     )
     d = Document("d", tuple("abcdef"), np.array([0, 5, 6]), mentions=mentions)
     assert entity_tags(d) == ("B-person", "I-person", "I-person", "B-place", "O", "O")
-    assert entity_tags(d, kinds=frozenset({"place"})) == ("O", "B-place", "O", "B-place", "O", "O")
     with pytest.raises(InputError, match="has no mentions"):
         entity_tags(d.with_(mentions=None))
 

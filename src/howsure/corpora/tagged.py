@@ -160,8 +160,8 @@ def sentences_of(documents: Iterable[Document]) -> tuple[list[str], np.ndarray, 
     return words, np.concatenate(starts), np.concatenate(of_document) if of_document else np.zeros(0, np.int64)
 
 
-def entity_tags(document: Document, *, kinds: frozenset[str] | None = None) -> tuple[str, ...]:
-    """BIO tags of a document's outermost mentions (of some `kinds`, if given).
+def entity_tags(document: Document) -> tuple[str, ...]:
+    """BIO tags of a document's outermost mentions.
 
     A mention inside another, or one that crosses a sentence's end, is left out; of two that overlap the first stays.
     """
@@ -172,8 +172,6 @@ def entity_tags(document: Document, *, kinds: frozenset[str] | None = None) -> t
     free = np.ones(len(document), bool)
     for mention in sorted(document.mentions, key=lambda m: (m.start, -m.end)):
         kind = mention.type or "entity"
-        if kinds is not None and kind not in kinds:
-            continue
         if not free[mention.start : mention.end].all() or sentence[mention.start] != sentence[mention.end - 1]:
             continue
         tags[mention.start] = f"B-{kind}"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import Any
 
 from howsure._version import __version__
@@ -77,7 +78,7 @@ def _source(settings: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     texts = muc_texts(corpus_path("muc", "texts")) if corpus == "muc" else nitf_texts(corpus_path("nyt"), WORLD)
-    rows = [t for _, t in zip(range(limit or 10**9), texts, strict=False)]
+    rows = list(islice(texts, limit))
     columns = {name: [getattr(t, name) for t in rows] for name in ("id", "date", "title", "text")}
     return pa.table(columns | {"date": pa.array(columns["date"], pa.date32())})
 

@@ -23,7 +23,7 @@ from howsure.calibration.groups.estimates import student_quantile
 from howsure.calibration.paper import calibration_interval
 from howsure.experiments.findings import shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Table, short
+from howsure.experiments.result import CONFIDENCE_LEVEL, Table, error_of, short
 from howsure.kernels.cells import Floats, Ints
 
 BLOCKS = 20  # of the jackknife
@@ -81,9 +81,7 @@ def answered(
     for number, x in enumerate(questions, 1):
         work(f"question {number} of {len(questions)}: {x.name}")
         calibrations, pairs = compare_rows(x.y, x.q, x.group, CONFIDENCE_LEVEL, None)
-        a, b = (c.error for c in calibrations)
-        assert a is not None
-        assert b is not None
+        a, b = map(error_of, calibrations)
         first, second = (calibration_interval(x.y, q, bin_size, n_samples, rng) for q in x.q.values())
         made.append(Answered(x.name, int(x.y.sum()), (a, b), (first, second), -pairs[0].error_squared))
     adjusted = benjamini_hochberg([m.difference.p_value for m in made])

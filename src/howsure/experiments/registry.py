@@ -84,7 +84,6 @@ class Work:
         make: Callable[[], T],
         save: Callable[[T, Path], None],
         load: Callable[[Path], T],
-        suffix: str = ".npz",
     ) -> T:
         """A trained model or the like: read if the folder has it, else made and written.
 
@@ -95,7 +94,7 @@ class Work:
         if self.folder is None:
             return make()
         identity = json.dumps([__version__, name, key], sort_keys=True, ensure_ascii=False)
-        path = self.folder / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}{suffix}"
+        path = self.folder / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}.npz"
         if path.exists():
             try:
                 return load(path)

@@ -6,7 +6,12 @@ from typing import Any, Self
 import numpy as np
 
 from howsure._result import Result, shown_as
+<<<<<<< HEAD
 from howsure.calibration.analysis import analyse_rows
+=======
+from howsure.calibration.analysis import analyse, cluster_rows
+from howsure.calibration.estimation.intervals import Estimate
+>>>>>>> small-pages
 from howsure.calibration.result import Calibration
 from howsure.experiments.findings import Finding
 from howsure.kernels.cells import Floats, Ints
@@ -105,6 +110,12 @@ def calibrated(y: np.ndarray, q: Floats, groups: Ints | None, bins: int | str | 
     """A calibration whose intervals take the groups, numbered from 0, for what is independent."""
     y, q = np.ascontiguousarray(y, np.uint8), np.ascontiguousarray(q)
     return analyse_rows(y, q, groups, CONFIDENCE_LEVEL, bins)[0]
+
+
+def error_of(c: Calibration) -> Estimate:
+    """The RMS error, of more than one row or group."""
+    assert c.error is not None
+    return c.error
 
 
 def short(value: float, digits: int = 6) -> float:

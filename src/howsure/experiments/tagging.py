@@ -25,7 +25,7 @@ from howsure.corpora.tagged import read_tagged, sentences_of
 from howsure.errors import InputError
 from howsure.experiments.findings import Finding, finding_on, height, shown, side
 from howsure.experiments.registry import Work, fingerprint
-from howsure.experiments.result import CONFIDENCE_LEVEL, Table, calibrated
+from howsure.experiments.result import CONFIDENCE_LEVEL, Table, calibrated, error_of
 from howsure.kernels.cells import Floats, Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm, HmmCounts
@@ -206,8 +206,7 @@ class Workshop:
         """A tagger's accuracy, and its calibration by our measure and by the paper's."""
         one = contest(self.train, self.test, {"it": (model, "")})
         y, q = (one.answers(tag)[0], one.answers(tag)[1]["it"]) if tag else one.all_answers("it")
-        error = calibrated(y, q, one.sentence if tag else np.repeat(one.sentence, len(one.tags))).error
-        assert error is not None
+        error = error_of(calibrated(y, q, one.sentence if tag else np.repeat(one.sentence, len(one.tags))))
         made, bins = one.sides[0], adaptive_bins(y, q, self.settings.get("bin_size", BIN_SIZE))
         raw = float(np.sqrt(np.average((bins.mean_prob - bins.mean_true) ** 2, weights=bins.n)))
         return Tried(setting, self.on_dev(model), made.accuracy, made.confidence_gap, error, raw, height(bins))

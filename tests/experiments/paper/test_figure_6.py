@@ -148,6 +148,14 @@ def test_coverage_of_muc(muc, tmp_path):
     assert errors["attack", "0.95 – 1"][1].startswith("0.50 [")
 
 
+def test_no_coverage_where_nothing_is_found(muc):
+    for path in (muc / "muc" / "texts").glob("*.xhtml"):
+        if not path.stem.endswith("3"):
+            path.unlink()
+    made = howsure.reproduce("figure-6", quick=True)
+    assert not [f for f in made.findings if "what people count" in f.claim]
+
+
 def test_interrupted_explorations_go_on(monkeypatch, tmp_path):
     monkeypatch.delenv("HOWSURE_DATA", raising=False)
     asked = {"data": "", "data_fingerprint": "", "limit": None}

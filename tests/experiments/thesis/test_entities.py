@@ -7,8 +7,9 @@ import pytest
 
 import howsure
 from howsure.calibration.comparing.result import compare_rows
+from howsure.experiments.questions import Question
 from howsure.experiments.registry import EXPERIMENTS
-from howsure.experiments.thesis.entities import ADVANCED, BASIC, HMM, LEAST, Asked, asked, findings, gold_spans, pooled
+from howsure.experiments.thesis.entities import ADVANCED, BASIC, HMM, LEAST, asked, findings, gold_spans, pooled
 from howsure.posteriors.chain import ChainPosterior
 
 TAGS = ("O", "B-x", "I-x", "B-y", "I-y")
@@ -61,7 +62,7 @@ def test_claims_follow_the_calibration(sharp, said):
     p = rng.beta(0.5, 2, 4000)
     y = (rng.random(4000) < p).astype(np.uint8)
     off = 1 / (1 + np.exp(-sharp * np.log(p / (1 - p))))
-    whole = Asked("all", y, {HMM: off, BASIC: p, ADVANCED: p}, np.arange(4000) // 4)
+    whole = Question("all", y, {HMM: off, BASIC: p, ADVANCED: p}, np.arange(4000) // 4)
     calibrations, pairs = compare_rows(y, whole.q, whole.group, 0.95, None)
     made = findings(
         dict(zip(whole.q, calibrations, strict=True)),

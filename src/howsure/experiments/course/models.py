@@ -13,7 +13,7 @@ from howsure.corpora.news import reuters_texts
 from howsure.corpora.plain import brown_sentences, chunked_sentences, marks_apart, restaurant_utterances, speeches
 from howsure.corpora.reading import corpus_path
 from howsure.data import table
-from howsure.experiments.findings import CLAIMS, Finding, finding_on, held, untested
+from howsure.experiments.findings import Finding, finding_on, held, untested
 from howsure.experiments.registry import Work
 from howsure.experiments.result import Table
 from howsure.kernels.cells import Floats, Ints
@@ -225,7 +225,7 @@ def corpus_findings(used: set[str], limit: int | None, work: Work) -> tuple[list
             tables.append(table)
         else:
             why = f"The corpora {', '.join(sorted(wanted))} are not below HOWSURE_DATA."
-            findings.append(Finding(CLAIMS[claim]["claim"], "notes", "not tested", why, {}, ours="–"))
+            findings.append(untested(claim, why))
     return findings, tables
 
 

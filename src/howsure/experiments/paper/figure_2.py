@@ -16,7 +16,7 @@ from howsure.evaluation.contests.result import Duel, SystemScore
 from howsure.evaluation.units import Units, label_units
 from howsure.experiments.findings import Finding, Verdict, finding_on, height, held, judged, leaning, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table
+from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table, error_of
 from howsure.kernels.cells import Floats
 from howsure.models.classifiers import TextClassifier, fit_classifier
 from howsure.plots.panels import curve_panels
@@ -109,12 +109,11 @@ def compared(q: dict[str, Floats], labels: list[str], rng: np.random.Generator) 
 def findings(c: Compared, bin_size: int) -> tuple[Finding, ...]:
     """The paper's claims on naive Bayes and logistic regression."""
     bayes, logistic = c.calibrations.values()
-    assert bayes.error is not None
-    assert logistic.error is not None
     f = [s.value for s in c.scores]
     gain = c.duel.difference
     d = -c.pair.error_squared  # naive Bayes less logistic regression
-    ratio = logistic.error.value / bayes.error.value if bayes.error.value else float("inf")
+    errors = [error_of(k).value for k in (bayes, logistic)]
+    ratio = errors[1] / errors[0] if errors[0] else float("inf")
     higher = finding_on("figure-2/higher", judged(gain), f=f, gain=gain)
     half: Verdict = "differs" if ratio >= 0.5 else judged(d)
     lower = finding_on("figure-2/lower", half, bayes=bayes, logistic=logistic, ratio=ratio, d=d)

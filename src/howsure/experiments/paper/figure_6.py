@@ -137,7 +137,8 @@ def _coverages(main: dict[str, Exploration], settings: dict[str, Any], every: st
             none = document_count(np.zeros(0))
             bands = {cell: laws.get(cell, none).interval(0.95) for cell in wanted}
             inside += [len(wanted), sum(low <= gold.get(cell, 0) <= high for cell, (low, high) in bands.items())]
-        made[question] = Coverage(*inside)
+        if inside[2]:  # in a few documents there may be no event to reach
+            made[question] = Coverage(*inside)
     return made
 
 

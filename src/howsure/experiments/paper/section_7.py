@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from howsure.calibration.estimation.intervals import Estimate
 from howsure.experiments.findings import Finding, finding_on, held, notes_on, shown
 from howsure.experiments.registry import Work
-from howsure.experiments.result import Table, calibrated
+from howsure.experiments.result import Table, calibrated, error_of
 from howsure.experiments.tagging import Text, splits
 from howsure.kernels.cells import Floats
 from howsure.kernels.chains import crf_compiled
@@ -104,12 +104,11 @@ def measured(name: str, model: Crf, test: Text, own: Text | None) -> Measured:
     posterior = model.posterior(test.words, test.starts)
     right, q = _predicted(posterior, test)
     c = calibrated(right, q, posterior.sentence)
-    assert c.error is not None
     gap = None
     if own is not None:
         seen, confidence = _predicted(model.posterior(own.words, own.starts), own)
         gap = float(confidence.mean() - seen.mean())
-    return Measured(name, float(right.mean()), c.error, c.bias.gap, gap)
+    return Measured(name, float(right.mean()), error_of(c), c.bias.gap, gap)
 
 
 def _predicted(posterior: ChainPosterior, text: Text) -> tuple[NDArray[np.uint8], Floats]:

@@ -6,28 +6,25 @@ GUM's, named or not, the outermost ones: types of mentions as B-, I- and O tags.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from howsure.calibration.comparing.result import Pair, compare_rows
+from howsure.calibration.comparing.result import compare_rows
 from howsure.calibration.paper import calibration_error
-from howsure.calibration.result import Calibration
 from howsure.experiments.findings import Finding, finding_on, judged, notes_on, shown
+from howsure.experiments.questions import Question
 from howsure.experiments.registry import Work
 from howsure.experiments.result import CONFIDENCE_LEVEL, Figure, Table, calibrated
 from howsure.experiments.tagging import Workshop
-from howsure.kernels.cells import Floats, Ints
+from howsure.experiments.thesis.tagging_figures import ADVANCED, BASIC, HMM, Calibrations, Pairs
+from howsure.kernels.cells import Ints
 from howsure.models.taggers.crf import Crf
 from howsure.models.taggers.hmm import Hmm
 from howsure.plots.panels import curve_panels
 from howsure.posteriors.chain import ChainPosterior
 
-HMM, BASIC, ADVANCED = "HMM", "CRF-Basic", "CRF-Advanced"
 LEAST = 1e-3  # probability from which a span is asked about
-Calibrations = dict[str, Calibration]
 
 
 def settings(quick: bool) -> dict[str, Any]:
@@ -37,17 +34,7 @@ def settings(quick: bool) -> dict[str, Any]:
     return {"quick": quick, "pseudocounts": [0.001, 0.01, 0.1, 1.0], "bin_size": 1_000, **(small if quick else full)}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Spans of one kind: what is true, each tagger's probability, and the sentence."""
-
-    kind: str
-    y: NDArray[np.uint8] = field(repr=False)
-    q: dict[str, Floats] = field(repr=False)
-    group: Ints = field(repr=False)
-
-
-def asked(posteriors: dict[str, ChainPosterior], tags: Sequence[str], kind: str) -> Asked:
+def asked(posteriors: dict[str, ChainPosterior], tags: Sequence[str], kind: str) -> Question:
     """Every span that any tagger finds possible, and every gold one; all taggers are asked all of them."""
     known = {n: p for n, p in posteriors.items() if kind in p.span_kinds()}
     gold = {n: p.codes(list(tags)) for n, p in known.items()}
@@ -59,7 +46,7 @@ def asked(posteriors: dict[str, ChainPosterior], tags: Sequence[str], kind: str)
     answers = {n: p.span_is(kind, spans=spans) for n, p in known.items()}
     first = next(iter(known))
     q = {n: np.ascontiguousarray(answers[n].y_prob) if n in answers else np.zeros(len(spans)) for n in posteriors}
-    return Asked(kind, answers[first].y_true(gold[first]), q, answers[first].sentence)
+    return Question(kind, answers[first].y_true(gold[first]), q, answers[first].sentence)
 
 
 def gold_spans(tags: Sequence[str], starts: Ints, kind: str) -> list[tuple[int, int]]:
@@ -77,11 +64,11 @@ def gold_spans(tags: Sequence[str], starts: Ints, kind: str) -> list[tuple[int, 
     return found
 
 
-def pooled(questions: Sequence[Asked]) -> Asked:
+def pooled(questions: Sequence[Question]) -> Question:
     """All kinds together."""
     q = {n: np.concatenate([a.q[n] for a in questions]) for n in questions[0].q}
     y, group = (np.concatenate([getattr(a, part) for a in questions]) for part in ("y", "group"))
-    return Asked("all kinds", y, q, group)
+    return Question("all kinds", y, q, group)
 
 
 def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[str, Any]:
@@ -108,7 +95,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
     rows = []
     for a in questions:
         errors = (shown(calibrated(a.y, q, a.group).error) for q in a.q.values())
-        rows.append((a.kind, len(a.y), int(a.y.sum()), *errors))
+        rows.append((a.name, len(a.y), int(a.y.sum()), *errors))
     columns = ("kind", "asked", "true", *(f"{n} [95%]" for n in taggers))
     title = f"Is this span a {' or '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}?"
     return {
@@ -123,7 +110,7 @@ def run(settings: dict[str, Any], rng: np.random.Generator, work: Work) -> dict[
 
 
 def _models(
-    taggers: dict[str, Hmm | Crf], accuracies: dict[str, float], named: Calibrations, whole: Asked, settings: Any
+    taggers: dict[str, Hmm | Crf], accuracies: dict[str, float], named: Calibrations, whole: Question, settings: Any
 ) -> Table:
     rows = []
     for name, c in named.items():
@@ -137,9 +124,7 @@ def _models(
     return Table("taggers", "Spans of all kinds", columns, tuple(rows))
 
 
-def findings(
-    named: Calibrations, pairs: dict[tuple[str, str], Pair], accuracies: dict[str, float], whole: Asked
-) -> tuple[Finding, ...]:
+def findings(named: Calibrations, pairs: Pairs, accuracies: dict[str, float], whole: Question) -> tuple[Finding, ...]:
     """What the thesis expects of discriminative models and of better features, asked of entities."""
     made = []
     for names, claim in (((HMM, BASIC), "entities/basic"), ((BASIC, ADVANCED), "entities/advanced")):

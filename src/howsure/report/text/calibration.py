@@ -122,14 +122,16 @@ def _with_limits(e: Estimate | None, level: float) -> tuple[str, str]:
 
 def bins_table(c: howsure.Calibration) -> str:
     b = c.bins
-    head = f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {f'{100 * c.confidence_level:g}% interval':<17}"
+    head = (
+        f"  {'q from':>9} {'to':>9} {'rows':>11} {'mean q':>8} {'observed':>9}  {100 * c.confidence_level:g}% interval"
+    )
     lines = []
     for i in range(len(b)):
         mark = "too high" if b.mean_prob[i] > b.high[i] else "too low" if b.mean_prob[i] < b.low[i] else ""
         q = f"{_q(b.from_prob[i]):>9} {_q(b.to_prob[i]):>9} {b.n[i]:>11,} {_q(b.mean_prob[i]):>8}"
         lines.append(f"  {q} {b.mean_true[i]:>9.4f}  {b.low[i]:.4f} – {b.high[i]:.4f}  {mark}".rstrip())
     first = filled(f"Bins of the probability q: {b.rule}.")
-    return "\n".join([first, head.rstrip(), *shortened(lines, MOST_BINS)])
+    return "\n".join([first, head, *shortened(lines, MOST_BINS)])
 
 
 def slice_rows(slices: Sequence[Slice], most: int, *, with_rows: bool = True) -> str:
@@ -172,9 +174,7 @@ def curve(b: Bins | PaperBins) -> str:
     for y, cells in enumerate(grid):
         label = {0: "1.0", (ROWS - 1) // 2: "0.5", ROWS - 1: "0.0"}.get(y, "")
         lines.append(f"  {label:>4} ┤{''.join(cells)}".rstrip())
-    lines.append("       └" + "─" * COLUMNS)
-    lines.append(f"        0.0{'0.5':^{COLUMNS - 6}}1.0  q")
-    return "\n".join(lines)
+    return "\n".join([*lines, "       └" + "─" * COLUMNS, f"        0.0{'0.5':^{COLUMNS - 6}}1.0  q"])
 
 
 def classes_text(m: howsure.MulticlassCalibration) -> str:
@@ -237,14 +237,13 @@ def recalibration_text(r: howsure.Recalibration) -> str:
     many = "" if r.n_classes == 2 else f", {r.n_classes} classes"
     lines = [
         f"{r.n:,} rows{in_groups(r.n_groups)}{many}, {r.n_folds}-fold cross-validation:",
-        f"  {'method':<15} {'log loss':>9} {'Brier':>9} {'gain':>9}  {f'{r.confidence_level:.0%} interval':<20}",
+        f"  {'method':<15} {'log loss':>9} {'Brier':>9} {'gain':>9}  {r.confidence_level:.0%} interval",
         f"  {'none':<15} {r.before.log_loss:>9.4f} {r.before.brier:>9.4f}",
     ]
     for m in r.methods:
         gain = f"{m.gain.value:>+9.4f}  {limits(m.gain, '+.4f'):<20}"
         mark = "  best" if m.method == r.best and (r.declined or len(r.methods) > 1) else ""
         lines.append(f"  {m.method:<15} {m.log_loss:>9.4f} {m.brier:>9.4f} {gain}{mark}".rstrip())
-    lines[1] = lines[1].rstrip()
     fitted = filled(f"Fitted to all rows (probability q): {r.recalibrator!r}", hanging="  ")
     return joined([filled(r.verdict), "\n".join(lines), fitted, "\n".join(notes(r.notes))])
 
@@ -284,8 +283,7 @@ def _coverage(c: howsure.ContinuousCalibration) -> str:
     for k in c.coverage:
         mark = k.observed.side(k.nominal, "too few", "too many") or ""
         ends = f"{(k.observed.low or 0.0) * 100:.2f}% – {(k.observed.high or 1.0) * 100:.2f}%"
-        row = f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%  {ends}  {mark}"
-        lines.append(row.rstrip())
+        lines.append(f"  {k.nominal * 100:>10.4g}% {k.observed.value * 100:>8.2f}%  {ends}  {mark}".rstrip())
     return "\n".join(lines)
 
 

@@ -121,11 +121,10 @@ def agreement_text(a: howsure.Agreement) -> str:
             lines.append(f"  {name:<40} {c.share:>15.1%} {c.chance:>10.1%} {c.n_items:>8,}")
         parts.append("\n".join(lines))
     if a.disputed:
-        lines = [
-            f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}" for d in a.disputed
-        ]
-        head = "Items with most disagreement: look at these to revise the guidelines"
-        parts.append("\n".join([head, *lines[:MOST_ITEMS]]))
+        lines = ["Items with most disagreement: look at these to revise the guidelines"]
+        for d in a.disputed[:MOST_ITEMS]:
+            lines.append(f"  {cut(d.item, 24):<24} {d.disagreement:>6.0%} of pairs   {cut(d.described, 36)}")
+        parts.append("\n".join(lines))
     if a.crowd is not None:
         parts.append(_crowd(a, a.crowd))
     said = [f"Left out: {rows:,}, {reason}." for reason, rows in a.left_out.items()]
@@ -184,7 +183,7 @@ def _crowd(a: howsure.Agreement, c: Crowd) -> str:
     lines = [f"One label per item ({c.majority.n_ties:,} of {len(r.items):,} votes are tied)"]
     if c.gold is not None:
         g = c.gold
-        lines.append(f"  {f'right, of {g.n:,} with gold':<30} {'share':>7}  {'interval':<17}".rstrip())
+        lines.append(f"  {f'right, of {g.n:,} with gold':<30} {'share':>7}  interval")
         for name, e in (("majority vote (ties are shared)", g.majority), ("Dawid-Skene", g.dawid_skene)):
             lines.append(f"  {name:<31} {e.value:>6.3f}  {limits(e, '.3f')}".rstrip())
         if g.calibration is not None and (off := g.calibration.error) is not None:
@@ -277,8 +276,8 @@ def benchmark_text(b: howsure.Benchmark) -> str:
 
 def _neighbours(r: Ranks, level: float, what: str) -> str:
     """Neighbours in the order of systems, with limits that hold for all pairs at once."""
-    lines = [f"Neighbours in the order, on {r.n:,} {what}; limits hold for all pairs at once ({100 * level:g}%)"]
-    lines.append(f"  {'':<37} ahead by{what + ' for power 80%':>31}")
+    head = f"Neighbours in the order, on {r.n:,} {what}; limits hold for all pairs at once ({100 * level:g}%)"
+    lines = [head, f"  {'':<37} ahead by{what + ' for power 80%':>31}"]
     for p in r.next_pairs[:MOST_DUELS]:
         name, needed = f"{cut(p.a, 17)} / {cut(p.b, 17)}", p.power.rows_for_80_percent
         ahead = f"{p.difference:.4f} {limits(p, '+.4f')}"
@@ -290,12 +289,12 @@ def contest_text(c: howsure.Contest) -> str:
     """Verdict first, then the systems, the differences with their tests, and the power."""
     also = c.metric != "accuracy"
     head = f"  {'':<24} {c.metric_name[:24]:<24}" + ("accuracy  " if also else "") + ("place" if c.ranks else "")
-    places = {} if c.ranks is None else {r.name: r.places for r in c.ranks.each}
     lines = [f"{c.n:,} rows{in_groups(c.n_groups)}", head.rstrip()]
     for s in c.systems:
         value = f"{s.value.value:.4f} {limits(s.value)}"
         right = f"{s.accuracy.value:.4f}    " if also else ""
-        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}{places.get(s.name, '')}".rstrip())
+        place = c.ranks.by_name[s.name].places if c.ranks else ""
+        lines.append(f"  {cut(s.name, 24):<24} {value:<24}{right}{place}".rstrip())
     parts = [filled(printable(c.verdict)), "\n".join(lines)]
     parts += [] if c.ranks is None else [_neighbours(c.ranks, c.confidence_level, "rows")]
     shown = sorted(c.duels, key=lambda d: d.tests[0].p_value)[:MOST_DUELS] if len(c.duels) > 1 else c.duels
@@ -318,21 +317,19 @@ def contest_text(c: howsure.Contest) -> str:
 def _duels(c: howsure.Contest, duels: Sequence[Duel]) -> list[str]:
     lines = []
     for d in duels:
-        x = d.difference
-        lines.append(f"  {cut(d.a, 24)} against {cut(d.b, 24)}")
-        lines.append(f"    {'effect size δ(x)':<26} {x.value:+z.4f}  {limits(x, '+.4f')}".rstrip())
+        said = {"effect size δ(x)": f"{d.difference.value:+z.4f}  {limits(d.difference, '+.4f')}"}
         if d.a_only is not None:
-            lines.append(f"    {'only one right':<26} first {d.a_only:,}, second {d.b_only:,}")
-        for t in d.tests:
-            one = f"  (one-sided {p_text(d.bootstrap.p_one_sided)})" if t.name == "paired bootstrap" else ""
-            lines.append(f"    {t.name:<26} p {p_text(t.p_value)}{one}")
+            said["only one right"] = f"first {d.a_only:,}, second {d.b_only:,}"
+        said |= {t.name: f"p {p_text(t.p_value)}" for t in d.tests}
+        said["paired bootstrap"] += f"  (one-sided {p_text(d.bootstrap.p_one_sided)})"
         if len(c.duels) > 1 and d.adjusted_p_value is not None:
-            lines.append(f"    {'adjusted for all pairs':<26} p {p_text(d.adjusted_p_value)}")
+            said["adjusted for all pairs"] = f"p {p_text(d.adjusted_p_value)}"
         if d.share_of_runs is not None:
-            lines.append(f"    {'variance from runs':<26} {d.share_of_runs:.0%}")
-        needed = d.power.rows_needed()
-        if needed is not None:
-            lines.append(f"    {'rows for power 80%':<26} {needed:,}")
+            said["variance from runs"] = f"{d.share_of_runs:.0%}"
+        if (needed := d.power.rows_needed()) is not None:
+            said["rows for power 80%"] = f"{needed:,}"
         if c.planned is not None:
-            lines.append(f"    {f'power with {c.planned:,} rows':<26} {100 * d.power.power(c.planned):.0f}%")
+            said[f"power with {c.planned:,} rows"] = f"{100 * d.power.power(c.planned):.0f}%"
+        lines.append(f"  {cut(d.a, 24)} against {cut(d.b, 24)}")
+        lines += [f"    {name:<26} {value}".rstrip() for name, value in said.items()]
     return lines

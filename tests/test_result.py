@@ -1,6 +1,7 @@
 """Every result in every form: plain data, data frame, Markdown, LaTeX, text, notebook, files."""
 
 import importlib
+import inspect
 import json
 import pkgutil
 import re
@@ -247,6 +248,13 @@ def made(folder):
 def test_every_result_class_is_tested():
     found = {(c.__module__, c.__name__) for c in result_classes()}
     assert sorted(name for _, name in found) == sorted(MAKERS)  # each once: no two classes of one name
+
+
+def test_every_class_says_that_it_draws_on_axes():
+    """So does its page on the site."""
+    for at in result_classes():
+        assert list(inspect.signature(at.plot).parameters)[:2] == ["self", "ax"], at
+        assert inspect.getdoc(at.plot).startswith("Draw"), at
 
 
 # Why some have no picture; all others draw what their verdict is about (a column of the main table, or layers of their own).

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from math import isfinite
 from operator import attrgetter
@@ -92,15 +92,15 @@ def shown_as(template: str) -> Callable[[Any], str]:
     return lambda self: f"{type(self).__name__}({template.format_map(Attributes(self))})"
 
 
-def drawn_by(path: str) -> Callable[..., Any]:
-    """A method that hands its result to a function of `plots` or `report`, imported when it is called."""
+def drawn_by(path: str, like: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A method that hands its result to a function of `plots` or `report`, imported when it is called; it is described as `like` is."""
     module, _, name = path.rpartition(".")
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
         return getattr(import_module(module), name)(self, *args, **options)
 
     method.__doc__ = f"See `{path}`."
-    return method
+    return method if like is None else wraps(like)(method)
 
 
 class Result(Record):

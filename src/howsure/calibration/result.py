@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from howsure._result import Record, Result, drawn_by, plain, shown_as
@@ -186,7 +187,7 @@ class Calibration(Result):
         errors = {"RMS error": repr(self.error), "ECE": repr(self.ece)}
         return {"rows": f"{self.n:,}", **errors, "Brier score": f"{self.brier.value:.4f}"}
 
-    plot = drawn_by("howsure.plots.curves.draw_curve")
+    plot = drawn_by("howsure.plots.curves.draw_curve", Result.plot)
     figure = drawn_by("howsure.plots.curves.figure")
     to_text = drawn_by("howsure.report.text.calibration.calibration_text")
     to_html = drawn_by("howsure.report.pages.calibration_page")
@@ -196,10 +197,10 @@ class Calibration(Result):
 def _of_main(name: str) -> Callable[..., Any]:
     """The method of that name of the main calibration."""
 
+    @wraps(getattr(Result, name))
     def method(self: Composite, *args: Any, **options: Any) -> Any:
         return getattr(self.main, name)(*args, **options)
 
-    method.__doc__ = getattr(Result, name).__doc__
     return method
 
 

@@ -117,6 +117,21 @@ def test_far_tails_are_bounded_where_no_simulation_reaches():
     assert exact < found < 100 * exact
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e-6, 1e-3])
+def test_no_p_value_is_below_the_probability_of_what_was_seen(scale):
+    """Two to five rows of small and nearly equal q: the covariance of the score is nearly singular, and labels often are as far as they
+    can go."""
+    rng = np.random.default_rng(44)
+    for _ in range(40):
+        n = rng.integers(2, 6)
+        q, y = rng.random(n) * scale, rng.random(n) < 0.5
+        if rng.random() < 0.3:
+            q = np.where(rng.random(n) < 0.5, q, 1.0 - q)
+        chance = np.prod(np.where(y, q, 1.0 - q))
+        if chance < 1e-4:  # so that simulations do not count
+            assert by_name(y, q)["score"].p_value >= chance * (1.0 - 1e-9)
+
+
 def test_what_q_ruled_out_refutes_it():
     rng = np.random.default_rng(3)
     q = np.concatenate([[0.0], rng.random(500)])

@@ -229,7 +229,8 @@ def test_intervals_cover_with_and_without_groups():
     spec.loader.exec_module(study)
     fair = study.WORLDS["3 labels, 3 fair annotators"]
     _, held = study.coverage(fair, 150, 250, 11, False)
-    assert all(0.95 - 0.055 <= h < 1.0 for h in held.values())  # 4 standard errors; always holding is too wide
+    # 4 standard errors below; 12.5 misses are expected, 2 or fewer come up with probability 0.0003 (0.87 where 99.5% are covered).
+    assert all(0.95 - 0.055 <= h < 1.0 - 2.5 / 250 for h in held.values())
     grouped = study.World(fair.prior, fair.accuracy, fair.habits, 0.0, 10)
     _, robust = study.coverage(grouped, 500, 200, 12, True)
     _, naive = study.coverage(grouped, 500, 200, 12, False)

@@ -216,7 +216,7 @@ def test_level_on_documents_and_without_them():
     spread = 3 * np.sqrt(0.05 * 0.95 / runs)
     for (metric, name, respected), count in rejected.items():
         if respected:
-            assert 0.03 - spread < count / runs < 0.07 + spread, (metric, name, count / runs)
+            assert 0.0 < count / runs < 0.07 + spread, (metric, name, count / runs)  # none of 150: probability 0.0005
         else:
             assert count / runs > 0.12, (metric, name, count / runs)
 

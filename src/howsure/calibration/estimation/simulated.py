@@ -56,8 +56,7 @@ def simulated_p_values(sketch: Sketch, bins: BinSums, *, whole: bool = True) -> 
         if p > CLEAR:
             break
     if p_score_observed * (simulations + 1) <= REACH:
-        seen = total[:2, 0]
-        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ seen @ x, float(seen @ inverse @ seen)))
+        p_score_observed = min(p_score_observed, _tail_bound(n, q, inverse @ total[:2, 0] @ x, ones[:, 0]))
         p = min(p, float(combined_p_value(np.array(p_excess), np.array(p_score_observed))))
     if not whole:
         return (p,)
@@ -174,14 +173,17 @@ def _tail(x: Floats, near: float = 0.0) -> float:
     return float(np.count_nonzero(x >= x[0] - (1e-9 * abs(x[0]) + near)) / len(x))
 
 
-def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
-    """Chernoff's bound of P(Σ a e ≥ reached): exp(-max_t [t·reached - log E exp(t Σ a e)])."""
-    start = special.logit(q)
+def _tail_bound(n: Ints, q: Floats, a: Floats, ones: Floats) -> float:
+    """Chernoff's bound of P(Σ a k ≥ Σ a ones), k Binomial(n, q): exp(-max_t [t Σ a ones - log E exp(t Σ a k)])."""
     random = (q > 0.0) & (q < 1.0)
-    n, q, a, start = n[random], q[random], a[random], start[random]
+    if np.any(ones[~random] != (n * q)[~random]):
+        return 0.0
+    n, q, a, ones = n[random], q[random], a[random], ones[random]
+    start, mean = special.logit(q), n * q
+    reached = sum_of(a * (ones - mean))
 
-    def slope(t: float) -> float:
-        return sum_of(n * a * (special.expit(start + t * a) - q))
+    def slope(t: float) -> float:  # rounded as `reached` is, which may be the most that is possible
+        return sum_of(a * (n * special.expit(start + t * a) - mean))
 
     low, high = 0.0, 1.0
     while slope(high) < reached and high < 1e6:
@@ -189,5 +191,5 @@ def _tail_bound(n: Ints, q: Floats, a: Floats, reached: float) -> float:
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < reached else (low, middle)
-    log_mean = np.logaddexp(np.log1p(-q), np.log(q) + low * a) - low * a * q
-    return exp(min(sum_of(n * log_mean) - low * reached, 0.0))
+    log_mean = n * np.logaddexp(np.log1p(-q), np.log(q) + low * a) - low * a * ones
+    return exp(min(sum_of(log_mean), 0.0))

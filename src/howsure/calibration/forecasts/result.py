@@ -146,7 +146,7 @@ class ContinuousCalibration(Result):
         }
         return made | ({} if self.crps is None else {self.score_name: repr(self.crps)})
 
-    plot = drawn_by("howsure.plots.curves.draw_pit")
+    plot = drawn_by("howsure.plots.curves.draw_pit", Result.plot)
     figure = drawn_by("howsure.plots.curves.pit_figure")
     to_text = drawn_by("howsure.report.text.calibration.continuous_text")
     to_html = drawn_by("howsure.report.pages.continuous_page")

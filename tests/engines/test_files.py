@@ -322,3 +322,41 @@ def test_where_that_keeps_nothing_or_names_no_column(frame):
         howsure.check(frame, by="tga")
     with pytest.raises(ValueError, match=r"no row has `tag` = 'NNN'\. Did you mean `NN`"):
         howsure.check(frame, true="tag", positive="NNN")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "csv.gz", "two.jsonl"])
+def test_fractions_after_many_whole_numbers_are_not_rounded(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    n, late = 24_000, np.arange(24_000) >= 21_000
+    p = np.where(late, rng.random(n).round(3), np.arange(n) % 2)
+    y = (rng.random(n) < p).astype(int)
+    group = np.arange(n) % 5 + np.where(late, 0.25, 0)
+    rows = list(zip(p.tolist(), y.tolist(), group.tolist(), strict=True))
+
+    def written(x):
+        return str(int(x)) if x == int(x) else str(x)
+
+    if "json" in kind:
+        lines = [f'{{"p": {written(a)}, "y": {b}, "g": {written(c)}, "x": [1, {written(a)}]}}' for a, b, c in rows]
+    else:
+        lines = ["p,y,g", *(f"{written(a)},{b},{written(c)}" for a, b, c in rows)]
+    path = tmp_path / f"late.{kind}"
+    if kind == "two.jsonl":
+        path = tmp_path / "late"
+        path.mkdir()
+        (path / "a.jsonl").write_text("\n".join(lines[:22_000]))
+        (path / "b.jsonl").write_text("\n".join(lines[22_000:]))
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    else:
+        path.write_text("\n".join(lines))
+    wanted = howsure.check(y, p, groups=group)
+    for how in ({}, {"where": "p >= 0 and g >= 0"}):
+        found = howsure.check(path, prob="p", true="y", groups="g", **how)
+        assert (found.brier.value, found.n_groups) == (pytest.approx(wanted.brier.value, rel=1e-12), 10)
+    assert howsure.check(path, prob="p", true="y", where="p > 0 and p < 1").n == int(((p > 0) & (p < 1)).sum())
+    if "json" in kind:
+        with tables.Table(path) as table:
+            assert [c.type for c in table.columns] == ["DOUBLE", "BIGINT", "DOUBLE", "DOUBLE[]"]
+            last = table.value_at("x[2]", n - 1)
+        assert last == p[-1]

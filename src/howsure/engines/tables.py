@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -80,6 +81,7 @@ class Table:
         self._given: Any = None  # an Arrow table or dataset, known to DuckDB as "given"
         self._relation_sql = "given"
         self._is_held = False  # in DuckDB, as "held": the rows of a small file
+        self._fractions: dict[str, str] = {}  # types of columns that only begin with whole numbers
         self._conditions: dict[str, str] = {}
         self.columns: list[Column] = []
         self.said: list[str] = []  # how columns are read, where that is not plain
@@ -108,6 +110,7 @@ class Table:
                 self._connection.register("given", self._given)
             self._hold()
             self.columns = [Column(str(row[0]), str(row[1])) for row in self._described()]
+            self._look_for_fractions()
             if len(self.columns) == 1 and len(self.files) == 1 and self.files[0].kind == "csv":
                 refuse_uneven(self.files[0], self.name, self.columns[0].name)
         except BaseException:
@@ -134,6 +137,34 @@ class Table:
             return
         self._is_held = made[0][0] <= SAMPLED
 
+    def _look_for_fractions(self) -> None:
+        """Reads columns (also of lists) that begin with whole numbers as what they are: DuckDB looks at 20,480 rows, and would
+        round the fractions in all others."""
+        whole = {c.name: c.type for c in self.columns if re.fullmatch(r"(U?BIGINT|HUGEINT)(\[\])*", c.type)}
+        kind = self.files[0].kind if whole and self.files and not self._is_held else ""
+        is_small = not any(f.compression or f.path.stat().st_size > FEW for f in self.files)
+        if kind not in ("csv", "json") or (is_small and kind == "json"):
+            return
+        marks = (" OR ".join(f"contains({quoted(c)}, '{mark}')" for mark in ".eE") for c in whole)
+        looked = ", ".join(f"bool_or({marked})" for marked in marks)
+        with suppress(duckdb.Error):  # whoever asks for the rows is told
+            as_text = self._read_as(dict.fromkeys(whole, "VARCHAR"))
+            (found,) = self._connection.execute(f"SELECT {looked} FROM {as_text}").fetchall()
+            self._fractions = {
+                c: re.sub(r"^\w+", "DOUBLE", t) for (c, t), has in zip(whole.items(), found, strict=True) if has
+            }
+        if self._fractions:
+            self._relation_sql = self._read_as(self._fractions)
+            self.columns = [Column(c.name, self._fractions.get(c.name, c.type)) for c in self.columns]
+
+    def _read_as(self, types: dict[str, str]) -> str:
+        """What DuckDB reads, with other types for some columns."""
+        if self.files[0].kind == "json":  # which takes those of all columns, or of none
+            types = {c.name: types.get(c.name, c.type) for c in self.columns}
+        given = ", ".join(f"{literal(name)}: {literal(t)}" for name, t in types.items())
+        argument = "types" if self.files[0].kind == "csv" else "columns"
+        return f"{self._relation_sql.removesuffix(')')}, {argument}={{{given}}})"
+
     def _relate(self) -> None:
         """What DuckDB is to read."""
         if self.files[0].kind.startswith("arrow"):
@@ -150,6 +181,8 @@ class Table:
             raise bad_files_error(self.left_out, len(self.left_out))
         if gone:
             self._relate()
+            if self._fractions:
+                self._relation_sql = self._read_as(self._fractions)
             if self._given is not None:
                 self._connection.register("given", self._given)
 

@@ -6,12 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from howsure._result import Result, shown_as
-<<<<<<< HEAD
 from howsure.calibration.analysis import analyse_rows
-=======
-from howsure.calibration.analysis import analyse, cluster_rows
 from howsure.calibration.estimation.intervals import Estimate
->>>>>>> small-pages
 from howsure.calibration.result import Calibration
 from howsure.experiments.findings import Finding
 from howsure.kernels.cells import Floats, Ints

@@ -162,13 +162,8 @@ def studied(
 
 
 def _row(settings: dict[str, Any], mentions: str, how: str, pairs: Pairs, q: Floats, rng: np.random.Generator) -> Row:
-<<<<<<< HEAD
     made: Any = check(pairs.y, q, groups=pairs.document, rng=None)
     high = q >= 1 / 3
-=======
-    high = q >= 1 / 3
-    made: Any = check(pairs.y, q, groups=pairs.document, rng=None)
->>>>>>> small-pages
     upper: Any = check(pairs.y[high], q[high], groups=pairs.document[high], rng=None)
     off, size = q - pairs.q, settings["bin_size"]
     published = paper.calibration_error(pairs.y, q, size)

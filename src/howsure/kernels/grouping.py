@@ -44,6 +44,7 @@ def _compiled(n: int) -> Any:
         return None
     from howsure.kernels import grouping_compiled
 
+    grouping_compiled.compile_all()
     return grouping_compiled
 
 

@@ -21,29 +21,26 @@ _LOCK = Lock()  # no thread may see a module that another one is still loading
 @cache
 def _compiled() -> ModuleType:
     """The module that holds the compiled functions, or `scipy.special` where SciPy is not made of these parts."""
-    with _LOCK:
-        return _loaded()
-
-
-def _loaded() -> ModuleType:
     import scipy
 
     names = [f"scipy.special.{part}" for part in COMPILED]
-    if "scipy.special" not in sys.modules:
-        folders = [join(folder, "special") for folder in scipy.__path__]
-        specs = [PathFinder.find_spec(name, folders) for name in names]
+    folders = [join(folder, "special") for folder in scipy.__path__]
+    with _LOCK:
+        if "scipy.special" in sys.modules:
+            return _package()
         try:
-            for spec in specs:
+            for name in names:
+                spec = PathFinder.find_spec(name, folders)
                 if spec is None or spec.loader is None:
                     raise ImportError
-                if spec.name not in sys.modules:
-                    sys.modules[spec.name] = module = module_from_spec(spec)
+                if name not in sys.modules:
+                    sys.modules[name] = module = module_from_spec(spec)
                     spec.loader.exec_module(module)
             return sys.modules[names[-1]]
         except ImportError:
             for name in names:
                 sys.modules.pop(name, None)
-    return _package()
+            return _package()
 
 
 def _package() -> ModuleType:

@@ -112,7 +112,8 @@ def load_model(
     With `mapped`, uncompressed arrays of a file above 64 MB are views of it, read only when used and not checked
     against their sums; smaller files are read and checked whole.
     """
-    about, arrays = _read(path, _mapped if mapped and _is_large(path) else None)
+    large = mapped and Path(path).is_file() and Path(path).stat().st_size > _LARGE
+    about, arrays = _read(path, _mapped if large else None)
     if about["kind"] != kind:
         raise InputError(f"{path} holds a model of kind {about['kind']}; {kind} was expected.")
     if about["version"] != version:
@@ -199,10 +200,6 @@ def _read(
 _LARGE = 1 << 26
 _ALIGNMENT = 64
 _LOCAL_HEADER = 30  # bytes of a zip member before its name
-
-
-def _is_large(path: str | Path) -> bool:
-    return Path(path).is_file() and Path(path).stat().st_size > _LARGE
 
 
 def _write_aligned(file: Any, arrays: dict[str, Any]) -> None:

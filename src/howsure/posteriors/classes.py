@@ -76,7 +76,9 @@ class ClassPosterior:
 
     def label_is(self, name: str) -> np.ndarray:
         """The probability that each item is of the class `name`."""
-        return self.marginals()[:, self._number(name)]
+        if name not in self.classes:
+            raise InputError(f'there is no class "{name}".' + _validate.nearest(name, self.classes))
+        return self.marginals()[:, self.classes.index(name)]
 
     def top_label(self) -> np.ndarray:
         """The probability of each item's best class."""
@@ -98,8 +100,3 @@ class ClassPosterior:
     def tempered(self, t: float) -> ClassPosterior:
         """The posterior with scores divided by `t`: above 1 less extreme, below 1 more."""
         return ClassPosterior(self.log_scores / _validate.temperature(t), self.classes)
-
-    def _number(self, name: str) -> int:
-        if name not in self.classes:
-            raise InputError(f'there is no class "{name}".' + _validate.nearest(name, self.classes))
-        return self.classes.index(name)

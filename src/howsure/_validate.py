@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -334,6 +334,13 @@ def listed(names: Sequence[str] | str | None) -> list[str]:
 def some(values: Sequence[Any], most: int = 5) -> str:
     """The first values as Python writes them, and a sign that there are more."""
     return ", ".join(repr(v) for v in values[:most]) + (", …" if len(values) > most else "")
+
+
+def one_of(name: str, valid: Collection[str], said: str) -> str:
+    """The name, if it is one of the valid ones; `said`, with the name for its {}, is the error, and the nearest names follow."""
+    if name not in valid:
+        raise InputError(said.format(name) + nearest(str(name), valid))
+    return name
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -191,16 +191,13 @@ def _spaced(document: Document) -> str:
 
         return original_text(document).strip()
     if document.space_after is None:
-        return " ".join(document.words)
-    parts: list[str] = []
+        return document.text()
+    said = ""
     for number, part in enumerate(document.sentences()):
         metadata = document.sentence_metadata[number] if document.sentence_metadata else {}
-        if parts and any(k.startswith("newpar") for k in metadata):
-            parts[-1] = parts[-1].rstrip() + "\n\n"
-        parts += [w + " " * bool(s) for w, s in zip(document.words[part], document.space_after[part], strict=True)]
-        if parts and not parts[-1].endswith(" "):
-            parts[-1] += " "
-    return "".join(parts).rstrip()
+        gap = "\n\n" if any(k.startswith("newpar") for k in metadata) else " "
+        said += gap * bool(said) + document.text(part)
+    return said
 
 
 def _dates(metadata: str) -> dict[str, tuple[str | None, str]]:

@@ -152,11 +152,9 @@ class ClassifierTraining(Training):
 
 def tokens_of(texts: Sequence[str], tokens: str, ngrams: int = 1) -> list[list[str]]:
     """The words of each text and, joined by spaces, its n-grams of up to `ngrams` words."""
-    if tokens not in TOKENIZERS:
-        raise InputError(f'there is no tokenizer "{tokens}".' + _validate.nearest(tokens, TOKENIZERS))
-    made = []
+    cut, made = TOKENIZERS[_validate.one_of(tokens, TOKENIZERS, 'there is no tokenizer "{}".')], []
     for text in texts:
-        w = TOKENIZERS[tokens](text)
+        w = cut(text)
         made.append(w + [" ".join(w[i : i + n]) for n in range(2, ngrams + 1) for i in range(len(w) - n + 1)])
     return made
 
@@ -226,8 +224,7 @@ def fit_classifier(
     strength : float
         C of logistic regression or the pseudocount of naive Bayes; 1 when there is neither this nor `dev`.
     """
-    if method not in METHODS:
-        raise InputError(f'there is no method "{method}".' + _validate.nearest(method, METHODS))
+    _validate.one_of(method, METHODS, 'there is no method "{}".')
     if not len(texts):
         raise InputError("there are no texts to train on.")
     if method == "ngrams":

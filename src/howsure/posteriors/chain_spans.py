@@ -88,8 +88,7 @@ class Scheme:
     """The tags of one kind of span. With E- or S- tags a span ends in E or is one S (BIOES); else not-I ends it (BIO)."""
 
     def __init__(self, tags: tuple[str, ...], kind: str) -> None:
-        if kind not in kinds(tags):
-            raise InputError(f"there are no spans of kind `{kind}`.{_validate.nearest(kind, kinds(tags))}")
+        _validate.one_of(kind, kinds(tags), "there are no spans of kind `{}`.")
         place = {t: i for i, t in enumerate(tags)}
         self.begin, self.inner = place.get(f"B-{kind}", -1), place.get(f"I-{kind}", -1)
         self.end, self.single = place.get(f"E-{kind}", -1), place.get(f"S-{kind}", -1)

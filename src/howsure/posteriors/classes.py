@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from howsure import _validate
+from howsure._result import shown_as
 from howsure.errors import InputError
 from howsure.kernels import special
 
@@ -67,8 +68,7 @@ class ClassPosterior:
     def __len__(self) -> int:
         return len(self.log_scores)
 
-    def __repr__(self) -> str:
-        return f"ClassPosterior({len(self):,} items, {len(self.classes)} classes)"
+    __repr__ = shown_as("{#log_scores:,} items, {#classes} classes")
 
     def marginals(self) -> np.ndarray:
         """Probabilities, shape (n, K); every row sums to one."""
@@ -76,8 +76,7 @@ class ClassPosterior:
 
     def label_is(self, name: str) -> np.ndarray:
         """The probability that each item is of the class `name`."""
-        if name not in self.classes:
-            raise InputError(f'there is no class "{name}".' + _validate.nearest(name, self.classes))
+        _validate.one_of(name, self.classes, 'there is no class "{}".')
         return self.marginals()[:, self.classes.index(name)]
 
     def top_label(self) -> np.ndarray:

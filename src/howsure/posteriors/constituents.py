@@ -188,10 +188,8 @@ class ConstituentPosterior:
 
     def _read(self, word: Any) -> tuple[NDArray[np.int32], Floats]:
         if isinstance(word, Mapping):
-            unknown = next((s for s in word if s not in self.grammar.number), None)
-            if unknown is not None:
-                near = _validate.nearest(unknown, self.grammar.symbols)
-                raise InputError(f"`{unknown}` is no symbol of the grammar.{near}")
+            for s in word:
+                _validate.one_of(s, self.grammar.number, "`{}` is no symbol of the grammar.")
             word = [self.grammar.number[s] for s in word], list(word.values())
         weights = np.asarray(word[1], np.float64)
         if not (weights <= 1e100).all():
@@ -373,6 +371,4 @@ class ConstituentPosterior:
         return Answers(asked, i, j, np.zeros_like(i), q[i, j], truth)
 
     def _label(self, label: str) -> int:
-        if label not in self.grammar.labels:
-            raise InputError(f"`{label}` is none of the labels.{_validate.nearest(label, self.grammar.labels)}")
-        return self.grammar.labels.index(label)
+        return self.grammar.labels.index(_validate.one_of(label, self.grammar.labels, "`{}` is none of the labels."))

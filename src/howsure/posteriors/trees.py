@@ -248,8 +248,7 @@ class TreePosterior:
 
     def label_is(self, label: str) -> Answers:
         """Is the label of this word's arc `label`? Asked of every word; gold: numbers of labels."""
-        if label not in self.labels:
-            raise InputError(f"`{label}` is none of the labels.{_validate.nearest(label, self.labels)}")
+        _validate.one_of(label, self.labels, "`{}` is none of the labels.")
         code, m = self.labels.index(label), np.arange(self.n)
         q = np.minimum(self.labelled_marginals()[..., code].sum(axis=0), 1.0)
         return Answers(f"label is {label}", m, m + 1, np.zeros_like(m), q, lambda gold: np.asarray(gold) == code)

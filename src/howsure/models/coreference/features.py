@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from howsure import _validate
 from howsure.corpora.document import Document, Mention
 from howsure.data.vectors import word_vectors
-from howsure.errors import InputError
 from howsure.kernels.cells import Ints
 from howsure.kernels.coreference.ranking import K1, SALT, index
 from howsure.models.coreference.attributes import Attributes, attributes
@@ -65,8 +64,7 @@ def templates(without: Iterable[str] = ()) -> Templates:
     """All templates but those named; a cross needs both its mention templates."""
     dropped = set(without)
     for name in dropped:
-        if name not in TEMPLATES:
-            raise InputError(f"there is no feature template {name!r}.{_validate.nearest(name, TEMPLATES)}")
+        _validate.one_of(name, TEMPLATES, "there is no feature template {!r}.")
     mention = tuple(t for t in MENTION if t not in dropped)
     crosses = tuple(c for c, (a, b) in CROSSES.items() if c not in dropped and a in mention and b in mention)
     return Templates(mention, tuple(r for r in RELATIONS if r not in dropped), crosses)

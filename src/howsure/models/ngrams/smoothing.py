@@ -287,6 +287,4 @@ def estimate(counts: Counts, smoothing: str, **options: Any) -> Estimate:
 
 def known(smoothing: str) -> str:
     """The name, if it is one."""
-    if smoothing not in SMOOTHINGS:
-        raise InputError(f"there is no smoothing {smoothing!r}." + _validate.nearest(smoothing, SMOOTHINGS))
-    return smoothing
+    return _validate.one_of(smoothing, SMOOTHINGS, "there is no smoothing {!r}.")

@@ -170,9 +170,7 @@ def _packed(words: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64
 
 def units_number(units: str) -> int:
     """The kernel's number of a way to split text."""
-    if units not in UNITS:
-        raise InputError(f"there are no units {units!r}." + _validate.nearest(units, UNITS))
-    return UNITS[units]
+    return UNITS[_validate.one_of(units, UNITS, "there are no units {!r}.")]
 
 
 def natural_units(block: bytes) -> str:

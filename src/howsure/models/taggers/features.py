@@ -152,8 +152,7 @@ def chosen_templates(names: str | Sequence[str]) -> tuple[str, ...]:
     for name in asked:
         keep, *without = name.split("-")
         for one in (keep, *without):
-            if one not in TEMPLATES and one not in SETS:
-                raise InputError(f"there are no features `{one}`.{_validate.nearest(one, [*SETS, *TEMPLATES])}")
+            _validate.one_of(one, [*SETS, *TEMPLATES], "there are no features `{}`.")
         left_out = {t for w in without for t in SETS.get(w, (w,))}
         made += [t for t in SETS.get(keep, (keep,)) if t not in left_out]
     if not made:

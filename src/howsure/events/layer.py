@@ -204,6 +204,12 @@ class Band:
     parts: dict[str, float]
 
 
+def joint_draws(layer: Layer, n_draws: int, seed: int) -> Floats:
+    """Coefficients, one row a draw."""
+    z = np.random.default_rng([seed, 1]).normal(size=(n_draws, len(layer.mode)))
+    return np.asarray(layer.mode + z @ layer.root.T)
+
+
 def cell_draws(
     layer: Layer, pairs: Pairs, known: Floats, names: Mapping[int, str], n_draws: int = DRAWS, seed: int = 0
 ) -> dict[tuple[int, int], Cell]:
@@ -212,8 +218,7 @@ def cell_draws(
     An actor's own draws follow from the seed and its name, whichever other actors there are; a period's shift is shared by
     all actors.
     """
-    z = np.random.default_rng([seed, 1]).normal(size=(n_draws, len(layer.mode)))
-    coefficients = layer.mode + z @ layer.root.T
+    coefficients = joint_draws(layer, n_draws, seed)
     k, at_q = len(layer.prior.mean), 1 + list(FEATURES).index("q")
     of_layer = coefficients.copy()
     of_layer[:, k:] = layer.mode[k:]

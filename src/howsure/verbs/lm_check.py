@@ -18,7 +18,7 @@ from howsure.calibration.sketch import SketchBuilder
 from howsure.errors import InputError
 from howsure.evaluation.model_checks import BANDS, LanguageCalibration
 from howsure.kernels.cells import Floats, Ints
-from howsure.models.ngrams.model import LanguageModel, sentence_numbers
+from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.vocabulary import BOS
 from howsure.verbs.check import check as check_rows
 
@@ -44,7 +44,7 @@ def check_language(
     generator = _validate.generator(rng)
     level = _validate.fraction(confidence_level, "confidence_level")
     ids = model.ids(source)
-    group = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20
+    group = model.groups(ids)
     kept = ids != BOS if model.frame else np.ones(len(ids), bool)
     if not model.has_unknown:
         kept &= ids != 0

@@ -9,7 +9,7 @@ import numpy as np
 from howsure._result import Result, drawn_by, finite, shown_as
 from howsure.errors import InputError
 from howsure.models.ngrams.evaluation import LN2, ratio_half_width
-from howsure.models.ngrams.model import LanguageModel, sentence_numbers
+from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.vocabulary import UNK, blocks
 
 MUST_AGREE = ("units", "sentences", "lowercase")
@@ -90,8 +90,7 @@ def compared(
     for model in (a, b):
         ids = model.ids(source)
         event = model.events(ids)
-        number = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20
-        pairs.append((-model.log_probs(ids)[0][event] / LN2, ids[event], number[event]))
+        pairs.append((-model.log_probs(ids)[0][event] / LN2, ids[event], model.groups(ids)[event]))
     (bits_a, ids_a, number), (bits_b, ids_b, _) = pairs
     kept = (ids_a != UNK) & (ids_b != UNK)
     if not kept.any():

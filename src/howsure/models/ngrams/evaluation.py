@@ -11,7 +11,7 @@ from howsure._result import Result, drawn_by, finite, shown_as
 from howsure.errors import InputError
 from howsure.kernels import special
 from howsure.kernels.cells import Floats
-from howsure.models.ngrams.model import LanguageModel, sentence_numbers
+from howsure.models.ngrams.model import LanguageModel
 from howsure.models.ngrams.vocabulary import EOS, UNK
 
 LN2 = math.log(2.0)
@@ -135,7 +135,7 @@ def evaluated(
         raise InputError("the text is empty: there is nothing to evaluate.")
     log_prob, matched = model.log_probs(ids)
     guess, _ = model.predictions(ids)
-    number = sentence_numbers(ids) if model.frame else np.arange(len(ids)) // 20  # stretches of running text
+    number = model.groups(ids)
     if groups is not None:
         number = np.asarray(groups, np.int64)[number]
     bits, number, word = -log_prob[event] / LN2, number[event], ids[event]

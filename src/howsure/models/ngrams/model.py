@@ -90,6 +90,11 @@ class LanguageModel:
         """Which tokens are predicted: all but <s>."""
         return ids != BOS if self.frame else np.ones(len(ids), bool)
 
+    def groups(self, ids: Ids) -> NDArray[np.int64]:
+        """The number of each token's sentence, counted by </s>; of running text that of its stretch of 20 tokens."""
+        is_end = ids == EOS
+        return np.cumsum(is_end) - is_end if self.frame else np.arange(len(ids)) // 20
+
     def log_probs(self, ids: Ids) -> tuple[Floats, NDArray[np.uint8]]:
         """Natural log of each token's probability given those before it (0 for <s>), and the order that gave it."""
         n = len(ids)
@@ -242,12 +247,6 @@ class LanguageModel:
             and self.log_b.max(initial=-np.inf) <= LARGEST_WEIGHT
             and {"units", "sentences", "padding", "smoothing"} <= set(self.settings)
         )
-
-
-def sentence_numbers(ids: Ids) -> NDArray[np.int64]:
-    """The number of each token's sentence, counted by </s>."""
-    ended = np.cumsum(ids == EOS)
-    return np.concatenate([[0], ended[:-1]]).astype(np.int64) if len(ids) else np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)

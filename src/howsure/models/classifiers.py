@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,9 +164,7 @@ def vocabulary(found: Sequence[Sequence[str]], min_count: int) -> tuple[dict[str
     """The words of at least `min_count` texts, numbered in the order of their spelling; and the share of unknown words to
     expect in a text like these: of the words of a text, those that would be unknown without it.
     """
-    counts: Counter[str] = Counter()
-    for words in found:
-        counts.update(set(words))
+    counts = Counter(chain.from_iterable(map(set, found)))
     single = [counts[w] <= min_count for words in found for w in words if " " not in w]
     known = sorted(w for w, c in counts.items() if c >= min_count)
     return {w: i for i, w in enumerate(known)}, float(np.mean(single)) if single else 0.0
@@ -190,8 +189,7 @@ def averaged_vectors(found: Sequence[Sequence[str]]) -> np.ndarray:
     text = np.repeat(np.arange(len(found)), [len(words) for words in found])[rows >= 0]
     table = csr_array((np.ones(len(text)), (text, rows[rows >= 0])), shape=(len(found), len(vectors)))
     unit = vectors.matrix / np.maximum(np.linalg.norm(vectors.matrix, axis=1, keepdims=True), 1e-12)
-    made: np.ndarray = (table @ unit) / np.sqrt(np.maximum(table.sum(axis=1), 1.0))[:, None]
-    return made
+    return (table @ unit) / np.sqrt(np.maximum(table.sum(axis=1), 1.0))[:, None]
 
 
 def fit_classifier(

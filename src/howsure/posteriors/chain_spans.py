@@ -24,8 +24,7 @@ def backward_step(chain: Chain, m: Messages, token: Ints, tag: Ints | np.int64, 
         - m.log_c[token + 1]
         - np.where(possible, ahead, 0.0)
     )
-    made: Floats = np.where(possible, np.exp(np.minimum(log_p, 0.0)), 0.0)
-    return made
+    return np.where(possible, np.exp(np.minimum(log_p, 0.0)), 0.0)
 
 
 def run_probability(chain: Chain, m: Messages, first: Ints, run: Ints) -> Floats:
@@ -41,8 +40,7 @@ def pairs_between(chain: Chain, m: Messages, tokens: Ints) -> Floats:
     """P(y_t = i, y_{t+1} = j), (len(tokens), T, T), for tokens t that are not last."""
     every = np.arange(chain.scores.shape[1])
     step = backward_step(chain, m, tokens[:, None, None], every[None, :, None], every[None, None, :])
-    made: Floats = step * m.marginals[tokens + 1][:, None, :]
-    return made
+    return step * m.marginals[tokens + 1][:, None, :]
 
 
 def entropy(chain: Chain, m: Messages) -> Floats:
@@ -75,8 +73,7 @@ def log_weight(chain: Chain, codes: NDArray[np.integer]) -> Floats:
     per_token = per_token + step
     per_token[last] += chain.final[at[last]]
     per_token[codes < 0] = -np.inf
-    made: Floats = np.add.reduceat(per_token, first) if len(first) else np.zeros(0)
-    return made
+    return np.add.reduceat(per_token, first) if len(first) else np.zeros(0)
 
 
 def kinds(tags: tuple[str, ...]) -> list[str]:
@@ -139,8 +136,7 @@ def span_answers(
 
     def truth(gold: Ints) -> NDArray[np.bool_]:
         found = scheme.spans(gold, chain.starts)
-        made: NDArray[np.bool_] = np.isin(key, found[:, 0] * (len(sentence) + 1) + found[:, 1])
-        return made
+        return np.isin(key, found[:, 0] * (len(sentence) + 1) + found[:, 1])
 
     return Answers(f"span is {kind}", start, end, sentence[start], np.minimum(q, 1.0), truth)
 

@@ -215,8 +215,7 @@ class Corrector:
         rows = np.concatenate([*afresh, history], axis=1)
         table = np.empty((len(rows), len(words), rows.shape[1] + 1), np.int32)
         table[:, :, :-1], table[:, :, -1] = rows[:, None, :], words
-        found: NDArray[np.float64] = self._model.log_probs(table.ravel())[0].reshape(table.shape)[:, :, -1]
-        return found
+        return self._model.log_probs(table.ravel())[0].reshape(table.shape)[:, :, -1]
 
     def word(self, typed: str) -> Correction:
         """The likeliest word by itself: by its frequency and the channel."""

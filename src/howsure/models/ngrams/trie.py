@@ -106,8 +106,7 @@ class Trie:
     def child_sums(self, values: Floats, order: int) -> Floats:
         """For each node of `order` - 1, the sum of `values` (one a node of `order`) over its children."""
         level = self.level(order - 1)
-        made: Floats = np.bincount(self.parents(order), values, level.stop - level.start).astype(np.float64, copy=False)
-        return made
+        return np.bincount(self.parents(order), values, level.stop - level.start).astype(np.float64, copy=False)
 
     def anchored(self, order: int, padding: int) -> NDArray[np.bool_]:
         """Which nodes of an order begin with all `padding` <s> of a sentence: their context is whole, however short."""
